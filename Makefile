@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# tcpcc: TCP congestion control modules for stock kernels.  "make help" lists what there is.
+
+KDIR ?= /lib/modules/$(shell uname -r)/build
+MODULES := $(patsubst %.o,%,$(shell sed -n 's/^obj-m := *//p' Kbuild))
+VERSION := $(shell sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf)
+DKMS_SOURCE := /usr/src/tcpcc-$(VERSION)
+SOURCES := Makefile Kbuild dkms.conf COPYING $(MODULES:=.c) include
+PYTHON := /usr/bin/python3
+
+# Kernels of the wider matrix (make check-kernels)
+TCPCC_KERNELS ?= 6.1,6.12,7.2
+
+comma := ,
+RELEASE = $(shell cat "$(KDIR)/include/config/kernel.release" 2>/dev/null)
+MODULES_DIR = $(INSTALL_MOD_PATH)/lib/modules/$(RELEASE)
+KBUILD = $(MAKE) --no-print-directory -C "$(KDIR)" M="$(CURDIR)"
+
+.PHONY: modules headers root loadable install uninstall dkms-install dkms-uninstall \
+	demo check check-kernels report lint clean help
+
+modules: headers
+	$(KBUILD) modules
+
+headers:
+	@test -e "$(KDIR)/Makefile" || { \
+		echo "No kernel headers in $(KDIR): install linux-headers-$$(uname -r), or name a kernel tree with KDIR=" >&2; \
+		exit 1; }
+
+root:
+	@test -n "$(INSTALL_MOD_PATH)" || test "$$(id -u)" = 0 || { \
+		echo "This changes /lib/modules: run it with sudo" >&2; exit 1; }
+
+# An image for another kernel may be installed anywhere; ours must be able to load it.
+loadable:
+	@test "$(RELEASE)" != "$$(uname -r)" || test -e /proc/modules || { \
+		echo "The running kernel cannot load modules; 'make demo' needs none loaded here" >&2; exit 1; }
+
+install: root headers loadable modules
+	$(KBUILD) INSTALL_MOD_DIR=updates modules_install
+	@depmod $(if $(INSTALL_MOD_PATH),-b "$(INSTALL_MOD_PATH)") "$(RELEASE)"
+	@echo "Installed for $(RELEASE): $(MODULES). Undo: make uninstall"
+
+uninstall: root headers
+	@for module in $(MODULES); do \
+		rm -f "$(MODULES_DIR)/updates/$$module.ko" "$(MODULES_DIR)/updates/$$module".ko.*; \
+		test ! -e "/sys/module/$$module" || echo "$$module is still loaded: modprobe -r $$module"; done
+	@depmod $(if $(INSTALL_MOD_PATH),-b "$(INSTALL_MOD_PATH)") "$(RELEASE)"
+	@echo "Removed from $(RELEASE): $(MODULES)"
+
+# DKMS builds the modules anew for each kernel that is installed later.
+dkms-install: root
+	@command -v dkms >/dev/null || { echo "DKMS is missing: install dkms" >&2; exit 1; }
+	install -d "$(DKMS_SOURCE)"
+	cp -r $(SOURCES) "$(DKMS_SOURCE)"
+	dkms add -m tcpcc -v $(VERSION)
+	dkms install -m tcpcc -v $(VERSION)
+
+dkms-uninstall: root
+	dkms remove -m tcpcc -v $(VERSION) --all
+	rm -rf "$(DKMS_SOURCE)"
+
+demo:
+	@scripts/setup demo
+	@scripts/lab demo
+
+check:
+	@scripts/setup check
+	@PYTHONPATH=scripts $(PYTHON) -m labkit.kernel
+	@$(PYTHON) -m pytest -n "$$(nproc)" tests
+
+check-kernels:
+	@scripts/setup kernels
+	@PYTHONPATH=scripts $(PYTHON) -m labkit.kernel 6.12-debug $(subst $(comma), ,$(TCPCC_KERNELS))
+	@TCPCC_KERNELS=$(TCPCC_KERNELS) $(PYTHON) -m pytest -n "$$(nproc)" tests
+
+report:
+	@scripts/setup demo
+	@scripts/lab report
+
+lint:
+	@scripts/setup check
+	@scripts/lint
+
+clean:
+	@test ! -e "$(KDIR)/Makefile" || $(KBUILD) clean
+	@find scripts tests -name __pycache__ -prune -exec rm -rf {} +
+	@rm -rf .pytest_cache
+
+help:
+	@echo "make                 the modules for the running kernel, or for KDIR=tree"
+	@echo "make install         into /lib/modules of that kernel (as root); make uninstall undoes it"
+	@echo "make dkms-install    the same for this and all later kernels; make dkms-uninstall"
+	@echo "make demo            the main job, in the lab: sets up what it needs, changes nothing here"
+	@echo "make check           all tests: sets up what they need"
+	@echo "make check-kernels   the same on kernels $(TCPCC_KERNELS) and with the kernel's sanitizers"
+	@echo "make report          the papers' tables and figures beside ours: report/index.html"
+	@echo "make lint            checkpatch, sparse, shellcheck, ruff, codespell"
+	@echo "make clean           removes what builds leave in this tree (the cache stays)"

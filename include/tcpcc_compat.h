@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What differs between the kernels we build for (6.1 to 7.2), in one place.
+ * Algorithms contain no version test; they use the names defined here.
+ */
+#ifndef _TCPCC_COMPAT_H
+#define _TCPCC_COMPAT_H
+
+#include <linux/version.h>
+#include <net/tcp.h>
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 1, 0)
+#error "tcpcc needs Linux 6.1 or later"
+#endif
+
+/*
+ * tcpcc_cong_control(name) - head of a .cong_control callback
+ *
+ * The callback gained the ACK number and the ACK's flags in 6.10.  None of
+ * our algorithms wants them; @sk and @rs are there on every kernel.
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0)
+#define tcpcc_cong_control(name) \
+	static void name(struct sock *sk, u32 ack, int flag, \
+			 const struct rate_sample *rs)
+#else
+#define tcpcc_cong_control(name) \
+	static void name(struct sock *sk, const struct rate_sample *rs)
+#endif
+
+#endif /* _TCPCC_COMPAT_H */

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Tracepoint ccpd:ccpd_update, one event per evaluation of the control law.
+ *
+ *   echo 1 > /sys/kernel/tracing/events/ccpd/ccpd_update/enable
+ */
+#undef TRACE_SYSTEM
+#define TRACE_SYSTEM ccpd
+
+#if !defined(_TRACE_CCPD_H) || defined(TRACE_HEADER_MULTI_READ)
+#define _TRACE_CCPD_H
+
+#include <linux/tracepoint.h>
+#include <net/inet_sock.h>
+
+/* Windows and levels in segments; @p and @d before they are clamped. */
+TRACE_EVENT(ccpd_update,
+	TP_PROTO(const struct sock *sk, u64 capacity_bps, u64 rate_bps,
+		 u32 rtt_us, u32 rtt_min_us, u32 rtt_max_us, s64 storage,
+		 s64 level, u32 in_flight, s64 p, s64 d, u32 cwnd),
+
+	TP_ARGS(sk, capacity_bps, rate_bps, rtt_us, rtt_min_us, rtt_max_us,
+		storage, level, in_flight, p, d, cwnd),
+
+	TP_STRUCT__entry(
+		__field(u16, sport)
+		__field(u16, dport)
+		__field(u64, capacity_bps)
+		__field(u64, rate_bps)
+		__field(u32, rtt_us)
+		__field(u32, rtt_min_us)
+		__field(u32, rtt_max_us)
+		__field(s64, storage)
+		__field(s64, level)
+		__field(u32, in_flight)
+		__field(s64, p)
+		__field(s64, d)
+		__field(u32, cwnd)
+	),
+
+	TP_fast_assign(
+		__entry->sport = ntohs(inet_sk(sk)->inet_sport);
+		__entry->dport = ntohs(inet_sk(sk)->inet_dport);
+		__entry->capacity_bps = capacity_bps;
+		__entry->rate_bps = rate_bps;
+		__entry->rtt_us = rtt_us;
+		__entry->rtt_min_us = rtt_min_us;
+		__entry->rtt_max_us = rtt_max_us;
+		__entry->storage = storage;
+		__entry->level = level;
+		__entry->in_flight = in_flight;
+		__entry->p = p;
+		__entry->d = d;
+		__entry->cwnd = cwnd;
+	),
+
+	TP_printk("sport=%u dport=%u capacity_bps=%llu rate_bps=%llu rtt_us=%u rtt_min_us=%u rtt_max_us=%u storage=%lld level=%lld in_flight=%u p=%lld d=%lld cwnd=%u",
+		  __entry->sport, __entry->dport, __entry->capacity_bps,
+		  __entry->rate_bps, __entry->rtt_us, __entry->rtt_min_us,
+		  __entry->rtt_max_us, __entry->storage, __entry->level,
+		  __entry->in_flight, __entry->p, __entry->d, __entry->cwnd)
+);
+
+#endif /* _TRACE_CCPD_H */
+
+#undef TRACE_INCLUDE_PATH
+#define TRACE_INCLUDE_PATH .
+#undef TRACE_INCLUDE_FILE
+#define TRACE_INCLUDE_FILE trace_ccpd
+#include <trace/define_trace.h>

@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The verbs of scripts/lab."""
+
+import argparse
+import contextlib
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn
+
+from . import kernel as kernels
+from . import run, scenario
+from .errors import LabError
+
+
+class _Parser(argparse.ArgumentParser):
+    """Errors are one line, as everywhere."""
+
+    def error(self, message: str) -> NoReturn:
+        raise LabError(f"{message} (see {self.prog} --help)", status=2)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="lab",
+        description="Runs TCP congestion control on a real kernel in virtual time.",
+    )
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
+
+    def verb(name: str, does: Callable[[argparse.Namespace], int], text: str, **more: Any):  # noqa: ANN202, ANN401
+        added = verbs.add_parser(name, help=text, description=text, **more)
+        added.set_defaults(does=does)
+        return added
+
+    def with_kernel(added: argparse.ArgumentParser) -> None:
+        added.add_argument("--kernel", metavar="VERSION", default=kernels.DEFAULT_VERSION,
+                           help=f"lab kernel (default {kernels.DEFAULT_VERSION})")  # fmt: skip
+        added.add_argument("--variant", choices=("debug",), default="",
+                           help="debug: with the kernel's sanitizers, 20 times slower")  # fmt: skip
+
+    listing = verb("list", _list, "The scenarios, and what each reproduces.")
+    listing.add_argument("--json", action="store_true", help="as a JSON array")
+
+    running = verb(
+        "run", _run, "Runs a scenario, once per --cc.",
+        epilog="settings:\n" + _describe_keys(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    running.add_argument("scenario", metavar="SCENARIO", help="a name that 'lab list' shows")
+    running.add_argument("--cc", action="append", metavar="NAME",
+                         help="congestion control; may be repeated")  # fmt: skip
+    running.add_argument("--seed", type=_seed, default=1, metavar="N",
+                         help="of all random numbers (default 1)")  # fmt: skip
+    running.add_argument("--set", action="append", default=[], metavar="KEY=VALUE",
+                         help="a setting, see below; may be repeated")  # fmt: skip
+    running.add_argument("--json", action="store_true", help="a JSON array, and nothing else")
+    running.add_argument("--jobs", type=int, default=0, metavar="N",
+                         help="runs side by side (default: one per core)")  # fmt: skip
+    running.add_argument("--out", type=Path, metavar="DIR",
+                         help="where the series go (default: the cache)")  # fmt: skip
+    with_kernel(running)
+
+    executing = verb("exec", _exec, "Runs a command as root in the lab kernel.")
+    with_kernel(executing)
+    executing.add_argument("--seed", type=_seed, default=1, metavar="N",
+                           help="of all random numbers (default 1)")  # fmt: skip
+    executing.add_argument("--timeout", type=float, metavar="S",
+                           help="wall seconds until it is given up (default: none)")  # fmt: skip
+    executing.add_argument("command", nargs="+", metavar="-- COMMAND...")
+
+    shell = verb("shell", _shell, "A shell as root in the lab kernel.")
+    with_kernel(shell)
+
+    reporting = verb("report", _report, "Runs every scenario; writes report/index.html.")
+    reporting.add_argument("scenarios", nargs="*", metavar="SCENARIO")
+    reporting.add_argument("--jobs", type=int, default=0, metavar="N",
+                           help="runs side by side (default: one per core)")  # fmt: skip
+
+    verb("demo", _demo, "The main job: six congestion controls on a long, lossy, fast path.")
+    return parser
+
+
+def _seed(text: str) -> int:
+    if not text.isdecimal() or not 0 <= int(text) < 2**63:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 0 to 2^63-1")
+    return int(text)
+
+
+def _describe_keys() -> str:
+    width = max(map(len, scenario.KEYS))
+    return "\n".join(
+        f"  {name:{width}}  {key.help}" + (f" [{key.default}]" if key.default else "")
+        for name, key in scenario.KEYS.items()
+    )
+
+
+# Verbs ------------------------------------------------------------------------------------------
+
+
+def _list(args: argparse.Namespace) -> int:
+    found = [scenario.load(name) for name in scenario.names()]
+    if args.json:
+        shown = [
+            {"name": s.name, "title": s.title, "cc": list(s.cc), "settings": s.settings}
+            | ({"seed": s.seed} if s.seed else {})
+            | ({"figure": s.figure} if s.figure else {})
+            for s in found
+        ]
+        print(json.dumps(shown, indent=1))
+        return 0
+    width = max(len(s.name) for s in found)
+    for s in found:
+        of = f"  [{', '.join(filter(None, (s.seed, s.figure)))}]" if s.seed else ""
+        print(f"{s.name:{width}}  {s.title}{of}")
+    return 0
+
+
+def _run(args: argparse.Namespace) -> int:
+    wanted = scenario.load(args.scenario)
+    settings = scenario.override(wanted, args.set)
+    if settings.mix and args.cc:
+        raise LabError("mix names every flow's congestion control: drop --cc, or mix", status=2)
+    ccs = ["mix"] if settings.mix else args.cc or list(wanted.cc)
+    laboratory = run.Laboratory(args.kernel, args.variant)
+    jobs = [run.Job(wanted, settings, cc, args.seed) for cc in ccs]
+    out = args.out.absolute() if args.out else None
+    with Progress([f"{wanted.name} {cc}" for cc in ccs]) as shown:
+        results = run.run_all(laboratory, jobs, args.jobs, out, shown.update)
+    if args.json:
+        print(json.dumps(results, indent=1))
+    else:
+        print(table(results))
+    return 0
+
+
+def _exec(args: argparse.Namespace) -> int:
+    laboratory = run.Laboratory(args.kernel, args.variant)
+    return run.execute(laboratory, args.command, args.seed, args.timeout)
+
+
+def _shell(args: argparse.Namespace) -> int:
+    if not sys.stdin.isatty():
+        raise LabError("lab shell needs a terminal; for scripts there is: lab exec", status=2)
+    return run.shell(run.Laboratory(args.kernel, args.variant))
+
+
+def _report(args: argparse.Namespace) -> int:
+    from . import plot
+
+    return plot.report(args.scenarios or scenario.names(), args.jobs)
+
+
+def _demo(args: argparse.Namespace) -> int:
+    from . import demo
+
+    return demo.main()
+
+
+# Output -----------------------------------------------------------------------------------------
+
+
+def table(results: list[Any]) -> str:
+    """Results for the eye: a line per flow, or per run when there are many."""
+    lines = [
+        f"{'cc':<14}{'flows':>6}{'goodput':>12}{'completion':>12}{'retrans':>9}"
+        f"{'rtt':>10}{'use':>8}{'queue':>9}{'max':>8}{'drops':>8}{'Jain':>7}"
+    ]
+    for r in results:
+        flows, link = r["flows"], r["links"][0]
+        done = [f["completion_s"] for f in flows if "completion_s" in f]
+        asked = "bytes" in r["settings"]
+        completion = f"{max(done):.3f} s" if asked and len(done) == len(flows) else "-"
+        rtts = [f["rtt_mean_s"] for f in flows if "rtt_mean_s" in f]
+        rtt = f"{sum(rtts) / len(rtts) * 1e3:.1f} ms" if rtts else "-"
+        queue = f"{link['queue_mean']:.0f}" if "queue_mean" in link else "-"
+        highest = f"{link['queue_max']}" if "queue_max" in link else "-"
+        lines.append(
+            f"{r['cc']:<14}{len(flows):>6}{rate(sum(f['goodput_bps'] for f in flows)):>12}"
+            f"{completion:>12}{sum(f['retransmits'] for f in flows):>9}{rtt:>10}"
+            f"{link['utilization']:>8.3f}{queue:>9}{highest:>8}{link['drops']:>8}"
+            f"{r['jain']:>7.3f}"
+        )
+    lines.append(f"series: {os.path.commonpath([r['series'] for r in results])}")
+    return "\n".join(lines)
+
+
+def rate(bps: float) -> str:
+    for size, unit in ((1e9, "Gb/s"), (1e6, "Mb/s"), (1e3, "kb/s")):
+        if bps >= size:
+            return f"{bps / size:.4g} {unit}"
+    return f"{bps:.3g} b/s"
+
+
+class Progress:
+    """One line on standard error about runs side by side; none unless it is a terminal."""
+
+    def __init__(self, titles: list[str]) -> None:
+        self.titles = titles
+        self.shares = [0.0] * len(titles)
+        self.live = sys.stderr.isatty()
+        self.shown = 0.0
+
+    def update(self, index: int, share: float) -> None:
+        self.shares[index] = share
+        if self.live and time.monotonic() - self.shown > 0.1:
+            self.shown = time.monotonic()
+            parts = [
+                f"{title} {share:.0%}"
+                for title, share in zip(self.titles, self.shares, strict=True)
+                if 0 < share < 1
+            ]
+            width = os.get_terminal_size(2).columns - 1
+            sys.stderr.write("\r" + "  ".join(parts)[:width] + "\x1b[K")
+            sys.stderr.flush()
+
+    def __enter__(self) -> "Progress":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.live:
+            sys.stderr.write("\r\x1b[K")
+
+
+def main(argv: list[str] | None = None) -> int:
+    """The exit status; everything that goes wrong is one line on standard error."""
+    signal.signal(signal.SIGTERM, _interrupted)
+    try:
+        args = _parser().parse_args(argv)
+        status = args.does(args)
+        sys.stdout.flush()
+        return status
+    except LabError as error:
+        if error.log:
+            print(error.log, file=sys.stderr)
+        print(f"lab: {error}", file=sys.stderr)
+        return error.status
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        with contextlib.suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 1
+    except OSError as error:
+        print(f"lab: {error.strerror}: {error.filename or 'no file'}", file=sys.stderr)
+        return 1
+    finally:
+        run.end_all()
+
+
+def _interrupted(*_: object) -> NoReturn:
+    raise KeyboardInterrupt

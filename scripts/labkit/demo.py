@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The demo: the main job on one long, fast and lossy path, and one table."""
+
+import sys
+from typing import Any
+
+from . import run, scenario
+from .cli import Progress, rate
+
+SEEDS = (1, 2, 3)
+BAR = 24  # characters
+
+# What no congestion control that starts by doubling can beat on this path: nothing is lost, no
+# buffer ever overflows, and the line is busy as soon as the window reaches the path's product.
+LIMIT = ("loss=0", "buffer=6bdp", "qdisc=fifo")
+
+
+def main() -> int:
+    laboratory = run.Laboratory()
+    wanted = scenario.load("demo")
+    settings = scenario.override(wanted, [])
+    known = laboratory.ccs()
+    ccs = [cc for cc in wanted.cc if cc in known]
+    for cc in wanted.cc:
+        if cc not in known:
+            print(f"skipped: {cc} (its module is not in this tree)", file=sys.stderr)
+    limit = run.Job(wanted, scenario.override(wanted, LIMIT), "reno", SEEDS[0])
+    jobs = [limit, *(run.Job(wanted, settings, cc, seed) for cc in ccs for seed in SEEDS)]
+    print(
+        f"{settings.bytes / 1e6:g} MB over {rate(settings.rate)}, {settings.min_rtt * 1e3:g} ms,"
+        f" {settings.loss:g} loss, a buffer of {settings.buffer_packets} packets"
+        f" ({settings.buffer_packets / settings.bdp:.1f} BDP);\n"
+        f"Linux {laboratory.kernel.release} in virtual time, means of {len(SEEDS)} seeds\n",
+        flush=True,
+    )
+    with Progress([f"{job.cc}" for job in jobs]) as shown:
+        best, *results = run.run_all(laboratory, jobs, 0, None, shown.update)
+    runs = {cc: [r for r in results if r["cc"] == cc] for cc in ccs}
+    print(_table(best, runs, settings))
+    print("\nNext:")
+    print(f"  cwnd and queue over time  {_picture(runs)}")
+    print("  one run, as you like it   scripts/lab run dumbbell --cc ccpd_path --set rtt=80ms")
+    print("  a shell in that kernel    scripts/lab shell")
+    print("  on this machine           make && sudo make install, then")
+    print("                            sysctl net.ipv4.tcp_congestion_control=ccpd_path")
+    return 0
+
+
+def _table(best: Any, runs: dict[str, list[Any]], settings: scenario.Settings) -> str:  # noqa: ANN401
+    floor = best["flows"][0]["completion_s"]
+    rows = {cc: _means(of, settings) for cc, of in runs.items()}
+    rows["limit"] = _means([best], settings)
+    slowest = max(row["time"] for row in rows.values())
+    lines = [
+        f"{'':<10}{'time':>10}{'x limit':>9}{'goodput':>13}{'retrans':>9}"
+        f"{'queue':>8}{'max':>7}"
+    ]
+    for name, row in rows.items():
+        time = f"{'>' if row['open'] else ''}{row['time']:.2f} s"
+        lines.append(
+            f"{name:<10}{time:>10}{row['time'] / floor:>9.2f}{rate(row['goodput']):>13}"
+            f"{row['retransmits']:>9.0f}{row['queue']:>8.0f}{row['queue_max']:>7.0f}"
+            f"  {_bar(row['time'] / slowest)}"
+        )
+        if row["open"]:
+            lines[-1] += f" {row['open']} of {len(runs[name])} not done after {settings.end:g} s"
+    lines.append("\nlimit: no loss, a buffer without bound; queue in packets, mean and maximum")
+    return "\n".join(lines)
+
+
+def _means(results: list[Any], settings: scenario.Settings) -> dict[str, float]:
+    """Over the runs of one congestion control; a flow that did not finish took the whole time."""
+    flows = [r["flows"][0] for r in results]
+    links = [r["links"][0] for r in results]
+
+    def mean(values: list[float]) -> float:
+        return sum(values) / len(values)
+
+    return {
+        "time": mean([f.get("completion_s", settings.end) for f in flows]),
+        "open": sum("completion_s" not in f for f in flows),
+        "goodput": mean([f["goodput_bps"] for f in flows]),
+        "retransmits": mean([f["retransmits"] for f in flows]),
+        "queue": mean([link["queue_mean"] for link in links]),
+        "queue_max": max(link["queue_max"] for link in links),
+    }
+
+
+def _bar(share: float) -> str:
+    """In eighths of a character where the terminal can show them."""
+    encoding = (sys.stdout.encoding or "").lower().replace("-", "")
+    if encoding != "utf8":
+        return "#" * max(1, round(share * BAR))
+    eighths = max(1, round(share * BAR * 8))
+    return "\u2588" * (eighths // 8) + ("", *"\u258f\u258e\u258d\u258c\u258b\u258a\u2589")[eighths % 8]
+
+
+def _picture(runs: dict[str, list[Any]]) -> str:
+    from . import plot
+
+    first = [of[0] for of in runs.values()]
+    until = min(30.0, max(r["virtual_s"] for r in first))
+    path = plot.REPORT / "demo.png"
+    plot.save(plot.windows_and_queue(first, "100 MB, seed 1", until), path)
+    return str(path)

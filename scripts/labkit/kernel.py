@@ -1,0 +1,547 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The lab kernel: the distribution's kernel source, built as user-mode Linux.
+
+ensure() fetches, unpacks, configures and builds it once, as an ordinary user, into the cache;
+build_modules() builds this project's modules for it; shim() and agent() build the two C programs
+that a run needs.  All four return at once when there is nothing to do.
+"""
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from .errors import LabError
+from .paths import GUEST, LABKIT, REPO, cache
+
+DEFAULT_VERSION = "6.12"
+
+# Objects that a fresh build compiles, by variant, for the progress indicator alone.
+EXPECTED_OBJECTS = {"": 743, "debug": 790}
+
+TOOLS = {
+    "apt-get": "apt", "dpkg-deb": "dpkg", "tar": "tar", "xz": "xz-utils", "make": "make",
+    "gcc": "gcc", "ld": "binutils", "flex": "flex", "bison": "bison", "bc": "bc",
+    "depmod": "kmod",
+}
+
+# Source that user-mode Linux never compiles: three quarters of the tree and of the unpacking
+# time.  Kconfig files and makefiles stay, since the configuration and the build read all of them.
+_DRIVERS = """accel acpi ata atm bluetooth bus clk clocksource comedi cpufreq crypto cxl dma edac
+    firewire firmware fpga gpio gpu greybus hid hv hwmon hwtracing i2c i3c iio infiniband input
+    interconnect iommu irqchip isdn leds mailbox md media memory message mfd misc mmc mtd mux
+    net/can net/dsa net/ethernet net/hamradio net/ieee802154 net/ipa net/phy net/usb net/wan
+    net/wireless net/wwan nfc ntb nvdimm nvme nvmem parport pci pcmcia perf phy pinctrl platform
+    pmdomain power powercap rapidio ras regulator remoteproc rtc s390 scsi slimbus soc soundwire
+    spi ssb staging target tee thermal thunderbolt ufs usb vdpa vfio vhost video w1 watchdog
+    xen""".split()
+_FILESYSTEMS = """9p afs bcachefs btrfs ceph cramfs dlm erofs exfat ext2 ext4 f2fs fuse gfs2 hfs
+    hfsplus jffs2 jfs nfs nfsd nilfs2 nls ntfs3 ocfs2 orangefs reiserfs smb squashfs ubifs udf ufs
+    xfs""".split()
+_ARCHITECTURES = """alpha arc arm arm64 csky hexagon ia64 loongarch m68k microblaze mips nios2
+    openrisc parisc powerpc riscv s390 sh sparc xtensa""".split()
+UNPACK_EXCLUDES = [
+    "*/Documentation/*.*",
+    "*/samples/*.[ch]",
+    "*/sound/*.[ch]",
+    "*/tools/perf/*",
+    "*/tools/testing/selftests/*",
+    *(f"*/drivers/{name}/*.[chS]" for name in _DRIVERS),
+    *(f"*/fs/{name}/*.[ch]" for name in _FILESYSTEMS),
+    *(f"*/arch/{name}/*.*" for name in _ARCHITECTURES),
+]
+
+# User-mode Linux counts time in units of 256 ns.  A packet pair at 10 Gb/s is 1.2 us apart, and a
+# real machine's clock shows it in nanoseconds: so does the lab's.
+CLOCK_HEADER = "arch/um/include/linux/time-internal.h"
+CLOCK_UNIT = ("#define TIMER_MULTIPLIER 256", "#define TIMER_MULTIPLIER 1")
+
+
+@dataclass(frozen=True)
+class LabKernel:
+    """A built lab kernel."""
+
+    version: str  # as asked for: 6.12
+    variant: str  # "" or "debug"
+    release: str  # what uname -r says: 6.12.117-tcpcc
+    vmlinux: Path  # the user-mode Linux binary
+    build_dir: Path
+    source_dir: Path
+
+    @property
+    def key(self) -> str:
+        """Names this build: source version, configuration and compiler."""
+        return self.build_dir.name
+
+
+def ensure(
+    version: str = DEFAULT_VERSION, variant: str = "", progress: bool = True
+) -> LabKernel:
+    """The lab kernel of that version, fetched and built first if the cache has none."""
+    if not re.fullmatch(r"\d+\.\d+", version):
+        raise LabError(f"kernel version {version!r} is not of the form 6.12", status=2)
+    fragments = [LABKIT / "lab.config"]
+    if variant:
+        fragments.append(LABKIT / f"lab-{variant}.config")
+        if not fragments[-1].exists():
+            raise LabError(f"there is no kernel variant {variant!r}; there is: debug", status=2)
+    _require_tools()
+    config = "".join(f.read_text() for f in fragments)
+    with _Progress(f"lab kernel {version}{variant and ' ' + variant}", progress) as shown:
+        source = _source(version, shown)
+        identity = "\n".join((source.name, config, _compiler()))
+        name = "-".join(filter(None, (version, variant, _digest(identity))))
+        build = cache("kernel", name)
+        done = build / ".done"
+        with _locked(build, shown) as lock:
+            if not done.exists():
+                _configure(source, build, config)
+                _compile(source, build, variant, shown, lock)
+                release = (build / "include/config/kernel.release").read_text().strip()
+                _write(done, json.dumps({"release": release}))
+        release = json.loads(done.read_text())["release"]
+    return LabKernel(version, variant, release, build / "linux", build, source)
+
+
+def available(version: str) -> bool:
+    """Whether that version's source is in the cache or in the package lists."""
+    stem = f"linux-source-{version}"
+    return any(cache("src").glob(f"{stem}_*[0-9a-f]")) or bool(
+        _output(["apt-cache", "show", "--no-all-versions", stem])
+    )
+
+
+def build_modules(kernel: LabKernel, strict: bool = True) -> Path:
+    """This project's modules and KUnit tests built for kernel.
+
+    Returns a directory whose lib/modules/<release> is ready for modprobe.  strict turns each
+    compiler and modpost warning (W=1) into a failure.
+    """
+    files = _module_sources()
+    if not any(name.endswith(".c") for name in files):
+        raise LabError(f"no module sources in {REPO}")
+    digest = _digest(kernel.key, str(strict), *(f"{n}\0{_sha(p)}" for n, p in files.items()))
+    home = cache("mod", kernel.key)
+    result = home / digest
+    with _locked(home):
+        if not (result / ".done").exists():
+            stage = home / "stage"
+            _sync(files, stage)
+            _make_modules(kernel, stage, strict)
+            _install_modules(kernel, stage, result)
+            _write(result / ".done", "")
+        os.utime(result)
+        _forget_old(home, keep=8)
+    return result
+
+
+def sparse(kernel: LabKernel) -> list[str]:
+    """What sparse has to say about the modules."""
+    stage = cache("lint", kernel.key)
+    with _locked(stage):
+        _sync(_module_sources(), stage)
+        log = stage / "sparse.log"
+        failed = _run(_kbuild(kernel, stage, "C=2", "CF=-D__CHECK_ENDIAN__"), log)
+        if failed:
+            raise LabError(f"the modules do not build under sparse: {_first_error(log)}")
+        found = re.findall(r"^.*: (?:warning|error): .*$", log.read_text(), re.M)
+    return [line.replace(f"{stage}/", "") for line in found if str(stage) in line]
+
+
+def shim() -> Path:
+    """The LD_PRELOAD library that draws the lab kernel's host randomness from TCPCC_SEED."""
+    return _compile_guest("norandom.c", "norandom.so", ["-shared", "-fPIC"])
+
+
+def agent() -> Path:
+    """The program that makes and samples traffic inside the guest."""
+    return _compile_guest("agent.c", "agent", [])
+
+
+# Source -----------------------------------------------------------------------------------------
+
+
+def _source(version: str, shown: "_Progress") -> Path:
+    """The unpacked kernel source; the newest already in the cache, else the newest apt has."""
+    sources = cache("src")
+    stem = f"linux-source-{version}"
+    pattern = f"{stem}_*_{_digest(*UNPACK_EXCLUDES, *CLOCK_UNIT)}"
+    with _locked(sources, shown):
+        if ready := sorted(sources.glob(pattern), key=lambda p: p.stat().st_mtime):
+            return ready[-1]
+        packages = sorted(cache("dl").glob(f"{stem}_*.deb"), key=lambda p: p.stat().st_mtime)
+        package = packages[-1] if packages else _download(stem, shown)
+        debian_version = package.name.split("_")[1]
+        target = sources / pattern.replace("*", debian_version, 1)
+        _unpack(package, stem, target, shown)
+        return target
+
+
+def _download(name: str, shown: "_Progress") -> Path:
+    """Fetches a .deb with apt, which needs no root for that and checks its signature."""
+    record = _output(["apt-cache", "show", "--no-all-versions", name])
+    fields = dict(re.findall(r"^(Version|Size): (.*)$", record or "", re.M))
+    if not {"Version", "Size"} <= fields.keys():
+        raise LabError(
+            f"apt knows no package {name}: run 'sudo apt-get update', or choose another kernel"
+        )
+    home = cache("dl")
+    size = int(fields["Size"])
+    command = [
+        "apt-get", "-q", "-o", "APT::Sandbox::User=root", "download", f"{name}={fields['Version']}",
+    ]
+    with tempfile.TemporaryDirectory(prefix=".fetch-", dir=home) as part:
+        log = Path(part, "log")
+
+        def fetched() -> float:
+            return sum(p.stat().st_size for p in Path(part).glob("*.deb*")) / size
+
+        status = _run(command, log, cwd=part, poll=lambda: shown.show("downloading", fetched()))
+        packages = list(Path(part).glob("*.deb"))
+        if status or not packages:
+            raise LabError(
+                f"apt-get could not download {name}: check the network, run 'sudo apt-get update'",
+                log=_tail(log),
+            )
+        return packages[0].rename(home / packages[0].name)
+
+
+def _unpack(package: Path, stem: str, target: Path, shown: "_Progress") -> None:
+    """Unpacks the source tar inside the package, without what is never compiled."""
+    shown.show("unpacking the source")
+    excludes = " ".join(f"--exclude='{pattern}'" for pattern in UNPACK_EXCLUDES)
+    with tempfile.TemporaryDirectory(prefix=".unpack-", dir=target.parent) as part:
+        log = Path(part, "log")
+        script = f"""set -o pipefail
+            dpkg-deb --fsys-tarfile "$0" | tar -xO ./usr/src/{stem}.tar.xz | xz -dc -T0 |
+            tar -x -C "$1" --strip-components=1 --no-same-owner --wildcards {excludes}"""
+        tree = Path(part, "tree")
+        tree.mkdir()
+        command = ["bash", "-c", script, str(package), str(tree)]
+        if _run(command, log, poll=lambda: shown.show("unpacking the source")):
+            package.unlink()  # it may be damaged: the next attempt downloads it again
+            raise LabError(f"cannot unpack {package.name} (disk full?)", log=_tail(log))
+        header = tree / CLOCK_HEADER
+        text = header.read_text()
+        if CLOCK_UNIT[0] not in text:
+            raise LabError(f"{stem} keeps its clock's unit elsewhere than in {CLOCK_HEADER}")
+        header.write_text(text.replace(*CLOCK_UNIT))
+        tree.rename(target)
+
+
+# Configuration and build ------------------------------------------------------------------------
+
+
+def _configure(source: Path, build: Path, config: str) -> None:
+    """Writes .config: everything off but what config asks for and what that needs."""
+    fragment = build / "fragment.config"
+    if (build / ".config").exists() and fragment.exists() and fragment.read_text() == config:
+        return  # an interrupted build, which goes on where it stopped
+    wanted = build / "wanted.config"
+    wanted.write_text(config)
+    log = build / "config.log"
+    make = ["make", "-C", source, f"O={build}", "ARCH=um", "allnoconfig"]
+    if _run(make, log, KCONFIG_ALLCONFIG=str(wanted)):
+        raise LabError(f"cannot configure the kernel; see {log}", log=_tail(log))
+    have = set((build / ".config").read_text().splitlines())
+    option = re.compile(r"(CONFIG_\w+=.+|# CONFIG_\w+ is not set)")
+    lost = []
+    for line in filter(option.fullmatch, config.splitlines()):
+        name = re.search(r"CONFIG_\w+", line)[0]
+        absent = line.startswith("#") and not any(h.startswith(name + "=") for h in have)
+        if line not in have and not absent:
+            lost.append(line)
+    if lost:
+        raise LabError(f"{source.name} refuses of the lab configuration: {', '.join(lost)}")
+    wanted.rename(fragment)
+
+
+def _compile(source: Path, build: Path, variant: str, shown: "_Progress", lock: int) -> None:
+    log = build / "build.log"
+    command = [
+        "make", "-C", source, f"O={build}", "ARCH=um", f"-j{os.cpu_count()}", "linux", "modules",
+    ]
+    before = sum(1 for _ in build.rglob("*.o"))
+    expected = max(EXPECTED_OBJECTS[variant], before + 1)
+
+    def poll() -> None:
+        text = log.read_bytes() if log.exists() else b""
+        if re.search(rb"^  (?:AR +vmlinux.a|LINK +linux)", text, re.M):
+            shown.show("linking")
+        else:
+            compiled = before + len(re.findall(rb"^  (?:CC|AS) ", text, re.M))
+            shown.show("compiling", min(compiled / expected, 0.99), "objects", expected)
+
+    # Fixed names keep /proc/version, and with it the guest's random pool, the same everywhere.
+    stamp = {
+        "KBUILD_BUILD_TIMESTAMP": "2025-01-01", "KBUILD_BUILD_USER": "tcpcc",
+        "KBUILD_BUILD_HOST": "lab", "KBUILD_BUILD_VERSION": "1",
+    }
+    if _run(command, log, poll=poll, keep=(lock,), **stamp):
+        raise LabError(f"the lab kernel does not build; the whole log is {log}", log=_tail(log))
+
+
+# Modules ----------------------------------------------------------------------------------------
+
+
+def _module_sources() -> dict[str, Path]:
+    """What the module build reads, by path in the source tree."""
+    found = [REPO / "Kbuild", *REPO.glob("*.c"), *REPO.glob("*.h")]
+    for folder in ("include", "net", "tests/kunit"):
+        found += [p for p in (REPO / folder).rglob("*") if p.suffix in (".c", ".h")]
+        found += (REPO / folder).rglob("Kbuild")
+    return {str(p.relative_to(REPO)): p for p in sorted(found) if p.is_file()}
+
+
+def _sync(files: dict[str, Path], stage: Path) -> None:
+    """Makes stage hold these sources and no others; what has not changed keeps its object."""
+    for name, path in files.items():
+        copy = stage / name
+        if not copy.exists() or copy.read_bytes() != path.read_bytes():
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, copy)
+    for old in [p for p in stage.rglob("*") if p.suffix in (".c", ".h") or p.name == "Kbuild"]:
+        if not old.name.endswith(".mod.c") and str(old.relative_to(stage)) not in files:
+            old.unlink()
+
+
+def _kbuild(kernel: LabKernel, stage: Path, *options: str) -> list[str]:
+    """The make command that builds stage for kernel."""
+    tests = ["TCPCC_KUNIT=y"] if (stage / "tests/kunit/Kbuild").exists() else []
+    jobs = f"-j{os.cpu_count()}"
+    return ["make", "-C", str(kernel.build_dir), "ARCH=um", f"M={stage}", jobs, *tests, *options]
+
+
+def _make_modules(kernel: LabKernel, stage: Path, strict: bool) -> None:
+    for stale in stage.rglob("*.ko"):
+        stale.unlink()
+    log = stage / "build.log"
+    options = ["W=1", "KCFLAGS=-Werror"] if strict else []
+    failed = _run(_kbuild(kernel, stage, *options), log)
+    warned = strict and re.search(r"^WARNING: modpost:.*", log.read_text(), re.M)
+    if failed or warned:
+        what = warned[0] if warned and not failed else _first_error(log)
+        raise LabError(f"the modules do not build for {kernel.release}: {what}", log=_tail(log))
+
+
+def _install_modules(kernel: LabKernel, stage: Path, result: Path) -> None:
+    """Lays the modules out as modprobe expects them."""
+    shutil.rmtree(result, ignore_errors=True)
+    tree = result / "lib/modules" / kernel.release
+    (tree / "updates").mkdir(parents=True)
+    for module in stage.rglob("*.ko"):
+        shutil.copyfile(module, tree / "updates" / module.name)
+    for index in ("modules.builtin", "modules.builtin.modinfo", "modules.order"):
+        shutil.copyfile(kernel.build_dir / index, tree / index)
+    log = result / "depmod.log"
+    depmod = ["depmod", "-b", result, "-F", kernel.build_dir / "System.map", "-e", kernel.release]
+    if _run(depmod, log) or log.read_text().strip():
+        raise LabError(f"depmod complains about the modules for {kernel.release}", log=_tail(log))
+
+
+def _forget_old(home: Path, keep: int) -> None:
+    """Removes the module builds of the past, but none that a run may still be using."""
+    builds = sorted((p for p in home.iterdir() if p.is_dir() and p.name != "stage"),
+                    key=lambda p: p.stat().st_mtime, reverse=True)
+    for old in builds[keep:]:
+        if time.time() - old.stat().st_mtime > 86400:
+            shutil.rmtree(old, ignore_errors=True)
+
+
+def _compile_guest(source: str, target: str, flags: list[str]) -> Path:
+    path = GUEST / source
+    command = ["gcc", "-O2", "-Wall", "-Wextra", *flags]
+    home = cache("guest", _digest(_sha(path), _compiler(), *command))
+    result = home / target
+    if not result.exists():
+        part = home / f".{target}.{os.getpid()}"
+        log = home / f".{target}.{os.getpid()}.log"
+        if _run([*command, "-o", part, path], log):
+            raise LabError(f"{source} does not compile: {_first_error(log)}", log=_tail(log))
+        log.unlink()
+        part.rename(result)
+    return result
+
+
+# Processes, locks and files ---------------------------------------------------------------------
+
+
+def _environment(**extra: str) -> dict[str, str]:
+    """A build's environment: nothing of a calling make, nothing of the user's language or flags."""
+    keep = ("HOME", "TMPDIR", "http_proxy", "https_proxy", "no_proxy")
+    kept = {name: os.environ[name] for name in keep if name in os.environ}
+    path = os.environ.get("PATH", "/usr/bin:/bin") + ":/usr/sbin:/sbin"
+    return {**kept, "PATH": path, "LC_ALL": "C.UTF-8", **extra}
+
+
+def _run(command, log: Path, *, cwd=None, poll=None, keep=(), **env: str) -> int:
+    """Runs a command with its output in log; returns its status.
+
+    It gets a process group of its own, ended with us; keep is the lock that it holds on to should
+    we be killed.  poll is called about once a second.
+    """
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("wb") as out:
+        child = subprocess.Popen(
+            [str(part) for part in command], cwd=cwd, env=_environment(**env), pass_fds=keep,
+            stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, start_new_session=True,
+        )
+        try:
+            while True:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    return child.wait(timeout=1 if poll else None)
+                poll()
+        except BaseException:
+            os.killpg(child.pid, signal.SIGTERM)
+            child.wait()
+            raise
+
+
+def _output(command: list[str]) -> str:
+    """What a command prints; nothing if it fails."""
+    done = subprocess.run(
+        command, env=_environment(), stdin=subprocess.DEVNULL, capture_output=True, text=True
+    )
+    return done.stdout if done.returncode == 0 else ""
+
+
+def _require_tools() -> None:
+    path = _environment()["PATH"]
+    missing = [package for tool, package in TOOLS.items() if not shutil.which(tool, path=path)]
+    if missing:
+        raise LabError(f"building the lab kernel needs {' '.join(missing)}: run scripts/setup demo")
+
+
+def _compiler() -> str:
+    return _output(["gcc", "--version"]).partition("\n")[0]
+
+
+@contextlib.contextmanager
+def _locked(path: Path, shown: "_Progress | None" = None) -> Iterator[int]:
+    """Holds path for this process alone: two builds of one thing never mix."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.with_name(path.name + ".lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if shown:
+                shown.show("waiting for another process that builds it")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield lock.fileno()
+
+
+def _write(path: Path, text: str) -> None:
+    """Writes a marker whole or not at all."""
+    part = path.with_name(path.name + ".part")
+    part.write_text(text)
+    part.rename(path)
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
+
+
+def _sha(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _tail(log: Path, lines: int = 25) -> str:
+    return "\n".join(log.read_text(errors="replace").splitlines()[-lines:]) if log.exists() else ""
+
+
+def _first_error(log: Path) -> str:
+    text = log.read_text(errors="replace")
+    found = re.search(r"^.*\b(?:error|ERROR)\b:? .*$", text, re.M)
+    return found[0].strip() if found else f"see {log}"
+
+
+class _Progress:
+    """One line on standard error: what goes on.  Rewritten on a terminal, sparse elsewhere."""
+
+    SPARSE_S = 20
+
+    def __init__(self, title: str, wanted: bool) -> None:
+        self.title = title
+        self.wanted = wanted
+        self.live = sys.stderr.isatty()
+        self.start = time.monotonic()
+        self.phase = ""
+        self.phase_start = self.last = 0.0
+        self.first = 0.0
+
+    def __enter__(self) -> "_Progress":
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if not self.phase or not self.wanted:
+            return
+        if self.live:
+            sys.stderr.write("\r\x1b[K")
+        if kind is None:
+            self._line(f"{self.title}: ready after {_clock(time.monotonic() - self.start)}\n")
+
+    def show(self, phase: str, part: float = 0.0, unit: str = "", total: int = 0) -> None:
+        """Says that phase is done to this part (0 to 1; 0 when unknown)."""
+        now = time.monotonic()
+        if phase != self.phase:
+            self.phase, self.phase_start, self.last, self.first = phase, now, 0.0, part
+        if not self.wanted or (self.last and not self.live and now - self.last < self.SPARSE_S):
+            return
+        self.last = now
+        spent = now - self.phase_start
+        text = f"{self.title}: {phase}"
+        if unit:
+            text += f" {round(part * total)} of about {total} {unit}"
+        elif part:
+            text += f" {part:.0%}"
+        if spent >= 1:
+            text += f", {_clock(spent)}"
+        if self.first < part < 1 and spent > 5:
+            left = spent * (1 - part) / (part - self.first)
+            text += f", about {_clock(left)} left"
+        if self.live:
+            width = shutil.get_terminal_size().columns - 1
+            self._line("\r" + text[:width] + "\x1b[K")
+        else:
+            self._line(text + "\n")
+
+    @staticmethod
+    def _line(text: str) -> None:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+
+
+def _clock(seconds: float) -> str:
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
+
+
+def main(names: list[str]) -> int:
+    """Builds the lab kernels of these names (6.12, 6.12-debug) and the modules for each."""
+    try:
+        for name in names or [DEFAULT_VERSION]:
+            version, _, variant = name.partition("-")
+            if version != DEFAULT_VERSION and not available(version):
+                print(f"lab: no linux-source-{version} here, left out", file=sys.stderr)
+                continue
+            build_modules(ensure(version, variant))
+    except LabError as error:
+        print(f"lab: {error}\n{error.log}".rstrip(), file=sys.stderr)
+        return error.status
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

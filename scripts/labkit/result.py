@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Turns what a guest measured into the result object, or refuses it.
+
+SI units throughout: seconds, bits per second, packets.  What was not measured is absent.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .errors import LabError
+from .scenario import Expected, Settings
+from .topology import BOTTLENECK
+
+Json = dict[str, Any]
+
+# Counters that say the hosts, not the path, held a flow back.  A run that moves one is no
+# measurement of congestion control.
+LIMITS = {
+    "TcpExtTCPMemoryPressures": "TCP ran out of memory",
+    "TcpExtTCPAbortOnMemory": "TCP ran out of memory",
+    "TcpExtPruneCalled": "the receive buffer overflowed",
+    "TcpExtRcvPruned": "the receive buffer overflowed",
+    "TcpExtOfoPruned": "the receive buffer overflowed",
+    "TcpExtTCPRcvCollapsed": "the receive buffer overflowed",
+    "TcpExtTCPRcvQDrop": "the receive buffer overflowed",
+    "TcpExtTCPOFODrop": "the receive buffer overflowed",
+    "TcpExtTCPBacklogDrop": "the receiver's backlog overflowed",
+    "TcpExtTCPZeroWindowDrop": "the receive window closed",
+    "TcpExtTCPToZeroWindowAdv": "the receive window closed",
+    "TcpExtTCPWqueueTooBig": "the send queue overflowed",
+    "TcpExtListenDrops": "the receiver refused connections",
+}
+# A flow may be limited by a window for this share of its time, or for two of the clock ticks
+# (10 ms) that the kernel counts such time in.
+LIMITED_SHARE = 0.01
+LIMITED_S = 0.02
+
+
+def check(summary: Json, settings: Settings) -> None:
+    """Refuses a run that something else than the path and its congestion control has shaped."""
+    for space, name, value in summary["counters"]:
+        if name in LIMITS:
+            raise LabError(
+                f"run refused: {LIMITS[name]} ({name} = {value} in {space}); raise the memory"
+                " limits in topology.py, or shrink rate, rtt, buffer or flows"
+            )
+    for flow in summary["flows"]:
+        for limit, what in (("rwnd_limited_s", "receive"), ("sndbuf_limited_s", "send")):
+            if flow[limit] > max(LIMITED_S, LIMITED_SHARE * flow["busy_s"]):
+                raise LabError(
+                    f"run refused: flow {flow['id']} waited {flow[limit]:g} s for {what} buffer"
+                    f" ({limit} of {flow['busy_s']:g} s busy); raise the memory limits in"
+                    " topology.py, or shrink rate, rtt or buffer"
+                )
+    if summary["backlog_drops"]:
+        raise LabError(
+            f"run refused: {summary['backlog_drops']} packets fell out of a device's input queue"
+            " (softnet_stat); raise netdev_max_backlog in topology.py"
+        )
+    for link in summary["links"]:
+        lossy = link["name"] == BOTTLENECK or (link["name"] == "forward" and settings.loss)
+        if link["drops"] and not lossy:
+            raise LabError(
+                f"run refused: netem dropped {link['drops']} packets of its own on link"
+                f" {link['name']}; raise its limit in topology.py"
+            )
+
+
+def build(
+    run: Path, scenario: str, settings: Settings, cc: str, seed: int, kernel: str,
+    expected: tuple[Expected, ...] = (),
+) -> Json:  # fmt: skip
+    """The result of the run in that directory, without wall_s and series."""
+    summary = json.loads((run / "summary.json").read_text())
+    check(summary, settings)
+    sampled = settings.sample != 0
+    end = summary["end_s"]
+    flows = [_flow(flow, settings) for flow in summary["flows"] if flow["started"]]
+    if sampled:
+        _flow_means(flows, run / "flows.csv")
+    result = {
+        "scenario": scenario,
+        "cc": ",".join(f"{n}:{c}" for n, c in settings.mix) if settings.mix else cc,
+        "seed": seed,
+        "kernel": kernel,
+        "settings": settings.as_json(),
+        "virtual_s": end,
+        "flows": [{k: v for k, v in flow.items() if k != "id"} for flow in flows],
+        "links": [_link(summary, settings, run / "links.csv" if sampled else None)],
+        "jain": jain([flow["goodput_bps"] for flow in flows]),
+    }
+    if relevant := [e for e in expected if e.cc in ("", cc)]:
+        result["expected"] = [_compare(e, result) for e in relevant]
+    return _rounded(result)
+
+
+def jain(rates: list[float]) -> float:
+    """Jain's fairness index."""
+    squares = sum(r * r for r in rates)
+    return sum(rates) ** 2 / (len(rates) * squares) if squares else 1.0
+
+
+def _flow(flow: Json, settings: Settings) -> Json:
+    length = flow["end_s"] - flow["start_s"]
+    shown = {
+        "id": flow["id"],
+        "cc": flow["cc"],
+        "bytes": flow["bytes"],
+        "start_s": flow["start_s"],
+        "end_s": flow["end_s"],
+        "goodput_bps": flow["bytes"] * 8 / length if length > 0 else 0.0,
+    }
+    if flow["finished"]:
+        shown["completion_s"] = length
+    shown["retransmits"] = flow["retransmits"]
+    return shown
+
+
+def _flow_means(flows: list[Json], path: Path) -> None:
+    table = series(path, (0, 1, 2, 4))
+    if not len(table):
+        return
+    order = np.argsort(table[:, 1], kind="stable")
+    table = table[order]
+    ids = [flow["id"] for flow in flows]
+    low = np.searchsorted(table[:, 1], ids, "left")
+    high = np.searchsorted(table[:, 1], ids, "right")
+    for flow, first, last in zip(flows, low, high, strict=True):
+        rows = table[first:last]
+        if len(rows):
+            weight = np.diff(rows[:, 0], prepend=flow["start_s"])
+            flow["cwnd_mean"] = np.average(rows[:, 2], weights=weight)
+            flow["rtt_mean_s"] = np.average(rows[:, 3], weights=weight)
+
+
+def _link(summary: Json, settings: Settings, path: Path | None) -> Json:
+    """Means over time: intervals between samples may double in the course of a run."""
+    counted = next(link for link in summary["links"] if link["name"] == BOTTLENECK)
+    end = summary["end_s"]
+    link = {
+        "name": BOTTLENECK,
+        "rate_bps": settings.rate,
+        "utilization": counted["sent_bytes"] * 8 / (settings.rate * end),
+    }
+    table = series(path, (0, 2)) if path else np.empty((0, 2))
+    table = table[table[:, 0] <= end]
+    if len(table):
+        weight = np.diff(table[:, 0], prepend=0)
+        half = table[:, 0] > end / 2
+        link["queue_mean"] = np.average(table[:, 1], weights=weight)
+        link["queue_equilibrium"] = np.average(table[half, 1], weights=weight[half])
+        link["queue_max"] = int(table[:, 1].max())
+    link["drops"] = counted["drops"]
+    if settings.ecn:
+        link["marks"] = sum(
+            value for space, name, value in summary["counters"]
+            if space == "r" and name in ("IpExtInCEPkts", "Ip6InCEPkts")
+        )  # fmt: skip
+    return link
+
+
+def series(path: Path, columns: tuple[int, ...]) -> np.ndarray:
+    """Columns of a series that are numbers in every row."""
+    with path.open() as rows:
+        next(rows)
+        lines = rows.readlines()
+    if not lines:
+        return np.empty((0, len(columns)))
+    return np.loadtxt(lines, delimiter=",", usecols=columns, ndmin=2)
+
+
+# What a paper's number may be compared with, from a result.
+METRICS = {
+    "completion_s": lambda r: _mean(f["completion_s"] for f in r["flows"]),
+    "goodput_bps": lambda r: sum(f["goodput_bps"] for f in r["flows"]),
+    "retransmits": lambda r: sum(f["retransmits"] for f in r["flows"]),
+    "cwnd_mean": lambda r: _mean(f["cwnd_mean"] for f in r["flows"]),
+    "rtt_mean_s": lambda r: _mean(f["rtt_mean_s"] for f in r["flows"]),
+    "jain": lambda r: r["jain"],
+    **{
+        name: (lambda r, name=name: r["links"][0][name])
+        for name in ("utilization", "queue_mean", "queue_equilibrium", "queue_max", "drops")
+    },
+}
+
+
+def _mean(values: Any) -> float:  # noqa: ANN401
+    values = list(values)
+    return sum(values) / len(values)
+
+
+def _compare(expected: Expected, result: Json) -> Json:
+    shown: Json = {
+        "source": expected.source, "metric": expected.metric, "paper": expected.paper,
+    }  # fmt: skip
+    try:
+        measured = METRICS[expected.metric](result)
+    except KeyError:
+        return shown  # a flow that never finished has no completion time
+    shown["measured"] = measured
+    shown["within"] = bool(abs(measured - expected.paper) <= expected.tolerance * expected.paper)
+    return shown
+
+
+def _rounded(value: Any) -> Any:  # noqa: ANN401
+    """Nine digits: all that was measured, and nothing of how a library adds."""
+    if isinstance(value, dict):
+        return {k: _rounded(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_rounded(v) for v in value]
+    if isinstance(value, (float, np.floating)):
+        return float(f"{value:.9g}")
+    return value

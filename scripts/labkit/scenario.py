@@ -1,0 +1,399 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What a run is: the keys of a scenario, their meaning, their limits.
+
+A scenario is a TOML file in scripts/scenarios: a title, what it reproduces, its settings, and what
+its paper measured.  Every setting may be overridden on the command line with --set.
+"""
+
+import math
+import re
+import tomllib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from .errors import LabError
+from .paths import REPO
+
+SCENARIOS = REPO / "scripts" / "scenarios"
+
+ETHERNET_HEADER = 14  # bytes; the frame check sequence is not counted, as nowhere in Linux
+
+_DECIMAL = {"": 1, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
+_SECONDS = {"": 1, "s": 1, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+
+
+def _usage(message: str) -> LabError:
+    return LabError(message, status=2)
+
+
+# Values -----------------------------------------------------------------------------------------
+
+
+def _number(text: str, low: float, high: float) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not low <= value <= high:
+        raise ValueError(f"a number from {low:g} to {high:g}")
+    return value
+
+
+def _count(low: int, high: int) -> Callable[[str], int]:
+    def parse(text: str) -> int:
+        if not re.fullmatch(r"\d{1,12}", text) or not low <= int(text) <= high:
+            raise ValueError(f"a whole number from {low} to {high}")
+        return int(text)
+
+    return parse
+
+
+def _rate(text: str) -> int:
+    """Bits per second, as tc writes them."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([kmgt]?)(?:bit|bps)?", text.lower())
+    value = round(float(found[1]) * _DECIMAL[found[2]]) if found else 0
+    if text.lower().endswith("bps") or not 1000 <= value <= 400_000_000_000:
+        raise ValueError("a rate from 1kbit to 400gbit, such as 100mbit")
+    return value
+
+
+def _bytes(text: str) -> int:
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([kmgt]?)b?", text.lower())
+    value = round(float(found[1]) * _DECIMAL[found[2]]) if found else 0
+    if not 1 <= value <= 10**13:
+        raise ValueError("a number of bytes from 1 to 10T, such as 100M")
+    return value
+
+
+def _time(low: float, high: float) -> Callable[[str], float]:
+    """Seconds, as tc writes times; a bare number is seconds."""
+
+    def parse(text: str) -> float:
+        found = re.fullmatch(r"(\d+(?:\.\d+)?(?:e-?\d+)?)(s|ms|us|ns|)", text.lower())
+        # To the nanosecond, which is what the kernel keeps.
+        value = round(float(found[1]) * _SECONDS[found[2]], 9) if found else math.nan
+        if not low <= value <= high:
+            raise ValueError(f"a time from {_show_time(low)} to {_show_time(high)}, such as 40ms")
+        return value
+
+    return parse
+
+
+def _show_time(seconds: float) -> str:
+    for unit, size in (("s", 1), ("ms", 1e-3), ("us", 1e-6)):
+        if seconds >= size or not seconds:
+            return f"{seconds / size:g}{unit}"
+    return f"{seconds * 1e9:g}ns"
+
+
+def _times(text: str) -> tuple[float, ...]:
+    return tuple(_time(1e-6, 10)(part) for part in text.split(","))
+
+
+def _buffer(text: str) -> str:
+    """Packets, or a multiple of the bandwidth-delay product; see Settings.buffer_packets."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)(bdp|)", text.lower())
+    if not found or (not found[2] and not re.fullmatch(r"[1-9]\d{0,8}", text)):
+        raise ValueError("a number of packets such as 700, or of bandwidth-delay products: 0.5bdp")
+    return text.lower()
+
+
+def _loss(text: str) -> float:
+    scale, digits = (100, text[:-1]) if text.endswith("%") else (1, text)
+    return _number(digits, 0, 0.5 * scale) / scale
+
+
+def _choice(*allowed: str) -> Callable[[str], str]:
+    def parse(text: str) -> str:
+        if text not in allowed:
+            raise ValueError(" or ".join(allowed))
+        return text
+
+    return parse
+
+
+def _on_off(text: str) -> bool:
+    return _choice("on", "off")(text) == "on"
+
+
+def _name(text: str) -> str:
+    if not re.fullmatch(r"[a-z0-9_-]{1,15}", text):
+        raise ValueError("a congestion control's name")
+    return text
+
+
+def _mix(text: str) -> tuple[tuple[str, int], ...]:
+    parts = []
+    for part in text.split(","):
+        name, _, count = part.partition(":")
+        try:
+            parts.append((_name(name), _count(1, 10000)(count or "1")))
+        except ValueError:
+            raise ValueError("names and counts, such as ccpd:2,cubic:2") from None
+    return tuple(parts)
+
+
+@dataclass(frozen=True)
+class Cross:
+    """Traffic at a constant bit rate that shares the bottleneck."""
+
+    rate: int  # bit/s, on the link
+    start: float  # s
+    end: float  # s
+
+
+def _cross(text: str) -> tuple[Cross, ...]:
+    parts = []
+    for part in text.split(","):
+        found = re.fullmatch(r"udp:([^:]+):([\d.]+)-([\d.]+)", part)
+        try:
+            cross = found and Cross(
+                _rate(found[1]), _time(0, 1e6)(found[2]), _time(0, 1e6)(found[3])
+            )
+        except ValueError:
+            cross = None
+        if not cross or cross.end <= cross.start:
+            raise ValueError("udp:RATE:FROM-TO in seconds, such as udp:50mbit:0-50")
+        parts.append(cross)
+    return tuple(parts)
+
+
+def _params(text: str) -> tuple[tuple[str, str, str], ...]:
+    parts = []
+    for part in text.split(","):
+        found = re.fullmatch(r"(\w+)\.(\w+)=([\w.+-]+)", part)
+        if not found:
+            raise ValueError("MODULE.PARAMETER=VALUE, such as tcp_ccpd.kp=4")
+        parts.append((found[1], found[2], found[3]))
+    return tuple(parts)
+
+
+# qdisc kinds for the bottleneck.  These hold a plain queue, limited in packets, below our shaper;
+# SHAPING ones limit the rate themselves.
+QUEUES = ("fifo", "fq_codel", "codel", "pie", "fq_pie", "sfq", "fq")
+SHAPING = ("acp", "estcp")
+
+
+@dataclass(frozen=True)
+class Key:
+    """One setting: how its text is read, and what it says of itself."""
+
+    parse: Callable[[str], Any]
+    default: str | None
+    help: str
+
+
+KEYS: dict[str, Key] = {
+    "rate": Key(_rate, "100mbit", "of the bottleneck; Ethernet headers (14 bytes) count"),
+    "rtt": Key(_times, "40ms", "without queueing; a list gives one per flow: 20ms,80ms"),
+    "buffer": Key(_buffer, "1bdp", "of the bottleneck: packets, or 0.5bdp (shortest rtt)"),
+    "loss": Key(_loss, "0", "random, of data packets only, before the bottleneck: 1e-4"),
+    "qdisc": Key(_choice(*QUEUES, *SHAPING), "fifo", "of the bottleneck"),
+    "flows": Key(_count(1, 5000), "1", "how many"),
+    "mix": Key(_mix, None, "flows by congestion control, in place of flows: ccpd:2,cubic:2"),
+    "start": Key(_time(0, 1e6), "0", "seconds from one flow's start to the next's"),
+    "bytes": Key(_bytes, None, "per flow; the run ends when all have arrived: 100M"),
+    "duration": Key(_time(0.01, 1e6), None, "seconds of the run, when not bytes (default 10)"),
+    "mtu": Key(_count(576, 9000), "1500", "bytes, of every link"),
+    "cross": Key(_cross, None, "traffic through the bottleneck: udp:50mbit:0-50, seconds"),
+    "param": Key(_params, None, "module parameter: tcp_ccpd.kp=4; may be repeated"),
+    "ip": Key(lambda text: int(_choice("4", "6")(text)), "4", "4 or 6"),
+    "offload": Key(_on_off, "off", "segmentation offload on hosts: on or off"),
+    "ack": Key(_choice("delayed", "every"), "delayed", "acknowledgments: delayed or every"),
+    "ecn": Key(_on_off, "off", "explicit congestion notification: on or off"),
+    "sample": Key(_time(0, 10), None, "interval of the time series; 0 is none (default 5ms)"),
+    "timeout": Key(_time(0.1, 1e6), None, "virtual seconds for bytes to arrive (default 300)"),
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """A scenario's settings, ready to use: seconds, bits per second, bytes, packets."""
+
+    rate: int
+    rtt: tuple[float, ...]
+    buffer: str
+    loss: float
+    qdisc: str
+    flows: int
+    start: float
+    mtu: int
+    ip: int
+    offload: bool
+    ack: str
+    ecn: bool
+    mix: tuple[tuple[str, int], ...] | None = None
+    bytes: int | None = None
+    duration: float | None = None
+    cross: tuple[Cross, ...] = ()
+    param: tuple[tuple[str, str, str], ...] = ()
+    sample: float | None = None
+    timeout: float | None = None
+
+    @property
+    def frame(self) -> int:
+        """Bytes of a full packet on the link."""
+        return self.mtu + ETHERNET_HEADER
+
+    @property
+    def min_rtt(self) -> float:
+        return min(self.rtt)
+
+    @property
+    def bdp(self) -> float:
+        """Full packets in flight that fill the path with the shortest rtt."""
+        return self.rate * self.min_rtt / 8 / self.frame
+
+    @property
+    def buffer_packets(self) -> int:
+        if self.buffer.endswith("bdp"):
+            return max(1, round(float(self.buffer[:-3]) * self.bdp))
+        return int(self.buffer)
+
+    @property
+    def end(self) -> float:
+        """Virtual seconds after which the run ends, whatever has happened by then."""
+        return self.duration if self.bytes is None else self.timeout
+
+    def rtt_of(self, flow: int) -> float:
+        return self.rtt[0] if len(self.rtt) == 1 else self.rtt[flow]
+
+    def ccs(self, cc: str) -> list[str]:
+        """The congestion control of each flow in a run whose --cc is cc."""
+        if self.mix:
+            return [name for name, count in self.mix for _ in range(count)]
+        return [cc] * self.flows
+
+    def as_json(self) -> dict[str, Any]:
+        """For the result: SI units; what is not set is absent."""
+        shown = {f.name: getattr(self, f.name) for f in fields(self)}
+        shown["buffer"] = self.buffer_packets
+        shown["mix"] = self.mix and ",".join(f"{name}:{count}" for name, count in self.mix)
+        shown["param"] = [f"{m}.{p}={v}" for m, p, v in self.param]
+        shown["cross"] = [{"rate": c.rate, "start": c.start, "end": c.end} for c in self.cross]
+        return {k: v for k, v in shown.items() if v is not None and v != []}
+
+
+def compile_settings(texts: dict[str, str]) -> Settings:
+    """Reads every value, and checks that they go together."""
+    values: dict[str, Any] = {}
+    for name, key in KEYS.items():
+        text = texts.get(name, key.default)
+        if text is None:
+            continue
+        try:
+            values[name] = key.parse(text.strip())
+        except ValueError as error:
+            raise _usage(f"{name}={text}: {name} takes {error}") from None
+    if "bytes" in values and "duration" in values:
+        raise _usage("bytes and duration exclude each other: set one of them")
+    if "bytes" in values:
+        values.setdefault("timeout", 300.0)
+    else:
+        values.setdefault("duration", 10.0)
+        if values.pop("timeout", None) is not None:
+            raise _usage("timeout limits a run of bytes: set bytes, or drop timeout")
+    if "mix" in values:
+        total = sum(count for _, count in values["mix"])
+        if "flows" in texts and values["flows"] != total:
+            raise _usage(f"mix has {total} flows: drop flows={values['flows']}")
+        values["flows"] = total
+    if len(values["rtt"]) not in (1, values["flows"]):
+        count = len(values["rtt"])
+        if "flows" in texts or "mix" in texts:
+            raise _usage(f"rtt has {count} values for {values['flows']} flows: give 1, or one each")
+        values["flows"] = count
+    settings = Settings(**values)
+    if settings.ip == 6 and settings.mtu < 1280:
+        raise _usage(f"ip=6 needs an mtu of at least 1280, not {settings.mtu}")
+    if settings.qdisc in SHAPING and settings.offload:
+        raise _usage(f"qdisc={settings.qdisc} needs offload=off")
+    if settings.start * (settings.flows - 1) >= settings.end:
+        raise _usage(f"the last flow would start after the end of the run ({settings.end:g} s)")
+    if settings.cross and any(c.end > settings.end for c in settings.cross):
+        raise _usage(f"cross traffic outlasts the run ({settings.end:g} s)")
+    return settings
+
+
+# Scenarios --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Expected:
+    """A number of a paper: where it is, what it measures, and how near is near enough."""
+
+    source: str
+    metric: str
+    paper: float
+    tolerance: float  # as a share of paper
+    cc: str = ""  # of the run it belongs to; empty: of any
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A scenario's file."""
+
+    name: str
+    title: str
+    seed: str = ""  # the paper it comes from
+    figure: str = ""  # which table or figure of it
+    cc: tuple[str, ...] = ("cubic",)
+    settings: dict[str, str] = field(default_factory=dict)
+    expected: tuple[Expected, ...] = ()
+
+
+def names() -> list[str]:
+    return sorted(path.stem for path in SCENARIOS.glob("*.toml"))
+
+
+def load(name: str) -> Scenario:
+    path = SCENARIOS / f"{name}.toml"
+    if name not in names():
+        raise _usage(f"no scenario {name!r}; there are: {', '.join(names())}")
+    return _read(path)
+
+
+def _read(path: Path) -> Scenario:
+    try:
+        content = tomllib.loads(path.read_text())
+        expected = tuple(Expected(**e) for e in content.pop("expected", ()))
+        settings = {k: str(v) for k, v in content.pop("settings", {}).items()}
+        cc = tuple(content.pop("cc", ("cubic",)))
+        scenario = Scenario(path.stem, cc=cc, settings=settings, expected=expected, **content)
+        check_keys(settings)
+    except (tomllib.TOMLDecodeError, TypeError, OSError) as error:
+        raise LabError(f"{path}: {error}") from None
+    return scenario
+
+
+def check_keys(given: Iterable[str]) -> None:
+    for name in given:
+        if name not in KEYS:
+            raise _usage(f"no setting {name!r}; there are: {', '.join(KEYS)}")
+
+
+def override(scenario: Scenario, assignments: Iterable[str]) -> Settings:
+    """The scenario's settings with the --set KEY=VALUE of the command line on top."""
+    texts = dict(scenario.settings)
+    params = [texts["param"]] if "param" in texts else []
+    given = {}
+    for assignment in assignments:
+        name, equals, value = assignment.partition("=")
+        if not equals:
+            raise _usage(f"--set {assignment}: write KEY=VALUE, with KEY of: {', '.join(KEYS)}")
+        check_keys([name])
+        if name == "param":
+            params.append(value)
+        else:
+            given[name] = value
+    # One of a pair that excludes the other replaces it.
+    for name, other in (("bytes", "duration"), ("duration", "bytes"), ("duration", "timeout"),
+                        ("mix", "flows"), ("flows", "mix")):  # fmt: skip
+        if name in given and other not in given:
+            texts.pop(other, None)
+    texts.update(given)
+    if params:
+        texts["param"] = ",".join(params)
+    return compile_settings(texts)

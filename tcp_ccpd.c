@@ -1,0 +1,966 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * TCP Capacity and Congestion Probing with a Proportional plus Derivative
+ * controller (CCPD), its ancestor CCP, and CCPD for real paths.
+ *
+ *   D. Cavendish, H. Kuwahara, K. Kumazoe, M. Tsuru, Y. Oie, "TCP Congestion
+ *   Avoidance using Proportional plus Derivative Control".
+ *
+ * The sender measures its path and sets its window from what it measured, not
+ * from the window that it had before:
+ *
+ *   C = MSS / dispersion of a packet pair		capacity		(Eq. 4)
+ *   B = C * (rtt_max - rtt_min)		size of the buffer	(Eq. 5)
+ *   x = C * (rtt_s - rtt_min)			level of the buffer	(Eq. 6)
+ *   w = Kp * (B - x - f) + Kd / dt * (S' - S)	window, S = x + f	(Eq. 3)
+ *
+ * where f is what is in flight, S' the S of the evaluation before and dt the
+ * time since.  A loss does not enter the law.  Three algorithms use it:
+ *
+ *   ccpd       Eq. 3 as printed.
+ *   ccp        the same without the derivative term (Kd = 0).
+ *   ccpd_path  the same law, with a storage that a path needs to be full.
+ *
+ *            first loss, cwnd >= ssthresh,               every 10 s
+ *            or the law's window reached                (ccpd_path only)
+ *   SLOW START ----------------------------> AVOIDANCE -----------------> DRAIN
+ *       ^                                     |     ^                       |
+ *       +-------------------------------------+     +-----------------------+
+ *                  retransmission timeout                 rtt_min measured
+ *
+ * What Eq. 3 does in equilibrium, by its own algebra, for one flow on a path of
+ * P = C * rtt_min segments: w = Kp * B / (1 + Kp) while that is below P, and
+ * w = Kp * (B + P) / (1 + 2 * Kp) with a queue of w - P < B / 2 once
+ * B >= P * (1 + 1 / Kp).  So ccpd leaves a path with a smaller buffer partly
+ * empty, and if a loss ends slow start before a queue was seen, B is about zero
+ * and the window stays small for good.  The paper's own tables show the former.
+ *
+ * ccpd_path turns the condition around and chooses the storage for which the
+ * algebra gives a full path and a small queue of its own choice, q0:
+ *
+ *   B = C * (rtt_min * (1 + 1 / Kp) + q0 * (2 + 1 / Kp))
+ *
+ * It replaces C in Eqs. 5 and 6 by the flow's own claim: what the flow was
+ * delivered in the last round trip, plus a share of what is left of C that
+ * falls to zero as the queue rises to 2 * q0 and is relatively larger for a
+ * smaller flow.  Flows therefore meet at equal rates, and the queue stays
+ * between q0 and 2 * q0 however many they are.  Losses count only when they are
+ * many; while a queue that is not its own keeps the law down, a floor that
+ * follows additive increase, multiplicative decrease keeps a flow alive beside
+ * loss-based ones.  It paces, and empties its queue for a round trip every ten
+ * seconds so that rtt_min stays true.
+ *
+ * How this differs from the paper, and what the paper leaves open:
+ *   o Eq. 2 prints Kd twice; the first is Kp, as in Eq. 3.
+ *   o The unit of time in Kd / dt is not given.  Microseconds are the one unit
+ *     in which the paper's Kd of 100 and 1000 neither vanish nor diverge.  dt is
+ *     taken in nanoseconds, as at least 1 us, and the term is limited to B / 32:
+ *     acknowledgements that arrive together would make it arbitrarily large.
+ *   o f is what Linux counts as in flight, which includes the queue, so a queue
+ *     is counted in x and in f.  That is the printed law.
+ *   o 2 <= w <= B + C * rtt_min.
+ *   o Of the packet pairs of the last 16 to 32 round trips the one with the
+ *     least sum of delays is believed (CapProbe, the paper's reference 10).  A
+ *     pair is the whole burst that one increase of the window releases, from the
+ *     first to the last of its acknowledgements.
+ *   o rtt_max excludes what a delayed acknowledgement adds.
+ *   o After a timeout: slow start up to the window before it.
+ */
+
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/inet_diag.h>
+#include <linux/math64.h>
+#include <linux/module.h>
+#include <net/tcp.h>
+
+#include "tcpcc_compat.h"
+#include "tcpcc_param.h"
+
+#define CREATE_TRACE_POINTS
+#include "trace_ccpd.h"
+
+/*
+ * Rates are in segments per microsecond, scaled by 2^24: a u32 holds 0.06
+ * segments/s to 256 segments/us, at 1500 bytes 715 bit/s to 3 Tbit/s.
+ */
+#define BW_SCALE	24
+
+/*
+ * Windows and levels are in 1/256 segment, in s64: 3 Tbit/s * 10 s are 2^32
+ * segments, and with Kp <= 16 all products stay below 2^48.
+ */
+#define SEG_SCALE	8
+
+/* The largest rtt that enters an estimate, us */
+#define CCPD_RTT_CAP	(100 * USEC_PER_SEC)
+
+/* One epoch of the pair filter; two of them are remembered */
+#define CCPD_PAIRS	16
+
+/* A round trip's losses count when they are this many and 1/50 of it */
+#define CCPD_LOSSES	8
+
+/* Rounds of a queue above 2 * q0 after which rtt_min is doubted */
+#define CCPD_DOUBT	8
+
+TCPCC_PARAM(kp, 2, 1, 16,
+	    "ccpd, ccp: proportional gain Kp of Eq. 3, no unit");
+TCPCC_PARAM(kd, 100, 0, 100000,
+	    "ccpd, ccpd_path: derivative gain Kd of Eq. 3, us");
+TCPCC_PARAM(b_min, 0, 0, 1000000,
+	    "ccpd, ccp: least buffer size that Eq. 5 may give, segments");
+TCPCC_PARAM(path_kp, 4, 1, 16,
+	    "ccpd_path: proportional gain Kp, no unit");
+TCPCC_PARAM(path_drain, 10, 1, 3600,
+	    "ccpd_path: time without a new rtt_min before the queue is drained, s");
+
+enum ccpd_mode {
+	CCPD_SLOW_START,	/* window grows by what is acknowledged */
+	CCPD_AVOIDANCE,		/* window from Eq. 3 */
+	CCPD_DRAIN,		/* ccpd_path: window halved to see rtt_min */
+};
+
+enum ccpd_pair_stage {
+	PAIR_IDLE,		/* wait until @end is acknowledged */
+	PAIR_SENT,		/* wait for the first ACK of the burst */
+	PAIR_OPEN,		/* first ACK seen, the last may follow */
+};
+
+/**
+ * struct ccpd_pair - the burst that is being timed
+ * @first_ns: arrival of the first ACK for a part of the burst, ns
+ * @span_ns: from there to the latest ACK within the burst, ns
+ * @end: sequence number at its end; idle: where the next may start
+ * @first_seq: what the first ACK acknowledged
+ * @last_seq: what the latest ACK within the burst acknowledged
+ * @first_rtt_us: rtt of the first ACK, us
+ * @last_rtt_us: rtt of the latest ACK within the burst, us
+ */
+struct ccpd_pair {
+	u64 first_ns;
+	u32 span_ns;
+	u32 end;
+	u32 first_seq;
+	u32 last_seq;
+	u32 first_rtt_us;
+	u32 last_rtt_us;
+};
+
+/**
+ * struct ccpd_capacity - the best packet pair of an epoch
+ * @delay_us: sum of the delays of its packets, us; the least one wins
+ * @bw: capacity that it shows, BW_SCALE; 0: none yet
+ */
+struct ccpd_capacity {
+	u32 delay_us;
+	u32 bw;
+};
+
+/* Per-socket state */
+struct ccpd {
+	struct ccpd_pair pair;
+	struct ccpd_capacity best[2];	/* this epoch and the one before */
+
+	u32	rtt_min_us;
+	u32	rtt_max_us;
+	u32	rtt_s;			/* smoothed rtt, us << 3 */
+
+	u32	una;			/* what the last ACK acknowledged */
+	u32	prev_ns;		/* time of the last evaluation */
+	u32	prev_sum;		/* its S = x + f, SEG_SCALE; 0: none */
+
+	u32	round_delivered;	/* tp->delivered, lost and time when */
+	u32	round_lost;		/*   this round trip began */
+	u32	round_us;
+	u32	round_rtt_us;		/* least rtt in this round trip */
+
+	/* ccpd_path only */
+	u32	claim;			/* our part of the capacity, BW_SCALE */
+	u32	floor;			/* least window beside others, segs */
+	u32	rtt_min_stamp;		/* when rtt_min was last met, jiffies */
+
+	u32	mode:2,			/* enum ccpd_mode */
+		pair_stage:2,		/* enum ccpd_pair_stage */
+		pair_count:5,		/* pairs in this epoch */
+		stretch:1,		/* receiver delays ACKs */
+		limited:1,		/* application-limited in this round */
+		rounds:4,		/* since DRAIN began */
+		doubt:4,		/* rounds with a queue not our own */
+		law:2,			/* enum ccpd_law */
+		unused:11;
+};
+
+enum ccpd_law { CCPD_LITERAL, CCPD_PROPORTIONAL, CCPD_PATH };
+
+/* ------------------------------------------------------------------------- */
+/* The laws: pure functions, driven by tests/kunit with the paper's numbers  */
+
+/**
+ * ccpd_segs() - what a rate moves in a time
+ * @bw: rate, BW_SCALE
+ * @us: time, us, at most CCPD_RTT_CAP
+ *
+ * Eqs. 5 and 6 are this, of (rtt_max - rtt_min) and of (rtt_s - rtt_min).
+ *
+ * Return: segments, SEG_SCALE
+ */
+static s64 ccpd_segs(u32 bw, u32 us)
+{
+	return (u64)bw * us >> (BW_SCALE - SEG_SCALE);
+}
+
+/**
+ * ccpd_bw() - the rate at which bytes passed in a time (Eq. 4)
+ * @bytes: how many, below 2^30
+ * @mss: bytes of a segment
+ * @span_ns: time, ns
+ *
+ * Return: rate, BW_SCALE, at most U32_MAX; 0 for a span or an mss of nothing
+ */
+static u32 ccpd_bw(u32 bytes, u32 mss, u64 span_ns)
+{
+	u64 unit = mss * span_ns;
+
+	if (!unit)
+		return 0;
+	/* bytes * 1000 < 2^40, so it may be shifted by 24 */
+	return min_t(u64, div64_u64((u64)bytes * NSEC_PER_USEC << BW_SCALE,
+				    unit), U32_MAX);
+}
+
+/**
+ * ccpd_bytes_ps() - a rate as bytes per second
+ * @bw: rate, BW_SCALE
+ * @mss: bytes of a segment
+ *
+ * Return: bytes/s; at most 2^32 * 2^16 * 10^6 before the shift
+ */
+static u64 ccpd_bytes_ps(u32 bw, u32 mss)
+{
+	return ((u64)bw * mss >> 4) * USEC_PER_SEC >> (BW_SCALE - 4);
+}
+
+/**
+ * ccpd_p_term() - proportional part of Eq. 3
+ * @gain: Kp
+ * @storage: B, SEG_SCALE
+ * @level: x, SEG_SCALE
+ * @in_flight: f, SEG_SCALE
+ *
+ * Return: window, SEG_SCALE; may be negative
+ */
+static s64 ccpd_p_term(u32 gain, s64 storage, s64 level, s64 in_flight)
+{
+	return gain * (storage - level - in_flight);
+}
+
+/**
+ * ccpd_d_term() - derivative part of Eq. 3
+ * @gain_us: Kd, us
+ * @prev: S = x + f at the evaluation before, SEG_SCALE
+ * @now: S now, SEG_SCALE
+ * @dt_ns: time between the two, ns; taken as 1 us to 2.1 s
+ * @storage: B, SEG_SCALE; the term is limited to 1/32 of it
+ *
+ * Return: window, SEG_SCALE; negative while the queue grows
+ */
+static s64 ccpd_d_term(u32 gain_us, s64 prev, s64 now, u32 dt_ns, s64 storage)
+{
+	s64 limit = storage >> 5;
+	s64 d;
+
+	if (!gain_us || prev == now)
+		return 0;
+	dt_ns = clamp_t(u32, dt_ns, NSEC_PER_USEC, S32_MAX);
+	/* gain < 2^17, 1000 < 2^10, S < 2^33 */
+	d = div_s64((s64)gain_us * NSEC_PER_USEC * (prev - now), dt_ns);
+	return clamp_t(s64, d, -limit, limit);
+}
+
+/**
+ * ccpd_window() - the window that Eq. 3 asks for, as one that can be set
+ * @w: sum of its two terms, SEG_SCALE
+ * @most: largest sensible window, storage plus pipe, SEG_SCALE
+ *
+ * Return: segments, at least 2
+ */
+static u32 ccpd_window(s64 w, s64 most)
+{
+	w = min(w, most) >> SEG_SCALE;
+	return clamp_t(s64, w, 2, S32_MAX);
+}
+
+/**
+ * ccpd_path_queue_us() - the queueing delay that ccpd_path aims at, q0
+ * @rtt_min_us: us
+ * @rtt_max_us: us
+ *
+ * A sixteenth of the propagation delay, or a quarter of the buffer where that
+ * is less; where no queue was ever seen, a sixty-fourth.
+ *
+ * Return: us, at least 1
+ */
+static u32 ccpd_path_queue_us(u32 rtt_min_us, u32 rtt_max_us)
+{
+	u32 least = (rtt_min_us >> 6) + 1;
+
+	return clamp((rtt_max_us - rtt_min_us) >> 2, least,
+		     max(rtt_min_us >> 4, least));
+}
+
+/**
+ * ccpd_path_storage() - the storage for which Eq. 3 fills the path
+ * @claim: our part of the capacity, BW_SCALE
+ * @gain: Kp
+ * @rtt_min_us: us
+ * @q0_us: queueing delay to aim at, us
+ *
+ * B = claim * (rtt_min * (1 + 1 / Kp) + q0 * (2 + 1 / Kp)), from Eq. 3 in
+ * equilibrium with w = f = claim * (rtt_min + q0) and x = claim * q0.
+ *
+ * Return: Kp * B, SEG_SCALE: so there is nothing to divide
+ */
+static s64 ccpd_path_storage(u32 claim, u32 gain, u32 rtt_min_us, u32 q0_us)
+{
+	return (gain + 1) * ccpd_segs(claim, rtt_min_us) +
+	       (2 * gain + 1) * ccpd_segs(claim, q0_us);
+}
+
+/**
+ * ccpd_log2() - binary logarithm, linear between powers of two
+ * @v: at least 1
+ *
+ * Return: log2(v), scaled by 2^8, at most 0.09 too small
+ */
+static u32 ccpd_log2(u32 v)
+{
+	u32 e = fls(v) - 1;
+
+	return (e << 8) + ((v << (31 - e) & S32_MAX) >> 23);
+}
+
+/**
+ * ccpd_path_claim() - what a flow may ask of the capacity
+ * @rate: what it was delivered in the last round trip, BW_SCALE
+ * @bw: capacity, BW_SCALE
+ * @queue_us: queueing delay in that round trip, us
+ * @q0_us: queueing delay to aim at, us
+ *
+ * rate * (1 + ln(C / rate) / 8 * (1 - queue / (2 * q0))): a flow that has the
+ * capacity to itself asks for no more, one of N equal flows for up to ln(N) / 8
+ * more, and none for more once the queue is 2 * q0.  The logarithm makes small
+ * flows grow faster than large ones by the same factor at any N.
+ *
+ * Return: rate, BW_SCALE
+ */
+static u32 ccpd_path_claim(u32 rate, u32 bw, u32 queue_us, u32 q0_us)
+{
+	u32 room, share;
+	u64 more;
+
+	if (!rate || rate >= bw || queue_us >= 2 * q0_us)
+		return rate;
+	room = div_u64((u64)(2 * q0_us - queue_us) << 7, q0_us);  /* 2^8 */
+	share = ccpd_log2(bw) - ccpd_log2(rate);		  /* 2^8 */
+	/* ln 2 / 8 is 22 / 2^8; the product is below 2^32 * 2^8 * 2^13 * 2^5 */
+	more = (u64)rate * room * share * 22 >> 24;
+	return min_t(u64, rate + more, bw);
+}
+
+/* ------------------------------------------------------------------------- */
+/* The estimators                                                            */
+
+/* Eq. 4: of the pairs remembered, the one that waited least */
+static u32 ccpd_capacity(const struct ccpd *ca)
+{
+	const struct ccpd_capacity *b = ca->best;
+
+	if (!b[1].bw || (b[0].bw && b[0].delay_us <= b[1].delay_us))
+		return b[0].bw;
+	return b[1].bw;
+}
+
+static void ccpd_pair_add(struct ccpd *ca, u32 bw, u32 delay_us)
+{
+	struct ccpd_capacity *b = ca->best;
+
+	if (ca->pair_count == CCPD_PAIRS) {
+		b[1] = b[0];
+		b[0].bw = 0;
+		ca->pair_count = 0;
+	}
+	ca->pair_count++;
+	if (!b[0].bw || delay_us < b[0].delay_us) {
+		b[0].bw = bw;
+		b[0].delay_us = delay_us;
+	}
+}
+
+/* No pair is to be had from what is in flight; start anew behind it. */
+static void ccpd_pair_drop(struct sock *sk)
+{
+	struct ccpd *ca = inet_csk_ca(sk);
+
+	ca->pair_stage = PAIR_IDLE;
+	ca->pair.end = tcp_sk(sk)->snd_nxt;
+}
+
+/* The burst is acknowledged: take what it shows, and wait for a round trip. */
+static void ccpd_pair_done(struct sock *sk)
+{
+	struct ccpd *ca = inet_csk_ca(sk);
+	const struct ccpd_pair *p = &ca->pair;
+	u32 bw;
+
+	if (ca->pair_stage == PAIR_OPEN && p->span_ns) {
+		bw = ccpd_bw(p->last_seq - p->first_seq, tcp_sk(sk)->mss_cache,
+			     p->span_ns);
+		if (bw)
+			ccpd_pair_add(ca, bw, p->first_rtt_us + p->last_rtt_us);
+	}
+	ccpd_pair_drop(sk);
+}
+
+/*
+ * An ACK for new data.  Those that arrive at the same instant are one: their
+ * order says nothing of the path, only their sum does.
+ */
+static void ccpd_pair_ack(struct sock *sk, u32 rtt_us)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	struct ccpd *ca = inet_csk_ca(sk);
+	struct ccpd_pair *p = &ca->pair;
+	u64 span_ns;
+
+	if (ca->pair_stage == PAIR_IDLE)
+		return;
+	if (after(tp->snd_una, p->end)) {
+		ccpd_pair_done(sk);
+		return;
+	}
+	if (ca->pair_stage == PAIR_SENT) {
+		/* first_seq is where the burst begins, until the first ACK */
+		if (!after(tp->snd_una, p->first_seq))
+			return;
+		ca->pair_stage = PAIR_OPEN;
+		p->first_ns = tp->tcp_clock_cache;
+		p->span_ns = 0;
+	}
+	span_ns = tp->tcp_clock_cache - p->first_ns;
+	if (!span_ns) {
+		p->first_seq = tp->snd_una;
+		p->first_rtt_us = rtt_us;
+	} else if (span_ns <= U32_MAX) {
+		p->span_ns = span_ns;
+		p->last_seq = tp->snd_una;
+		p->last_rtt_us = rtt_us;
+	}
+	if (tp->snd_una == p->end)
+		ccpd_pair_done(sk);
+}
+
+/*
+ * The window has just grown: what this ACK releases will leave as one burst
+ * behind snd_nxt.  It is timed if it has two segments, once per round trip.
+ *
+ * Return: true if a burst follows, so that it must not be paced
+ */
+static bool ccpd_pair_start(struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	struct ccpd *ca = inet_csk_ca(sk);
+	struct ccpd_pair *p = &ca->pair;
+	u32 cwnd = tcp_snd_cwnd(tp), in_flight = tcp_packets_in_flight(tp);
+	u32 bytes;
+
+	if (ca->pair_stage != PAIR_IDLE || before(tp->snd_una, p->end) ||
+	    cwnd < in_flight + 2)
+		return false;
+
+	/* whole segments, and only what is there to send and may be sent */
+	bytes = min3(cwnd - in_flight, 64U,
+		     (tp->write_seq - tp->snd_nxt) / tp->mss_cache);
+	bytes *= tp->mss_cache;
+	if (bytes < 2 * tp->mss_cache ||
+	    after(tp->snd_nxt + bytes, tcp_wnd_end(tp)) ||
+	    tp->tcp_wstamp_ns > tp->tcp_clock_cache)
+		return false;
+
+	p->first_seq = tp->snd_nxt;
+	p->end = tp->snd_nxt + bytes;
+	ca->pair_stage = PAIR_SENT;
+	return true;
+}
+
+/*
+ * A lone segment acknowledged by a receiver that otherwise acknowledges two
+ * has waited for the delayed-ACK timer: that is no queue.
+ */
+static void ccpd_rtt(struct sock *sk, const struct rate_sample *rs)
+{
+	struct ccpd *ca = inet_csk_ca(sk);
+	u32 rtt_us;
+
+	if (rs->rtt_us <= 0 || rs->is_ack_delayed)
+		return;
+	if (rs->acked_sacked > 1)
+		ca->stretch = 1;
+	else if (ca->stretch)
+		return;
+
+	rtt_us = min_t(long, rs->rtt_us, CCPD_RTT_CAP);
+	if (ca->rtt_s)
+		ca->rtt_s += rtt_us - (ca->rtt_s >> 3);
+	else
+		ca->rtt_s = rtt_us << 3;
+	ca->round_rtt_us = min(ca->round_rtt_us, rtt_us);
+	ca->rtt_max_us = max(ca->rtt_max_us, rtt_us);
+	/* met again, but for the jitter of a clock: no need to look for it */
+	if (rtt_us <= ca->rtt_min_us + (ca->rtt_min_us >> 7))
+		ca->rtt_min_stamp = tcp_jiffies32;
+	ca->rtt_min_us = min(ca->rtt_min_us, rtt_us);
+}
+
+/* Queueing delay behind the smoothed rtt, us */
+static u32 ccpd_queue_us(const struct ccpd *ca)
+{
+	u32 rtt_us = ca->rtt_s >> 3;
+
+	return rtt_us > ca->rtt_min_us ? rtt_us - ca->rtt_min_us : 0;
+}
+
+/* ------------------------------------------------------------------------- */
+/* The senders                                                               */
+
+/* In slow start and without an estimate, only the size of TSO bursts. */
+static void ccpd_set_rate(struct sock *sk, u64 bytes_ps)
+{
+	WRITE_ONCE(sk->sk_pacing_rate,
+		   min_t(u64, bytes_ps, READ_ONCE(sk->sk_max_pacing_rate)));
+}
+
+static void ccpd_set_cwnd(struct sock *sk, u32 cwnd)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	tcp_snd_cwnd_set(tp, clamp(cwnd, 2U, tp->snd_cwnd_clamp));
+}
+
+static void ccpd_enter(struct sock *sk, enum ccpd_mode mode)
+{
+	struct ccpd *ca = inet_csk_ca(sk);
+
+	ca->mode = mode;
+	ca->rounds = 0;
+	ca->prev_sum = 0;
+}
+
+/* What the law is given, and what it answers */
+struct ccpd_eval {
+	s64 storage;		/* B, SEG_SCALE */
+	s64 level;		/* x, SEG_SCALE */
+	s64 p;			/* the two terms of Eq. 3, SEG_SCALE */
+	s64 d;
+	u32 window;		/* segments */
+};
+
+static void ccpd_eval_literal(const struct ccpd *ca, struct ccpd_eval *e,
+			      s64 in_flight)
+{
+	u32 bw = ccpd_capacity(ca);
+
+	e->storage = max_t(s64, ccpd_segs(bw, ca->rtt_max_us - ca->rtt_min_us),
+			   (s64)READ_ONCE(b_min) << SEG_SCALE);
+	e->level = ccpd_segs(bw, ccpd_queue_us(ca));
+	e->p = ccpd_p_term(READ_ONCE(kp), e->storage, e->level, in_flight);
+}
+
+static void ccpd_eval_path(const struct ccpd *ca, struct ccpd_eval *e,
+			   s64 in_flight)
+{
+	u32 gain = READ_ONCE(path_kp);
+	u32 q0 = ccpd_path_queue_us(ca->rtt_min_us, ca->rtt_max_us);
+
+	e->level = ccpd_segs(ca->claim, ccpd_queue_us(ca));
+	e->p = ccpd_path_storage(ca->claim, gain, ca->rtt_min_us, q0) +
+	       ccpd_p_term(gain, 0, e->level, in_flight);
+	e->storage = ccpd_segs(ca->claim, ca->rtt_min_us + 2 * q0);
+}
+
+/* Eq. 3, on an ACK that acknowledges new data */
+static u32 ccpd_eval(struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	struct ccpd *ca = inet_csk_ca(sk);
+	u32 in_flight = tcp_packets_in_flight(tp);
+	s64 f = (s64)in_flight << SEG_SCALE;
+	u32 now_ns = tp->tcp_clock_cache;
+	struct ccpd_eval e;
+	s64 sum;
+
+	if (ca->law == CCPD_PATH)
+		ccpd_eval_path(ca, &e, f);
+	else
+		ccpd_eval_literal(ca, &e, f);
+
+	/* prev_ns wraps every 4.3 s: by then the term is nil in any case */
+	sum = min_t(s64, e.level + f, U32_MAX);
+	e.d = 0;
+	if (ca->law != CCPD_PROPORTIONAL && ca->prev_sum)
+		e.d = ccpd_d_term(READ_ONCE(kd), ca->prev_sum, sum,
+				  now_ns - ca->prev_ns, e.storage);
+	ca->prev_sum = sum;
+	ca->prev_ns = now_ns;
+
+	e.window = ccpd_window(e.p + e.d, e.storage +
+			       ccpd_segs(ccpd_capacity(ca), ca->rtt_min_us));
+
+	if (trace_ccpd_update_enabled()) {
+		u32 mss = tp->mss_cache;
+
+		trace_ccpd_update(sk, ccpd_bytes_ps(ccpd_capacity(ca), mss) * 8,
+				  ccpd_bytes_ps(ca->claim, mss) * 8,
+				  ca->rtt_s >> 3, ca->rtt_min_us,
+				  ca->rtt_max_us, e.storage >> SEG_SCALE,
+				  e.level >> SEG_SCALE, in_flight,
+				  e.p >> SEG_SCALE, e.d >> SEG_SCALE, e.window);
+	}
+	return e.window;
+}
+
+static void ccpd_slow_start(struct sock *sk, const struct rate_sample *rs)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct ccpd *ca = inet_csk_ca(sk);
+	u32 bw = ccpd_capacity(ca);
+	s64 target;
+
+	if (rs->acked_sacked && tcp_is_cwnd_limited(sk))
+		tcp_slow_start(tp, rs->acked_sacked);
+
+	if (!tcp_in_slow_start(tp)) {
+		ca->claim = bw;
+		ccpd_enter(sk, CCPD_AVOIDANCE);
+	} else if (ca->law == CCPD_PATH && bw && ca->rtt_s) {
+		/* the window that the law would set with the path to itself */
+		target = ccpd_segs(bw, ca->rtt_min_us +
+				   ccpd_path_queue_us(ca->rtt_min_us,
+						      ca->rtt_max_us));
+		if ((s64)tcp_snd_cwnd(tp) << SEG_SCALE >= target) {
+			ca->claim = bw;
+			ccpd_enter(sk, CCPD_AVOIDANCE);
+		}
+	}
+}
+
+/*
+ * ccpd_path, once per round trip: what the round delivered and lost, and the
+ * least rtt in it, decide what to claim in the next.
+ */
+static void ccpd_path_round(struct sock *sk, u32 rate, u32 delivered, u32 lost)
+{
+	struct ccpd *ca = inet_csk_ca(sk);
+	u32 bw = max(ccpd_capacity(ca), rate);
+	u32 q0 = ccpd_path_queue_us(ca->rtt_min_us, ca->rtt_max_us);
+	u32 queue_us = 0;
+	bool overload = lost >= CCPD_LOSSES && lost > delivered / 50;
+
+	ca->rounds = min(ca->rounds + 1, 15);
+	if (ca->round_rtt_us != U32_MAX)
+		queue_us = ca->round_rtt_us - ca->rtt_min_us;
+
+	switch (ca->mode) {
+	case CCPD_SLOW_START:
+		/* a queue that lasts a round trip, or losses: the pipe is full */
+		if (overload || queue_us > 2 * q0 + 1000) {
+			ca->claim = rate;
+			ccpd_enter(sk, CCPD_AVOIDANCE);
+		}
+		return;
+
+	case CCPD_DRAIN:
+		if (ca->rounds < 2)
+			return;
+		if (ca->round_rtt_us != U32_MAX) {
+			ca->rtt_min_us = ca->round_rtt_us;
+			ca->rtt_max_us = max(ca->rtt_max_us, ca->rtt_min_us);
+		}
+		ca->rtt_min_stamp = tcp_jiffies32;
+		ca->doubt = 0;
+		ccpd_enter(sk, CCPD_AVOIDANCE);
+		return;
+	}
+
+	/* what is delivered now was sent under the window before */
+	if (ca->rounds < 2)
+		return;
+
+	if (queue_us > 2 * q0) {
+		/* not our own queue, or not our rtt_min any more */
+		if (!ca->doubt)
+			ca->floor = ccpd_segs(ca->claim, ca->rtt_min_us) >>
+				    (SEG_SCALE + 1);
+		else
+			ca->floor++;
+		ca->doubt = min(ca->doubt + 1, 15);
+		if (lost)
+			ca->floor -= ca->floor / 4;
+	} else {
+		ca->doubt = 0;
+		ca->floor = 0;
+	}
+
+	if (overload) {
+		ca->claim = rate - rate / 4;
+	} else if (ca->limited) {
+		ca->claim = max(ca->claim, rate);
+	} else {
+		/* half way, since a round trip passes before it is felt */
+		ca->claim = ((u64)ca->claim +
+			     ccpd_path_claim(rate, bw, queue_us, q0)) >> 1;
+	}
+
+	if (tcp_jiffies32 - ca->rtt_min_stamp > READ_ONCE(path_drain) * HZ ||
+	    (ca->doubt == CCPD_DOUBT &&
+	     tcp_jiffies32 - ca->rtt_min_stamp > HZ)) {
+		ccpd_enter(sk, CCPD_DRAIN);
+	}
+}
+
+/* The round trip that began at round_delivered is over. */
+static void ccpd_round(struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	struct ccpd *ca = inet_csk_ca(sk);
+	u32 delivered = tp->delivered - ca->round_delivered;
+	u32 span_us = (u32)tp->tcp_mstamp - ca->round_us;
+	u32 rate = ccpd_bw(min(delivered, 1U << 20), 1,
+			   (u64)span_us * NSEC_PER_USEC);
+
+	if (ca->law == CCPD_PATH && rate && ca->rtt_s)
+		ccpd_path_round(sk, rate, delivered, tp->lost - ca->round_lost);
+
+	if (ca->law != CCPD_PATH)
+		ccpd_set_rate(sk, ccpd_bytes_ps(rate, tp->mss_cache) *
+				  (ca->mode == CCPD_SLOW_START ? 4 : 2));
+
+	ca->round_delivered = tp->delivered;
+	ca->round_lost = tp->lost;
+	ca->round_us = tp->tcp_mstamp;
+	ca->round_rtt_us = U32_MAX;
+	ca->limited = 0;
+}
+
+/*
+ * ccpd_path leaves a burst that is timed alone and spaces all else, a quarter
+ * faster than it claims.  Until the first pair is seen slow start is not paced:
+ * a pair needs a burst.
+ */
+static void ccpd_pace(struct sock *sk, bool burst)
+{
+	const struct ccpd *ca = inet_csk_ca(sk);
+	u32 bw = ca->mode == CCPD_SLOW_START ? ccpd_capacity(ca) : ca->claim;
+	u64 rate = ccpd_bytes_ps(bw, tcp_sk(sk)->mss_cache);
+
+	if (bw)
+		cmpxchg(&sk->sk_pacing_status, SK_PACING_NONE,
+			SK_PACING_NEEDED);
+	ccpd_set_rate(sk, burst || !bw ? ~0ULL : rate + (rate >> 2));
+}
+
+static void ccpd_update(struct sock *sk, const struct rate_sample *rs)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	struct ccpd *ca = inet_csk_ca(sk);
+	u8 state = inet_csk(sk)->icsk_ca_state;
+	bool ordered = state == TCP_CA_Open || state == TCP_CA_Disorder;
+	bool advanced = tp->snd_una != ca->una;
+	bool burst = false;
+	u32 cwnd = tcp_snd_cwnd(tp);
+
+	ca->una = tp->snd_una;
+	ca->limited |= rs->is_app_limited;
+
+	/* the paper's estimators pause during recovery, as its window does */
+	if (ordered || ca->law == CCPD_PATH)
+		ccpd_rtt(sk, rs);
+	if (state != TCP_CA_Open || rs->is_retrans)
+		ccpd_pair_drop(sk);
+	else if (advanced && rs->rtt_us > 0)
+		ccpd_pair_ack(sk, rs->rtt_us);
+
+	if (rs->prior_delivered > 0 &&
+	    !before(rs->prior_delivered, ca->round_delivered))
+		ccpd_round(sk);
+
+	if (state == TCP_CA_Loss)
+		ca->mode = CCPD_SLOW_START;
+
+	if (ca->mode == CCPD_SLOW_START) {
+		if (ordered || state == TCP_CA_Loss || ca->law == CCPD_PATH)
+			ccpd_slow_start(sk, rs);
+		else if (state == TCP_CA_Recovery)
+			ccpd_enter(sk, CCPD_AVOIDANCE);
+	} else if (ca->mode == CCPD_DRAIN) {
+		ccpd_set_cwnd(sk, max_t(u32, 4, ccpd_segs(ca->claim, ca->rtt_min_us) >>
+					(SEG_SCALE + 1)));
+	} else if (advanced && (ordered || ca->law == CCPD_PATH) &&
+		   (ca->law == CCPD_PATH ? ca->claim : ccpd_capacity(ca))) {
+		ccpd_set_cwnd(sk, max(ccpd_eval(sk), ca->floor));
+	}
+
+	/* in slow start every ACK releases two segments or more */
+	if (state == TCP_CA_Open &&
+	    tcp_snd_cwnd(tp) > cwnd + (ca->mode != CCPD_SLOW_START))
+		burst = ccpd_pair_start(sk);
+
+	if (ca->law == CCPD_PATH)
+		ccpd_pace(sk, burst);
+}
+
+tcpcc_cong_control(ccpd_cong_control)
+{
+	ccpd_update(sk, rs);
+}
+
+static void ccpd_start(struct sock *sk, enum ccpd_law law)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	struct ccpd *ca = inet_csk_ca(sk);
+
+	memset(ca, 0, sizeof(*ca));
+	ca->law = law;
+	ca->rtt_min_us = U32_MAX;
+	ca->rtt_min_stamp = tcp_jiffies32;
+	ca->una = tp->snd_una;
+	ca->pair.end = tp->snd_nxt;
+	ca->round_delivered = tp->delivered;
+	ca->round_lost = tp->lost;
+	ca->round_us = tp->tcp_mstamp;
+	ca->round_rtt_us = U32_MAX;
+}
+
+static void ccpd_init(struct sock *sk)
+{
+	ccpd_start(sk, CCPD_LITERAL);
+}
+
+static void ccp_init(struct sock *sk)
+{
+	ccpd_start(sk, CCPD_PROPORTIONAL);
+}
+
+static void ccpd_path_init(struct sock *sk)
+{
+	ccpd_start(sk, CCPD_PATH);
+}
+
+/* A loss leaves the window as it is, and is where slow start after a timeout
+ * will end.  For ccpd_path a loss in slow start does not end it.
+ */
+static u32 ccpd_ssthresh(struct sock *sk)
+{
+	const struct ccpd *ca = inet_csk_ca(sk);
+
+	if (ca->law == CCPD_PATH && ca->mode == CCPD_SLOW_START)
+		return TCP_INFINITE_SSTHRESH;
+	return tcp_snd_cwnd(tcp_sk(sk));
+}
+
+static u32 ccpd_undo_cwnd(struct sock *sk)
+{
+	return tcp_snd_cwnd(tcp_sk(sk));
+}
+
+static u32 ccpd_sndbuf_expand(struct sock *sk)
+{
+	/* Eq. 3 may ask for several times what is in flight */
+	return 3;
+}
+
+/*
+ * In the form that ss prints: bw is the capacity, mrtt rtt_min, and the two
+ * gains are the size of the buffer and its level, both in units of the pipe
+ * C * rtt_min.
+ */
+static size_t ccpd_get_info(struct sock *sk, u32 ext, int *attr,
+			    union tcp_cc_info *info)
+{
+	const struct ccpd *ca = inet_csk_ca(sk);
+	u64 bytes_ps;
+
+	if (!(ext & (1 << (INET_DIAG_BBRINFO - 1))) &&
+	    !(ext & (1 << (INET_DIAG_VEGASINFO - 1))))
+		return 0;
+
+	memset(&info->bbr, 0, sizeof(info->bbr));
+	bytes_ps = ccpd_bytes_ps(ccpd_capacity(ca), tcp_sk(sk)->mss_cache);
+	info->bbr.bbr_bw_lo = (u32)bytes_ps;
+	info->bbr.bbr_bw_hi = (u32)(bytes_ps >> 32);
+	if (ca->rtt_s) {
+		info->bbr.bbr_min_rtt = ca->rtt_min_us;
+		info->bbr.bbr_pacing_gain =
+			div_u64((u64)(ca->rtt_max_us - ca->rtt_min_us) << 8,
+				ca->rtt_min_us);
+		info->bbr.bbr_cwnd_gain =
+			div_u64((u64)ccpd_queue_us(ca) << 8, ca->rtt_min_us);
+	}
+	*attr = INET_DIAG_BBRINFO;
+	return sizeof(info->bbr);
+}
+
+#define CCPD_OPS(_name, _init)						\
+	{								\
+		.flags		= TCP_CONG_NON_RESTRICTED,		\
+		.name		= _name,				\
+		.owner		= THIS_MODULE,				\
+		.init		= _init,				\
+		.cong_control	= ccpd_cong_control,			\
+		.ssthresh	= ccpd_ssthresh,			\
+		.undo_cwnd	= ccpd_undo_cwnd,			\
+		.sndbuf_expand	= ccpd_sndbuf_expand,			\
+		.get_info	= ccpd_get_info,			\
+	}
+
+static struct tcp_congestion_ops ccpd_ops[] __read_mostly = {
+	CCPD_OPS("ccpd", ccpd_init),
+	CCPD_OPS("ccp", ccp_init),
+	CCPD_OPS("ccpd_path", ccpd_path_init),
+};
+
+static int __init ccpd_register(void)
+{
+	int i, err;
+
+	BUILD_BUG_ON(sizeof(struct ccpd) > ICSK_CA_PRIV_SIZE);
+	BUILD_BUG_ON(CCPD_PAIRS >= 1 << 5);
+
+	for (i = 0; i < ARRAY_SIZE(ccpd_ops); i++) {
+		err = tcp_register_congestion_control(&ccpd_ops[i]);
+		if (err)
+			goto undo;
+	}
+	return 0;
+undo:
+	while (i--)
+		tcp_unregister_congestion_control(&ccpd_ops[i]);
+	return err;
+}
+
+static void __exit ccpd_unregister(void)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(ccpd_ops); i++)
+		tcp_unregister_congestion_control(&ccpd_ops[i]);
+}
+
+module_init(ccpd_register);
+module_exit(ccpd_unregister);
+
+MODULE_AUTHOR("The tcpcc developers");
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("TCP CCPD: proportional plus derivative congestion control");
+MODULE_ALIAS("tcp_ccp");
+MODULE_ALIAS("tcp_ccpd_path");

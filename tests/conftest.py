@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What the tests share: the lab, its kernel, a reader of KTAP, and the last line of the output."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+REPO = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(REPO / "scripts"))
+
+from labkit import kernel  # noqa: E402
+
+
+class KtapResult(NamedTuple):
+    """One test point of a KTAP stream."""
+
+    name: str
+    ok: bool
+    skip: bool
+    diag: str  # the comment lines that came before it
+
+
+_POINT = re.compile(r"\s*(not )?ok (\d+)(?: -)?(?: ([^#]*?))?\s*(?:# (.*))?$")
+_PLAN = re.compile(r"\s*1\.\.(\d+)\b(?: *# *SKIP\b.*)?", re.I)
+
+
+def run_ktap(output: str) -> list[KtapResult]:
+    """The test points of a KTAP stream, subtests before the point that sums them up.
+
+    A plan that promises more points than came adds one failed point: a test that died half way
+    must not pass.
+    """
+    results: list[KtapResult] = []
+    diag: list[str] = []
+    plans: dict[int, int] = {}  # by depth: points still to come
+    for line in output.splitlines():
+        depth = len(line) - len(line.lstrip())
+        if plan := _PLAN.fullmatch(line):
+            plans[depth] = plans.get(depth, 0) + int(plan[1])
+        elif point := _POINT.fullmatch(line):
+            failed, number, name, directive = point.groups()
+            plans[depth] = plans.get(depth, 0) - 1
+            skip = bool(re.match("skip", directive or "", re.I))
+            results.append(
+                KtapResult(name or number, not failed, skip, "\n".join([*diag, directive or ""]))
+            )
+            diag = []
+        elif line.lstrip().startswith("#"):
+            diag.append(line.strip("# "))
+        elif line.strip():
+            diag.append(line)
+    missing = sum(left for left in plans.values() if left > 0)
+    if missing or not results:
+        results.append(
+            KtapResult(f"{missing or 'all'} planned points missing", False, False, "\n".join(diag))
+        )
+    return results
+
+
+@dataclass(frozen=True)
+class LabCall:
+    """What one call of scripts/lab came to."""
+
+    status: int
+    stdout: str
+    stderr: str
+
+    @property
+    def json(self) -> list:
+        """Its standard output, read as JSON."""
+        return json.loads(self.stdout)
+
+
+@pytest.fixture(scope="session")
+def lab() -> Callable[..., LabCall]:
+    """lab("run", "dumbbell", "--json") calls scripts/lab; it fails the test unless status is met.
+
+    status=None accepts every status; timeout is in seconds of wall-clock time.
+    """
+
+    def call(*arguments: str, status: int | None = 0, timeout: float = 600) -> LabCall:
+        done = subprocess.run(
+            [REPO / "scripts/lab", *map(str, arguments)], cwd=REPO, timeout=timeout, text=True,
+            stdin=subprocess.DEVNULL, capture_output=True,
+        )
+        if status is not None and done.returncode != status:
+            command = " ".join(map(str, arguments))
+            pytest.fail(
+                f"scripts/lab {command}: exit {done.returncode}, not {status}\n"
+                f"{done.stdout}\n{done.stderr}",
+                pytrace=False,
+            )
+        return LabCall(done.returncode, done.stdout, done.stderr)
+
+    return call
+
+
+@pytest.fixture(scope="session")
+def lab_kernel() -> kernel.LabKernel:
+    """The lab kernel; workers that need it at once wait for the one that builds it."""
+    return kernel.ensure(progress=False)
+
+
+def wanted_kernels() -> list[str]:
+    """The kernels of the wider matrix, if make check-kernels asked for one."""
+    return [v for v in os.environ.get("TCPCC_KERNELS", "").split(",") if v]
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """The last line: how many passed and failed, in plain words."""
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is None or hasattr(config, "workerinput"):
+        return
+    count = {kind: len(reporter.stats.get(kind, [])) for kind in ("passed", "skipped")}
+    failed = len(reporter.stats.get("failed", [])) + len(reporter.stats.get("error", []))
+    skipped = f", {count['skipped']} skipped" if count["skipped"] else ""
+    print(f"{count['passed']} passed, {failed} failed{skipped}", flush=True)
