@@ -13,9 +13,17 @@ PYTHON := /usr/bin/python3
 TCPCC_KERNELS ?= 6.1,6.12,7.2
 
 comma := ,
-RELEASE = $(shell cat "$(KDIR)/include/config/kernel.release" 2>/dev/null)
+RELEASE = $(or $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' "$(KDIR)/include/generated/utsrelease.h" \
+	2>/dev/null),$(shell uname -r))
 MODULES_DIR = $(INSTALL_MOD_PATH)/lib/modules/$(RELEASE)
-KBUILD = $(MAKE) --no-print-directory -C "$(KDIR)" M="$(CURDIR)"
+KBUILD = @$(MAKE) --no-print-directory -C "$(KDIR)" M="$(CURDIR)"
+
+# Without the kernel's own key there is nothing to sign with: sign-file would only complain.
+UNSIGNED = $(if $(wildcard $(KDIR)/certs/signing_key.pem),,CONFIG_MODULE_SIG_ALL=)
+
+SHELL := /bin/bash
+.SHELLFLAGS := -o pipefail -c
+export PATH := $(PATH):/usr/sbin:/sbin
 
 .PHONY: modules headers root loadable install uninstall dkms-install dkms-uninstall \
 	demo check check-kernels report lint clean help
@@ -38,11 +46,11 @@ loadable:
 		echo "The running kernel cannot load modules; 'make demo' needs none loaded here" >&2; exit 1; }
 
 install: root headers loadable modules
-	$(KBUILD) INSTALL_MOD_DIR=updates modules_install
+	$(KBUILD) INSTALL_MOD_DIR=updates $(UNSIGNED) modules_install 2>&1 | sed "/missing 'System.map'/d"
 	@depmod $(if $(INSTALL_MOD_PATH),-b "$(INSTALL_MOD_PATH)") "$(RELEASE)"
 	@echo "Installed for $(RELEASE): $(MODULES). Undo: make uninstall"
 
-uninstall: root headers
+uninstall: root
 	@for module in $(MODULES); do \
 		rm -f "$(MODULES_DIR)/updates/$$module.ko" "$(MODULES_DIR)/updates/$$module".ko.*; \
 		test ! -e "/sys/module/$$module" || echo "$$module is still loaded: modprobe -r $$module"; done
@@ -50,11 +58,11 @@ uninstall: root headers
 	@echo "Removed from $(RELEASE): $(MODULES)"
 
 # DKMS builds the modules anew for each kernel that is installed later.
-dkms-install: root
+dkms-install: root headers loadable
 	@command -v dkms >/dev/null || { echo "DKMS is missing: install dkms" >&2; exit 1; }
 	install -d "$(DKMS_SOURCE)"
 	cp -r $(SOURCES) "$(DKMS_SOURCE)"
-	dkms add -m tcpcc -v $(VERSION)
+	test -e "/var/lib/dkms/tcpcc/$(VERSION)" || dkms add -m tcpcc -v $(VERSION)
 	dkms install -m tcpcc -v $(VERSION)
 
 dkms-uninstall: root
@@ -84,8 +92,8 @@ lint:
 	@scripts/lint
 
 clean:
-	@test ! -e "$(KDIR)/Makefile" || $(KBUILD) clean
-	@find scripts tests -name __pycache__ -prune -exec rm -rf {} +
+	@test ! -e "$(KDIR)/Makefile" || $(subst @,,$(KBUILD)) clean
+	@find . -name __pycache__ -prune -exec rm -rf {} +
 	@rm -rf .pytest_cache
 
 help:

@@ -98,11 +98,20 @@
 /* One epoch of the pair filter; two of them are remembered */
 #define CCPD_PAIRS	16
 
+/* The longest burst that is timed, segments: it is not paced */
+#define CCPD_BURST	32
+
 /* A round trip's losses count when they are this many and 1/50 of it */
 #define CCPD_LOSSES	8
 
-/* Rounds of a queue above 2 * q0 after which rtt_min is doubted */
-#define CCPD_DOUBT	8
+/* Windows of ccpd_path are at least this, so that ACKs need not be delayed */
+#define CCPD_LEAST_WINDOW	4U
+
+/* The least queue that ccpd_path aims at, segments */
+#define CCPD_LEAST_QUEUE	3U
+
+/* Rounds for which ccpd_path gives way to a queue above 2 * q0 */
+#define CCPD_DOUBT	4
 
 TCPCC_PARAM(kp, 2, 1, 16,
 	    "ccpd, ccp: proportional gain Kp of Eq. 3, no unit");
@@ -129,22 +138,18 @@ enum ccpd_pair_stage {
 
 /**
  * struct ccpd_pair - the burst that is being timed
- * @first_ns: arrival of the first ACK for a part of the burst, ns
- * @span_ns: from there to the latest ACK within the burst, ns
+ * @span_ns: from the first ACK for a part of it to the latest, ns
  * @end: sequence number at its end; idle: where the next may start
  * @first_seq: what the first ACK acknowledged
  * @last_seq: what the latest ACK within the burst acknowledged
- * @first_rtt_us: rtt of the first ACK, us
- * @last_rtt_us: rtt of the latest ACK within the burst, us
+ * @rtt_us: rtt of the first ACK, us
  */
 struct ccpd_pair {
-	u64 first_ns;
 	u32 span_ns;
 	u32 end;
 	u32 first_seq;
 	u32 last_seq;
-	u32 first_rtt_us;
-	u32 last_rtt_us;
+	u32 rtt_us;
 };
 
 /**
@@ -159,6 +164,7 @@ struct ccpd_capacity {
 
 /* Per-socket state */
 struct ccpd {
+	u64	pair_ns;		/* arrival of the pair's first ACK */
 	struct ccpd_pair pair;
 	struct ccpd_capacity best[2];	/* this epoch and the one before */
 
@@ -178,20 +184,24 @@ struct ccpd {
 	/* ccpd_path only */
 	u32	claim;			/* our part of the capacity, BW_SCALE */
 	u32	floor;			/* least window beside others, segs */
+	u32	before_us;		/* least rtt before we gave way */
 	u32	rtt_min_stamp;		/* when rtt_min was last met, jiffies */
 
 	u32	mode:2,			/* enum ccpd_mode */
 		pair_stage:2,		/* enum ccpd_pair_stage */
 		pair_count:5,		/* pairs in this epoch */
-		stretch:1,		/* receiver delays ACKs */
+		stretch:2,		/* receiver delays ACKs: rounds to believe it */
 		limited:1,		/* application-limited in this round */
 		rounds:4,		/* since DRAIN began */
 		doubt:4,		/* rounds with a queue not our own */
+		cut:1,			/* floor lowered in the last round */
 		law:2,			/* enum ccpd_law */
-		unused:11;
+		unused:9;
 };
 
 enum ccpd_law { CCPD_LITERAL, CCPD_PROPORTIONAL, CCPD_PATH };
+
+enum ccpd_verdict { CCPD_UNKNOWN, CCPD_EMPTY, CCPD_FOREIGN };
 
 /* ------------------------------------------------------------------------- */
 /* The laws: pure functions, driven by tests/kunit with the paper's numbers  */
@@ -293,18 +303,23 @@ static u32 ccpd_window(s64 w, s64 most)
 
 /**
  * ccpd_path_queue_us() - the queueing delay that ccpd_path aims at, q0
+ * @bw: capacity, BW_SCALE
  * @rtt_min_us: us
  * @rtt_max_us: us
  *
  * A sixteenth of the propagation delay, or a quarter of the buffer where that
- * is less; where no queue was ever seen, a sixty-fourth.
+ * is less; where no queue was ever seen, a sixty-fourth.  Never less than
+ * CCPD_LEAST_QUEUE segments take, or windows of whole segments would miss it.
  *
  * Return: us, at least 1
  */
-static u32 ccpd_path_queue_us(u32 rtt_min_us, u32 rtt_max_us)
+static u32 ccpd_path_queue_us(u32 bw, u32 rtt_min_us, u32 rtt_max_us)
 {
 	u32 least = (rtt_min_us >> 6) + 1;
 
+	/* only a path of few segments has to divide */
+	if (bw && ccpd_segs(bw, least) < CCPD_LEAST_QUEUE << SEG_SCALE)
+		least = (CCPD_LEAST_QUEUE << BW_SCALE) / bw + 1;
 	return clamp((rtt_max_us - rtt_min_us) >> 2, least,
 		     max(rtt_min_us >> 4, least));
 }
@@ -368,6 +383,27 @@ static u32 ccpd_path_claim(u32 rate, u32 bw, u32 queue_us, u32 q0_us)
 	return min_t(u64, rate + more, bw);
 }
 
+/**
+ * ccpd_path_verdict() - whose queue was it that we withdrew from?
+ * @withdrawn: what we have less in flight than before, segments
+ * @fell_us: by how much the delay has fallen since, us
+ * @bw: capacity, BW_SCALE
+ *
+ * If the delay fell by the time that what we withdrew takes to pass, there was
+ * more of a queue below it, and it is not ours.  If it fell by less, the queue
+ * is empty, and what delay is left is the path's own.
+ *
+ * Return: what can be said
+ */
+static enum ccpd_verdict ccpd_path_verdict(u32 withdrawn, u32 fell_us, u32 bw)
+{
+	if (withdrawn <= CCPD_LEAST_WINDOW)
+		return CCPD_UNKNOWN;
+	if (ccpd_segs(bw, fell_us) >> SEG_SCALE < withdrawn - withdrawn / 4)
+		return CCPD_EMPTY;
+	return CCPD_FOREIGN;
+}
+
 /* ------------------------------------------------------------------------- */
 /* The estimators                                                            */
 
@@ -416,8 +452,10 @@ static void ccpd_pair_done(struct sock *sk)
 	if (ca->pair_stage == PAIR_OPEN && p->span_ns) {
 		bw = ccpd_bw(p->last_seq - p->first_seq, tcp_sk(sk)->mss_cache,
 			     p->span_ns);
+		/* both ends of the burst left at once: one rtt tells both */
 		if (bw)
-			ccpd_pair_add(ca, bw, p->first_rtt_us + p->last_rtt_us);
+			ccpd_pair_add(ca, bw, 2 * p->rtt_us +
+				      p->span_ns / NSEC_PER_USEC);
 	}
 	ccpd_pair_drop(sk);
 }
@@ -444,17 +482,16 @@ static void ccpd_pair_ack(struct sock *sk, u32 rtt_us)
 		if (!after(tp->snd_una, p->first_seq))
 			return;
 		ca->pair_stage = PAIR_OPEN;
-		p->first_ns = tp->tcp_clock_cache;
+		ca->pair_ns = tp->tcp_clock_cache;
 		p->span_ns = 0;
 	}
-	span_ns = tp->tcp_clock_cache - p->first_ns;
+	span_ns = tp->tcp_clock_cache - ca->pair_ns;
 	if (!span_ns) {
 		p->first_seq = tp->snd_una;
-		p->first_rtt_us = rtt_us;
+		p->rtt_us = rtt_us;
 	} else if (span_ns <= U32_MAX) {
 		p->span_ns = span_ns;
 		p->last_seq = tp->snd_una;
-		p->last_rtt_us = rtt_us;
 	}
 	if (tp->snd_una == p->end)
 		ccpd_pair_done(sk);
@@ -471,18 +508,16 @@ static bool ccpd_pair_start(struct sock *sk)
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct ccpd *ca = inet_csk_ca(sk);
 	struct ccpd_pair *p = &ca->pair;
-	u32 cwnd = tcp_snd_cwnd(tp), in_flight = tcp_packets_in_flight(tp);
+	s32 segs = tcp_snd_cwnd(tp) - tcp_packets_in_flight(tp);
 	u32 bytes;
 
 	if (ca->pair_stage != PAIR_IDLE || before(tp->snd_una, p->end) ||
-	    cwnd < in_flight + 2)
+	    segs < 2 || segs > CCPD_BURST)
 		return false;
 
-	/* whole segments, and only what is there to send and may be sent */
-	bytes = min3(cwnd - in_flight, 64U,
-		     (tp->write_seq - tp->snd_nxt) / tp->mss_cache);
-	bytes *= tp->mss_cache;
-	if (bytes < 2 * tp->mss_cache ||
+	/* only what is there to send, may be sent, and is not held by pacing */
+	bytes = segs * tp->mss_cache;
+	if (tp->write_seq - tp->snd_nxt < bytes ||
 	    after(tp->snd_nxt + bytes, tcp_wnd_end(tp)) ||
 	    tp->tcp_wstamp_ns > tp->tcp_clock_cache)
 		return false;
@@ -505,7 +540,7 @@ static void ccpd_rtt(struct sock *sk, const struct rate_sample *rs)
 	if (rs->rtt_us <= 0 || rs->is_ack_delayed)
 		return;
 	if (rs->acked_sacked > 1)
-		ca->stretch = 1;
+		ca->stretch = 3;
 	else if (ca->stretch)
 		return;
 
@@ -530,6 +565,12 @@ static u32 ccpd_queue_us(const struct ccpd *ca)
 	return rtt_us > ca->rtt_min_us ? rtt_us - ca->rtt_min_us : 0;
 }
 
+static u32 ccpd_path_q0(const struct ccpd *ca)
+{
+	return ccpd_path_queue_us(ccpd_capacity(ca), ca->rtt_min_us,
+				  ca->rtt_max_us);
+}
+
 /* ------------------------------------------------------------------------- */
 /* The senders                                                               */
 
@@ -542,9 +583,12 @@ static void ccpd_set_rate(struct sock *sk, u64 bytes_ps)
 
 static void ccpd_set_cwnd(struct sock *sk, u32 cwnd)
 {
+	const struct ccpd *ca = inet_csk_ca(sk);
 	struct tcp_sock *tp = tcp_sk(sk);
 
-	tcp_snd_cwnd_set(tp, clamp(cwnd, 2U, tp->snd_cwnd_clamp));
+	if (ca->law == CCPD_PATH)
+		cwnd = max(cwnd, CCPD_LEAST_WINDOW);
+	tcp_snd_cwnd_set(tp, min(cwnd, tp->snd_cwnd_clamp));
 }
 
 static void ccpd_enter(struct sock *sk, enum ccpd_mode mode)
@@ -580,7 +624,7 @@ static void ccpd_eval_path(const struct ccpd *ca, struct ccpd_eval *e,
 			   s64 in_flight)
 {
 	u32 gain = READ_ONCE(path_kp);
-	u32 q0 = ccpd_path_queue_us(ca->rtt_min_us, ca->rtt_max_us);
+	u32 q0 = ccpd_path_q0(ca);
 
 	e->level = ccpd_segs(ca->claim, ccpd_queue_us(ca));
 	e->p = ccpd_path_storage(ca->claim, gain, ca->rtt_min_us, q0) +
@@ -629,6 +673,20 @@ static u32 ccpd_eval(struct sock *sk)
 	return e.window;
 }
 
+static void ccpd_avoid(struct sock *sk)
+{
+	const struct ccpd *ca = inet_csk_ca(sk);
+	u32 w;
+
+	/* nothing measured yet: keep the window until it is */
+	if (ca->law == CCPD_PATH ? !ca->claim : !ccpd_capacity(ca))
+		return;
+	w = ccpd_eval(sk);
+	if (ca->law == CCPD_PATH && ca->doubt == CCPD_DOUBT)
+		w = max(w, ca->floor);
+	ccpd_set_cwnd(sk, w);
+}
+
 static void ccpd_slow_start(struct sock *sk, const struct rate_sample *rs)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -645,13 +703,73 @@ static void ccpd_slow_start(struct sock *sk, const struct rate_sample *rs)
 	} else if (ca->law == CCPD_PATH && bw && ca->rtt_s) {
 		/* the window that the law would set with the path to itself */
 		target = ccpd_segs(bw, ca->rtt_min_us +
-				   ccpd_path_queue_us(ca->rtt_min_us,
-						      ca->rtt_max_us));
+				   ccpd_path_q0(ca));
 		if ((s64)tcp_snd_cwnd(tp) << SEG_SCALE >= target) {
 			ca->claim = bw;
 			ccpd_enter(sk, CCPD_AVOIDANCE);
 		}
 	}
+}
+
+static void ccpd_path_drain(struct sock *sk)
+{
+	struct ccpd *ca = inet_csk_ca(sk);
+
+	ca->before_us = ca->round_rtt_us;
+	ccpd_set_cwnd(sk, tcp_packets_in_flight(tcp_sk(sk)) / 2);
+	ccpd_enter(sk, CCPD_DRAIN);
+}
+
+/* Two rounds at half the window: what is the rtt now, and what does it tell? */
+static void ccpd_path_drained(struct sock *sk, u32 bw, bool crowded)
+{
+	struct ccpd *ca = inet_csk_ca(sk);
+	u32 fell_us = ca->before_us - min(ca->before_us, ca->round_rtt_us);
+
+	if (!crowded) {
+		ca->doubt = 0;
+	} else {
+		switch (ccpd_path_verdict(tcp_snd_cwnd(tcp_sk(sk)), fell_us,
+					  bw)) {
+		case CCPD_EMPTY:
+			ca->rtt_min_us = ca->round_rtt_us;
+			ca->rtt_max_us = max(ca->rtt_max_us, ca->rtt_min_us);
+			fallthrough;
+		case CCPD_UNKNOWN:
+			ca->doubt = 0;
+			break;
+		case CCPD_FOREIGN:
+			ca->doubt = CCPD_DOUBT;
+			break;
+		}
+	}
+	ca->rtt_min_stamp = tcp_jiffies32;
+	ccpd_enter(sk, CCPD_AVOIDANCE);
+}
+
+/*
+ * A queue above 2 * q0.  For a few rounds the law gives way, as all of our kind
+ * do at once, then the window is halved to find out.  If neither helps, either
+ * the path has become longer, or the queue is kept up by a flow that knows no
+ * such law: beside that, the window that we had is held, and follows additive
+ * increase, multiplicative decrease.
+ */
+static void ccpd_path_crowded(struct sock *sk, bool lost)
+{
+	struct ccpd *ca = inet_csk_ca(sk);
+
+	if (ca->doubt == CCPD_DOUBT) {
+		if (lost && !ca->cut)
+			ca->floor -= ca->floor >> 2;
+		else
+			ca->floor++;
+		ca->cut = lost;
+		return;
+	}
+	if (!ca->doubt)
+		ca->floor = ccpd_segs(ca->claim, ca->rtt_min_us) >> SEG_SCALE;
+	if (++ca->doubt == CCPD_DOUBT)
+		ccpd_path_drain(sk);
 }
 
 /*
@@ -662,14 +780,11 @@ static void ccpd_path_round(struct sock *sk, u32 rate, u32 delivered, u32 lost)
 {
 	struct ccpd *ca = inet_csk_ca(sk);
 	u32 bw = max(ccpd_capacity(ca), rate);
-	u32 q0 = ccpd_path_queue_us(ca->rtt_min_us, ca->rtt_max_us);
-	u32 queue_us = 0;
+	u32 q0 = ccpd_path_q0(ca);
+	u32 queue_us = ca->round_rtt_us - ca->rtt_min_us;
 	bool overload = lost >= CCPD_LOSSES && lost > delivered / 50;
 
 	ca->rounds = min(ca->rounds + 1, 15);
-	if (ca->round_rtt_us != U32_MAX)
-		queue_us = ca->round_rtt_us - ca->rtt_min_us;
-
 	switch (ca->mode) {
 	case CCPD_SLOW_START:
 		/* a queue that lasts a round trip, or losses: the pipe is full */
@@ -678,17 +793,9 @@ static void ccpd_path_round(struct sock *sk, u32 rate, u32 delivered, u32 lost)
 			ccpd_enter(sk, CCPD_AVOIDANCE);
 		}
 		return;
-
 	case CCPD_DRAIN:
-		if (ca->rounds < 2)
-			return;
-		if (ca->round_rtt_us != U32_MAX) {
-			ca->rtt_min_us = ca->round_rtt_us;
-			ca->rtt_max_us = max(ca->rtt_max_us, ca->rtt_min_us);
-		}
-		ca->rtt_min_stamp = tcp_jiffies32;
-		ca->doubt = 0;
-		ccpd_enter(sk, CCPD_AVOIDANCE);
+		if (ca->rounds >= 2)
+			ccpd_path_drained(sk, bw, queue_us > 2 * q0);
 		return;
 	}
 
@@ -696,36 +803,20 @@ static void ccpd_path_round(struct sock *sk, u32 rate, u32 delivered, u32 lost)
 	if (ca->rounds < 2)
 		return;
 
-	if (queue_us > 2 * q0) {
-		/* not our own queue, or not our rtt_min any more */
-		if (!ca->doubt)
-			ca->floor = ccpd_segs(ca->claim, ca->rtt_min_us) >>
-				    (SEG_SCALE + 1);
-		else
-			ca->floor++;
-		ca->doubt = min(ca->doubt + 1, 15);
-		if (lost)
-			ca->floor -= ca->floor / 4;
-	} else {
-		ca->doubt = 0;
-		ca->floor = 0;
-	}
-
-	if (overload) {
+	if (overload)
 		ca->claim = rate - rate / 4;
-	} else if (ca->limited) {
+	else if (ca->limited)
 		ca->claim = max(ca->claim, rate);
-	} else {
-		/* half way, since a round trip passes before it is felt */
+	else	/* half way, since a round trip passes before it is felt */
 		ca->claim = ((u64)ca->claim +
 			     ccpd_path_claim(rate, bw, queue_us, q0)) >> 1;
-	}
 
-	if (tcp_jiffies32 - ca->rtt_min_stamp > READ_ONCE(path_drain) * HZ ||
-	    (ca->doubt == CCPD_DOUBT &&
-	     tcp_jiffies32 - ca->rtt_min_stamp > HZ)) {
-		ccpd_enter(sk, CCPD_DRAIN);
-	}
+	if (tcp_jiffies32 - ca->rtt_min_stamp > READ_ONCE(path_drain) * HZ)
+		ccpd_path_drain(sk);
+	else if (queue_us > 2 * q0)
+		ccpd_path_crowded(sk, lost);
+	else
+		ca->doubt = 0;
 }
 
 /* The round trip that began at round_delivered is over. */
@@ -738,7 +829,7 @@ static void ccpd_round(struct sock *sk)
 	u32 rate = ccpd_bw(min(delivered, 1U << 20), 1,
 			   (u64)span_us * NSEC_PER_USEC);
 
-	if (ca->law == CCPD_PATH && rate && ca->rtt_s)
+	if (ca->law == CCPD_PATH && rate && ca->round_rtt_us != U32_MAX)
 		ccpd_path_round(sk, rate, delivered, tp->lost - ca->round_lost);
 
 	if (ca->law != CCPD_PATH)
@@ -750,6 +841,7 @@ static void ccpd_round(struct sock *sk)
 	ca->round_us = tp->tcp_mstamp;
 	ca->round_rtt_us = U32_MAX;
 	ca->limited = 0;
+	ca->stretch -= !!ca->stretch;
 }
 
 /*
@@ -802,12 +894,12 @@ static void ccpd_update(struct sock *sk, const struct rate_sample *rs)
 			ccpd_slow_start(sk, rs);
 		else if (state == TCP_CA_Recovery)
 			ccpd_enter(sk, CCPD_AVOIDANCE);
-	} else if (ca->mode == CCPD_DRAIN) {
-		ccpd_set_cwnd(sk, max_t(u32, 4, ccpd_segs(ca->claim, ca->rtt_min_us) >>
-					(SEG_SCALE + 1)));
-	} else if (advanced && (ordered || ca->law == CCPD_PATH) &&
-		   (ca->law == CCPD_PATH ? ca->claim : ccpd_capacity(ca))) {
-		ccpd_set_cwnd(sk, max(ccpd_eval(sk), ca->floor));
+	} else if (ca->mode == CCPD_AVOIDANCE) {
+		/* the paper's law ignores duplicate ACKs and holds in recovery;
+		 * ours goes by what is delivered, in order or not
+		 */
+		if (ca->law == CCPD_PATH ? rs->acked_sacked : advanced && ordered)
+			ccpd_avoid(sk);
 	}
 
 	/* in slow start every ACK releases two segments or more */

@@ -177,7 +177,7 @@ def _source(version: str, shown: "_Progress") -> Path:
     sources = cache("src")
     stem = f"linux-source-{version}"
     pattern = f"{stem}_*_{_digest(*UNPACK_EXCLUDES, *CLOCK_UNIT)}"
-    with _locked(sources, shown):
+    with _locked(sources / stem, shown):
         if ready := sorted(sources.glob(pattern), key=lambda p: p.stat().st_mtime):
             return ready[-1]
         packages = sorted(cache("dl").glob(f"{stem}_*.deb"), key=lambda p: p.stat().st_mtime)

@@ -20,7 +20,7 @@ from .scenario import SHAPING, Settings
 
 START_NS = 5_000_000_000  # of traffic on CLOCK_MONOTONIC: set-up is over, and it is always the same
 SAMPLE_S = 0.005
-ROWS = 20_000  # per series; more than a plot can show
+ROWS = 5_000  # per series, more than a plot can show; then the interval doubles
 FLOW_ROWS = 40_000  # all flows together, since each costs time
 BOTTLENECK = "bottleneck"
 

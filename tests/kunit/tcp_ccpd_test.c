@@ -157,7 +157,7 @@ static void path_fills_the_pipe(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(gain); i++) {
 		for (j = 0; j < ARRAY_SIZE(mbps); j++) {
 			u32 bw = link_bw(mbps[j]), rtt = 190000;
-			u32 q0 = ccpd_path_queue_us(rtt, rtt + rtt / 2);
+			u32 q0 = ccpd_path_queue_us(bw, rtt, rtt + rtt / 2);
 			s64 w = ccpd_segs(bw, rtt + q0);
 			s64 p = ccpd_path_storage(bw, gain[i], rtt, q0) +
 				ccpd_p_term(gain[i], 0, ccpd_segs(bw, q0), w);
@@ -170,11 +170,17 @@ static void path_fills_the_pipe(struct kunit *test)
 /* q0: a sixteenth of the path, a quarter of a small buffer, never nothing */
 static void path_queue_target(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, ccpd_path_queue_us(160000, 240000), 10000);
-	KUNIT_EXPECT_EQ(test, ccpd_path_queue_us(160000, 176000), 4000);
-	KUNIT_EXPECT_EQ(test, ccpd_path_queue_us(160000, 160000), 2501);
-	KUNIT_EXPECT_EQ(test, ccpd_path_queue_us(1, 1), 1);
-	KUNIT_EXPECT_EQ(test, ccpd_path_queue_us(10, CCPD_RTT_CAP), 1);
+	u32 bw = link_bw(1000);
+
+	KUNIT_EXPECT_EQ(test, ccpd_path_queue_us(bw, 160000, 240000), 10000);
+	KUNIT_EXPECT_EQ(test, ccpd_path_queue_us(bw, 160000, 176000), 4000);
+	KUNIT_EXPECT_EQ(test, ccpd_path_queue_us(bw, 160000, 160000), 2501);
+	KUNIT_EXPECT_EQ(test, ccpd_path_queue_us(0, 1, 1), 1);
+	KUNIT_EXPECT_EQ(test, ccpd_path_queue_us(0, 10, CCPD_RTT_CAP), 1);
+	/* three segments, where a sixteenth of the path is less: 36.3 us */
+	KUNIT_EXPECT_EQ(test, ccpd_path_queue_us(bw, 100, 1000), 37);
+	KUNIT_EXPECT_EQ(test, ccpd_path_queue_us(link_bw(1), 40000, 400000),
+			36364);
 }
 
 static void path_claim_shares(struct kunit *test)

@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: GPL-2.0
+"""scripts/lab from outside: what it refuses, what it reports, what it leaves behind."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from conftest import REPO
+
+from labkit import run, scenario, topology
+from labkit.errors import LabError
+
+LAB = REPO / "scripts" / "lab"
+SHORT = ("--set", "duration=0.2")
+
+
+def _guests(directory: Path) -> list[str]:
+    """The user-mode Linux processes whose working directory is below directory."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if (process / "cwd").readlink().is_relative_to(directory):
+                found.append((process / "cmdline").read_bytes().decode())
+        except OSError:
+            continue
+    return found
+
+
+# Bad input --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "names"),
+    [
+        (["run", "nonesuch"], "dumbbell"),
+        (["run", "dumbbell", "--cc", "nonesuch"], "cubic"),
+        (["run", "dumbbell", "--set", "colour=red"], "rate, rtt, buffer"),
+        (["run", "dumbbell", "--set", "rate"], "KEY=VALUE"),
+        (["run", "dumbbell", "--set", "rate=fast"], "100mbit"),
+        (["run", "dumbbell", "--set", "rate=10mbps"], "100mbit"),
+        (["run", "dumbbell", "--set", "rtt=-1ms"], "40ms"),
+        (["run", "dumbbell", "--set", "loss=2"], "from 0 to 0.5"),
+        (["run", "dumbbell", "--set", "buffer=much"], "0.5bdp"),
+        (["run", "dumbbell", "--set", "buffer=0"], "0.5bdp"),
+        (["run", "dumbbell", "--set", "qdisc=nonesuch"], "fq_codel"),
+        (["run", "dumbbell", "--set", "flows=0"], "from 1 to"),
+        (["run", "dumbbell", "--set", "mtu=100"], "from 576 to 9000"),
+        (["run", "dumbbell", "--set", "ip=5"], "4 or 6"),
+        (["run", "dumbbell", "--set", "ip=6", "--set", "mtu=1000"], "1280"),
+        (["run", "dumbbell", "--set", "ack=never"], "delayed or every"),
+        (["run", "dumbbell", "--set", "cross=tcp"], "udp:50mbit:0-50"),
+        (["run", "dumbbell", "--set", "cross=udp:1mbit:0-50"], "outlasts"),
+        (["run", "dumbbell", "--set", "mix=ccpd"], None),
+        (["run", "dumbbell", "--set", "mix=cubic:x"], "ccpd:2,cubic:2"),
+        (["run", "dumbbell", "--set", "mix=cubic:2", "--set", "flows=3"], "drop flows=3"),
+        (["run", "dumbbell", "--set", "mix=cubic:2", "--cc", "reno"], "drop --cc"),
+        (["run", "dumbbell", "--set", "rtt=10ms,20ms", "--set", "flows=3"], "2 values"),
+        (["run", "dumbbell", "--set", "bytes=1M", "--set", "duration=1"], "exclude"),
+        (["run", "dumbbell", "--set", "param=kp=4"], "tcp_ccpd.kp=4"),
+        (["run", "dumbbell", "--set", "param=tcp_nonesuch.kp=4"], "tcp_cubic"),
+        (["run", "dumbbell", "--set", "param=tcp_cubic.nonesuch=4"], "hystart"),
+        (["run", "dumbbell", "--seed", "x"], "whole number"),
+        (["run", "dumbbell", "--kernel", "newest"], "6.12"),
+        (["run"], "SCENARIO"),
+        (["nonesuch"], "run"),
+    ],
+)
+def test_bad_input_is_one_line_that_says_what_is_allowed(lab, arguments, names) -> None:
+    if names is None:
+        lab(*arguments, *SHORT)  # the control: the same kind of input, and good
+        return
+    call = lab(*arguments, status=2)
+    assert call.stdout == ""
+    assert call.stderr.startswith("lab: ") and call.stderr.count("\n") == 1
+    assert names in call.stderr
+
+
+def test_every_key_is_accepted(lab) -> None:
+    values = {
+        "rate": "50mbit", "rtt": "20ms,30ms", "buffer": "0.5bdp", "loss": "0.1%",
+        "qdisc": "fq_codel", "start": "0.05", "duration": "0.5", "mtu": "1400",
+        "cross": "udp:5mbit:0.1-0.4", "param": "tcp_cubic.hystart=0", "ip": "6", "offload": "on",
+        "ack": "every", "ecn": "on", "sample": "10ms", "flows": "2",
+    }  # fmt: skip
+    sets = [f"--set={key}={value}" for key, value in values.items()]
+    settings = lab("run", "dumbbell", "--json", *sets).json[0]["settings"]
+    assert settings["rate"] == 50_000_000
+    assert settings["rtt"] == [0.02, 0.03]
+    assert settings["cross"] == [{"rate": 5_000_000, "start": 0.1, "end": 0.4}]
+    assert settings["param"] == ["tcp_cubic.hystart=0"]
+    assert (settings["loss"], settings["offload"], settings["ecn"]) == (0.001, True, True)
+
+
+# Results ----------------------------------------------------------------------------------------
+
+
+def test_json_is_the_contract(lab) -> None:
+    results = lab("run", "dumbbell", "--cc", "reno", "--cc", "cubic", "--json", *SHORT).json
+    assert [r["cc"] for r in results] == ["reno", "cubic"]
+    for r in results:
+        assert set(r) == {
+            "scenario", "cc", "seed", "kernel", "settings", "virtual_s", "wall_s", "flows",
+            "links", "jain", "series",
+        }  # fmt: skip
+        # No flow of a run of fixed duration has a completion time.
+        assert set(r["flows"][0]) == {
+            "cc", "bytes", "start_s", "end_s", "goodput_bps", "retransmits", "cwnd_mean",
+            "rtt_mean_s",
+        }  # fmt: skip
+        assert set(r["links"][0]) == {
+            "name", "rate_bps", "utilization", "queue_mean", "queue_equilibrium", "queue_max",
+            "drops",
+        }  # fmt: skip
+        assert (Path(r["series"]) / "flows.csv").stat().st_size
+
+
+def test_what_is_not_measured_is_absent(lab) -> None:
+    (r,) = lab("run", "dumbbell", "--json", "--set", "sample=0", *SHORT).json
+    assert "cwnd_mean" not in r["flows"][0]
+    assert "queue_mean" not in r["links"][0]
+    (r,) = lab("run", "dumbbell", "--json", "--set=bytes=100M", "--set=timeout=0.5").json
+    assert "completion_s" not in r["flows"][0]
+    assert 0 < r["flows"][0]["bytes"] < 100_000_000
+
+
+def test_list_names_every_scenario(lab) -> None:
+    names = [s["name"] for s in lab("list", "--json").json]
+    assert names == sorted(p.stem for p in (REPO / "scripts/scenarios").glob("*.toml"))
+    assert all(name in lab("list").stdout for name in names)
+
+
+def test_out_holds_whole_series_only(lab, tmp_path) -> None:
+    (r,) = lab("run", "dumbbell", "--json", "--out", tmp_path, *SHORT).json
+    (kept,) = tmp_path.iterdir()
+    assert str(kept) == r["series"]
+    assert json.loads((kept / "result.json").read_text()) == r
+
+
+def test_unwritable_out_is_reported(lab) -> None:
+    call = lab("run", "dumbbell", "--out", "/proc/nonesuch", *SHORT, status=1)
+    assert call.stderr.splitlines()[-1].startswith("lab: cannot keep the series")
+
+
+# Guests -----------------------------------------------------------------------------------------
+
+
+def test_exec_passes_output_and_status(lab) -> None:
+    call = lab("exec", "--", "sh", "-c", "id -u; echo oops >&2; printf 'a b'; exit 7", status=7)
+    assert call.stdout == "0\na b"
+    assert call.stderr == "oops\n"
+    assert lab("exec", "--", "printf", "%s|", "a b", "$c", "'").stdout == "a b|$c|'|"
+    lab("exec", "nonesuch", status=127)
+
+
+def test_exec_knows_our_modules_and_leaves_the_host_alone(lab, tmp_path) -> None:
+    script = "modprobe tcp_ccpd && lsmod; touch /etc/tcpcc-test; touch here; sleep 1000"
+    done = subprocess.run([LAB, "exec", "--", "sh", "-ec", script], cwd=tmp_path, check=True,
+                          capture_output=True, text=True)  # fmt: skip
+    assert "tcp_ccpd" in done.stdout
+    assert not Path("/etc/tcpcc-test").exists()
+    assert [p.name for p in tmp_path.iterdir()] == ["here"]
+
+
+def test_panic_is_reported_with_the_kernels_log(lab) -> None:
+    # Without its last program, and without a place for the status, PID 1 ends, and Linux with it.
+    call = lab("exec", "--", "sh", "-c", "rm /run/lab/agent; mkdir /run/lab/status", status=1)
+    last = call.stderr.splitlines()[-1]
+    assert last.startswith("lab: the guest's kernel died: Kernel panic")
+    assert "Attempted to kill init" in last
+    assert call.stderr.count("\n") > 3
+
+
+def test_early_end_is_reported(lab) -> None:
+    call = lab("exec", "--", "poweroff", "-f", status=1)
+    assert call.stderr.splitlines()[-1] == "lab: the guest ended without finishing its job"
+
+
+def test_hung_command_is_given_up(lab) -> None:
+    call = lab("exec", "--timeout", "2", "--", "sh", "-c", "while :; do :; done", status=1)
+    assert call.stderr.splitlines()[-1] == "lab: gave up after 2 s"
+
+
+def _plan(**changes: str) -> topology.Plan:
+    plan = topology.compile_plan(scenario.override(scenario.load("dumbbell"), []), "cubic", 1)
+    return replace(plan, **changes)
+
+
+def test_hung_run_is_given_up(monkeypatch) -> None:
+    monkeypatch.setattr(run, "STALL_S", 1)
+    laboratory = run.Laboratory()
+    with pytest.raises(LabError, match="virtual time stands still"):
+        with run.traffic(laboratory.kernel, laboratory.modules, _plan(setup="while :; do :; done"), 1):
+            pytest.fail("a run that hangs has no result")
+
+
+def test_failing_setup_is_a_failed_run() -> None:
+    laboratory = run.Laboratory()
+    good = _plan().setup
+    assert "qdisc add dev b-r root" in good
+    bad = good.replace("qdisc add dev b-r root", "qdisc add dev nonesuch root")
+    with pytest.raises(LabError, match="setting up the topology failed: .*nonesuch"):
+        with run.traffic(laboratory.kernel, laboratory.modules, _plan(setup=bad), 1):
+            pytest.fail("a run without its topology has no result")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted_run_leaves_nothing(tmp_path, number) -> None:
+    run_call = [LAB, "run", "dumbbell", "--cc", "cubic", "--cc", "reno", "--set", "duration=100000"]
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    process = subprocess.Popen(run_call, env=environment, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, start_new_session=True)  # fmt: skip
+    try:
+        deadline = time.monotonic() + 60
+        while len(list(tmp_path.glob("*/progress"))) < 2:
+            assert time.monotonic() < deadline and process.poll() is None, "no run has started"
+            time.sleep(0.1)
+        assert _guests(tmp_path)
+        process.send_signal(number)
+        assert process.wait(timeout=20) == 130
+        assert process.stderr.read() == b""
+    finally:
+        process.kill()
+        process.communicate()
+    assert not _guests(tmp_path)
+    assert not list(tmp_path.iterdir())
