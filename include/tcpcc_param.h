@@ -10,6 +10,7 @@
 
 #include <linux/kernel.h>
 #include <linux/moduleparam.h>
+#include <linux/string.h>
 
 /**
  * struct tcpcc_param - an unsigned parameter and the range it may take
@@ -29,9 +30,11 @@ static int tcpcc_param_set(const char *val, const struct kernel_param *kp)
 	unsigned int v;
 
 	if (!val || kstrtouint(val, 0, &v) || v < p->min || v > p->max) {
-		pr_err("%s: %.32s is not a whole number from %u to %u, staying at %u\n",
-		       kp->name, val ? val : "(nothing)", p->min, p->max,
-		       *p->value);
+		if (!val)
+			val = "nothing";
+		pr_err("%s: '%.*s' is not a whole number from %u to %u, staying at %u\n",
+		       kp->name, (int)min_t(size_t, strcspn(val, "\n"), 32),
+		       val, p->min, p->max, *p->value);
 		return -EINVAL;
 	}
 	WRITE_ONCE(*p->value, v);

@@ -643,8 +643,12 @@ static void send_udp(struct udp *u)
 		die("agent: cross traffic: %m");
 	u->sent++;
 	next = u->start + (ns_t)((__int128)u->sent * u->frame * 8 * NSEC / u->rate);
-	if (next < u->end)
+	if (next < u->end) {
 		arm(&u->timer, next, 0);
+	} else {
+		close(u->timer.fd);
+		u->timer.fd = -1;
+	}
 }
 
 /* Samples -------------------------------------------------------------------------------------- */

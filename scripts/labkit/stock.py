@@ -1,0 +1,583 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Debian's own kernels, unmodified, under QEMU: our modules where people will run them.
+
+ensure() brings a kernel, its headers and the compiler it was built with into the cache, from
+packages that are only unpacked and an APT state of our own: nothing of another suite ever reaches
+the host.  build() builds the modules for it; boot() runs a command on it, in real time; measure()
+runs a scenario of the lab there.
+"""
+
+import contextlib
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from .errors import LabError
+from .kernel import (
+    _digest,
+    _environment,
+    _first_error,
+    _forget_old,
+    _locked,
+    _module_sources,
+    _output,
+    _Progress,
+    _run,
+    _sha,
+    _sync,
+    _tail,
+    _write,
+)
+from .paths import REPO, cache
+from .scenario import Settings
+from .topology import compile_plan
+
+# Which suite of Debian carries which kernel.
+SUITES = {"6.1": "bookworm", "6.12": "bookworm", "7.2": "sid"}
+
+# Raised when what _fetch() leaves in the cache changes: older caches are then made anew.
+LAYOUT = 1
+
+VIRTME = "virtme-ng==1.42"
+
+TOOLS = {
+    "apt-get": "apt", "dpkg-deb": "dpkg", "make": "make", "depmod": "kmod", "file": "file",
+    "qemu-system-x86_64": "qemu-system-x86", "busybox": "busybox-static", "iperf3": "iperf3",
+    "ip": "iproute2", "ethtool": "ethtool",
+}
+
+# Of the packages that headers depend on, those that a module build uses.
+_BUILD_PACKAGES = re.compile(r"(linux-|gcc-|cpp-|binutils|pahole|lib|zlib1g)")
+
+# Of an image's modules, those that a guest without hardware can use: a tenth.
+_GUEST_MODULES = re.compile(
+    r"kernel/(arch|crypto|lib|net|fs/(9p|fscache|fuse|netfs|overlayfs)"
+    r"|drivers/(block|char|input|net/[^/]+\.ko|virtio))\b"
+)
+
+# Where virtme-ng mounts empty file systems over the host's directories.
+_HIDDEN = [Path(p) for p in ("/tmp", "/run", "/var/tmp", "/var/log", "/var/cache")]
+
+_GUEST_RUN = "/run/tcpcc"  # where a guest sees the directory of its run
+
+# The lab's shaper may hold back one frame, which only virtual time can do without losing rate: a
+# real timer is late by up to this much.
+_TIMER_SLACK_S = 1e-3
+
+
+@dataclass(frozen=True)
+class StockKernel:
+    """A distribution's kernel, unpacked."""
+
+    version: str  # as asked for: 6.12
+    release: str  # what uname -r says: 6.12.117+deb12-amd64
+    package: str  # what its package calls its version: 6.12.117-1~deb12u1
+    root: Path  # where the packages are unpacked
+
+    @property
+    def image(self) -> Path:
+        """The bzImage."""
+        paths = (f"boot/vmlinuz-{self.release}", f"usr/lib/modules/{self.release}/vmlinuz")
+        return next(p for p in map(self.root.joinpath, paths) if p.exists())
+
+    @property
+    def modules(self) -> Path:
+        """The kernel's own modules: the directory named like the release."""
+        found = (self.root / top / "modules" / self.release for top in ("lib", "usr/lib"))
+        return next(p for p in found if (p / "kernel").exists())
+
+    @property
+    def build_dir(self) -> Path:
+        """What a module build takes as its kernel tree."""
+        return self.root / "usr/src" / f"linux-headers-{self.release}"
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a command in a guest came to."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+    log: str  # the kernel's
+    wall_s: float  # with boot and power off
+
+
+def ensure(release: str, progress: bool = True) -> StockKernel:
+    """That kernel, fetched and unpacked first if the cache has none."""
+    if release not in SUITES:
+        raise LabError(f"no stock kernel {release!r}; there are: {', '.join(SUITES)}", status=2)
+    _require_tools()
+    home = cache("stock", release)
+    done = home / ".done"
+    with _Progress(f"stock kernel {release}", progress) as shown, _locked(home, shown):
+        if not done.exists() or json.loads(done.read_text())["layout"] != LAYOUT:
+            done.unlink(missing_ok=True)
+            found = _fetch(release, SUITES[release], home, shown)
+            _write(done, json.dumps({"layout": LAYOUT, **asdict(found)}, default=str))
+        found = json.loads(done.read_text())
+    return StockKernel(found["version"], found["release"], found["package"], Path(found["root"]))
+
+
+def build(
+    kernel: StockKernel, extra: Iterable[str] = ("W=1",), strict: bool = True,
+    srcdir: Path = REPO,
+) -> Path:  # fmt: skip
+    """This project's modules for kernel, beside its own.
+
+    Returns a directory with the kernel's image and a lib/modules/<release> ready for modprobe.
+    strict turns each warning into a failure.
+    """
+    files = _module_sources() if srcdir == REPO else _sources_in(srcdir)
+    options = [*extra, *(["KCFLAGS=-Werror"] if strict else [])]
+    digest = _digest(*options, *(f"{name}\0{_sha(path)}" for name, path in files.items()))
+    home = cache("mod", f"stock-{kernel.version}-{_digest(kernel.package, str(kernel.root))}")
+    result = home / digest
+    with _locked(home):
+        if not (result / ".done").exists():
+            stage = home / "stage"
+            _sync(files, stage)
+            _make(kernel, stage, options, strict)
+            _install(kernel, stage, result)
+            _write(result / ".done", "")
+        os.utime(result)
+        _forget_old(home, keep=4)
+    return result
+
+
+def boot(
+    kernel: StockKernel, command: list[str], *, modules: Path | None = None,
+    timeout_s: float = 600, cpus: int = 2, memory_mb: int = 1024, echo: bool = False,
+) -> Result:  # fmt: skip
+    """Runs a command as root on kernel, which sees the host's files but can change none of them.
+
+    modules is what build() returned.  echo passes the command's output on as it comes.
+    Guests under emulation run one at a time, since their time is real.
+    """
+    _require_tools()
+    tree = modules or build(kernel)
+    vng = _virtme()
+    accelerated = _kvm_works(kernel)
+    alone = contextlib.nullcontext() if accelerated else _locked(cache("stock") / "guest")
+    start = time.monotonic()
+    with alone, tempfile.TemporaryDirectory(prefix="stock-", dir=cache("run")) as name:
+        run = Path(name)
+        (run / "init").write_text(_guest_init(command))
+        for stream in ("stdout", "stderr", "console"):
+            (run / stream).touch()
+        visible = {Path.cwd(), REPO, tree, kernel.root}
+        line = [
+            # Ends the guest even if we are killed and can not.
+            "timeout", "--kill-after=5", str(timeout_s + 10),
+            vng, "--verbose", "--force-9p", "--disable-monitor", "--user", "root",
+            "--cpus", str(cpus), "--memory", f"{memory_mb}M", "--run", tree / "vmlinuz",
+            *([] if accelerated else ["--disable-kvm"]),
+            f"--rwdir={_GUEST_RUN}={run}",
+            *(f"--rodir={path}={path}" for path in sorted(visible)
+              if any(path.is_relative_to(hidden) for hidden in _HIDDEN)),
+            "--exec", f"sh {_GUEST_RUN}/init",
+        ]  # fmt: skip
+        home = cache("stock", "home")  # not the user's, whose settings for virtme-ng are her own
+        env = {"HOME": str(home), "PATH": f"{vng.parent}:{_environment()['PATH']}"}
+        with _Follower(run, echo) as follower:
+            deadline = time.monotonic() + timeout_s
+
+            def poll() -> None:
+                follower.copy()
+                if time.monotonic() > deadline:
+                    raise TimeoutError
+
+            try:
+                _run(line, run / "console", poll=poll, cwd=run, **env)
+            except TimeoutError:
+                why = f"did not finish within {timeout_s:g} s"
+            else:
+                why = "ended before the command did"
+        wall = time.monotonic() - start
+        log = (run / "console").read_text(errors="replace").replace("\r", "")
+        out = [(run / stream).read_text(errors="replace") for stream in ("stdout", "stderr")]
+        if not (run / "status").exists():
+            tail = "\n".join([*"".join(out).splitlines()[-15:], *log.splitlines()[-25:]])
+            raise LabError(f"the guest with kernel {kernel.release} {why}", log=tail)
+        return Result(int((run / "status").read_text()), *out, log, wall)
+
+
+def measure(
+    kernel: StockKernel, settings: Settings, ccs: list[str], *, modules: Path | None = None,
+    timeout_s: float = 600,
+) -> dict[str, float]:  # fmt: skip
+    """Goodput in bits per second of one iperf3 flow per congestion control, in the lab's topology.
+
+    All flows run in one boot, one after the other, each for settings.duration seconds.
+    """
+    script = ["set -eu"]
+    for cc in ccs:
+        setup = compile_plan(settings, cc, seed=1).setup
+        slack = round(settings.rate / 8 * _TIMER_SLACK_S)
+        setup = re.sub(r"(?<= burst )\d+", lambda burst: str(int(burst[0]) + slack), setup)
+        setup = setup.replace(" limit 100000000", " limit 1000000")
+        address = "10.77.2.2" if settings.ip == 4 else "fd77:0:0:2::2"
+        script += [
+            "{", setup, "} >&2",
+            f"""
+            ip netns exec r iperf3 -s -1 >&2 &
+            until ip netns exec r ss -Hltn 'sport = :5201' | grep -q .; do sleep 0.1; done
+            ip netns exec s0 iperf3 -J -c {address} -C {cc} -t {settings.duration:g}
+            wait
+            for space in s0 d b r; do ip netns del $space; done
+            echo
+            """,
+        ]  # fmt: skip
+    result = boot(kernel, ["sh", "-c", "\n".join(script)], modules=modules, timeout_s=timeout_s)
+    if result.returncode:
+        raise LabError(
+            f"iperf3 failed on kernel {kernel.release}",
+            log="\n".join((result.stdout + result.stderr).splitlines()[-25:]),
+        )
+    decoder, rest, goodput = json.JSONDecoder(), result.stdout, {}
+    for cc in ccs:
+        report, end = decoder.raw_decode(rest := rest.lstrip())
+        rest = rest[end:]
+        if (used := report["end"]["sender_tcp_congestion"]) != cc:
+            raise LabError(f"iperf3 ran {used} instead of {cc} on kernel {kernel.release}")
+        goodput[cc] = report["end"]["sum_received"]["bits_per_second"]
+    return goodput
+
+
+# Packages ---------------------------------------------------------------------------------------
+
+
+def _fetch(version: str, suite: str, home: Path, shown: _Progress) -> StockKernel:
+    """Downloads and unpacks all that a kernel, and a module build for it, consist of."""
+    root = home / "root"
+    if root.exists():
+        shutil.rmtree(root)
+    packages = home / "packages"
+    packages.mkdir(exist_ok=True)
+    apt = _Apt(suite, home / "apt", shown)
+    apt.update()
+    release, image = apt.newest(version)
+    shown.show("downloading")
+    names = [f"linux-headers-{release}", *image]
+    size = apt.download(names, packages)
+    for package, part in size.items():
+        shown.show("unpacking", part)
+        if any(package.name.startswith(f"{name}_") for name in image):
+            _unpack_image(package, root)
+        elif _BUILD_PACKAGES.match(package.name):
+            _unpack(package, root)
+    _relocate(root)
+    package = next(p.name.split("_")[1] for p in size if p.name.startswith(f"{image[0]}_"))
+    kernel = StockKernel(version, release, package, root)
+    if not (kernel.build_dir / "Makefile").exists() or not kernel.image.exists():
+        raise LabError(f"the packages of Debian's {release} are laid out in a way unknown here")
+    shutil.rmtree(packages)
+    return kernel
+
+
+class _Apt:
+    """APT with sources, lists and a package database of its own, which an ordinary user can run."""
+
+    def __init__(self, suite: str, home: Path, shown: _Progress) -> None:
+        self.suite, self.home, self.shown = suite, home, shown
+        for name in ("lists/partial", "archives/partial", "none"):
+            (home / name).mkdir(parents=True, exist_ok=True)
+        (home / "status").write_text("")
+        (home / "sources.list").write_text(self._sources())
+        config = {
+            "APT::Architecture": "amd64", "APT::Architectures": "amd64",
+            "APT::Sandbox::User": "root", "Acquire::Languages": "none",
+            "Acquire::IndexTargets::deb::DEP-11::DefaultEnabled": "false",
+            "Debug::NoLocking": "true",
+            "Dir::State": home, "Dir::State::status": home / "status",
+            "Dir::State::lists": home / "lists", "Dir::Cache": home,
+            "Dir::Etc::sourcelist": home / "sources.list", "Dir::Etc::sourceparts": home / "none",
+            "Dir::Etc::preferences": "/dev/null", "Dir::Etc::preferencesparts": home / "none",
+        }  # fmt: skip
+        self.options = [part for key, value in config.items() for part in ("-o", f"{key}={value}")]
+
+    def _sources(self) -> str:
+        """The suite, from the mirrors that the host itself uses."""
+        form = "$(LABEL)|$(RELEASE)|$(REPO_URI)"
+        main = security = ""
+        listed = _output(["apt-get", "indextargets", "--format", form, "Created-By: Packages"])
+        for line in listed.splitlines():
+            label, release, uri = line.split("|")
+            # Without downloaded lists there is no label; the suite's name tells then.
+            if label == "Debian" or (label.startswith("$") and "-" not in release):
+                main = main or uri
+            elif label == "Debian-Security" or (label[0] == "$" and release.endswith("-security")):
+                security = security or uri
+        if not main or not (security or self.suite == "sid"):
+            raise LabError("apt's sources name no mirror of Debian to take a stock kernel from")
+        keys = "/usr/share/keyrings/debian-archive-keyring.gpg"
+        lines = [f"deb [signed-by={keys}] {main} {self.suite} main"]
+        if self.suite != "sid":
+            lines.append(f"deb [signed-by={keys}] {security} {self.suite}-security main")
+        return "\n".join(lines) + "\n"
+
+    def update(self) -> None:
+        log = self.home / "update.log"
+        command = ["apt-get", *self.options, "-q", "update"]
+        if _run(command, log, poll=lambda: self.shown.show(f"reading {self.suite}'s packages")):
+            raise LabError(f"cannot read the package lists of Debian {self.suite}: check the network",
+                           log=_tail(log))  # fmt: skip
+
+    def newest(self, version: str) -> tuple[str, list[str]]:
+        """The newest release of that version that has headers, and the packages of its image."""
+        names = set(_output(["apt-cache", *self.options, "pkgnames", "linux-"]).split())
+        pattern = rf"linux-headers-({re.escape(version)}\.\d+(?:-\d+|\+deb\d+)-amd64)"
+        releases = [found[1] for name in names if (found := re.fullmatch(pattern, name))]
+        for release in sorted(releases, key=_numbers, reverse=True):
+            split = [f"linux-binary-{release}", f"linux-modules-{release}"]
+            for image in (split, [f"linux-image-{release}"]):
+                wanted = [f"linux-headers-{release}", *image]
+                # A name may be known only because others mention it.
+                if names.issuperset(wanted) and all(map(self._exists, wanted)):
+                    return release, image
+        raise LabError(f"Debian {self.suite} has no kernel {version} any more")
+
+    def _exists(self, name: str) -> bool:
+        return bool(_output(["apt-cache", *self.options, "madison", name]).strip())
+
+    def download(self, names: list[str], target: Path) -> dict[Path, float]:
+        """Fetches packages with what they depend on; by file, the part of all bytes before it."""
+        simulate = ["install", "--print-uris", "--yes", "--no-install-recommends"]
+        listed = _output(["apt-get", *self.options, "-qq", *simulate, *names])
+        # 'URI' FILE SIZE and, of some, SUM
+        found = re.findall(r"^'\S+' (\S+) (\d+)\b", listed, re.M)
+        wanted = {name: int(size) for name, size in found if _BUILD_PACKAGES.match(name)}
+        if not wanted:
+            raise LabError(f"apt cannot resolve what {names[0]} of Debian {self.suite} needs")
+        total = sum(wanted.values())
+
+        def poll() -> None:
+            have = sum(p.stat().st_size for p in _files(target))
+            self.shown.show("downloading", min(have / total, 0.99))
+
+        asked = [f"{n.split('_')[0]}={n.split('_')[1].replace('%3a', ':')}" for n in wanted]
+        log = self.home / "download.log"
+        command = ["apt-get", *self.options, "-q", "download", *asked]
+        if _run(command, log, cwd=target, poll=poll):
+            raise LabError(f"cannot download {names[0]} of Debian {self.suite}: check the network",
+                           log=_tail(log))  # fmt: skip
+        before, parts = 0, {}
+        for name, size in wanted.items():
+            parts[target / name] = before / total
+            before += size
+        return parts
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """All files below folder, some of which may vanish meanwhile."""
+    for path in folder.rglob("*"):
+        with contextlib.suppress(FileNotFoundError):
+            if path.is_file():
+                yield path
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(n) for n in re.findall(r"\d+", text)]
+
+
+def _unpack(package: Path, root: Path) -> None:
+    with tempfile.NamedTemporaryFile(dir=root.parent) as log:
+        if _run(["dpkg-deb", "-x", package, root], Path(log.name)):
+            text = _tail(Path(log.name))
+            package.unlink()  # it may be damaged: the next attempt downloads it again
+            raise LabError(f"cannot unpack {package.name} (disk full?)", log=text)
+
+
+def _unpack_image(package: Path, root: Path) -> None:
+    """The image, its index files, and the modules that a guest can use."""
+    command = ["dpkg-deb", "--fsys-tarfile", str(package)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as child:
+        try:
+            with tarfile.open(fileobj=child.stdout, mode="r|") as archive:
+                for member in filter(tarfile.TarInfo.isreg, archive):
+                    if "/kernel/" in member.name and not _GUEST_MODULES.search(member.name):
+                        continue
+                    target = root / member.name
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    with target.open("wb") as out:
+                        shutil.copyfileobj(archive.extractfile(member), out)
+        except (tarfile.TarError, OSError) as error:
+            child.kill()
+            package.unlink()
+            raise LabError(f"cannot unpack {package.name}: {error}") from error
+
+
+def _relocate(root: Path) -> None:
+    """Makes headers and tools work from where they are, on a host with an older C library.
+
+    Programs were linked for the C library of their own suite.  It lies beside them, and each is
+    wrapped into a script that runs it with that one.
+    """
+    for makefile in root.glob("usr/src/linux-headers-*/Makefile"):
+        text = makefile.read_text()
+        if text.count("\n") < 9:  # Debian's own, which includes the common one
+            makefile.write_text(text.replace("/usr/src/", f"{root}/usr/src/"))
+    # Type information would need pahole and as much time as the build; no module of ours uses it.
+    for vmlinux in root.glob("usr/src/linux-headers-*/vmlinux"):
+        vmlinux.unlink()
+    loader = next(root.glob("**/x86_64-linux-gnu/ld-linux-x86-64.so.2"))
+    libraries = ":".join(str(root / top / "x86_64-linux-gnu") for top in ("lib", "usr/lib"))
+    places = ("usr/bin", "usr/lib/gcc", "usr/libexec/gcc", "usr/lib/linux-kbuild-*")
+    programs = [path for place in places for top in root.glob(place) for path in _files(top)]
+    for path in programs:
+        if path.is_symlink() or not os.access(path, os.X_OK) or ".so" in path.name:
+            continue
+        with path.open("rb") as file:
+            if file.read(4) != b"\x7fELF":
+                continue
+        real = path.with_name(path.name + ".elf")
+        path.rename(real)
+        path.write_text(
+            f'#!/bin/sh\nexec {loader} --argv0 "$0" --library-path {libraries} {real} "$@"\n'
+        )
+        path.chmod(0o755)
+
+
+# Modules ----------------------------------------------------------------------------------------
+
+
+def _sources_in(folder: Path) -> dict[str, Path]:
+    return {
+        str(path.relative_to(folder)): path
+        for path in sorted(_files(folder)) if path.suffix in (".c", ".h") or path.name == "Kbuild"
+    }  # fmt: skip
+
+
+def _make(kernel: StockKernel, stage: Path, options: list[str], strict: bool) -> None:
+    for stale in stage.rglob("*.ko"):
+        stale.unlink()
+    log = stage / "build.log"
+    jobs = f"-j{os.cpu_count()}"
+    command = ["make", "-C", kernel.build_dir, f"M={stage}", jobs, *options, "modules"]
+    failed = _run(command, log, PATH=f"{kernel.root}/usr/bin:{_environment()['PATH']}")
+    warned = strict and re.search(r"^.*\bwarning\b.*$", log.read_text(), re.M | re.I)
+    if failed or warned:
+        what = warned[0].strip() if warned and not failed else _first_error(log)
+        raise LabError(f"the modules do not build for {kernel.release}: {what}", log=_tail(log))
+
+
+def _install(kernel: StockKernel, stage: Path, result: Path) -> None:
+    """The kernel's image and modules and ours, as hard links, with indices for modprobe."""
+    shutil.rmtree(result, ignore_errors=True)
+    tree = result / "lib/modules" / kernel.release
+    shutil.copytree(
+        kernel.modules, tree, copy_function=os.link,
+        ignore=lambda folder, names: [n for n in names if Path(folder, n).is_symlink()],
+    )  # fmt: skip
+    (tree / "updates").mkdir()
+    for module in stage.rglob("*.ko"):
+        shutil.copyfile(module, tree / "updates" / module.name)
+    os.link(kernel.image, result / "vmlinuz")
+    log = result / "depmod.log"
+    if _run(["depmod", "-b", result, kernel.release], log):
+        raise LabError(f"depmod fails for the modules of {kernel.release}", log=_tail(log))
+
+
+# Guests -----------------------------------------------------------------------------------------
+
+
+class _Follower:
+    """Passes a guest's output on while it is written."""
+
+    def __init__(self, run: Path, wanted: bool) -> None:
+        pairs = (("stdout", sys.stdout), ("stderr", sys.stderr)) if wanted else ()
+        self.files = [((run / name).open("rb"), stream) for name, stream in pairs]
+
+    def __enter__(self) -> "_Follower":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.copy()
+        for file, _stream in self.files:
+            file.close()
+
+    def copy(self) -> None:
+        for file, stream in self.files:
+            if new := file.read():
+                stream.buffer.write(new)
+                stream.flush()
+
+
+def _guest_init(command: list[str]) -> str:
+    """What the guest executes: the command, its output and status left in files of the host."""
+    return f"""#!/bin/sh
+export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+export HOME=/tmp TMPDIR=/tmp LC_ALL=C.UTF-8
+(
+    cd {shlex.quote(str(Path.cwd()))} &&
+    exec {shlex.join(command)}
+) </dev/null >{_GUEST_RUN}/stdout 2>{_GUEST_RUN}/stderr
+echo $? >{_GUEST_RUN}/status.part
+mv {_GUEST_RUN}/status.part {_GUEST_RUN}/status
+"""
+
+
+def _virtme() -> Path:
+    """virtme-ng, in an environment of its own."""
+    home = cache("venv", VIRTME.replace("==", "-"))
+    done = home / ".done"
+    with _locked(home):
+        if not done.exists():
+            log = home / "install.log"
+            if _run(["/usr/bin/python3", "-m", "venv", "--clear", home], log) or _run(
+                [home / "bin/pip", "install", "-q", "--disable-pip-version-check", VIRTME],
+                log := home / "install.log",
+            ):
+                raise LabError(
+                    f"cannot install {VIRTME} from PyPI: check the network", log=_tail(log)
+                )
+            _write(done, "")
+    return home / "bin/vng"
+
+
+def _kvm_works(kernel: StockKernel) -> bool:
+    """Whether a guest really runs under KVM; some hosts offer a device on which it only hangs.
+
+    A kernel without a root file system panics within a second or two.
+    """
+    if not os.access("/dev/kvm", os.R_OK | os.W_OK):
+        return False
+    verdict = cache("stock") / f"kvm-{Path('/proc/sys/kernel/random/boot_id').read_text().strip()}"
+    with _locked(cache("stock") / "kvm"):
+        if not verdict.exists():
+            command = [
+                "qemu-system-x86_64", "-accel", "kvm", "-cpu", "host", "-m", "512M",
+                "-nodefaults", "-display", "none", "-serial", "stdio", "-no-reboot",
+                "-kernel", str(kernel.image), "-append", "console=ttyS0 panic=-1",
+            ]  # fmt: skip
+            try:
+                done = subprocess.run(
+                    command, env=_environment(), timeout=10, stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                )  # fmt: skip
+                works = b"Kernel panic" in done.stdout
+            except subprocess.TimeoutExpired:
+                works = False
+            for old in cache("stock").glob("kvm-*"):
+                old.unlink()
+            _write(verdict, "yes" if works else "no")
+        return verdict.read_text() == "yes"
+
+
+def _require_tools() -> None:
+    path = _environment()["PATH"]
+    missing = [package for tool, package in TOOLS.items() if not shutil.which(tool, path=path)]
+    if missing:
+        raise LabError(f"stock kernels need {' '.join(missing)}: run scripts/setup check")
+    if os.uname().machine != "x86_64":
+        raise LabError("stock kernels are tried on x86-64 machines only")
