@@ -107,11 +107,17 @@
 /* Windows of ccpd_path are at least this, so that ACKs need not be delayed */
 #define CCPD_LEAST_WINDOW	4U
 
+/* What must be withdrawn at least, segments, to tell something from it */
+#define CCPD_LEAST_WITNESS	8U
+
 /* The least queue that ccpd_path aims at, segments */
 #define CCPD_LEAST_QUEUE	3U
 
 /* Rounds for which ccpd_path gives way to a queue above 2 * q0 */
-#define CCPD_DOUBT	4
+#define CCPD_DOUBT	2
+
+/* Rounds of a smaller queue after which ccpd_path ceases to compete */
+#define CCPD_CALM	31
 
 TCPCC_PARAM(kp, 2, 1, 16,
 	    "ccpd, ccp: proportional gain Kp of Eq. 3, no unit");
@@ -193,15 +199,21 @@ struct ccpd {
 		stretch:2,		/* receiver delays ACKs: rounds to believe it */
 		limited:1,		/* application-limited in this round */
 		rounds:4,		/* since DRAIN began */
-		doubt:4,		/* rounds with a queue not our own */
+		doubt:2,		/* rounds with a queue above 2 * q0 */
+		rival:2,		/* enum ccpd_verdict, the last */
+		calm:5,			/* rounds without such a queue */
 		cut:1,			/* floor lowered in the last round */
 		law:2,			/* enum ccpd_law */
-		unused:9;
+		unused:4;
 };
 
 enum ccpd_law { CCPD_LITERAL, CCPD_PROPORTIONAL, CCPD_PATH };
 
-enum ccpd_verdict { CCPD_UNKNOWN, CCPD_EMPTY, CCPD_FOREIGN };
+enum ccpd_verdict {
+	CCPD_FRIENDLY,		/* all that share the queue give way to it */
+	CCPD_EMPTY,		/* there is no queue: the path is longer */
+	CCPD_FOREIGN,		/* it is kept up by others */
+};
 
 /* ------------------------------------------------------------------------- */
 /* The laws: pure functions, driven by tests/kunit with the paper's numbers  */
@@ -389,19 +401,21 @@ static u32 ccpd_path_claim(u32 rate, u32 bw, u32 queue_us, u32 q0_us)
  * @fell_us: by how much the delay has fallen since, us
  * @bw: capacity, BW_SCALE
  *
- * If the delay fell by the time that what we withdrew takes to pass, there was
- * more of a queue below it, and it is not ours.  If it fell by less, the queue
- * is empty, and what delay is left is the path's own.
+ * If the delay fell by much less than what we withdrew takes to pass, there is
+ * no queue, and what delay is left is the path's own.  If it fell by much more,
+ * others have given way as we did.  If it fell by just that, nobody else has.
  *
- * Return: what can be said
+ * Return: what can be said; very little withdrawn says nothing
  */
 static enum ccpd_verdict ccpd_path_verdict(u32 withdrawn, u32 fell_us, u32 bw)
 {
-	if (withdrawn <= CCPD_LEAST_WINDOW)
-		return CCPD_UNKNOWN;
-	if (ccpd_segs(bw, fell_us) >> SEG_SCALE < withdrawn - withdrawn / 4)
+	s64 fell = ccpd_segs(bw, fell_us) >> SEG_SCALE;
+
+	if (withdrawn <= CCPD_LEAST_WITNESS)
+		return CCPD_FRIENDLY;
+	if (fell < withdrawn / 2)
 		return CCPD_EMPTY;
-	return CCPD_FOREIGN;
+	return fell > withdrawn + withdrawn / 2 ? CCPD_FRIENDLY : CCPD_FOREIGN;
 }
 
 /* ------------------------------------------------------------------------- */
@@ -682,7 +696,7 @@ static void ccpd_avoid(struct sock *sk)
 	if (ca->law == CCPD_PATH ? !ca->claim : !ccpd_capacity(ca))
 		return;
 	w = ccpd_eval(sk);
-	if (ca->law == CCPD_PATH && ca->doubt == CCPD_DOUBT)
+	if (ca->rival)
 		w = max(w, ca->floor);
 	ccpd_set_cwnd(sk, w);
 }
@@ -726,50 +740,54 @@ static void ccpd_path_drained(struct sock *sk, u32 bw, bool crowded)
 	struct ccpd *ca = inet_csk_ca(sk);
 	u32 fell_us = ca->before_us - min(ca->before_us, ca->round_rtt_us);
 
-	if (!crowded) {
-		ca->doubt = 0;
-	} else {
-		switch (ccpd_path_verdict(tcp_snd_cwnd(tcp_sk(sk)), fell_us,
-					  bw)) {
-		case CCPD_EMPTY:
-			ca->rtt_min_us = ca->round_rtt_us;
-			ca->rtt_max_us = max(ca->rtt_max_us, ca->rtt_min_us);
-			fallthrough;
-		case CCPD_UNKNOWN:
-			ca->doubt = 0;
-			break;
-		case CCPD_FOREIGN:
-			ca->doubt = CCPD_DOUBT;
-			break;
-		}
+	if (crowded) {
+		ca->rival = ccpd_path_verdict(tcp_snd_cwnd(tcp_sk(sk)), fell_us,
+					      bw);
+		ca->calm = 0;
 	}
+	if (ca->rival == CCPD_EMPTY) {
+		ca->rtt_min_us = ca->round_rtt_us;
+		ca->rtt_max_us = max(ca->rtt_max_us, ca->rtt_min_us);
+		ca->rival = CCPD_FRIENDLY;
+	}
+	ca->doubt = 0;
 	ca->rtt_min_stamp = tcp_jiffies32;
 	ccpd_enter(sk, CCPD_AVOIDANCE);
 }
 
 /*
- * A queue above 2 * q0.  For a few rounds the law gives way, as all of our kind
- * do at once, then the window is halved to find out.  If neither helps, either
- * the path has become longer, or the queue is kept up by a flow that knows no
- * such law: beside that, the window that we had is held, and follows additive
- * increase, multiplicative decrease.
+ * A queue above 2 * q0.  For a round or two the law gives way, as all of our
+ * kind do at once, then the window is halved to find out.  If neither helps,
+ * either the path has become longer, or the queue is kept up by a flow that
+ * knows no such law.
  */
-static void ccpd_path_crowded(struct sock *sk, bool lost)
+static void ccpd_path_crowded(struct sock *sk)
 {
 	struct ccpd *ca = inet_csk_ca(sk);
 
-	if (ca->doubt == CCPD_DOUBT) {
-		if (lost && !ca->cut)
-			ca->floor -= ca->floor >> 2;
-		else
-			ca->floor++;
-		ca->cut = lost;
-		return;
-	}
 	if (!ca->doubt)
 		ca->floor = ccpd_segs(ca->claim, ca->rtt_min_us) >> SEG_SCALE;
 	if (++ca->doubt == CCPD_DOUBT)
 		ccpd_path_drain(sk);
+}
+
+/*
+ * Beside a flow that gives way only to losses, the window that we had is held,
+ * and follows additive increase, multiplicative decrease, until the queue has
+ * stayed small for longer than such a flow leaves it so after a loss.
+ */
+static void ccpd_path_compete(struct ccpd *ca, bool crowded, bool lost)
+{
+	if (lost && !ca->cut)
+		ca->floor -= ca->floor >> 2;
+	else
+		ca->floor++;
+	ca->cut = lost;
+
+	if (crowded)
+		ca->calm = 0;
+	else if (++ca->calm == CCPD_CALM)
+		ca->rival = CCPD_FRIENDLY;
 }
 
 /*
@@ -782,6 +800,7 @@ static void ccpd_path_round(struct sock *sk, u32 rate, u32 delivered, u32 lost)
 	u32 bw = max(ccpd_capacity(ca), rate);
 	u32 q0 = ccpd_path_q0(ca);
 	u32 queue_us = ca->round_rtt_us - ca->rtt_min_us;
+	bool crowded = queue_us > 2 * q0;
 	bool overload = lost >= CCPD_LOSSES && lost > delivered / 50;
 
 	ca->rounds = min(ca->rounds + 1, 15);
@@ -795,7 +814,7 @@ static void ccpd_path_round(struct sock *sk, u32 rate, u32 delivered, u32 lost)
 		return;
 	case CCPD_DRAIN:
 		if (ca->rounds >= 2)
-			ccpd_path_drained(sk, bw, queue_us > 2 * q0);
+			ccpd_path_drained(sk, bw, crowded);
 		return;
 	}
 
@@ -813,8 +832,10 @@ static void ccpd_path_round(struct sock *sk, u32 rate, u32 delivered, u32 lost)
 
 	if (tcp_jiffies32 - ca->rtt_min_stamp > READ_ONCE(path_drain) * HZ)
 		ccpd_path_drain(sk);
-	else if (queue_us > 2 * q0)
-		ccpd_path_crowded(sk, lost);
+	else if (ca->rival)
+		ccpd_path_compete(ca, crowded, lost);
+	else if (crowded)
+		ccpd_path_crowded(sk);
 	else
 		ca->doubt = 0;
 }

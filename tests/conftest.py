@@ -28,8 +28,9 @@ class KtapResult(NamedTuple):
     diag: str  # the comment lines that came before it
 
 
+_STAMP = re.compile(r"\[ *\d+\.\d+\] ")  # of the kernel log
 _POINT = re.compile(r"\s*(not )?ok (\d+)(?: -)?(?: ([^#]*?))?\s*(?:# (.*))?$")
-_PLAN = re.compile(r"\s*1\.\.(\d+)\b(?: *# *SKIP\b.*)?", re.I)
+_PLAN = re.compile(r"\s*1\.\.(\d+)\b(?: *# *SKIP\b *(.*))?", re.I)
 
 
 def run_ktap(output: str) -> list[KtapResult]:
@@ -41,10 +42,13 @@ def run_ktap(output: str) -> list[KtapResult]:
     results: list[KtapResult] = []
     diag: list[str] = []
     plans: dict[int, int] = {}  # by depth: points still to come
-    for line in output.splitlines():
+    for stamped in output.splitlines():
+        line = _STAMP.sub("", stamped, count=1)
         depth = len(line) - len(line.lstrip())
         if plan := _PLAN.fullmatch(line):
             plans[depth] = plans.get(depth, 0) + int(plan[1])
+            if plan[2] is not None:
+                results.append(KtapResult("all", True, True, plan[2]))
         elif point := _POINT.fullmatch(line):
             failed, number, name, directive = point.groups()
             plans[depth] = plans.get(depth, 0) - 1
@@ -63,6 +67,9 @@ def run_ktap(output: str) -> list[KtapResult]:
             KtapResult(f"{missing or 'all'} planned points missing", False, False, "\n".join(diag))
         )
     return results
+
+
+_STATUS = pytest.StashKey[int]()
 
 
 @dataclass(frozen=True)
@@ -114,12 +121,25 @@ def wanted_kernels() -> list[str]:
     return [v for v in os.environ.get("TCPCC_KERNELS", "").split(",") if v]
 
 
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """Keeps what the last line needs."""
+    session.config.stash[_STATUS] = exitstatus
+
+
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """The last line: how many passed and failed, in plain words."""
+    """The last line: how many passed and failed, in plain words.
+
+    Tests that could not be collected, or were interrupted, count as one that failed.
+    """
     reporter = config.pluginmanager.get_plugin("terminalreporter")
     if reporter is None or hasattr(config, "workerinput"):
         return
-    count = {kind: len(reporter.stats.get(kind, [])) for kind in ("passed", "skipped")}
-    failed = len(reporter.stats.get("failed", [])) + len(reporter.stats.get("error", []))
-    skipped = f", {count['skipped']} skipped" if count["skipped"] else ""
-    print(f"{count['passed']} passed, {failed} failed{skipped}", flush=True)
+    count = {kind: len(reporter.stats.get(kind, [])) for kind in ("passed", "failed", "error")}
+    failed = count["failed"] + count["error"]
+    if config.stash.get(_STATUS, pytest.ExitCode.INTERNAL_ERROR) > pytest.ExitCode.TESTS_FAILED:
+        failed = max(failed, 1)
+    skipped = len(reporter.stats.get("skipped", []))
+    print(
+        f"{count['passed']} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""),
+        flush=True,
+    )

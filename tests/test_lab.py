@@ -10,8 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from conftest import REPO
 
+from conftest import REPO
 from labkit import run, scenario, topology
 from labkit.errors import LabError
 
@@ -190,22 +190,24 @@ def _plan(**changes: str) -> topology.Plan:
     return replace(plan, **changes)
 
 
-def test_hung_run_is_given_up(monkeypatch) -> None:
-    monkeypatch.setattr(run, "STALL_S", 1)
+def _execute(plan: topology.Plan) -> None:
     laboratory = run.Laboratory()
+    with run.traffic(laboratory.kernel, laboratory.modules, plan, 1):
+        pytest.fail("this run has a result")
+
+
+def test_hung_run_is_given_up(monkeypatch) -> None:
+    monkeypatch.setattr(run, "STALL_S", 2)
     with pytest.raises(LabError, match="virtual time stands still"):
-        with run.traffic(laboratory.kernel, laboratory.modules, _plan(setup="while :; do :; done"), 1):
-            pytest.fail("a run that hangs has no result")
+        _execute(_plan(setup="while :; do :; done"))
 
 
 def test_failing_setup_is_a_failed_run() -> None:
-    laboratory = run.Laboratory()
     good = _plan().setup
     assert "qdisc add dev b-r root" in good
     bad = good.replace("qdisc add dev b-r root", "qdisc add dev nonesuch root")
-    with pytest.raises(LabError, match="setting up the topology failed: .*nonesuch"):
-        with run.traffic(laboratory.kernel, laboratory.modules, _plan(setup=bad), 1):
-            pytest.fail("a run without its topology has no result")
+    with pytest.raises(LabError, match=r"setting up the topology failed: .*nonesuch"):
+        _execute(_plan(setup=bad))
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -4,6 +4,7 @@
 import subprocess
 
 import pytest
+
 from conftest import REPO
 
 TOOLS = ["checkpatch", "sparse", "warnings", "shellcheck", "ruff", "codespell"]

@@ -3,20 +3,22 @@
 
 import json
 import math
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from conftest import REPO
 from labkit import result, run, scenario, topology
 from labkit.errors import LabError
 
-# Sends COUNT echo requests over an idle path; prints each round-trip time in ns.  Each reading of
-# the clock costs 256 ns of virtual time, so this is good to a microsecond.
+# Sends echo requests over an idle path; prints each round-trip time in ns.
 PING = """
-import os, socket, struct, sys, time
+import socket, struct, sys, time
 family, kind, protocol = {
-    "4": (socket.AF_INET, 8, socket.IPPROTO_ICMP), "6": (socket.AF_INET6, 128, socket.IPPROTO_ICMPV6)
+    "4": (socket.AF_INET, 8, socket.IPPROTO_ICMP),
+    "6": (socket.AF_INET6, 128, socket.IPPROTO_ICMPV6),
 }[sys.argv[1]]
 s = socket.socket(family, socket.SOCK_DGRAM, protocol)
 s.connect((sys.argv[2], 0))
@@ -60,21 +62,18 @@ def test_ping_takes_the_rtt(lab, tmp_path, ip, rtt_ms) -> None:
     (tmp_path / "ping.py").write_text(PING)
     address = {"4": "10.77.2.2", "6": "fd77:0:0:2::2"}[ip]
     script = (
-        f"cd {tmp_path} && echo 0 2147483647 >/proc/sys/net/ipv4/ping_group_range;"
-        "sh setup.sh && ip netns exec s0 sh -c 'echo 0 2147483647 >"
+        # Timers are fine only after the kernel's first tick, 10 ms from boot.
+        "sh setup.sh; sleep 1; ip netns exec s0 sh -c 'echo 0 2147483647 >"
         f"/proc/sys/net/ipv4/ping_group_range; /usr/bin/python3 ping.py {ip} {address} 1000'"
     )
-    import subprocess
-
-    from conftest import REPO
-
     done = subprocess.run([REPO / "scripts/lab", "exec", "--", "sh", "-ec", script], cwd=tmp_path,
                           capture_output=True, text=True, check=True)  # fmt: skip
     times = [int(line) / 1e9 for line in done.stdout.split()]
     assert len(times) == 20
-    # An idle shaper holds nothing back; four late timers and readings of the clock are 3 us.
+    # An idle shaper holds nothing back.  tc gives each of two netems its delay in units of 64 ns,
+    # rounded down; late timers and readings of the clock add less than 2 us.
     for measured in times:
-        assert 0 <= measured - rtt_ms / 1e3 <= 3e-6
+        assert -128e-9 <= measured - rtt_ms / 1e3 <= 2e-6
 
 
 @pytest.mark.parametrize("offered,carried", [("30mbit", 30e6), ("300mbit", 100e6)])
@@ -84,29 +83,29 @@ def test_udp_rate_is_exact(laboratory, offered, carried) -> None:
     plan = topology.compile_plan(settings, "reno", 1)
     alone = "\n".join(x for x in plan.traffic.splitlines() if not x.startswith("flow ")) + "\n"
     link = _measure(laboratory, replace(plan, traffic=alone))["links"][0]
-    # Half of the rtt passes before the first packet is there.
-    expected = carried * (seconds - settings.min_rtt / 2) / 8
+    expected = carried * seconds / 8
     assert abs(link["sent_bytes"] - expected) <= 2 * frame
     assert (link["drops"] > 0) == (carried == 100e6)
 
 
 def test_loss_is_what_was_asked_for(laboratory) -> None:
-    p, seconds = 1e-3, 20
-    settings = _settings("rate=100mbit", f"loss={p}", f"duration={seconds}",
-                         f"cross=udp:90mbit:0-{seconds}")  # fmt: skip
-    plan = topology.compile_plan(settings, "reno", 1)
-    alone = "\n".join(x for x in plan.traffic.splitlines() if not x.startswith("flow ")) + "\n"
-    forward = next(link for link in _measure(laboratory, replace(plan, traffic=alone))["links"]
-                   if link["name"] == "forward")  # fmt: skip
+    p = 0.01
+    (r,) = _runs(laboratory, ["reno"], [1], f"loss={p}", "rtt=1ms", "duration=20", "sample=0")
+    summary = json.loads((Path(r["series"]) / "summary.json").read_text())
+    forward = next(link for link in summary["links"] if link["name"] == "forward")
     packets = forward["sent_packets"] + forward["drops"]
-    assert packets > 100_000
+    assert packets > 50_000
     # Five standard deviations of a binomial distribution.
     assert abs(forward["drops"] - p * packets) < 5 * math.sqrt(p * packets)
 
 
 def test_full_pipe_is_full(laboratory) -> None:
-    """A busy shaper sends its rate: not a frame less, for late timers, nor more, for its burst."""
-    for rate in ("10mbit", "1gbit", "10gbit"):
+    """A busy shaper sends its rate: not less, for late timers, nor more, for its burst.
+
+    A timer of user-mode Linux may be 500 ns late when another has just fired: nothing at 1 Gb/s,
+    more than a per cent at 10 Gb/s, where a frame takes 1211 ns.
+    """
+    for rate, exact in (("10mbit", 1e-3), ("1gbit", 2e-4), ("10gbit", 0.02)):
         (r,) = _runs(laboratory, ["cubic"], [1], f"rate={rate}", "rtt=2ms", "buffer=2bdp",
                      "duration=0.4", "sample=2ms")  # fmt: skip
         table = result.series(Path(r["series"]) / "links.csv", (0, 2, 5))
@@ -114,7 +113,7 @@ def test_full_pipe_is_full(laboratory) -> None:
         sent = (busy[-1, 2] - busy[0, 2]) * 8 / (busy[-1, 0] - busy[0, 0])
         bits = r["settings"]["rate"]
         slack = 1514 * 8 / 0.15 / bits  # a frame more or less
-        assert abs(sent / bits - 1) < max(1e-3, slack)
+        assert abs(sent / bits - 1) < max(exact, slack)
 
 
 # TCP --------------------------------------------------------------------------------------------
@@ -151,7 +150,7 @@ def test_reno_follows_the_square_root_law(laboratory, ack) -> None:
     [
         ("tcp_mem=", "100 200 300", "TCPMemoryPressures"),
         ("tcp_rmem=", "4096 60000 60000", "receive"),
-        ("tcp_wmem=", "4096 60000 60000", "send buffer"),
+        ("tcp_wmem=", "4096 60000 60000", "send buffer is too small"),
         ("netdev_max_backlog=", "10", "netdev_max_backlog"),
     ],
 )
@@ -198,10 +197,12 @@ def test_same_seed_same_bytes(laboratory, tmp_path, cc, sets) -> None:
 
 
 def test_sampling_changes_nothing(laboratory) -> None:
+    """But for timers: two that are due within 500 ns fire together, some us in a run."""
     sets = ("loss=1e-3", "rate=200mbit", "rtt=30ms", "bytes=20M")
     seen = []
     for sample in ("0", "1ms", "7ms"):
         (r,) = _runs(laboratory, ["cubic"], [3], *sets, f"sample={sample}")
         flow = r["flows"][0]
         seen.append((flow["bytes"], flow["retransmits"], flow["completion_s"]))
-    assert seen[0] == seen[1] == seen[2]
+    assert seen[1] == pytest.approx(seen[0], rel=5e-6)
+    assert seen[2] == pytest.approx(seen[0], rel=5e-6)

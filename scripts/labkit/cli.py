@@ -31,7 +31,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
 
-    def verb(name: str, does: Callable[[argparse.Namespace], int], text: str, **more: Any):  # noqa: ANN202, ANN401
+    def verb(name: str, does: Callable[[argparse.Namespace], int], text: str, **more: Any):
         added = verbs.add_parser(name, help=text, description=text, **more)
         added.set_defaults(does=does)
         return added

@@ -46,7 +46,7 @@ def main() -> int:
     return 0
 
 
-def _table(best: Any, runs: dict[str, list[Any]], settings: scenario.Settings) -> str:  # noqa: ANN401
+def _table(best: Any, runs: dict[str, list[Any]], settings: scenario.Settings) -> str:
     floor = best["flows"][0]["completion_s"]
     rows = {cc: _means(of, settings) for cc, of in runs.items()}
     rows["limit"] = _means([best], settings)
@@ -92,7 +92,8 @@ def _bar(share: float) -> str:
     if encoding != "utf8":
         return "#" * max(1, round(share * BAR))
     eighths = max(1, round(share * BAR * 8))
-    return "\u2588" * (eighths // 8) + ("", *"\u258f\u258e\u258d\u258c\u258b\u258a\u2589")[eighths % 8]
+    parts = ("", *"\u258f\u258e\u258d\u258c\u258b\u258a\u2589")
+    return "\u2588" * (eighths // 8) + parts[eighths % 8]
 
 
 def _picture(runs: dict[str, list[Any]]) -> str:

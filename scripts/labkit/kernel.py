@@ -28,7 +28,7 @@ from .paths import GUEST, LABKIT, REPO, cache
 DEFAULT_VERSION = "6.12"
 
 # Objects that a fresh build compiles, by variant, for the progress indicator alone.
-EXPECTED_OBJECTS = {"": 743, "debug": 790}
+EXPECTED_OBJECTS = {"": 743, "debug": 761}
 
 TOOLS = {
     "apt-get": "apt", "dpkg-deb": "dpkg", "tar": "tar", "xz": "xz-utils", "make": "make",
@@ -91,13 +91,11 @@ def ensure(
     """The lab kernel of that version, fetched and built first if the cache has none."""
     if not re.fullmatch(r"\d+\.\d+", version):
         raise LabError(f"kernel version {version!r} is not of the form 6.12", status=2)
-    fragments = [LABKIT / "lab.config"]
-    if variant:
-        fragments.append(LABKIT / f"lab-{variant}.config")
-        if not fragments[-1].exists():
-            raise LabError(f"there is no kernel variant {variant!r}; there is: debug", status=2)
+    if variant and not _fragment(variant).exists():
+        raise LabError(f"there is no kernel variant {variant!r}; there is: debug", status=2)
     _require_tools()
-    config = "".join(f.read_text() for f in fragments)
+    names = ["", version, variant] if variant else ["", version]
+    config = "".join(path.read_text() for path in map(_fragment, names) if path.exists())
     with _Progress(f"lab kernel {version}{variant and ' ' + variant}", progress) as shown:
         source = _source(version, shown)
         identity = "\n".join((source.name, config, _compiler()))
@@ -243,6 +241,11 @@ def _unpack(package: Path, stem: str, target: Path, shown: "_Progress") -> None:
 # Configuration and build ------------------------------------------------------------------------
 
 
+def _fragment(name: str) -> Path:
+    """The part of the configuration for all lab kernels (""), one version, or one variant."""
+    return LABKIT / f"lab{name and '-' + name}.config"
+
+
 def _configure(source: Path, build: Path, config: str) -> None:
     """Writes .config: everything off but what config asks for and what that needs."""
     fragment = build / "fragment.config"
@@ -298,10 +301,11 @@ def _compile(source: Path, build: Path, variant: str, shown: "_Progress", lock: 
 def _module_sources() -> dict[str, Path]:
     """What the module build reads, by path in the source tree."""
     found = [REPO / "Kbuild", *REPO.glob("*.c"), *REPO.glob("*.h")]
-    for folder in ("include", "net", "tests/kunit"):
+    for folder in ("include", "tests/kunit"):
         found += [p for p in (REPO / folder).rglob("*") if p.suffix in (".c", ".h")]
         found += (REPO / folder).rglob("Kbuild")
-    return {str(p.relative_to(REPO)): p for p in sorted(found) if p.is_file()}
+    made = ".mod.c"  # by a build in the source tree
+    return {str(p.relative_to(REPO)): p for p in sorted(found) if not p.name.endswith(made)}
 
 
 def _sync(files: dict[str, Path], stage: Path) -> None:

@@ -10,11 +10,11 @@ from typing import Any
 import matplotlib
 
 matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402
+import matplotlib.pyplot as plt
 
-from . import run, scenario  # noqa: E402
-from .paths import REPO  # noqa: E402
-from .result import series  # noqa: E402
+from . import run, scenario
+from .paths import REPO
+from .result import series
 
 REPORT = REPO / "report"
 

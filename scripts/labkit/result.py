@@ -37,6 +37,10 @@ LIMITS = {
 # (10 ms) that the kernel counts such time in.
 LIMITED_SHARE = 0.01
 LIMITED_S = 0.02
+# The kernel's own count of time limited by the send buffer misses a sender that sleeps until there
+# is room: how often it found its queue empty and the window open tells.
+STARVED = 3
+STARVED_SHARE = 0.05
 
 
 def check(summary: Json, settings: Settings) -> None:
@@ -55,6 +59,11 @@ def check(summary: Json, settings: Settings) -> None:
                     f" ({limit} of {flow['busy_s']:g} s busy); raise the memory limits in"
                     " topology.py, or shrink rate, rtt or buffer"
                 )
+        if flow["starved"] > STARVED + STARVED_SHARE * flow["refills"]:
+            raise LabError(
+                f"run refused: flow {flow['id']} ran out of data {flow['starved']} times: its send"
+                " buffer is too small; raise the memory limits in topology.py"
+            )
     if summary["backlog_drops"]:
         raise LabError(
             f"run refused: {summary['backlog_drops']} packets fell out of a device's input queue"
@@ -187,7 +196,7 @@ METRICS = {
 }
 
 
-def _mean(values: Any) -> float:  # noqa: ANN401
+def _mean(values: Any) -> float:
     values = list(values)
     return sum(values) / len(values)
 
@@ -205,7 +214,7 @@ def _compare(expected: Expected, result: Json) -> Json:
     return shown
 
 
-def _rounded(value: Any) -> Any:  # noqa: ANN401
+def _rounded(value: Any) -> Any:
     """Nine digits: all that was measured, and nothing of how a library adds."""
     if isinstance(value, dict):
         return {k: _rounded(v) for k, v in value.items()}

@@ -163,6 +163,7 @@ class Laboratory:
     def __init__(self, version: str = kernels.DEFAULT_VERSION, variant: str = "") -> None:
         self.kernel = kernels.ensure(version, variant)
         self.modules = kernels.build_modules(self.kernel)
+        kernels.shim(), kernels.agent()  # once, before guests start side by side
         self._tree = self.modules / "lib" / "modules" / self.kernel.release
 
     def parameters(self) -> dict[str, set[str]]:
@@ -249,12 +250,14 @@ def run_all(
 
 def _run_one(
     laboratory: Laboratory, job: Job, out: Path | None, progress: Callable[[float], None]
-) -> Any:  # noqa: ANN401
+) -> Any:
     """One run's result, with its series kept in a directory that its settings name."""
     started = time.monotonic()
     settings, release = job.settings, laboratory.kernel.release
     plan = compile_plan(settings, job.cc, job.seed)
-    identity = "\0".join((laboratory.kernel.key, laboratory.modules.name, plan.setup, plan.traffic))
+    identity = "\0".join(
+        (laboratory.kernel.key, laboratory.modules.name, plan.setup, plan.traffic)
+    )
     name = f"{job.scenario.name}-{job.cc}-{job.seed}-{_digest(identity)}"
     home = out or cache("run")
     with traffic(
@@ -283,7 +286,7 @@ def _digest(text: str) -> str:
 KEPT = ("setup.sh", "plan", "summary.json", "flows.csv", "links.csv", "console")
 
 
-def _keep(measured: Path, target: Path, built: Any) -> None:  # noqa: ANN401
+def _keep(measured: Path, target: Path, built: Any) -> None:
     """Keeps a run's files, all of them or none: a directory with this name is whole."""
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -355,7 +358,7 @@ def traffic(
 def execute(
     laboratory: Laboratory, command: list[str], seed: int = 1, timeout: float | None = None
 ) -> int:
-    """Runs a command as the guest's root; its output comes as it is written.  Returns its status."""
+    """Runs a command as the guest's root, and passes its output on; returns its status."""
     with Guest(laboratory.kernel, seed) as guest:
         guest.boot(_here(guest) + f"exec /run/lab/agent exec /run/lab {shlex.join(command)}\n",
                    laboratory.modules)  # fmt: skip

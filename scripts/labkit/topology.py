@@ -25,8 +25,8 @@ FLOW_ROWS = 40_000  # all flows together, since each costs time
 BOTTLENECK = "bottleneck"
 
 # The shaper of tbf may hold back by one frame exactly, or packet pairs would lose their spacing;
-# but a timer that fires late would then cost rate.  This much lateness costs none.
-SHAPER_SLACK_S = 0
+# but a timer that fires late would then cost rate: the lab's timers are late by a nanosecond.
+SHAPER_SLACK_S = 2e-9
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,8 @@ def _setup(s: Settings, hops: list[_Hop], groups: list[float], ccs: list[str],
         "",
         "# No limit but the path's own: buffers for whole windows, and no drops in between.",
         'sysctl -qw net.ipv4.tcp_mem="100000000 100000000 100000000" \\',
-        f'  net.ipv4.tcp_rmem="4096 {memory} {memory}" net.ipv4.tcp_wmem="4096 65536 {memory}" \\',
+        f'  net.ipv4.tcp_rmem="4096 {memory} {memory}" \\',
+        f'  net.ipv4.tcp_wmem="4096 {1 << 20} {memory}" \\',
         "  net.core.netdev_max_backlog=10000000",
         "",
         "# Namespaces and the cables between them.",
@@ -105,6 +106,9 @@ def _setup(s: Settings, hops: list[_Hop], groups: list[float], ccs: list[str],
     for name in spaces:
         ends = [h for h in hops if name in (h.a, h.b)]
         lines += ["", f"# {name}", f"ip netns exec {name} sysctl -qw {_sysctls(s, name)}"]
+        if name == "r" and s.ack == "every":
+            lines.append("# Linux 6.7 and later")
+            lines.append("ip netns exec r sysctl -eqw net.ipv4.tcp_backlog_ack_defer=0")
         lines.append(f"ip {version}-n {name} -batch - <<END")
         lines.append("link set lo up")
         for hop in ends:
@@ -160,7 +164,7 @@ def _modules(s: Settings, ccs: list[str]) -> list[str]:
 
 
 def _sysctls(s: Settings, name: str) -> str:
-    """Without IPv6, or at least its link-local addresses, none of its own chatter is on the links."""
+    """Without IPv6, or at least its link-local addresses, its own chatter is not on the links."""
     quiet = ["net.ipv6.conf.all.disable_ipv6=1"] if s.ip == 4 else []
     if name in "db":
         forward = "net.ipv4.ip_forward=1" if s.ip == 4 else "net.ipv6.conf.all.forwarding=1"

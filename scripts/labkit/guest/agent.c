@@ -8,8 +8,9 @@
  *
  * One process, one epoll loop.  In the lab's virtual time a program that computes takes no time
  * and a program that polls stops the clock, so everything here waits for descriptors, and every
- * moment is an absolute one on CLOCK_MONOTONIC.  Reading the clock is the one thing that moves it:
- * the sampler never does, so that sampling cannot change what it samples.
+ * moment is an absolute one on CLOCK_MONOTONIC.  Two things move the clock: reading it, and a system
+ * call that fails (a microsecond).  The sampler does neither, so that it cannot change what it
+ * samples; the others seldom.
  *
  * A plan is one line per thing, "kind key=value ...", all times in ns from the start of traffic:
  *
@@ -34,6 +35,7 @@
 #include <linux/if.h>
 #include <linux/inet_diag.h>
 #include <linux/pkt_sched.h>
+#include <linux/random.h>
 #include <linux/rtnetlink.h>
 #include <linux/tcp.h>
 #include <poll.h>
@@ -103,6 +105,7 @@ struct flow {
 	ns_t start, connected, end; /* end: the last byte's arrival */
 	uint64_t bytes, written, received;
 	int low_water;
+	unsigned int refills, starved; /* writes, and those that came too late to keep it sending */
 	bool started, finished, has_bbr_info, asked_cc_info;
 	struct tcp_info info;
 };
@@ -348,6 +351,16 @@ static void seed_netem(const char *ns, const char *dev, uint64_t seed)
 	close(fd);
 }
 
+/* What is drawn from the kernel's random pool from here on is not a matter of the set-up's length. */
+static void restart_random(void)
+{
+	int fd = open("/dev/urandom", O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || ioctl(fd, RNDRESEEDCRNG))
+		die("agent: cannot restart the random numbers: %m");
+	close(fd);
+}
+
 /* Protocol counters ---------------------------------------------------------------------------- */
 
 typedef void (*count_fn)(const char *ns, const char *name, uint64_t value, void *context);
@@ -558,6 +571,11 @@ static void read_info(struct flow *f)
 		getsockopt(f->sender.fd, IPPROTO_TCP, TCP_INFO, &f->info, &size);
 }
 
+static uint32_t in_flight(const struct tcp_info *i)
+{
+	return i->tcpi_unacked - i->tcpi_sacked - i->tcpi_lost + i->tcpi_retrans;
+}
+
 static void finish_flow(struct flow *f)
 {
 	f->end = now();
@@ -580,6 +598,10 @@ static void fill(struct flow *f)
 		getsockopt(f->sender.fd, SOL_SOCKET, SO_ERROR, &error, &size);
 		if (error)
 			die("flow %d could not connect: %s", f->id, strerror(error));
+	} else {
+		read_info(f);
+		f->refills++;
+		f->starved += !f->info.tcpi_notsent_bytes && in_flight(&f->info) < f->info.tcpi_snd_cwnd;
 	}
 	for (;;) {
 		uint64_t want = sizeof(zeros);
@@ -588,13 +610,14 @@ static void fill(struct flow *f)
 		if (f->bytes && f->bytes - f->written < want)
 			want = f->bytes - f->written;
 		n = want ? send(f->sender.fd, zeros, want, MSG_NOSIGNAL) : 0;
-		if (n < 0 && errno == EAGAIN)
-			return;
-		if (n < 0)
+		if (n < 0 && errno != EAGAIN)
 			die("flow %d was broken off: %m", f->id);
-		f->written += n;
+		if (n > 0)
+			f->written += n;
 		if (f->bytes && f->written == f->bytes)
 			break;
+		if (n < (ssize_t)want)
+			return; /* full; to ask again would fail */
 	}
 	epoll_ctl(epoll_fd, EPOLL_CTL_MOD, f->sender.fd, &none);
 }
@@ -602,15 +625,12 @@ static void fill(struct flow *f)
 /* MSG_TRUNC: TCP drops the bytes instead of copying them, so a read has no natural size. */
 static void drain(struct flow *f)
 {
-	ssize_t n;
+	ssize_t n = recv(f->receiver.fd, NULL, READ_SIZE, MSG_TRUNC);
 
-	do {
-		n = recv(f->receiver.fd, NULL, READ_SIZE, MSG_TRUNC);
-		if (n > 0)
-			f->received += n;
-	} while (n > 0 && !(f->bytes && f->received >= f->bytes));
 	if (n < 0 && errno != EAGAIN)
 		die("flow %d was broken off: %m", f->id);
+	if (n > 0)
+		f->received += n;
 	if (f->bytes && f->received >= f->bytes)
 		finish_flow(f);
 	else
@@ -678,8 +698,7 @@ static void sample_flow(struct flow *f, ns_t at)
 		f->asked_cc_info = true;
 	}
 	fprintf(flows_csv, "%.9g,%d,%u,%d,%.9g", at / 1e9, f->id, i->tcpi_snd_cwnd,
-		i->tcpi_unacked - i->tcpi_sacked - i->tcpi_lost + i->tcpi_retrans,
-		i->tcpi_rtt / 1e6);
+		in_flight(i), i->tcpi_rtt / 1e6);
 	print_optional(flows_csv, i->tcpi_min_rtt != UINT32_MAX, i->tcpi_min_rtt / 1e6);
 	print_optional(flows_csv, i->tcpi_snd_ssthresh < 0x7fffffff, i->tcpi_snd_ssthresh);
 	fprintf(flows_csv, ",%llu,%u,%u,%u,%.9g", (unsigned long long)i->tcpi_bytes_acked,
@@ -916,13 +935,13 @@ static void print_summary(ns_t end)
 			"%s\n {\"id\": %d, \"cc\": \"%s\", \"started\": %s, \"finished\": %s, "
 			"\"start_s\": %.9f, \"end_s\": %.9f, \"bytes\": %llu, "
 			"\"retransmits\": %u, \"busy_s\": %.6f, \"rwnd_limited_s\": %.6f, "
-			"\"sndbuf_limited_s\": %.6f, \"mss\": %u, \"delivered_ce\": %u}",
+			"\"sndbuf_limited_s\": %.6f, \"refills\": %u, \"starved\": %u}",
 			f == flows ? "" : ",", f->id, f->cc, f->started ? "true" : "false",
 			f->finished ? "true" : "false", f->start / 1e9,
 			(f->finished ? f->end : end) / 1e9, (unsigned long long)f->received,
 			i->tcpi_total_retrans, i->tcpi_busy_time / 1e6,
-			i->tcpi_rwnd_limited / 1e6, i->tcpi_sndbuf_limited / 1e6, i->tcpi_snd_mss,
-			i->tcpi_delivered_ce);
+			i->tcpi_rwnd_limited / 1e6, i->tcpi_sndbuf_limited / 1e6, f->refills,
+			f->starved);
 	}
 	fprintf(out, "],\n\"links\": [");
 	for (struct link *l = links; l; l = l->next) {
@@ -965,6 +984,7 @@ static int traffic(const char *plan, const char *directory)
 		read_stats(l, &l->first);
 	if (now() > 0)
 		die("agent: the set-up took longer than it may: raise START_S");
+	restart_random();
 	loop();
 	print_summary(unfinished == 0 && now() < run.end ? now() : run.end);
 	finish(flows_csv, "flows.csv");

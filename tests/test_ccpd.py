@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What ccpd, ccp and ccpd_path promise, measured in the lab."""
+
+import csv
+from pathlib import Path
+from statistics import mean
+
+import pytest
+from conftest import REPO, run_ktap
+
+DEMO = {"rate": "1gbit", "rtt": "190ms", "loss": "1e-4", "buffer": "0.5bdp", "bytes": "100M"}
+SHARED = {"rate": "100mbit", "rtt": "50ms", "buffer": "1bdp"}
+PAYLOAD = 1448 / 1514  # of an Ethernet frame without its checksum, with TCP timestamps
+
+
+def run(lab, ccs, seed=1, **settings):
+    """Results of one run per congestion control."""
+    arguments = ["run", "dumbbell", "--json", "--seed", seed]
+    for cc in ccs:
+        arguments += ["--cc", cc]
+    for key, value in settings.items():
+        for one in value if isinstance(value, list) else [value]:
+            arguments += ["--set", f"{key}={one}"]
+    return lab(*arguments).json
+
+
+def series(result, name):
+    """Rows of a sampled time series."""
+    with Path(result["series"], f"{name}.csv").open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def assert_ktap(output):
+    failed = [f"{r.name}\n{r.diag}" for r in run_ktap(output) if not r.ok]
+    assert not failed, "\n".join(failed)
+
+
+def test_kunit(lab):
+    """The laws and estimators, with the paper's numbers, in the kernel."""
+    log = lab("exec", "--", "sh", "-c", "modprobe tcp_ccpd_test && dmesg").stdout
+    start = log.index("# Subtest: tcp_ccpd")
+    lines = [line.partition("] ")[2] for line in log[start:].splitlines()]
+    assert_ktap("\n".join(line for line in lines if "ok " in line or line.startswith("1..")))
+
+
+def test_life_of_the_module(lab):
+    assert_ktap(lab("exec", "--", REPO / "tests/selftests/ccpd.sh", status=None).stdout)
+
+
+def test_demo_path(lab):
+    """100 MB at 1 Gb/s, 190 ms, 1e-4 loss, buffer half a BDP: means of ten seeds."""
+    runs = {cc: [] for cc in ("reno", "cubic", "bbr", "ccpd_path")}
+    for seed in range(1, 11):
+        for result in run(lab, runs, seed, **DEMO):
+            runs[result["cc"]].append(result)
+    took = {cc: mean(r["flows"][0]["completion_s"] for r in rs) for cc, rs in runs.items()}
+    # slow start that loses nothing, then line rate
+    (limit,) = run(lab, ["reno"], **DEMO | {"loss": "0", "buffer": "2bdp"})
+    assert took["ccpd_path"] <= took["cubic"] / 3
+    assert took["ccpd_path"] <= took["reno"] / 5
+    assert took["ccpd_path"] <= took["bbr"] * 1.1
+    assert took["ccpd_path"] <= limit["flows"][0]["completion_s"] * 1.2
+    drops = {cc: mean(r["links"][0]["drops"] for r in rs) for cc, rs in runs.items()}
+    assert drops["ccpd_path"] <= drops["bbr"] / 10
+
+
+@pytest.mark.parametrize("cc", ["ccpd", "ccpd_path"])
+@pytest.mark.parametrize(
+    ("rate", "bps", "rtt"),
+    [("10mbit", 1e7, "40ms"), ("1gbit", 1e9, "40ms"), ("10gbit", 1e10, "10ms")],
+)
+def test_capacity_estimate(lab, cc, rate, bps, rtt):
+    (result,) = run(lab, [cc], rate=rate, rtt=rtt, bytes="20M", buffer="2bdp")
+    estimates = [float(r["cc_bw_bps"]) for r in series(result, "flows") if r["cc_bw_bps"]]
+    assert estimates[-1] == pytest.approx(bps * PAYLOAD, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        {"ack": "every"},
+        {"offload": "on"},
+        {"loss": "1e-3"},
+        {"cross": "udp:30mbit:0-10"},
+        {"ip": "6"},
+    ],
+    ids=lambda condition: "-".join(map("-".join, condition.items())),
+)
+def test_capacity_estimate_in_spite_of(lab, condition):
+    """ACK patterns, bursts, losses and cross traffic do not move the estimate."""
+    (result,) = run(lab, ["ccpd_path"], **SHARED, duration=10, **condition)
+    estimates = [float(r["cc_bw_bps"]) for r in series(result, "flows") if r["cc_bw_bps"]]
+    payload = (1428 if "ip" in condition else 1448) / 1514
+    assert estimates[-1] == pytest.approx(1e8 * payload, rel=0.02)
+
+
+@pytest.mark.parametrize("kp", [2, 4])
+def test_ccpd_is_the_printed_law(lab, kp):
+    """Where Eq. 3 cannot fill the path its window is Kp B / (1 + Kp), no more."""
+    (result,) = run(
+        lab, ["ccpd"], rate="1gbit", rtt="190ms", buffer=700, duration=20,
+        param=f"tcp_ccpd.kp={kp}",
+    )  # fmt: skip
+    rows = [r for r in series(result, "flows") if float(r["time_s"]) > 10]
+    pipe = 1e9 / 8 / 1514 * 0.19
+    buffer = mean(float(r["cc_pacing_gain"]) for r in rows) * pipe
+    assert buffer == pytest.approx(700, rel=0.1)
+    in_flight = mean(float(r["in_flight"]) for r in rows)
+    assert in_flight == pytest.approx(kp * buffer / (1 + kp), rel=0.1)
+
+
+def test_derivative_term_is_what_ccp_lacks(lab):
+    """With kd=0 ccpd is ccp, to the byte; with kd=100 it is not."""
+    path = {"rate": "1gbit", "rtt": "190ms", "buffer": 700, "duration": 8}
+    ccp, same = run(lab, ["ccp", "ccpd"], **path, param="tcp_ccpd.kd=0")
+    (other,) = run(lab, ["ccpd"], **path)
+    assert ccp["flows"][0] | {"cc": "ccpd"} == same["flows"][0]
+    assert same["flows"] != other["flows"]
+
+
+def test_queue_does_not_grow_with_flows(lab):
+    """One, four, sixteen and sixty-four flows of ccpd_path, and CUBIC's one."""
+    pipe = 1e8 / 8 / 1514 * 0.05
+    for flows in (1, 4, 16, 64):
+        (result,) = run(lab, ["ccpd_path"], **SHARED, flows=flows, duration=30)
+        link = result["links"][0]
+        assert link["utilization"] >= 0.95, flows
+        assert link["queue_equilibrium"] <= 0.35 * pipe, flows
+    (cubic,) = run(lab, ["cubic"], **SHARED, duration=30)
+    assert link["queue_equilibrium"] < cubic["links"][0]["queue_equilibrium"]
+
+
+def test_fair_among_its_own(lab):
+    """Four flows, a second apart: fair, although three found a queue when they came."""
+    (result,) = run(lab, ["ccpd_path"], **SHARED, flows=4, start=1, duration=60)
+    assert result["jain"] >= 0.95
+
+
+def test_beside_cubic(lab):
+    """Each gets at least a fifth of the link."""
+    (result,) = run(lab, [], **SHARED, mix="ccpd_path:1,cubic:1", duration=60)
+    for flow in result["flows"]:
+        assert flow["goodput_bps"] >= 0.2 * 1e8, flow["cc"]
+
+
+@pytest.mark.parametrize("buffer", ["0.05bdp", "0.2bdp", "4bdp"])
+def test_fills_a_path_of_any_buffer(lab, buffer):
+    (result,) = run(lab, ["ccpd_path"], **SHARED | {"buffer": buffer}, duration=30)
+    assert result["links"][0]["utilization"] >= 0.95
+    assert result["links"][0]["queue_equilibrium"] <= 0.1 * 1e8 / 8 / 1514 * 0.05
