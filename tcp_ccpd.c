@@ -55,15 +55,15 @@
  *   o The unit of time in Kd / dt is not given.  Microseconds are the one unit
  *     in which the paper's Kd of 100 and 1000 neither vanish nor diverge.  dt is
  *     taken in nanoseconds, as at least 1 us, and the term is limited to B / 32:
- *     acknowledgements that arrive together would make it arbitrarily large.
+ *     ACKs that arrive together would make it arbitrarily large.
  *   o f is what Linux counts as in flight, which includes the queue, so a queue
  *     is counted in x and in f.  That is the printed law.
  *   o 2 <= w <= B + C * rtt_min.
  *   o Of the packet pairs of the last 16 to 32 round trips the one with the
  *     least sum of delays is believed (CapProbe, the paper's reference 10).  A
  *     pair is the whole burst that one increase of the window releases, from the
- *     first to the last of its acknowledgements.
- *   o rtt_max excludes what a delayed acknowledgement adds.
+ *     first to the last of its ACKs.
+ *   o rtt_max excludes what a delayed ACK adds.
  *   o After a timeout: slow start up to the window before it.
  */
 
@@ -907,8 +907,8 @@ static void ccpd_update(struct sock *sk, const struct rate_sample *rs)
 	    !before(rs->prior_delivered, ca->round_delivered))
 		ccpd_round(sk);
 
-	if (state == TCP_CA_Loss)
-		ca->mode = CCPD_SLOW_START;
+	if (state == TCP_CA_Loss && ca->mode != CCPD_SLOW_START)
+		ccpd_enter(sk, CCPD_SLOW_START);
 
 	if (ca->mode == CCPD_SLOW_START) {
 		if (ordered || state == TCP_CA_Loss || ca->law == CCPD_PATH)
@@ -923,9 +923,14 @@ static void ccpd_update(struct sock *sk, const struct rate_sample *rs)
 			ccpd_avoid(sk);
 	}
 
-	/* in slow start every ACK releases two segments or more */
-	if (state == TCP_CA_Open &&
-	    tcp_snd_cwnd(tp) > cwnd + (ca->mode != CCPD_SLOW_START))
+	/* the paper wants two segments more; in slow start one ACK, and what
+	 * it acknowledges, releases as many
+	 */
+	if (ca->mode == CCPD_SLOW_START)
+		cwnd++;
+	else
+		cwnd += 2;
+	if (state == TCP_CA_Open && tcp_snd_cwnd(tp) >= cwnd)
 		burst = ccpd_pair_start(sk);
 
 	if (ca->law == CCPD_PATH)

@@ -6,6 +6,7 @@ from pathlib import Path
 from statistics import mean
 
 import pytest
+
 from conftest import REPO, run_ktap
 
 DEMO = {"rate": "1gbit", "rtt": "190ms", "loss": "1e-4", "buffer": "0.5bdp", "bytes": "100M"}
@@ -148,3 +149,20 @@ def test_fills_a_path_of_any_buffer(lab, buffer):
     (result,) = run(lab, ["ccpd_path"], **SHARED | {"buffer": buffer}, duration=30)
     assert result["links"][0]["utilization"] >= 0.95
     assert result["links"][0]["queue_equilibrium"] <= 0.1 * 1e8 / 8 / 1514 * 0.05
+
+
+def test_path_that_changes(lab):
+    """The route gets longer and shorter, the bottleneck slower and faster."""
+    (result,) = run(
+        lab, ["ccpd_path"], **SHARED, duration=50,
+        change="10:rtt=75ms,20:rtt=50ms,30:rate=50mbit,40:rate=100mbit",
+    )  # fmt: skip
+    link = result["links"][0]
+    assert link["utilization"] >= 0.95
+    assert link["queue_mean"] <= 0.1 * 1e8 / 8 / 1514 * 0.05
+    # within three seconds of each change rtt and window are those of the new path
+    for at, rtt, rate in ((10, 0.075, 1e8), (20, 0.05, 1e8), (30, 0.05, 5e7), (40, 0.05, 1e8)):
+        rows = [r for r in series(result, "flows") if at + 3 <= float(r["time_s"]) <= at + 9]
+        assert mean(float(r["rtt_s"]) for r in rows) <= rtt * 1.125, at
+        in_flight = mean(float(r["in_flight"]) for r in rows)
+        assert in_flight == pytest.approx(rate / 8 / 1514 * rtt, rel=0.125), at

@@ -152,7 +152,7 @@ def _link(summary: Json, settings: Settings, path: Path | None) -> Json:
     link = {
         "name": BOTTLENECK,
         "rate_bps": settings.rate,
-        "utilization": counted["sent_bytes"] * 8 / (settings.rate * end),
+        "utilization": counted["sent_bytes"] * 8 / settings.capacity_bits(end),
     }
     table = series(path, (0, 2)) if path else np.empty((0, 2))
     table = table[table[:, 0] <= end]

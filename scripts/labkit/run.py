@@ -57,15 +57,15 @@ class Guest:
         self.seed = seed
         self.memory = memory
         self.process: subprocess.Popen[bytes] | None = None
-        self.dir = Path(tempfile.mkdtemp(prefix="tcpcc-", dir=_fast_directory()))
+        self.dir = Path(tempfile.mkdtemp(prefix=f"tcpcc-{os.getpid()}-", dir=_fast_directory()))
         with _guests_lock:
             _guests.add(self)
 
     def boot(self, job: str, modules: Path | None, interactive: bool = False) -> None:
         """Starts the guest, whose init runs job, a shell script."""
         self.put("job", job)
-        shutil.copy(GUEST / "init", self.dir / "init")
-        shutil.copy(kernels.agent(), self.dir / "agent")
+        self.put("init", (GUEST / "init").read_text())
+        self.put("agent", kernels.agent().read_bytes())
         if modules:
             (self.dir / "modules").symlink_to(modules / "lib" / "modules")
         command = [
@@ -112,13 +112,20 @@ class Guest:
         except (OSError, ValueError):
             pass
         log = self.console()
+        self.check_space(log)
         for mark in ("Kernel panic - not syncing: ", "BUG: ", "Oops"):
             for line in log.splitlines():
                 if mark in line:
                     raise LabError(f"the guest's kernel died: {line[line.index(mark):]}", log=log)
-        if "No space left on device" in log or _full(self.dir):
-            raise LabError(f"no space left on {self.dir.parent}: free some, or set TMPDIR", log=log)
         raise LabError("the guest ended without finishing its job", log=log)
+
+    def check_space(self, log: str = "") -> None:
+        """An error if the guest's memory or files have filled the host's disk."""
+        if "ran out of space" in log or shutil.disk_usage(self.dir).free < 1 << 16:
+            where = sorted({str(self.dir.parent), _memory_directory()})
+            raise LabError(
+                f"no space left on {' or '.join(where)}: free some, or set TMPDIR", log=log
+            )
 
     def console(self, lines: int = 25) -> str:
         """The end of the kernel's log."""
@@ -149,12 +156,14 @@ class Guest:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def put(self, name: str, text: str) -> None:
+    def put(self, name: str, content: str | bytes) -> None:
         """Gives the guest a file."""
+        data = content.encode() if isinstance(content, str) else content
         try:
-            (self.dir / name).write_text(text)
+            (self.dir / name).write_bytes(data)
+            (self.dir / name).chmod(0o755)
         except OSError as error:
-            raise LabError(f"cannot write to {self.dir}: {error.strerror}") from None
+            raise LabError(f"cannot write to {self.dir.parent}: {error.strerror}") from None
 
 
 class Laboratory:
@@ -163,19 +172,19 @@ class Laboratory:
     def __init__(self, version: str = kernels.DEFAULT_VERSION, variant: str = "") -> None:
         self.kernel = kernels.ensure(version, variant)
         self.modules = kernels.build_modules(self.kernel)
+        _sweep()
         kernels.shim(), kernels.agent()  # once, before guests start side by side
         self._tree = self.modules / "lib" / "modules" / self.kernel.release
 
     def parameters(self) -> dict[str, set[str]]:
         """The parameters of each module, built in or ours."""
         found: dict[str, set[str]] = {}
-        for entry in (self._tree / "modules.builtin.modinfo").read_bytes().split(b"\0"):
-            module, _, field = entry.decode(errors="replace").partition(".")
-            parameters = found.setdefault(module, set())
-            if field.startswith("parm="):
-                parameters.add(field[5:].partition(":")[0])
+        builtin = (self._tree / "modules.builtin.modinfo").read_bytes()
+        for module in re.findall(rb"(\w+)\.license=", builtin):
+            names = re.findall(rb"\0" + module + rb"\.par[m]=(\w+):", builtin)
+            found[module.decode()] = {name.decode() for name in names}
         for path in self._tree.rglob("*.ko"):
-            names = re.findall(rb"\0parm=(\w+):", path.read_bytes())
+            names = re.findall(rb"\0par[m]=(\w+):", path.read_bytes())
             found[path.stem] = {name.decode() for name in names}
         return found
 
@@ -344,7 +353,11 @@ def traffic(
 
         guest.wait(poll)
         status = guest.status()
+        if failed := guest.text("failed").strip():
+            said = guest.text("setup.log").strip().splitlines()[-2:]
+            raise LabError(f"{failed}: {'; '.join(said)}", log=guest.console())
         if status:
+            guest.check_space(guest.console())
             what, name = {
                 3: ("setting up the topology", "setup.log"),
                 4: ("the traffic", "agent.log"),
@@ -457,8 +470,12 @@ def _in_child() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def _full(directory: Path) -> bool:
-    return shutil.disk_usage(directory).free < 1 << 20
+def _sweep() -> None:
+    """Removes what a lab left behind that was killed before it could."""
+    for old in Path(_fast_directory() or tempfile.gettempdir()).glob("tcpcc-*-*"):
+        owner = old.name.split("-")[1]
+        if owner.isdecimal() and not Path("/proc", owner).exists():
+            shutil.rmtree(old, ignore_errors=True)
 
 
 def _fast_directory() -> str | None:

@@ -160,6 +160,32 @@ def _cross(text: str) -> tuple[Cross, ...]:
     return tuple(parts)
 
 
+@dataclass(frozen=True)
+class Change:
+    """What becomes of the path in the course of a run."""
+
+    at: float  # s
+    rate: int | None = None  # bit/s
+    rtt: float | None = None  # s
+
+
+def _changes(text: str) -> tuple[Change, ...]:
+    parts = []
+    for part in text.split(","):
+        found = re.fullmatch(r"([\d.]+):(rate|rtt)=(.+)", part)
+        parse = {"rate": _rate, "rtt": _time(1e-6, 100)}
+        try:
+            change = found and Change(
+                _time(0, 1e6)(found[1]), **{found[2]: parse[found[2]](found[3])}
+            )
+        except ValueError:
+            change = None
+        if not change:
+            raise ValueError("SECONDS:rate=RATE or SECONDS:rtt=TIME, such as 10:rtt=80ms")
+        parts.append(change)
+    return tuple(sorted(parts, key=lambda c: c.at))
+
+
 def _params(text: str) -> tuple[tuple[str, str, str], ...]:
     parts = []
     for part in text.split(","):
@@ -198,6 +224,7 @@ KEYS: dict[str, Key] = {
     "duration": Key(_time(0.01, 1e6), None, "seconds of the run, when not bytes (default 10)"),
     "mtu": Key(_count(576, 9000), "1500", "bytes, of every link"),
     "cross": Key(_cross, None, "traffic through the bottleneck: udp:50mbit:0-50, seconds"),
+    "change": Key(_changes, None, "of the path on the way: 10:rtt=80ms,20:rate=50mbit, seconds"),
     "param": Key(_params, None, "module parameter: tcp_ccpd.kp=4; may be repeated"),
     "ip": Key(lambda text: int(_choice("4", "6")(text)), "4", "4 or 6"),
     "offload": Key(_on_off, "off", "segmentation offload on hosts: on or off"),
@@ -228,6 +255,7 @@ class Settings:
     bytes: int | None = None
     duration: float | None = None
     cross: tuple[Cross, ...] = ()
+    change: tuple[Change, ...] = ()
     param: tuple[tuple[str, str, str], ...] = ()
     sample: float | None = None
     timeout: float | None = None
@@ -257,6 +285,14 @@ class Settings:
         """Virtual seconds after which the run ends, whatever has happened by then."""
         return self.duration if self.bytes is None else self.timeout
 
+    def capacity_bits(self, end: float) -> float:
+        """What the bottleneck could have carried until then."""
+        total, since, rate = 0.0, 0.0, self.rate
+        for change in self.change:
+            if change.rate and change.at < end:
+                total, since, rate = total + rate * (change.at - since), change.at, change.rate
+        return total + rate * (end - since)
+
     def rtt_of(self, flow: int) -> float:
         return self.rtt[0] if len(self.rtt) == 1 else self.rtt[flow]
 
@@ -273,6 +309,7 @@ class Settings:
         shown["mix"] = self.mix and ",".join(f"{name}:{count}" for name, count in self.mix)
         shown["param"] = [f"{m}.{p}={v}" for m, p, v in self.param]
         shown["cross"] = [{"rate": c.rate, "start": c.start, "end": c.end} for c in self.cross]
+        shown["change"] = [{k: v for k, v in vars(c).items() if v is not None} for c in self.change]
         return {k: v for k, v in shown.items() if v is not None and v != []}
 
 
@@ -312,6 +349,8 @@ def compile_settings(texts: dict[str, str]) -> Settings:
         raise _usage(f"qdisc={settings.qdisc} needs offload=off")
     if settings.start * (settings.flows - 1) >= settings.end:
         raise _usage(f"the last flow would start after the end of the run ({settings.end:g} s)")
+    if settings.change and (len(settings.rtt) > 1 or settings.qdisc in SHAPING):
+        raise _usage("change goes with one rtt, and not with acp or estcp")
     if settings.cross and any(c.end > settings.end for c in settings.cross):
         raise _usage(f"cross traffic outlasts the run ({settings.end:g} s)")
     return settings

@@ -126,24 +126,44 @@ def _setup(s: Settings, hops: list[_Hop], groups: list[float], ccs: list[str],
                 lines.append(
                     f"ip netns exec {name} ethtool -K {hop.device(name)} tso off gso off gro off"
                 )
-    forward = s.min_rtt / 2
     lines += [
         "",
         "# d: the path's delay, and its loss, which only data meets.",
         "tc -n d -batch - <<END",
-        f"qdisc add dev d-b root netem delay {_tc_time(forward)}"
-        + (f" loss random {s.loss * 100:.9g}%" if s.loss else "")
-        + " limit 100000000",
-        *(f"qdisc add dev d-s{i} root netem delay {_tc_time(rtt - forward)} limit 100000000"
-          for i, rtt in enumerate(groups)),
+        *_delays("add", s, groups),
         "END",
         "",
         "# b: the bottleneck.",
         "tc -n b -batch - <<END",
-        *_bottleneck(s),
+        *_bottleneck("add", s, s.rate),
         "END",
-    ]  # fmt: skip
+    ]
+    for change in s.change:
+        name, what = ("d", _delays("change", s, [change.rtt])) if change.rtt else (
+            "b", _bottleneck("change", s, change.rate))  # fmt: skip
+        lines += [
+            "",
+            f"# {change.at:g} s after traffic begins; /proc/uptime says when that is.",
+            "{",
+            "\tread -r now _ </proc/uptime",
+            f'\tsleep "$(echo "$now" | awk \'{{ print {START_NS / 1e9 + change.at:g} - $1 }}\')"',
+            f"\ttc -n {name} -batch - <<END || echo 'the change at {change.at:g} s failed' >failed",
+            *what,
+            "END",
+            "} &",
+        ]
     return "\n".join(lines) + "\n"
+
+
+def _delays(verb: str, s: Settings, rtts: list[float]) -> list[str]:
+    """Half of the shortest rtt on the way to the receiver, the rest on the way back."""
+    forward = min(rtts) / 2
+    loss = f" loss random {s.loss * 100:.9g}%" if s.loss else ""
+    return [
+        f"qdisc {verb} dev d-b root netem delay {_tc_time(forward)}{loss} limit 100000000",
+        *(f"qdisc {verb} dev d-s{i} root netem delay {_tc_time(rtt - forward)} limit 100000000"
+          for i, rtt in enumerate(rtts)),
+    ]  # fmt: skip
 
 
 def _modules(s: Settings, ccs: list[str]) -> list[str]:
@@ -189,17 +209,18 @@ def _routes(s: Settings, name: str, hops: list[_Hop]) -> list[str]:
     return [f"route add default {via('b' if name == 'x' else 'd')}"]
 
 
-def _bottleneck(s: Settings) -> list[str]:
+def _bottleneck(verb: str, s: Settings, rate: int) -> list[str]:
     limit = s.buffer_packets
     if s.qdisc in SHAPING:
-        return [f"qdisc add dev b-r root handle 1: {s.qdisc} bandwidth {s.rate}bit limit {limit}"]
+        return [f"qdisc {verb} dev b-r root handle 1: {s.qdisc} bandwidth {rate}bit limit {limit}"]
     kind = "pfifo" if s.qdisc == "fifo" else s.qdisc
     ecn = " ecn" if s.ecn and s.qdisc in ("codel", "pie", "fq_pie") else ""
     ecn += " noecn" if not s.ecn and s.qdisc == "fq_codel" else ""
-    burst = s.frame + ceil(s.rate / 8 * SHAPER_SLACK_S)
+    burst = s.frame + ceil(rate / 8 * SHAPER_SLACK_S)
+    # In this order: a change of tbf passes its limit on to the queue below it.
     return [
-        f"qdisc add dev b-r root handle 1: tbf rate {s.rate}bit burst {burst} limit 1gb",
-        f"qdisc add dev b-r parent 1: handle 10: {kind} limit {limit}{ecn}",
+        f"qdisc {verb} dev b-r root handle 1: tbf rate {rate}bit burst {burst} limit 1gb",
+        f"qdisc {verb} dev b-r parent 1: handle 10: {kind} limit {limit}{ecn}",
     ]
 
 

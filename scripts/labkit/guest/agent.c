@@ -589,7 +589,7 @@ static void finish_flow(struct flow *f)
 
 static void fill(struct flow *f)
 {
-	static const char zeros[WRITE_SIZE];
+	static char zeros[WRITE_SIZE];
 	struct epoll_event none = { .data.ptr = &f->sender };
 	socklen_t size = sizeof(int);
 	int error = 0;
@@ -656,7 +656,7 @@ static void start_udp(struct udp *u)
 
 static void send_udp(struct udp *u)
 {
-	static const char zeros[65536];
+	static char zeros[65536];
 	ns_t next;
 
 	if (send(u->fd, zeros, u->size, 0) < 0 && errno != EAGAIN && errno != ENOBUFS)
