@@ -202,9 +202,8 @@ struct ccpd {
 		doubt:2,		/* rounds with a queue above 2 * q0 */
 		rival:2,		/* enum ccpd_verdict, the last */
 		calm:5,			/* rounds without such a queue */
-		cut:1,			/* floor lowered in the last round */
 		law:2,			/* enum ccpd_law */
-		unused:4;
+		unused:5;
 };
 
 enum ccpd_law { CCPD_LITERAL, CCPD_PROPORTIONAL, CCPD_PATH };
@@ -403,7 +402,8 @@ static u32 ccpd_path_claim(u32 rate, u32 bw, u32 queue_us, u32 q0_us)
  *
  * If the delay fell by much less than what we withdrew takes to pass, there is
  * no queue, and what delay is left is the path's own.  If it fell by much more,
- * others have given way as we did.  If it fell by just that, nobody else has.
+ * others have given way as we did.  If it fell by about that, nobody else has,
+ * or a loss has taken a part of somebody's window.
  *
  * Return: what can be said; very little withdrawn says nothing
  */
@@ -415,7 +415,7 @@ static enum ccpd_verdict ccpd_path_verdict(u32 withdrawn, u32 fell_us, u32 bw)
 		return CCPD_FRIENDLY;
 	if (fell < withdrawn / 2)
 		return CCPD_EMPTY;
-	return fell > withdrawn + withdrawn / 2 ? CCPD_FRIENDLY : CCPD_FOREIGN;
+	return fell > 3 * (s64)withdrawn ? CCPD_FRIENDLY : CCPD_FOREIGN;
 }
 
 /* ------------------------------------------------------------------------- */
@@ -701,6 +701,19 @@ static void ccpd_avoid(struct sock *sk)
 	ccpd_set_cwnd(sk, w);
 }
 
+/*
+ * Recovery, as in the paper: the window stays what it was, and each ACK lets
+ * one segment out.  Linux takes what is lost out of flight at once; with the
+ * bare window all of it would leave again as one burst, and be lost again.
+ */
+static void ccpd_hold(struct sock *sk, u32 acked)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+
+	ccpd_set_cwnd(sk, min(tp->snd_ssthresh, tcp_packets_in_flight(tp) +
+			      max(acked, 1U)));
+}
+
 static void ccpd_slow_start(struct sock *sk, const struct rate_sample *rs)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -740,11 +753,9 @@ static void ccpd_path_drained(struct sock *sk, u32 bw, bool crowded)
 	struct ccpd *ca = inet_csk_ca(sk);
 	u32 fell_us = ca->before_us - min(ca->before_us, ca->round_rtt_us);
 
-	if (crowded) {
-		ca->rival = ccpd_path_verdict(tcp_snd_cwnd(tcp_sk(sk)), fell_us,
-					      bw);
-		ca->calm = 0;
-	}
+	ca->rival = !crowded ? CCPD_FRIENDLY :
+		    ccpd_path_verdict(tcp_snd_cwnd(tcp_sk(sk)), fell_us, bw);
+	ca->calm = 0;
 	if (ca->rival == CCPD_EMPTY) {
 		ca->rtt_min_us = ca->round_rtt_us;
 		ca->rtt_max_us = max(ca->rtt_max_us, ca->rtt_min_us);
@@ -774,20 +785,24 @@ static void ccpd_path_crowded(struct sock *sk)
 /*
  * Beside a flow that gives way only to losses, the window that we had is held,
  * and follows additive increase, multiplicative decrease, until the queue has
- * stayed small for longer than such a flow leaves it so after a loss.
+ * stayed small for longer than such a flow leaves it so after a loss.  A loss
+ * meets all at once: if all are of our kind after all, each halves its window
+ * now, and sees it.
  */
-static void ccpd_path_compete(struct ccpd *ca, bool crowded, bool lost)
+static void ccpd_path_compete(struct sock *sk, bool crowded, bool lost)
 {
-	if (lost && !ca->cut)
-		ca->floor -= ca->floor >> 2;
-	else
-		ca->floor++;
-	ca->cut = lost;
+	struct ccpd *ca = inet_csk_ca(sk);
 
-	if (crowded)
-		ca->calm = 0;
-	else if (++ca->calm == CCPD_CALM)
-		ca->rival = CCPD_FRIENDLY;
+	if (lost) {
+		ca->floor -= ca->floor >> 2;
+		ccpd_path_drain(sk);
+	} else {
+		ca->floor++;
+		if (crowded)
+			ca->calm = 0;
+		else if (++ca->calm == CCPD_CALM)
+			ca->rival = CCPD_FRIENDLY;
+	}
 }
 
 /*
@@ -833,7 +848,7 @@ static void ccpd_path_round(struct sock *sk, u32 rate, u32 delivered, u32 lost)
 	if (tcp_jiffies32 - ca->rtt_min_stamp > READ_ONCE(path_drain) * HZ)
 		ccpd_path_drain(sk);
 	else if (ca->rival)
-		ccpd_path_compete(ca, crowded, lost);
+		ccpd_path_compete(sk, crowded, lost);
 	else if (crowded)
 		ccpd_path_crowded(sk);
 	else
@@ -919,7 +934,9 @@ static void ccpd_update(struct sock *sk, const struct rate_sample *rs)
 		/* the paper's law ignores duplicate ACKs and holds in recovery;
 		 * ours goes by what is delivered, in order or not
 		 */
-		if (ca->law == CCPD_PATH ? rs->acked_sacked : advanced && ordered)
+		if (ca->law != CCPD_PATH && !ordered)
+			ccpd_hold(sk, rs->acked_sacked);
+		else if (ca->law == CCPD_PATH ? rs->acked_sacked : advanced)
 			ccpd_avoid(sk);
 	}
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 from conftest import REPO, run_ktap, wanted_kernels
-
 from labkit import stock
 
 KERNELS = [version for version in stock.SUITES if version in ["6.1", "6.12", *wanted_kernels()]]

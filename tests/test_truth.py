@@ -100,12 +100,8 @@ def test_loss_is_what_was_asked_for(laboratory) -> None:
 
 
 def test_full_pipe_is_full(laboratory) -> None:
-    """A busy shaper sends its rate: not less, for late timers, nor more, for its burst.
-
-    A timer of user-mode Linux may be 500 ns late when another has just fired: nothing at 1 Gb/s,
-    more than a per cent at 10 Gb/s, where a frame takes 1211 ns.
-    """
-    for rate, exact in (("10mbit", 1e-3), ("1gbit", 2e-4), ("10gbit", 0.02)):
+    """A busy shaper sends its rate: not less, for late timers, nor more, for its burst."""
+    for rate, exact in (("10mbit", 1e-3), ("1gbit", 2e-4), ("10gbit", 1e-3)):
         (r,) = _runs(laboratory, ["cubic"], [1], f"rate={rate}", "rtt=2ms", "buffer=2bdp",
                      "duration=0.4", "sample=2ms")  # fmt: skip
         table = result.series(Path(r["series"]) / "links.csv", (0, 2, 5))
@@ -197,12 +193,11 @@ def test_same_seed_same_bytes(laboratory, tmp_path, cc, sets) -> None:
 
 
 def test_sampling_changes_nothing(laboratory) -> None:
-    """But for timers: two that are due within 500 ns fire together, some us in a run."""
+    """To the last digit."""
     sets = ("loss=1e-3", "rate=200mbit", "rtt=30ms", "bytes=20M")
     seen = []
     for sample in ("0", "1ms", "7ms"):
         (r,) = _runs(laboratory, ["cubic"], [3], *sets, f"sample={sample}")
         flow = r["flows"][0]
         seen.append((flow["bytes"], flow["retransmits"], flow["completion_s"]))
-    assert seen[1] == pytest.approx(seen[0], rel=5e-6)
-    assert seen[2] == pytest.approx(seen[0], rel=5e-6)
+    assert seen[0] == seen[1] == seen[2]

@@ -85,7 +85,7 @@ _EMULATION = ["--disable-kvm", "--qemu-opts=-icount shift=1,sleep=off", "--appen
 
 # The lab's shaper may hold back one frame, which only virtual time can do without losing rate: a
 # real timer is late by up to this much.
-_TIMER_SLACK_S = 1e-3
+_TIMER_SLACK_S = 1e-4
 
 
 @dataclass(frozen=True)
@@ -193,7 +193,8 @@ def boot(
             # Ends the guest even if we are killed and can not.
             "timeout", "--kill-after=5", str(timeout_s + 10),
             vng, "--verbose", "--force-9p", "--disable-monitor", "--user", "root",
-            "--cpus", str(cpus if accelerated else 1), "--memory", f"{memory_mb}M", "--run", tree / "vmlinuz",
+            "--cpus", str(cpus if accelerated else 1), "--memory", f"{memory_mb}M",
+            "--run", tree / "vmlinuz",
             *([] if accelerated else _EMULATION),
             f"--rwdir={_GUEST_RUN}={run}",
             *(f"--rodir={path}={path}" for path in sorted(visible)
@@ -220,6 +221,8 @@ def boot(
         log = (run / "console").read_text(errors="replace").replace("\r", "")
         out = [(run / stream).read_text(errors="replace") for stream in ("stdout", "stderr")]
         if not (run / "status").exists():
+            if "Kernel panic" in log:
+                why = "panicked"
             tail = "\n".join([*"".join(out).splitlines()[-15:], *log.splitlines()[-25:]])
             raise LabError(f"the guest with kernel {kernel.release} {why}", log=tail)
         return Result(int((run / "status").read_text()), *out, log, wall)
@@ -237,8 +240,7 @@ def measure(
     for cc in ccs:
         setup = compile_plan(settings, cc, seed=1).setup
         slack = round(settings.rate / 8 * _TIMER_SLACK_S)
-        setup = re.sub(r"(?<= burst )\d+", lambda burst: str(int(burst[0]) + slack), setup)
-        setup = setup.replace(" limit 100000000", " limit 1000000")
+        setup = re.sub(r" burst (\d+)", lambda m, more=slack: f" burst {int(m[1]) + more}", setup)
         address = "10.77.2.2" if settings.ip == 4 else "fd77:0:0:2::2"
         script += [
             "{", setup, "} >&2",
@@ -343,8 +345,10 @@ class _Apt:
         log = self.home / "update.log"
         command = ["apt-get", *self.options, "-q", "update"]
         if _run(command, log, poll=lambda: self.shown.show(f"reading {self.suite}'s packages")):
-            raise LabError(f"cannot read the package lists of Debian {self.suite}: check the network",
-                           log=_tail(log))  # fmt: skip
+            raise LabError(
+                f"cannot read the package lists of Debian {self.suite}: check the network",
+                log=_tail(log),
+            )
 
     def newest(self, version: str) -> tuple[str, list[str]]:
         """The newest release of that version that has headers and the packages of its image."""
@@ -641,7 +645,8 @@ def _parser() -> argparse.ArgumentParser:
                           help=f"one of {', '.join(SUITES)} (default 6.12)")  # fmt: skip
     running.add_argument("--timeout", type=_seconds, default=600, metavar="SECONDS",
                          help="of real time, boot included (default 600)")  # fmt: skip
-    running.add_argument("command", nargs="+", metavar="COMMAND", help="and its arguments, after --")
+    running.add_argument("command", nargs="+", metavar="COMMAND",
+                         help="and its arguments, after --")  # fmt: skip
     return parser
 
 

@@ -81,7 +81,7 @@ wait_for()
 	shift
 	while ! "$@" >/dev/null 2>&1; do
 		tries=$((tries - 1))
-		[ $tries -gt 0 ] || return 1
+		[ "$tries" -gt 0 ] || return 1
 		sleep 0.1
 	done
 }
