@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
 from conftest import REPO, run_ktap, wanted_kernels
 from labkit import stock
 
