@@ -21,8 +21,8 @@
  *   ccp        the same without the derivative term (Kd = 0).
  *   ccpd_path  the same law, with a storage that a path needs to be full.
  *
- *            first loss, cwnd >= ssthresh,               every 10 s
- *            or the law's window reached                (ccpd_path only)
+ *      first loss, cwnd >= ssthresh, or        every 10 s, or a strange queue
+ *      the law's window reached                        (ccpd_path only)
  *   SLOW START ----------------------------> AVOIDANCE -----------------> DRAIN
  *       ^                                     |     ^                       |
  *       +-------------------------------------+     +-----------------------+
@@ -43,12 +43,16 @@
  * It replaces C in Eqs. 5 and 6 by the flow's own claim: what the flow was
  * delivered in the last round trip, plus a share of what is left of C that
  * falls to zero as the queue rises to 2 * q0 and is relatively larger for a
- * smaller flow.  Flows therefore meet at equal rates, and the queue stays
- * between q0 and 2 * q0 however many they are.  Losses count only when they are
- * many; while a queue that is not its own keeps the law down, a floor that
- * follows additive increase, multiplicative decrease keeps a flow alive beside
- * loss-based ones.  It paces, and empties its queue for a round trip every ten
- * seconds so that rtt_min stays true.
+ * smaller flow.  Flows therefore meet at equal rates, with a queue between q0
+ * and 2 * q0 (and what Kp makes each window overshoot) however many they are.
+ * Losses count only when they are many.  It paces, and halves its window for
+ * two round trips every ten seconds so that rtt_min stays true.
+ *
+ * A queue that stays above 2 * q0 is not of its making.  Halving the window
+ * tells why: if the delay does not fall, the path has become longer; if it
+ * falls by what was withdrawn, a flow that gives way only to losses shares the
+ * link, and beside that one a floor below the window, with additive increase
+ * and multiplicative decrease, keeps the law from starving.
  *
  * How this differs from the paper, and what the paper leaves open:
  *   o Eq. 2 prints Kd twice; the first is Kp, as in Eq. 3.
@@ -753,14 +757,14 @@ static void ccpd_path_drained(struct sock *sk, u32 bw, bool crowded)
 	struct ccpd *ca = inet_csk_ca(sk);
 	u32 fell_us = ca->before_us - min(ca->before_us, ca->round_rtt_us);
 
-	ca->rival = !crowded ? CCPD_FRIENDLY :
-		    ccpd_path_verdict(tcp_snd_cwnd(tcp_sk(sk)), fell_us, bw);
-	ca->calm = 0;
+	ca->rival = ccpd_path_verdict(tcp_snd_cwnd(tcp_sk(sk)), fell_us, bw);
 	if (ca->rival == CCPD_EMPTY) {
 		ca->rtt_min_us = ca->round_rtt_us;
 		ca->rtt_max_us = max(ca->rtt_max_us, ca->rtt_min_us);
-		ca->rival = CCPD_FRIENDLY;
 	}
+	if (ca->rival == CCPD_EMPTY || !crowded)
+		ca->rival = CCPD_FRIENDLY;
+	ca->calm = 0;
 	ca->doubt = 0;
 	ca->rtt_min_stamp = tcp_jiffies32;
 	ccpd_enter(sk, CCPD_AVOIDANCE);

@@ -164,3 +164,11 @@ def test_path_that_changes(lab):
         assert mean(float(r["rtt_s"]) for r in rows) <= rtt * 1.125, at
         in_flight = mean(float(r["in_flight"]) for r in rows)
         assert in_flight == pytest.approx(rate / 8 / 1514 * rtt, rel=0.125), at
+
+
+def test_path_that_gets_a_little_longer(lab):
+    """By less than a queue of our own would be: the next drain tells, ten seconds on."""
+    (result,) = run(lab, ["ccpd_path"], **SHARED, duration=40, change="5:rtt=54ms")
+    rows = [r for r in series(result, "flows") if float(r["time_s"]) >= 18]
+    in_flight = mean(float(r["in_flight"]) for r in rows)
+    assert in_flight == pytest.approx(1e8 / 8 / 1514 * 0.054, rel=0.125)

@@ -212,6 +212,22 @@ static void path_claim_shares(struct kunit *test)
 			U32_MAX - 1);
 }
 
+/* Fifty segments withdrawn at 1 Gb/s are 606 us of queue. */
+static void path_verdict(struct kunit *test)
+{
+	u32 bw = link_bw(1000);
+
+	KUNIT_EXPECT_EQ(test, ccpd_path_verdict(50, 0, bw), CCPD_EMPTY);
+	KUNIT_EXPECT_EQ(test, ccpd_path_verdict(50, 290, bw), CCPD_EMPTY);
+	KUNIT_EXPECT_EQ(test, ccpd_path_verdict(50, 606, bw), CCPD_FOREIGN);
+	KUNIT_EXPECT_EQ(test, ccpd_path_verdict(50, 1700, bw), CCPD_FOREIGN);
+	KUNIT_EXPECT_EQ(test, ccpd_path_verdict(50, 2000, bw), CCPD_FRIENDLY);
+	/* too little to be a witness, and no overflow at the largest */
+	KUNIT_EXPECT_EQ(test, ccpd_path_verdict(8, 97, bw), CCPD_FRIENDLY);
+	KUNIT_EXPECT_EQ(test, ccpd_path_verdict(U32_MAX, U32_MAX, U32_MAX),
+			CCPD_EMPTY);
+}
+
 static void logarithm(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, ccpd_log2(1), 0);
@@ -278,6 +294,7 @@ static struct kunit_case ccpd_cases[] = {
 	KUNIT_CASE(path_fills_the_pipe),
 	KUNIT_CASE(path_queue_target),
 	KUNIT_CASE(path_claim_shares),
+	KUNIT_CASE(path_verdict),
 	KUNIT_CASE(logarithm),
 	KUNIT_CASE(pair_filter),
 	KUNIT_CASE(parameters_are_checked),
