@@ -7,7 +7,7 @@ from statistics import mean
 
 import pytest
 
-from conftest import REPO, run_ktap
+from conftest import REPO, run_ktap, wanted_kernels
 
 DEMO = {"rate": "1gbit", "rtt": "190ms", "loss": "1e-4", "buffer": "0.5bdp", "bytes": "100M"}
 SHARED = {"rate": "100mbit", "rtt": "50ms", "buffer": "1bdp"}
@@ -172,3 +172,10 @@ def test_path_that_gets_a_little_longer(lab):
     rows = [r for r in series(result, "flows") if float(r["time_s"]) >= 18]
     in_flight = mean(float(r["in_flight"]) for r in rows)
     assert in_flight == pytest.approx(1e8 / 8 / 1514 * 0.054, rel=0.125)
+
+
+@pytest.mark.skipif(not wanted_kernels(), reason="make check-kernels runs it")
+def test_life_under_sanitizers(lab):
+    """KASAN, UBSAN, lockdep and the sleep checker have nothing to say."""
+    script = REPO / "tests/selftests/ccpd.sh"
+    assert_ktap(lab("exec", "--variant", "debug", "--", script, status=None, timeout=3000).stdout)
