@@ -176,6 +176,15 @@ def test_path_that_gets_a_little_longer(lab):
 
 @pytest.mark.skipif(not wanted_kernels(), reason="make check-kernels runs it")
 def test_life_under_sanitizers(lab):
-    """KASAN, UBSAN, lockdep and the sleep checker have nothing to say."""
-    script = REPO / "tests/selftests/ccpd.sh"
-    assert_ktap(lab("exec", "--variant", "debug", "--", script, status=None, timeout=3000).stdout)
+    """KASAN, UBSAN, lockdep and the sleep checker have nothing to say.
+
+    Without unloading: user-mode Linux forgets to unpoison a module's memory, so that KASAN takes
+    the next module's arrival in it for an overflow (in load_module()).
+    """
+    tests = "registers by_sysctl by_socket shows_in_ss traces changes_under_traffic kernel_is_quiet"
+    assert_ktap(
+        lab(
+            "exec", "--variant", "debug", "--", REPO / "tests/selftests/ccpd.sh", *tests.split(),
+            status=None, timeout=3000,
+        ).stdout
+    )  # fmt: skip
