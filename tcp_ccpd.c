@@ -202,7 +202,7 @@ struct ccpd {
 		pair_count:5,		/* pairs in this epoch */
 		stretch:2,		/* receiver delays ACKs: rounds to believe it */
 		limited:1,		/* application-limited in this round */
-		rounds:4,		/* since DRAIN began */
+		rounds:4,		/* in this mode, up to 15 */
 		doubt:2,		/* rounds with a queue above 2 * q0 */
 		rival:2,		/* enum ccpd_verdict, the last */
 		calm:5,			/* rounds without such a queue */
