@@ -995,16 +995,22 @@ static void ccpd_path_init(struct sock *sk)
 	ccpd_start(sk, CCPD_PATH);
 }
 
-/* A loss leaves the window as it is, and is where slow start after a timeout
- * will end.  For ccpd_path a loss in slow start does not end it.
+/*
+ * A loss leaves what is outstanding as it is, and that is where slow start after
+ * a timeout will end.  snd_cwnd does not tell it: from one ACK to the next Eq. 3
+ * swings between nothing and Kp * B around it.  For ccpd_path a loss in slow
+ * start does not end it.
  */
 static u32 ccpd_ssthresh(struct sock *sk)
 {
+	const struct tcp_sock *tp = tcp_sk(sk);
 	const struct ccpd *ca = inet_csk_ca(sk);
 
-	if (ca->law == CCPD_PATH && ca->mode == CCPD_SLOW_START)
+	if (ca->law != CCPD_PATH)
+		return max(tp->packets_out - tp->sacked_out, 2U);
+	if (ca->mode == CCPD_SLOW_START)
 		return TCP_INFINITE_SSTHRESH;
-	return tcp_snd_cwnd(tcp_sk(sk));
+	return tcp_snd_cwnd(tp);
 }
 
 static u32 ccpd_undo_cwnd(struct sock *sk)
@@ -1020,13 +1026,13 @@ static u32 ccpd_sndbuf_expand(struct sock *sk)
 
 /*
  * In the form that ss prints: bw is the capacity, mrtt rtt_min, and the two
- * gains are the size of the buffer and its level, both in units of the pipe
- * C * rtt_min.
+ * gains are the size of the buffer and its level, both in segments.
  */
 static size_t ccpd_get_info(struct sock *sk, u32 ext, int *attr,
 			    union tcp_cc_info *info)
 {
 	const struct ccpd *ca = inet_csk_ca(sk);
+	u32 bw = ccpd_capacity(ca);
 	u64 bytes_ps;
 
 	if (!(ext & (1 << (INET_DIAG_BBRINFO - 1))) &&
@@ -1034,16 +1040,17 @@ static size_t ccpd_get_info(struct sock *sk, u32 ext, int *attr,
 		return 0;
 
 	memset(&info->bbr, 0, sizeof(info->bbr));
-	bytes_ps = ccpd_bytes_ps(ccpd_capacity(ca), tcp_sk(sk)->mss_cache);
+	bytes_ps = ccpd_bytes_ps(bw, tcp_sk(sk)->mss_cache);
 	info->bbr.bbr_bw_lo = (u32)bytes_ps;
 	info->bbr.bbr_bw_hi = (u32)(bytes_ps >> 32);
 	if (ca->rtt_s) {
 		info->bbr.bbr_min_rtt = ca->rtt_min_us;
+		/* ss shows 1/256 of them: SEG_SCALE */
 		info->bbr.bbr_pacing_gain =
-			div_u64((u64)(ca->rtt_max_us - ca->rtt_min_us) << 8,
-				ca->rtt_min_us);
+			min_t(s64, ccpd_segs(bw, ca->rtt_max_us -
+					     ca->rtt_min_us), U32_MAX);
 		info->bbr.bbr_cwnd_gain =
-			div_u64((u64)ccpd_queue_us(ca) << 8, ca->rtt_min_us);
+			min_t(s64, ccpd_segs(bw, ccpd_queue_us(ca)), U32_MAX);
 	}
 	*attr = INET_DIAG_BBRINFO;
 	return sizeof(info->bbr);
