@@ -105,6 +105,9 @@
 /* The longest burst that is timed, segments: it is not paced */
 #define CCPD_BURST	32
 
+/* More segments than this acknowledged at one moment are a batch of ACKs */
+#define CCPD_BATCH	4
+
 /* A round trip's losses count when they are this many and 1/50 of it */
 #define CCPD_LOSSES	8
 
@@ -116,6 +119,9 @@
 
 /* The least queue that ccpd_path aims at, segments */
 #define CCPD_LEAST_QUEUE	3U
+
+/* By how much each train of ccpd_path's start is longer than the one before */
+#define CCPD_TRAIN_GROWTH	5
 
 /* Rounds for which ccpd_path gives way to a queue above 2 * q0 */
 #define CCPD_DOUBT	2
@@ -131,6 +137,8 @@ TCPCC_PARAM(b_min, 0, 0, 1000000,
 	    "ccpd, ccp: least buffer size that Eq. 5 may give, segments");
 TCPCC_PARAM(path_kp, 4, 1, 16,
 	    "ccpd_path: proportional gain Kp, no unit");
+TCPCC_PARAM(path_start, 1, 0, 1,
+	    "ccpd_path: 1: start with trains at the measured capacity; 0: slow start");
 TCPCC_PARAM(path_drain, 10, 1, 3600,
 	    "ccpd_path: time without a new rtt_min before the queue is drained, s");
 
@@ -143,15 +151,18 @@ enum ccpd_mode {
 enum ccpd_pair_stage {
 	PAIR_IDLE,		/* wait until @end is acknowledged */
 	PAIR_SENT,		/* wait for the first ACK of the burst */
-	PAIR_OPEN,		/* first ACK seen, the last may follow */
+	PAIR_FIRST,		/* ACKs have come at one moment */
+	PAIR_SECOND,		/* at two */
+	PAIR_MORE,		/* at more */
 };
 
 /**
  * struct ccpd_pair - the burst that is being timed
  * @span_ns: from the first ACK for a part of it to the latest, ns
  * @end: sequence number at its end; idle: where the next may start
- * @first_seq: what the first ACK acknowledged
- * @last_seq: what the latest ACK within the burst acknowledged
+ * @first_seq: what the ACKs of the first moment acknowledged
+ * @last_seq: what the latest ACK within the burst acknowledged; before a second
+ *	moment, where the burst begins
  * @rtt_us: rtt of the first ACK, us
  */
 struct ccpd_pair {
@@ -183,8 +194,16 @@ struct ccpd {
 	u32	rtt_s;			/* smoothed rtt, us << 3 */
 
 	u32	una;			/* what the last ACK acknowledged */
-	u32	prev_ns;		/* time of the last evaluation */
-	u32	prev_sum;		/* its S = x + f, SEG_SCALE; 0: none */
+	union {
+		struct {		/* of the last evaluation */
+			u32 prev_ns;	/*   its time */
+			u32 prev_sum;	/*   its S = x + f, SEG_SCALE; 0: none */
+		};
+		struct {		/* in slow start, of a train */
+			u32 train_us;	/*   when its first ACK came */
+			u32 train_end;	/*   tp->delivered after it */
+		};
+	};
 
 	u32	round_delivered;	/* tp->delivered, lost and time when */
 	u32	round_lost;		/*   this round trip began */
@@ -193,12 +212,16 @@ struct ccpd {
 
 	/* ccpd_path only */
 	u32	claim;			/* our part of the capacity, BW_SCALE */
-	u32	floor;			/* least window beside others, segs */
+	union {
+		u32 floor;		/* least window beside others, segs */
+		u32 train_begin;	/* in slow start: tp->delivered before it */
+	};
 	u32	before_us;		/* least rtt before we gave way */
 	u32	rtt_min_stamp;		/* when rtt_min was last met, jiffies */
 
 	u32	mode:2,			/* enum ccpd_mode */
-		pair_stage:2,		/* enum ccpd_pair_stage */
+		pair_stage:3,		/* enum ccpd_pair_stage */
+		batched:1,		/* ACKs come many at a time */
 		pair_count:5,		/* pairs in this epoch */
 		stretch:2,		/* receiver delays ACKs: rounds to believe it */
 		limited:1,		/* application-limited in this round */
@@ -207,7 +230,15 @@ struct ccpd {
 		rival:2,		/* enum ccpd_verdict, the last */
 		calm:5,			/* rounds without such a queue */
 		law:2,			/* enum ccpd_law */
-		unused:5;
+		train:2,		/* enum ccpd_train */
+		train_late:1;		/* trains arrive slower than they left */
+};
+
+enum ccpd_train {
+	TRAIN_NONE,		/* plain slow start */
+	TRAIN_WANTED,		/* until a capacity is known */
+	TRAIN_SENT,		/* until its first ACK */
+	TRAIN_OPEN,		/* until its last */
 };
 
 enum ccpd_law { CCPD_LITERAL, CCPD_PROPORTIONAL, CCPD_PATH };
@@ -403,6 +434,7 @@ static u32 ccpd_path_claim(u32 rate, u32 bw, u32 queue_us, u32 q0_us)
  * @withdrawn: what we have less in flight than before, segments
  * @fell_us: by how much the delay has fallen since, us
  * @bw: capacity, BW_SCALE
+ * @most: the queue is others' if it fell by at most so many halves of @withdrawn
  *
  * If the delay fell by much less than what we withdrew takes to pass, there is
  * no queue, and what delay is left is the path's own.  If it fell by much more,
@@ -411,15 +443,16 @@ static u32 ccpd_path_claim(u32 rate, u32 bw, u32 queue_us, u32 q0_us)
  *
  * Return: what can be said; very little withdrawn says nothing
  */
-static enum ccpd_verdict ccpd_path_verdict(u32 withdrawn, u32 fell_us, u32 bw)
+static enum ccpd_verdict ccpd_path_verdict(u32 withdrawn, u32 fell_us, u32 bw,
+					   u32 most)
 {
 	s64 fell = ccpd_segs(bw, fell_us) >> SEG_SCALE;
 
 	if (withdrawn <= CCPD_LEAST_WITNESS)
 		return CCPD_FRIENDLY;
-	if (fell < withdrawn / 2)
+	if (fell < withdrawn / 4)
 		return CCPD_EMPTY;
-	return fell > 3 * (s64)withdrawn ? CCPD_FRIENDLY : CCPD_FOREIGN;
+	return 2 * fell > (s64)most * withdrawn ? CCPD_FRIENDLY : CCPD_FOREIGN;
 }
 
 /* ------------------------------------------------------------------------- */
@@ -433,6 +466,25 @@ static u32 ccpd_capacity(const struct ccpd *ca)
 	if (!b[1].bw || (b[0].bw && b[0].delay_us <= b[1].delay_us))
 		return b[0].bw;
 	return b[1].bw;
+}
+
+/*
+ * Something lets through less than the slowest link does, and drops the rest: a
+ * policer.  For the next 16 to 32 pairs what it let through is the capacity.
+ */
+static void ccpd_cap(struct ccpd *ca, u32 rate)
+{
+	ca->best[0].bw = rate;
+	ca->best[0].delay_us = 0;
+	ca->best[1].bw = 0;
+	ca->pair_count = 0;
+}
+
+static bool ccpd_capped(const struct ccpd *ca)
+{
+	const struct ccpd_capacity *b = ca->best;
+
+	return (b[0].bw && !b[0].delay_us) || (b[1].bw && !b[1].delay_us);
 }
 
 static void ccpd_pair_add(struct ccpd *ca, u32 bw, u32 delay_us)
@@ -467,7 +519,12 @@ static void ccpd_pair_done(struct sock *sk)
 	const struct ccpd_pair *p = &ca->pair;
 	u32 bw;
 
-	if (ca->pair_stage == PAIR_OPEN && p->span_ns) {
+	/*
+	 * When ACKs come in batches, the time between two of them is the batch's
+	 * and not the burst's.
+	 */
+	if (ca->pair_stage == PAIR_MORE ||
+	    (ca->pair_stage == PAIR_SECOND && !ca->batched)) {
 		bw = ccpd_bw(p->last_seq - p->first_seq, tcp_sk(sk)->mss_cache,
 			     p->span_ns);
 		/* both ends of the burst left at once: one rtt tells both */
@@ -496,10 +553,13 @@ static void ccpd_pair_ack(struct sock *sk, u32 rtt_us)
 		return;
 	}
 	if (ca->pair_stage == PAIR_SENT) {
-		/* first_seq is where the burst begins, until the first ACK */
-		if (!after(tp->snd_una, p->first_seq))
+		if (!after(tp->snd_una, p->last_seq))
 			return;
-		ca->pair_stage = PAIR_OPEN;
+		if (before(tp->snd_nxt, p->end)) {
+			ccpd_pair_drop(sk);
+			return;
+		}
+		ca->pair_stage = PAIR_FIRST;
 		ca->pair_ns = tp->tcp_clock_cache;
 		p->span_ns = 0;
 	}
@@ -507,7 +567,11 @@ static void ccpd_pair_ack(struct sock *sk, u32 rtt_us)
 	if (!span_ns) {
 		p->first_seq = tp->snd_una;
 		p->rtt_us = rtt_us;
+		if (tp->snd_una - p->last_seq > CCPD_BATCH * tp->mss_cache)
+			ca->batched = 1;
 	} else if (span_ns <= U32_MAX) {
+		if (span_ns != p->span_ns)
+			ca->pair_stage = min(ca->pair_stage + 1, PAIR_MORE);
 		p->span_ns = span_ns;
 		p->last_seq = tp->snd_una;
 	}
@@ -540,7 +604,7 @@ static bool ccpd_pair_start(struct sock *sk)
 	    tp->tcp_wstamp_ns > tp->tcp_clock_cache)
 		return false;
 
-	p->first_seq = tp->snd_nxt;
+	p->last_seq = tp->snd_nxt;
 	p->end = tp->snd_nxt + bytes;
 	ca->pair_stage = PAIR_SENT;
 	return true;
@@ -700,7 +764,7 @@ static void ccpd_avoid(struct sock *sk)
 	if (ca->law == CCPD_PATH ? !ca->claim : !ccpd_capacity(ca))
 		return;
 	w = ccpd_eval(sk);
-	if (ca->rival)
+	if (ca->rival == CCPD_FOREIGN)
 		w = max(w, ca->floor);
 	ccpd_set_cwnd(sk, w);
 }
@@ -718,6 +782,93 @@ static void ccpd_hold(struct sock *sk, u32 acked)
 			      max(acked, 1U)));
 }
 
+/*
+ * The window becomes cwnd.  What it releases leaves at the rate of our claim, as
+ * a train behind what is in flight already.
+ */
+static void ccpd_train_send(struct sock *sk, u32 cwnd)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	struct ccpd *ca = inet_csk_ca(sk);
+	u32 in_flight = tcp_packets_in_flight(tp);
+
+	ccpd_set_cwnd(sk, cwnd);
+	cwnd = max(tcp_snd_cwnd(tp), in_flight) - in_flight;
+	ca->train_begin = tp->delivered + in_flight;
+	/* what is lost of it must not make us wait for what comes after it */
+	ca->train_end = ca->train_begin + cwnd - (cwnd >> 4);
+	ca->train = TRAIN_SENT;
+}
+
+/*
+ * A train is through.  If it arrived about as fast as it left, the rate is there,
+ * for so long at least, and the next train may be longer; otherwise the rate at
+ * which it arrived is what there is.
+ *
+ * Return: true if the window has reached what the law aims at
+ */
+static bool ccpd_train_done(struct sock *sk)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct ccpd *ca = inet_csk_ca(sk);
+	u32 span_us = (u32)tp->tcp_mstamp - ca->train_us;
+	u32 rate = ccpd_bw(tp->delivered - ca->train_begin, 1,
+			   (u64)span_us * NSEC_PER_USEC);
+	u32 cwnd = tcp_snd_cwnd(tp);
+	s64 target;
+
+	if (ca->limited) {
+		/* it was not sent as one: nothing learned, nothing gained */
+		ccpd_train_send(sk, cwnd);
+		return false;
+	}
+	if (rate && rate < ca->claim - (ca->claim >> 3)) {
+		ca->claim = rate;
+		ca->train_late = 1;
+	} else if (!ca->train_late) {
+		ca->claim = ccpd_capacity(ca);
+	}
+	target = ccpd_segs(ca->claim, ca->rtt_min_us + ccpd_path_q0(ca)) >>
+		 SEG_SCALE;
+	if (cwnd * CCPD_TRAIN_GROWTH >= target)
+		return true;
+	ccpd_train_send(sk, cwnd * CCPD_TRAIN_GROWTH);
+	return false;
+}
+
+/*
+ * ccpd_path's start.  Once a capacity is known, a train at that rate goes out in
+ * every round trip, each CCPD_TRAIN_GROWTH times as long as the one before, and
+ * only if that one arrived as it was sent.
+ *
+ * Return: true when the start is over
+ */
+static bool ccpd_train(struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	struct ccpd *ca = inet_csk_ca(sk);
+
+	switch (ca->train) {
+	case TRAIN_WANTED:
+		ca->claim = ccpd_capacity(ca);
+		if (ca->claim && ca->rtt_s)
+			ccpd_train_send(sk, tcp_snd_cwnd(tp) + CCPD_BURST);
+		break;
+	case TRAIN_SENT:
+		if (before(tp->delivered, ca->train_begin + 1))
+			break;
+		ca->train_begin = tp->delivered;
+		ca->train_us = tp->tcp_mstamp;
+		ca->train = TRAIN_OPEN;
+		break;
+	case TRAIN_OPEN:
+		if (!before(tp->delivered, ca->train_end))
+			return ccpd_train_done(sk);
+		break;
+	}
+	return false;
+}
+
 static void ccpd_slow_start(struct sock *sk, const struct rate_sample *rs)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -725,6 +876,12 @@ static void ccpd_slow_start(struct sock *sk, const struct rate_sample *rs)
 	u32 bw = ccpd_capacity(ca);
 	s64 target;
 
+	if (ca->train != TRAIN_NONE && ccpd_train(sk)) {
+		ccpd_enter(sk, CCPD_AVOIDANCE);
+		return;
+	}
+	if (ca->train > TRAIN_WANTED)
+		return;
 	if (rs->acked_sacked && tcp_is_cwnd_limited(sk))
 		tcp_slow_start(tp, rs->acked_sacked);
 
@@ -751,23 +908,35 @@ static void ccpd_path_drain(struct sock *sk)
 	ccpd_enter(sk, CCPD_DRAIN);
 }
 
-/* Two rounds at half the window: what is the rtt now, and what does it tell? */
+/*
+ * Two rounds at half the window: what is the rtt now, and what does it tell?  A
+ * queue that is still there is others' even if some of them gave way; one that
+ * made us doubt and is gone, only if it fell by no more than our part.
+ */
 static void ccpd_path_drained(struct sock *sk, u32 bw, bool crowded)
 {
 	struct ccpd *ca = inet_csk_ca(sk);
 	u32 fell_us = ca->before_us - min(ca->before_us, ca->round_rtt_us);
+	enum ccpd_verdict verdict =
+		ccpd_path_verdict(tcp_snd_cwnd(tcp_sk(sk)), fell_us, bw,
+				  crowded ? 6 : ca->doubt ? 3 : 0);
 
-	ca->rival = ccpd_path_verdict(tcp_snd_cwnd(tcp_sk(sk)), fell_us, bw);
-	if (ca->rival == CCPD_EMPTY) {
+	ccpd_enter(sk, CCPD_AVOIDANCE);
+	ca->calm = 0;
+	if (verdict == CCPD_EMPTY && ca->rival != CCPD_EMPTY) {
+		/* or somebody has just taken what we gave: once more */
+		ca->rival = CCPD_EMPTY;
+		ca->doubt = CCPD_DOUBT - 1;
+		return;
+	}
+	ca->rival = verdict;
+	if (verdict == CCPD_EMPTY) {
+		ca->rival = CCPD_FRIENDLY;
 		ca->rtt_min_us = ca->round_rtt_us;
 		ca->rtt_max_us = max(ca->rtt_max_us, ca->rtt_min_us);
 	}
-	if (ca->rival == CCPD_EMPTY || !crowded)
-		ca->rival = CCPD_FRIENDLY;
-	ca->calm = 0;
 	ca->doubt = 0;
 	ca->rtt_min_stamp = tcp_jiffies32;
-	ccpd_enter(sk, CCPD_AVOIDANCE);
 }
 
 /*
@@ -801,12 +970,56 @@ static void ccpd_path_compete(struct sock *sk, bool crowded, bool lost)
 		ca->floor -= ca->floor >> 2;
 		ccpd_path_drain(sk);
 	} else {
-		ca->floor++;
-		if (crowded)
+		if (crowded) {
+			ca->floor++;
 			ca->calm = 0;
-		else if (++ca->calm == CCPD_CALM)
+		} else if (++ca->calm == CCPD_CALM) {
 			ca->rival = CCPD_FRIENDLY;
+		}
 	}
+}
+
+/*
+ * What ccpd_path claims after a round trip.  Losses beside a queue are those of
+ * an overflow.  Without a queue a few are noise: what they took is counted as
+ * delivered; many are a policer's.
+ */
+static u32 ccpd_path_next_claim(struct ccpd *ca, u32 rate, u32 delivered,
+				u32 lost, u32 bw, u32 q0)
+{
+	u32 queue_us = ca->round_rtt_us - ca->rtt_min_us;
+	bool empty = ccpd_queue_us(ca) < q0;
+
+	if (lost >= CCPD_LOSSES && lost > delivered / (empty ? 8 : 50)) {
+		if (empty)
+			ccpd_cap(ca, rate);
+		return empty ? rate : rate - rate / 4;
+	}
+	if (ca->limited)
+		return max(ca->claim, rate);
+	if (empty)
+		rate += div_u64((u64)rate * min(lost, delivered), delivered);
+	if (ccpd_capped(ca))
+		rate = min(rate, bw);
+	/* half way, since a round trip passes before it is felt */
+	return ((u64)ca->claim +
+		ccpd_path_claim(rate, bw, queue_us, q0)) >> 1;
+}
+
+/*
+ * The capacity as far as it is known.  Losses all the time let no pair through:
+ * then there may be twice of what is delivered.
+ */
+static u32 ccpd_path_capacity(const struct ccpd *ca, u32 rate)
+{
+	u32 bw = ccpd_capacity(ca);
+
+	if (ccpd_capped(ca))
+		return bw;
+	/* doubtful */
+	if (!bw || (rate >= bw && ccpd_queue_us(ca) < ccpd_path_q0(ca)))
+		return min_t(u64, 2ULL * rate, U32_MAX);
+	return max(bw, rate);
 }
 
 /*
@@ -816,17 +1029,17 @@ static void ccpd_path_compete(struct sock *sk, bool crowded, bool lost)
 static void ccpd_path_round(struct sock *sk, u32 rate, u32 delivered, u32 lost)
 {
 	struct ccpd *ca = inet_csk_ca(sk);
-	u32 bw = max(ccpd_capacity(ca), rate);
+	u32 bw = ccpd_path_capacity(ca, rate);
 	u32 q0 = ccpd_path_q0(ca);
 	u32 queue_us = ca->round_rtt_us - ca->rtt_min_us;
 	bool crowded = queue_us > 2 * q0;
-	bool overload = lost >= CCPD_LOSSES && lost > delivered / 50;
 
 	ca->rounds = min(ca->rounds + 1, 15);
 	switch (ca->mode) {
 	case CCPD_SLOW_START:
 		/* a queue that lasts a round trip, or losses: the pipe is full */
-		if (overload || queue_us > 2 * q0 + 1000) {
+		if ((lost >= CCPD_LOSSES && lost > delivered / 50) ||
+		    queue_us > 2 * q0 + 1000) {
 			ca->claim = rate;
 			ccpd_enter(sk, CCPD_AVOIDANCE);
 		}
@@ -841,17 +1054,11 @@ static void ccpd_path_round(struct sock *sk, u32 rate, u32 delivered, u32 lost)
 	if (ca->rounds < 2)
 		return;
 
-	if (overload)
-		ca->claim = rate - rate / 4;
-	else if (ca->limited)
-		ca->claim = max(ca->claim, rate);
-	else	/* half way, since a round trip passes before it is felt */
-		ca->claim = ((u64)ca->claim +
-			     ccpd_path_claim(rate, bw, queue_us, q0)) >> 1;
+	ca->claim = ccpd_path_next_claim(ca, rate, delivered, lost, bw, q0);
 
 	if (tcp_jiffies32 - ca->rtt_min_stamp > READ_ONCE(path_drain) * HZ)
 		ccpd_path_drain(sk);
-	else if (ca->rival)
+	else if (ca->rival == CCPD_FOREIGN)
 		ccpd_path_compete(sk, crowded, lost);
 	else if (crowded)
 		ccpd_path_crowded(sk);
@@ -885,20 +1092,27 @@ static void ccpd_round(struct sock *sk)
 }
 
 /*
- * ccpd_path leaves a burst that is timed alone and spaces all else, a quarter
- * faster than it claims.  Until the first pair is seen slow start is not paced:
- * a pair needs a burst.
+ * ccpd_path leaves a burst that is timed alone.  A train leaves at the rate of
+ * our claim, all else a quarter faster, but not beyond 17/16 of the capacity: what
+ * refills the path would meet a queue that the window does not show yet.  Until
+ * the first pair is seen slow start is not paced: a pair needs a burst.
  */
 static void ccpd_pace(struct sock *sk, bool burst)
 {
 	const struct ccpd *ca = inet_csk_ca(sk);
-	u32 bw = ca->mode == CCPD_SLOW_START ? ccpd_capacity(ca) : ca->claim;
-	u64 rate = ccpd_bytes_ps(bw, tcp_sk(sk)->mss_cache);
+	u32 bw = ccpd_capacity(ca);
+	u32 claim = ca->claim ?: bw;
+	u64 rate = claim;
 
-	if (bw)
+	if (ca->mode != CCPD_SLOW_START || ca->train <= TRAIN_WANTED)
+		rate = max_t(u64, claim, min(rate + (claim >> 2),
+					     (u64)bw + (bw >> 4)));
+	if (claim)
 		cmpxchg(&sk->sk_pacing_status, SK_PACING_NONE,
 			SK_PACING_NEEDED);
-	ccpd_set_rate(sk, burst || !bw ? ~0ULL : rate + (rate >> 2));
+	rate = ccpd_bytes_ps(min_t(u64, rate, U32_MAX),
+			     tcp_sk(sk)->mss_cache);
+	ccpd_set_rate(sk, burst || !claim ? ~0ULL : rate);
 }
 
 static void ccpd_update(struct sock *sk, const struct rate_sample *rs)
@@ -926,8 +1140,13 @@ static void ccpd_update(struct sock *sk, const struct rate_sample *rs)
 	    !before(rs->prior_delivered, ca->round_delivered))
 		ccpd_round(sk);
 
-	if (state == TCP_CA_Loss && ca->mode != CCPD_SLOW_START)
-		ccpd_enter(sk, CCPD_SLOW_START);
+	if (state == TCP_CA_Loss) {
+		ca->train = TRAIN_NONE;
+		if (ca->mode != CCPD_SLOW_START) {
+			ca->claim = 0;
+			ccpd_enter(sk, CCPD_SLOW_START);
+		}
+	}
 
 	if (ca->mode == CCPD_SLOW_START) {
 		if (ordered || state == TCP_CA_Loss || ca->law == CCPD_PATH)
@@ -992,7 +1211,19 @@ static void ccp_init(struct sock *sk)
 
 static void ccpd_path_init(struct sock *sk)
 {
+	const struct tcp_sock *tp = tcp_sk(sk);
+	struct ccpd *ca = inet_csk_ca(sk);
+
 	ccpd_start(sk, CCPD_PATH);
+	/* the first window is a burst too, if all of it is there to send */
+	if (READ_ONCE(path_start) && !tp->packets_out) {
+		ca->train = TRAIN_WANTED;
+		ca->pair.last_seq = tp->snd_nxt;
+		ca->pair.end = tp->snd_nxt +
+			       min_t(u32, tcp_snd_cwnd(tp), CCPD_BURST) *
+			       tp->mss_cache;
+		ca->pair_stage = PAIR_SENT;
+	}
 }
 
 /*

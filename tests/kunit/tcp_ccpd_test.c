@@ -217,14 +217,16 @@ static void path_verdict(struct kunit *test)
 {
 	u32 bw = link_bw(1000);
 
-	KUNIT_EXPECT_EQ(test, ccpd_path_verdict(50, 0, bw), CCPD_EMPTY);
-	KUNIT_EXPECT_EQ(test, ccpd_path_verdict(50, 290, bw), CCPD_EMPTY);
-	KUNIT_EXPECT_EQ(test, ccpd_path_verdict(50, 606, bw), CCPD_FOREIGN);
-	KUNIT_EXPECT_EQ(test, ccpd_path_verdict(50, 1700, bw), CCPD_FOREIGN);
-	KUNIT_EXPECT_EQ(test, ccpd_path_verdict(50, 2000, bw), CCPD_FRIENDLY);
+	KUNIT_EXPECT_EQ(test, ccpd_path_verdict(50, 0, bw, 6), CCPD_EMPTY);
+	KUNIT_EXPECT_EQ(test, ccpd_path_verdict(50, 140, bw, 6), CCPD_EMPTY);
+	KUNIT_EXPECT_EQ(test, ccpd_path_verdict(50, 606, bw, 6), CCPD_FOREIGN);
+	KUNIT_EXPECT_EQ(test, ccpd_path_verdict(50, 1700, bw, 6), CCPD_FOREIGN);
+	KUNIT_EXPECT_EQ(test, ccpd_path_verdict(50, 2000, bw, 6), CCPD_FRIENDLY);
+	KUNIT_EXPECT_EQ(test, ccpd_path_verdict(50, 850, bw, 3), CCPD_FOREIGN);
+	KUNIT_EXPECT_EQ(test, ccpd_path_verdict(50, 1000, bw, 3), CCPD_FRIENDLY);
 	/* too little to be a witness, and no overflow at the largest */
-	KUNIT_EXPECT_EQ(test, ccpd_path_verdict(8, 97, bw), CCPD_FRIENDLY);
-	KUNIT_EXPECT_EQ(test, ccpd_path_verdict(U32_MAX, U32_MAX, U32_MAX),
+	KUNIT_EXPECT_EQ(test, ccpd_path_verdict(8, 97, bw, 6), CCPD_FRIENDLY);
+	KUNIT_EXPECT_EQ(test, ccpd_path_verdict(U32_MAX, U32_MAX, U32_MAX, 6),
 			CCPD_FRIENDLY);
 }
 
