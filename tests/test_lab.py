@@ -113,8 +113,8 @@ def test_json_is_the_contract(lab) -> None:
             "rtt_mean_s",
         }  # fmt: skip
         assert set(r["links"][0]) == {
-            "name", "rate_bps", "utilization", "queue_mean", "queue_equilibrium", "queue_max",
-            "drops",
+            "name", "rate_bps", "utilization", "utilization_equilibrium", "queue_mean",
+            "queue_equilibrium", "queue_max", "drops",
         }  # fmt: skip
         assert (Path(r["series"]) / "flows.csv").stat().st_size
 
@@ -122,7 +122,7 @@ def test_json_is_the_contract(lab) -> None:
 def test_what_is_not_measured_is_absent(lab) -> None:
     (r,) = lab("run", "dumbbell", "--json", "--set", "sample=0", *SHORT).json
     assert "cwnd_mean" not in r["flows"][0]
-    assert "queue_mean" not in r["links"][0]
+    assert not {"queue_mean", "utilization_equilibrium"} & set(r["links"][0])
     (r,) = lab("run", "dumbbell", "--json", "--set=bytes=100M", "--set=timeout=0.5").json
     assert "completion_s" not in r["flows"][0]
     assert 0 < r["flows"][0]["bytes"] < 100_000_000

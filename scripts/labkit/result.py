@@ -154,11 +154,14 @@ def _link(summary: Json, settings: Settings, path: Path | None) -> Json:
         "rate_bps": settings.rate,
         "utilization": counted["sent_bytes"] * 8 / settings.capacity_bits(end),
     }
-    table = series(path, (0, 2)) if path else np.empty((0, 2))
+    table = series(path, (0, 2, 5)) if path else np.empty((0, 3))
     table = table[table[:, 0] <= end]
     if len(table):
         weight = np.diff(table[:, 0], prepend=0)
         half = table[:, 0] > end / 2
+        first, last = np.vstack(([0, 0, 0], table[~half]))[-1], table[-1]
+        could = settings.capacity_bits(last[0]) - settings.capacity_bits(first[0])
+        link["utilization_equilibrium"] = (last[2] - first[2]) * 8 / could
         link["queue_mean"] = np.average(table[:, 1], weights=weight)
         link["queue_equilibrium"] = np.average(table[half, 1], weights=weight[half])
         link["queue_max"] = int(table[:, 1].max())
@@ -191,7 +194,10 @@ METRICS = {
     "jain": lambda r: r["jain"],
     **{
         name: (lambda r, name=name: r["links"][0][name])
-        for name in ("utilization", "queue_mean", "queue_equilibrium", "queue_max", "drops")
+        for name in (
+            "utilization", "utilization_equilibrium", "queue_mean", "queue_equilibrium",
+            "queue_max", "drops",
+        )
     },
 }
 
