@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Does the lab tell the truth?  Against arithmetic, against theory, and against itself."""
 
+import itertools
 import json
 import math
 import subprocess
@@ -28,6 +29,31 @@ for i in range(20):
     s.recv(9000)
     print(time.clock_gettime_ns(time.CLOCK_MONOTONIC) - start)
     time.sleep(0.0123)
+"""
+
+
+# Sends a datagram about every 0.1 ms from one namespace to another; prints of each, as it arrives,
+# its number, and when it was sent and arrived, in ns.
+STREAM = """
+import ctypes, os, socket, struct, sys, time
+libc = ctypes.CDLL(None)
+def bound(space, address):
+    libc.setns(os.open(f"/run/netns/{space}", os.O_RDONLY), 0)
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    s.bind((address, 5000))
+    return s
+one, other = bound(*sys.argv[1:3]), bound(*sys.argv[3:5])
+SO_TIMESTAMPNS = 35
+other.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
+for i in range(150):
+    one.sendto(struct.pack("QQ", i, time.clock_gettime_ns(time.CLOCK_REALTIME)),
+               (sys.argv[4], 5000))
+    time.sleep(1e-4)
+time.sleep(0.2)
+for _ in range(150):
+    data, more, _, _ = other.recvmsg(100, 100, socket.MSG_DONTWAIT)
+    seconds, ns = struct.unpack("QQ", more[0][2])
+    print(*struct.unpack("QQ", data), seconds * 10**9 + ns)
 """
 
 
@@ -86,6 +112,88 @@ def test_udp_rate_is_exact(laboratory, offered, carried) -> None:
     expected = carried * seconds / 8
     assert abs(link["sent_bytes"] - expected) <= 2 * frame
     assert (link["drops"] > 0) == (carried == 100e6)
+
+
+@pytest.fixture
+def stream(lab, tmp_path):
+    """stream(direction, *sets): number, departure and arrival (ns) of each datagram of STREAM."""
+
+    def call(direction: str, *sets: str) -> list[list[int]]:
+        plan = topology.compile_plan(_settings(*sets), "reno", 1)
+        (tmp_path / "setup.sh").write_text(plan.setup)
+        (tmp_path / "stream.py").write_text(STREAM)
+        ends = {"data": "s0 10.77.10.1 r 10.77.2.2", "acks": "r 10.77.2.2 s0 10.77.10.1"}
+        script = f"sh setup.sh; sleep 1; exec /usr/bin/python3 stream.py {ends[direction]}"
+        done = subprocess.run([REPO / "scripts/lab", "exec", "--", "sh", "-ec", script],
+                              cwd=tmp_path, capture_output=True, text=True, check=True)  # fmt: skip
+        return [[int(word) for word in line.split()] for line in done.stdout.splitlines()]
+
+    return call
+
+
+@pytest.mark.parametrize(
+    ("direction", "gap_ms", "sets"),
+    [
+        ("acks", 1, ["batch=1ms"]),
+        ("data", 4, ["aggregate=4ms", "batch=1ms"]),
+        ("data", 0, ["batch=1ms"]),
+        ("acks", 0, ["aggregate=4ms"]),
+    ],
+)
+def test_batches_are_as_far_apart_as_asked(stream, direction, gap_ms, sets) -> None:
+    """The first packet waits so long, and the next batch begins with the next packet."""
+    seen = stream(direction, *sets)
+    waits = [(arrived - sent) / 1e6 - 20 for _, sent, arrived in seen]
+    gaps = [(b[2] - a[2]) / 1e6 for a, b in itertools.pairwise(seen)]
+    assert len(seen) == 150
+    if not gap_ms:
+        assert max(waits) < 0.01 and max(gaps) < 0.2
+        return
+    batches = [gap for gap in gaps if gap > 0.05]
+    assert len(batches) >= 3
+    # Datagrams are no farther apart than 0.2 ms, and no batch takes so long to come in.
+    assert all(gap_ms - 0.01 <= gap <= gap_ms + 0.2 for gap in batches)
+    assert max(waits) == pytest.approx(gap_ms, abs=0.01) and min(waits) < 0.2
+
+
+def test_jitter_is_random_and_keeps_order(stream) -> None:
+    seen = stream("data", "jitter=5ms")
+    assert [number for number, _, _ in seen] == list(range(150))
+    waits = [(arrived - sent) / 1e6 - 20 for _, sent, arrived in seen]
+    assert min(waits) >= -0.001 and max(waits) < 5.001
+    # Behind one that waits long, others wait too: what is left of the 5 ms is a saw.
+    assert max(waits) - min(waits) > 1
+
+
+@pytest.mark.parametrize("police,least_bytes", [("40mbit:100k", 100_000), ("40mbit", 250_000)])
+def test_policer_is_exact(laboratory, police, least_bytes) -> None:
+    seconds, frame = 4, 1514
+    settings = _settings(f"police={police}", f"duration={seconds}", f"cross=udp:80mbit:0-{seconds}")
+    plan = topology.compile_plan(settings, "reno", 1)
+    alone = "\n".join(x for x in plan.traffic.splitlines() if not x.startswith("flow ")) + "\n"
+    links = _measure(laboratory, replace(plan, traffic=alone))["links"]
+    carried, offered = 40e6 * seconds / 8 + least_bytes, 80e6 * seconds / 8
+    assert abs(links[0]["sent_bytes"] - carried) <= 2 * frame
+    policed = sum(link["drops"] for link in links if link["name"] == topology.POLICER)
+    assert abs(policed * frame - (offered - carried)) <= 3 * frame
+    assert links[0]["drops"] == 0
+
+
+def test_capacity_is_of_the_smaller_rate() -> None:
+    settings = _settings("police=40mbit", "change=2:rate=20mbit,3:rate=60mbit")
+    assert settings.capacity_bits(4) == 40e6 * 2 + 20e6 + 40e6
+
+
+def test_policed_flow_is_reported(laboratory) -> None:
+    (r,) = _runs(laboratory, ["reno"], [1], "police=50mbit:250k", "duration=5", "buffer=2bdp")
+    summary = json.loads((Path(r["series"]) / "summary.json").read_text())
+    seen = {link["name"]: link["sent_packets"] for link in summary["links"]}
+    seen["bottleneck"] += summary["links"][0]["queue_packets"]
+    (link,) = r["links"]
+    assert link["policed"] > 0 and link["drops"] == 0
+    assert seen["forward"] - seen["bottleneck"] == link["policed"]
+    assert r["flows"][0]["retransmits"] >= link["policed"] * 0.9
+    assert 0.5 < link["utilization"] <= 1 + 250e3 * 8 / (50e6 * 5)
 
 
 def test_loss_is_what_was_asked_for(laboratory) -> None:

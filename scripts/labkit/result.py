@@ -12,7 +12,7 @@ import numpy as np
 
 from .errors import LabError
 from .scenario import Expected, Settings
-from .topology import BOTTLENECK
+from .topology import BOTTLENECK, POLICER
 
 Json = dict[str, Any]
 
@@ -70,7 +70,9 @@ def check(summary: Json, settings: Settings) -> None:
             " (softnet_stat); raise netdev_max_backlog in topology.py"
         )
     for link in summary["links"]:
-        lossy = link["name"] == BOTTLENECK or (link["name"] == "forward" and settings.loss)
+        lossy = link["name"] in (BOTTLENECK, POLICER) or (
+            link["name"] == "forward" and settings.loss
+        )
         if link["drops"] and not lossy:
             raise LabError(
                 f"run refused: netem dropped {link['drops']} packets of its own on link"
@@ -166,6 +168,8 @@ def _link(summary: Json, settings: Settings, path: Path | None) -> Json:
         link["queue_equilibrium"] = np.average(table[half, 1], weights=weight[half])
         link["queue_max"] = int(table[:, 1].max())
     link["drops"] = counted["drops"]
+    if settings.police:
+        link["policed"] = sum(x["drops"] for x in summary["links"] if x["name"] == POLICER)
     if settings.ecn:
         link["marks"] = sum(
             value for space, name, value in summary["counters"]

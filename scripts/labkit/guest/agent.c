@@ -20,6 +20,8 @@
  *   seed ns=NAME dev=NAME seed=U64              what netem's dice start from
  *   link name=NAME ns=NAME dev=NAME sampled=0|1
  *       a device whose root qdisc is reported at the end, and in the series if sampled
+ *   ingress name=NAME ns=NAME dev=NAME sampled=0
+ *       the same of its ingress qdisc
  *   count ns=NAME                               a namespace whose protocol counters are reported
  *   flow id=N ns=NAME peer=NAME src=A sport=P dst=A dport=P cc=NAME start=NS bytes=N
  *       bytes=0: until the end
@@ -127,6 +129,7 @@ struct link {
 	struct link *next;
 	char name[16], ns[16], dev[IFNAMSIZ];
 	int fd, ifindex; /* fd: a netlink socket in ns */
+	uint32_t parent; /* TC_H_ROOT or TC_H_INGRESS */
 	bool sampled;
 	struct qdisc_stats first;
 };
@@ -244,15 +247,15 @@ static int netlink_in(const char *ns, const char *dev, int *ifindex)
 	return fd;
 }
 
-/* Asks for the root qdisc of a device; the answer is a message in buffer. */
-static struct nlmsghdr *get_qdisc(int fd, int ifindex, void *buffer, size_t size)
+/* Asks for the root or ingress qdisc of a device; the answer is a message in buffer. */
+static struct nlmsghdr *get_qdisc(int fd, int ifindex, uint32_t parent, void *buffer, size_t size)
 {
 	struct {
 		struct nlmsghdr header;
 		struct tcmsg tc;
 	} request = {
 		.header = { sizeof(request), RTM_GETQDISC, NLM_F_REQUEST | NLM_F_ECHO, 0, 0 },
-		.tc = { .tcm_family = AF_UNSPEC, .tcm_ifindex = ifindex, .tcm_parent = TC_H_ROOT },
+		.tc = { .tcm_family = AF_UNSPEC, .tcm_ifindex = ifindex, .tcm_parent = parent },
 	};
 	struct nlmsghdr *answer = buffer;
 	ssize_t length;
@@ -282,7 +285,7 @@ static struct rtattr *attribute(struct nlmsghdr *message, int type)
 static void read_stats(struct link *l, struct qdisc_stats *s)
 {
 	static char buffer[16384];
-	struct nlmsghdr *answer = get_qdisc(l->fd, l->ifindex, buffer, sizeof(buffer));
+	struct nlmsghdr *answer = get_qdisc(l->fd, l->ifindex, l->parent, buffer, sizeof(buffer));
 	struct rtattr *nest = attribute(answer, TCA_STATS2), *a;
 	int left;
 
@@ -324,7 +327,7 @@ static void seed_netem(const char *ns, const char *dev, uint64_t seed)
 	int fd, ifindex;
 
 	fd = netlink_in(ns, dev, &ifindex);
-	answer = get_qdisc(fd, ifindex, buffer, sizeof(buffer));
+	answer = get_qdisc(fd, ifindex, TC_H_ROOT, buffer, sizeof(buffer));
 	options = attribute(answer, TCA_OPTIONS);
 	memcpy(request, answer, NLMSG_LENGTH(sizeof(struct tcmsg)));
 	header->nlmsg_type = RTM_NEWQDISC;
@@ -799,13 +802,14 @@ static void read_plan(const char *path)
 		} else if (!strncmp(line, "seed ", 5)) {
 			seed_netem(field(line, "ns", a, sizeof(a)), field(line, "dev", b, sizeof(b)),
 				   number(line, "seed"));
-		} else if (!strncmp(line, "link ", 5)) {
+		} else if (!strncmp(line, "link ", 5) || !strncmp(line, "ingress ", 8)) {
 			struct link *l = new(sizeof(*l));
 
 			field(line, "name", l->name, sizeof(l->name));
 			field(line, "ns", l->ns, sizeof(l->ns));
 			field(line, "dev", l->dev, sizeof(l->dev));
 			l->sampled = number(line, "sampled");
+			l->parent = *line == 'i' ? TC_H_INGRESS : TC_H_ROOT;
 			l->fd = netlink_in(l->ns, l->dev, &l->ifindex);
 			*last_link = l;
 			last_link = &l->next;
