@@ -246,6 +246,35 @@ def test_reno_follows_the_square_root_law(laboratory, ack) -> None:
     assert constant == pytest.approx(1.31, rel=0.12)
 
 
+def test_app_writes_no_more_than_it_says(laboratory) -> None:
+    (r,) = _runs(laboratory, ["reno"], [1], "app=250k/100ms", "duration=4", "flows=2", "start=3")
+    summary = json.loads((Path(r["series"]) / "summary.json").read_text())
+    assert summary["flows"][0]["starved"] > result.STARVED  # and yet it is not refused
+    for flow, written in zip(r["flows"], (40 * 250_000, 10 * 250_000), strict=True):
+        assert 0.99 * written <= flow["bytes"] <= written  # some of the last may be on its way
+    # In the second half, 20 Mb/s for 2 s and for 1 s, with 1448 bytes in each frame of 1514.
+    used = 3 * 20e6 / (2 * 100e6) * 1514 / 1448
+    assert r["links"][0]["utilization_equilibrium"] == pytest.approx(used, rel=0.01)
+    (r,) = _runs(laboratory, ["reno"], [1], "app=250k/100ms", "bytes=1M")
+    assert 0.3 < r["flows"][0]["completion_s"] < 0.5
+    (r,) = _runs(laboratory, ["reno"], [1], "app=250k/10ms", "duration=2")
+    assert r["links"][0]["utilization_equilibrium"] > 0.9  # it has no more than the path carries
+
+
+def test_reverse_flows_fill_the_other_direction(laboratory) -> None:
+    sets = ("duration=4", "app=10k/100ms", "change=2:rate=50mbit")
+    (alone,) = _runs(laboratory, ["reno"], [1], *sets)
+    (r,) = _runs(laboratory, ["reno"], [1], *sets, "reverse=cubic:2")
+    back = r["reverse"]
+    assert (back["cc"], back["flows"], len(r["flows"])) == ("cubic", 2, 1)
+    assert 0.8 * 75e6 < back["goodput_bps"] < 75e6 * 1448 / 1514
+    # Acknowledgments wait in a queue of half a bdp and more, which holds for twice as long at the
+    # half of the rate.
+    assert 0.02 < r["flows"][0]["rtt_mean_s"] - alone["flows"][0]["rtt_mean_s"] < 0.08
+    (r,) = _runs(laboratory, ["reno"], [1], "bytes=1M", "reverse=cubic:2")
+    assert r["virtual_s"] == pytest.approx(r["flows"][0]["completion_s"], abs=1e-6)
+
+
 # Refusal ----------------------------------------------------------------------------------------
 
 

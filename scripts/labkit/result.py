@@ -59,7 +59,7 @@ def check(summary: Json, settings: Settings) -> None:
                     f" ({limit} of {flow['busy_s']:g} s busy); raise the memory limits in"
                     " topology.py, or shrink rate, rtt or buffer"
                 )
-        if flow["starved"] > STARVED + STARVED_SHARE * flow["refills"]:
+        if not settings.app and flow["starved"] > STARVED + STARVED_SHARE * flow["refills"]:
             raise LabError(
                 f"run refused: flow {flow['id']} ran out of data {flow['starved']} times: its send"
                 " buffer is too small; raise the memory limits in topology.py"
@@ -89,7 +89,9 @@ def build(
     check(summary, settings)
     sampled = settings.sample != 0
     end = summary["end_s"]
-    flows = [_flow(flow, settings) for flow in summary["flows"] if flow["started"]]
+    started = [_flow(flow, settings) for flow in summary["flows"] if flow["started"]]
+    # The numbers after those of the flows are of the ones in the other direction.
+    flows = [flow for flow in started if flow["id"] < settings.flows]
     if sampled:
         _flow_means(flows, run / "flows.csv")
     result = {
@@ -103,6 +105,10 @@ def build(
         "links": [_link(summary, settings, run / "links.csv" if sampled else None)],
         "jain": jain([flow["goodput_bps"] for flow in flows]),
     }
+    if settings.reverse:
+        name, count = settings.reverse
+        rate = sum(flow["goodput_bps"] for flow in started if flow["id"] >= settings.flows)
+        result["reverse"] = {"cc": name, "flows": count, "goodput_bps": rate}
     if relevant := [e for e in expected if e.cc in ("", cc)]:
         result["expected"] = [_compare(e, result) for e in relevant]
     return _rounded(result)

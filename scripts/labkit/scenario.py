@@ -203,6 +203,30 @@ def _police(text: str) -> Police:
         raise ValueError("RATE or RATE:BYTES of burst, such as 50mbit:250k") from None
 
 
+@dataclass(frozen=True)
+class App:
+    """What each flow's program writes, and how often."""
+
+    bytes: int
+    interval: float  # s
+
+
+def _app(text: str) -> App:
+    size, _, interval = text.partition("/")
+    try:
+        return App(_bytes(size), _time(1e-4, 1e6)(interval))
+    except ValueError:
+        raise ValueError("BYTES/INTERVAL of at least 100us, such as 250k/100ms") from None
+
+
+def _reverse(text: str) -> tuple[str, int]:
+    try:
+        ((name, count),) = _mix(text)
+    except ValueError:
+        raise ValueError("a congestion control and a count, such as cubic:2") from None
+    return name, count
+
+
 def _params(text: str) -> tuple[tuple[str, str, str], ...]:
     parts = []
     for part in text.split(","):
@@ -241,6 +265,8 @@ KEYS: dict[str, Key] = {
     "bytes": Key(_bytes, None, "per flow; the run ends when all have arrived: 100M"),
     "duration": Key(_time(0.01, 1e6), None, "seconds of the run, when not bytes (default 10)"),
     "mtu": Key(_count(576, 9000), "1500", "bytes, of every link"),
+    "app": Key(_app, None, "each flow has so much to send so often, not always: 250k/100ms"),
+    "reverse": Key(_reverse, None, "bulk flows back, through a bottleneck like the other: cubic:2"),
     "police": Key(_police, None, "drops what is beyond rate and burst: 50mbit:250k (burst 50 ms)"),
     "batch": Key(_time(1e-6, 1), None, "acknowledgments come in batches so far apart: 1ms"),
     "aggregate": Key(_time(1e-6, 1), None, "data come in batches so far apart, as over Wi-Fi: 4ms"),
@@ -274,6 +300,8 @@ class Settings:
     ecn: bool
     mix: tuple[tuple[str, int], ...] | None = None
     jitter: float | None = None
+    app: App | None = None
+    reverse: tuple[str, int] | None = None
     police: Police | None = None
     batch: float | None = None
     aggregate: float | None = None
@@ -329,12 +357,18 @@ class Settings:
             return [name for name, count in self.mix for _ in range(count)]
         return [cc] * self.flows
 
+    def every_cc(self, cc: str) -> list[str]:
+        """The same, and that of the flows in the other direction."""
+        return self.ccs(cc) + ([self.reverse[0]] if self.reverse else [])
+
     def as_json(self) -> dict[str, Any]:
         """For the result: SI units; what is not set is absent."""
         shown = {f.name: getattr(self, f.name) for f in fields(self)}
         shown["buffer"] = self.buffer_packets
         shown["mix"] = self.mix and ",".join(f"{name}:{count}" for name, count in self.mix)
+        shown["reverse"] = self.reverse and "{}:{}".format(*self.reverse)
         shown["police"] = self.police and vars(self.police)
+        shown["app"] = self.app and vars(self.app)
         shown["param"] = [f"{m}.{p}={v}" for m, p, v in self.param]
         shown["cross"] = [{"rate": c.rate, "start": c.start, "end": c.end} for c in self.cross]
         shown["change"] = [{k: v for k, v in vars(c).items() if v is not None} for c in self.change]

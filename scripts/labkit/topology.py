@@ -69,11 +69,12 @@ def compile_plan(settings: Settings, cc: str, seed: int) -> Plan:
     slowest = max(settings.rtt) + sum(
         filter(None, (settings.jitter, settings.batch, settings.aggregate))
     )
-    window = settings.rate * slowest / 8 + settings.buffer_packets * settings.frame
+    queues = settings.buffer_packets * (2 if settings.reverse else 1)
+    window = settings.rate * slowest / 8 + queues * settings.frame
     return Plan(
-        _setup(settings, hops, groups, settings.ccs(cc), window),
+        _setup(settings, hops, groups, settings.every_cc(cc), window),
         _traffic(settings, hops, groups, settings.ccs(cc), seed),
-        memory=max(4 << 30, ceil(16 * window)),
+        memory=max(4 << 30, ceil(16 * window) * (2 if settings.reverse else 1)),
     )
 
 
@@ -266,7 +267,8 @@ def _exit(s: Settings) -> str:
 
 
 def _bottleneck(verb: str, s: Settings, rate: int) -> list[str]:
-    return _shaper(verb, s, rate, _exit(s))
+    devices = [_exit(s)] + ["b-d"] * bool(s.reverse)
+    return [line for device in devices for line in _shaper(verb, s, rate, device)]
 
 
 def _shaper(verb: str, s: Settings, rate: int, device: str) -> list[str]:
@@ -315,6 +317,15 @@ def _traffic(s: Settings, hops: list[_Hop], groups: list[float], ccs: list[str],
             f"flow id={i} ns={sender} peer=r src={address(sender)} sport={20000 + i}"
             f" dst={address('r')} dport=5001 cc={cc} start={_ns(s.start * i)} bytes={s.bytes or 0}"
         )
+    if s.reverse:
+        name, count = s.reverse
+        lines += [
+            f"reverse id={len(ccs) + i} ns=r peer=s0 src={address('r')} sport={30000 + i}"
+            f" dst={address('s0')} dport=5001 cc={name} start=0 bytes=0"
+            for i in range(count)
+        ]
+    if s.app:
+        lines.append(f"app size={s.app.bytes} interval={_ns(s.app.interval)}")
     headers = 28 if s.ip == 4 else 48
     for i, cross in enumerate(s.cross):
         lines.append(

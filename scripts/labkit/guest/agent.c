@@ -25,6 +25,8 @@
  *   count ns=NAME                               a namespace whose protocol counters are reported
  *   flow id=N ns=NAME peer=NAME src=A sport=P dst=A dport=P cc=NAME start=NS bytes=N
  *       bytes=0: until the end
+ *   reverse ...                                 like flow, but not in the series
+ *   app size=BYTES interval=NS                  flows write so much so often, not all they can
  *   udp ns=NAME peer=NAME src=A sport=P dst=A dport=P size=BYTES frame=BYTES rate=BPS from=NS to=NS
  *       constant bit rate; size is the datagram's payload, frame what it occupies on the link
  */
@@ -86,7 +88,7 @@ __attribute__((format(printf, 1, 2), noreturn)) static void die(const char *form
 /* Plan ----------------------------------------------------------------------------------------- */
 
 /* What an epoll event is about: the first member of everything that waits. */
-enum role { LISTENER, SENDER, RECEIVER, UDP, SCHEDULE, SAMPLER };
+enum role { LISTENER, SENDER, RECEIVER, APP, UDP, SCHEDULE, SAMPLER };
 
 struct waiter {
 	enum role role;
@@ -99,16 +101,17 @@ struct end {
 };
 
 struct flow {
-	struct waiter sender, receiver;
+	struct waiter sender, receiver, app;
 	struct flow *next;
 	int id;
 	struct end from, to;
 	char cc[16];
 	ns_t start, connected, end; /* end: the last byte's arrival */
 	uint64_t bytes, written, received;
+	uint64_t allowed; /* of written, by what the application has produced so far */
 	int low_water;
 	unsigned int refills, starved; /* writes, and those that came too late to keep it sending */
-	bool started, finished, has_bbr_info, asked_cc_info;
+	bool started, finished, reverse, has_bbr_info, asked_cc_info;
 	struct tcp_info info;
 };
 
@@ -152,7 +155,8 @@ static struct link *links;
 static struct counter *counters;
 static struct listener *listeners;
 static struct {
-	ns_t start, end, sample, link_sample;
+	ns_t start, end, sample, link_sample, app_interval;
+	uint64_t app_size;
 	long rows;
 } run;
 
@@ -564,6 +568,12 @@ static void start_flow(struct flow *f)
 	    errno != EINPROGRESS)
 		die("agent: connect: %m");
 	watch(&f->sender, EPOLLOUT);
+	f->allowed = f->bytes ? f->bytes : UINT64_MAX;
+	if (run.app_size && run.app_size < f->allowed && !f->reverse) {
+		f->allowed = run.app_size;
+		f->app = (struct waiter){ APP, -1 };
+		arm(&f->app, f->start + run.app_interval, run.app_interval);
+	}
 }
 
 static void read_info(struct flow *f)
@@ -590,10 +600,32 @@ static void finish_flow(struct flow *f)
 	unfinished--;
 }
 
+static void want_room(struct flow *f, uint32_t events)
+{
+	struct epoll_event event = { .events = events, .data.ptr = &f->sender };
+
+	epoll_ctl(epoll_fd, EPOLL_CTL_MOD, f->sender.fd, &event);
+}
+
+/* What a slow path has not taken yet is not lost: a program would have it wait. */
+static void produce(struct flow *f)
+{
+	uint64_t expired;
+
+	if (read(f->app.fd, &expired, sizeof(expired)) != sizeof(expired))
+		return;
+	f->allowed += expired * run.app_size;
+	if (f->bytes && f->allowed >= f->bytes) {
+		f->allowed = f->bytes;
+		close(f->app.fd);
+		f->app.fd = -1;
+	}
+	want_room(f, EPOLLOUT);
+}
+
 static void fill(struct flow *f)
 {
 	static char zeros[WRITE_SIZE];
-	struct epoll_event none = { .data.ptr = &f->sender };
 	socklen_t size = sizeof(int);
 	int error = 0;
 
@@ -610,19 +642,19 @@ static void fill(struct flow *f)
 		uint64_t want = sizeof(zeros);
 		ssize_t n;
 
-		if (f->bytes && f->bytes - f->written < want)
-			want = f->bytes - f->written;
+		if (f->allowed - f->written < want)
+			want = f->allowed - f->written;
 		n = want ? send(f->sender.fd, zeros, want, MSG_NOSIGNAL) : 0;
 		if (n < 0 && errno != EAGAIN)
 			die("flow %d was broken off: %m", f->id);
 		if (n > 0)
 			f->written += n;
-		if (f->bytes && f->written == f->bytes)
+		if (f->written == f->allowed)
 			break;
 		if (n < (ssize_t)want)
 			return; /* full; to ask again would fail */
 	}
-	epoll_ctl(epoll_fd, EPOLL_CTL_MOD, f->sender.fd, &none);
+	want_room(f, 0);
 }
 
 /* MSG_TRUNC: TCP drops the bytes instead of copying them, so a read has no natural size. */
@@ -763,7 +795,7 @@ static void sample(void)
 			sample_link(l, at);
 	if (at % run.sample == 0)
 		for (struct flow *f = flows; f; f = f->next)
-			if (f->sender.fd >= 0)
+			if (f->sender.fd >= 0 && !f->reverse)
 				sample_flow(f, at);
 	if (at - reported >= NSEC / 4) {
 		reported = at;
@@ -815,10 +847,14 @@ static void read_plan(const char *path)
 			last_link = &l->next;
 		} else if (!strncmp(line, "count ", 6)) {
 			read_counters(field(line, "ns", a, sizeof(a)), remember_counter, NULL);
-		} else if (!strncmp(line, "flow ", 5)) {
+		} else if (!strncmp(line, "app ", 4)) {
+			run.app_size = number(line, "size");
+			run.app_interval = number(line, "interval");
+		} else if (!strncmp(line, "flow ", 5) || !strncmp(line, "reverse ", 8)) {
 			struct flow *f = new(sizeof(*f));
 
 			f->id = number(line, "id");
+			f->reverse = *line == 'r';
 			field(line, "cc", f->cc, sizeof(f->cc));
 			f->start = number(line, "start");
 			f->bytes = number(line, "bytes");
@@ -889,6 +925,9 @@ static void loop(void)
 				break;
 			case RECEIVER:
 				drain((struct flow *)((char *)w - offsetof(struct flow, receiver)));
+				break;
+			case APP:
+				produce((struct flow *)((char *)w - offsetof(struct flow, app)));
 				break;
 			case UDP:
 				send_udp((struct udp *)w);
