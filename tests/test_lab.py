@@ -66,6 +66,7 @@ def _guests(directory: Path) -> list[str]:
         (["run", "dumbbell", "--set", "param=tcp_cubic.nonesuch=4"], "hystart"),
         (["run", "dumbbell", "--seed", "x"], "whole number"),
         (["run", "dumbbell", "--kernel", "newest"], "6.12"),
+        (["run", "dumbbell", "--set", "ssthresh=1"], "from 2 to"),
         (["run", "dumbbell", "--set", "batch=2s"], "1us to 1s"),
         (["run", "dumbbell", "--set", "aggregate=0"], "1us to 1s"),
         (["run", "dumbbell", "--set", "jitter=much"], "1us to 1s"),

@@ -246,6 +246,31 @@ def test_reno_follows_the_square_root_law(laboratory, ack) -> None:
     assert constant == pytest.approx(1.31, rel=0.12)
 
 
+@pytest.mark.parametrize("ip", ["4", "6"])
+def test_slow_start_ends_at_ssthresh(laboratory, ip) -> None:
+    (r,) = _runs(laboratory, ["reno"], [1], "ssthresh=64", "flows=2", "start=0.3", "rtt=10ms,20ms",
+                 "rate=1gbit", "duration=1", f"ip={ip}")  # fmt: skip
+    table = result.series(Path(r["series"]) / "flows.csv", (0, 1, 2, 6))  # no ssthresh: an error
+    for flow, rtt in ((0, 0.01), (1, 0.02)):
+        rows = table[table[:, 1] == flow]
+        assert (rows[:, 3] == 64).all()
+        assert rows[0, 2] == 10
+        reached = rows[rows[:, 2] >= 64][0]
+        # From 10 packets, three rtts to 64 after the handshake; then one packet more in each.
+        assert reached[0] - 0.3 * flow == pytest.approx(4 * rtt, abs=rtt)
+        grown = (1 - reached[0]) / rtt
+        assert rows[-1, 2] - reached[2] == pytest.approx(grown, abs=0.1 * grown + 2)
+
+
+def test_ssthresh_out_of_reach_changes_nothing(laboratory) -> None:
+    """The connection that makes it known leaves nothing else behind."""
+    sets = ("buffer=0.2bdp", "duration=2", "flows=2", "start=0.2")
+    (far,) = _runs(laboratory, ["reno"], [1], "ssthresh=1000000", *sets)
+    (none,) = _runs(laboratory, ["reno"], [1], *sets)
+    assert far["flows"] == none["flows"] and far["links"] == none["links"]
+    assert far["links"][0]["drops"] > 0
+
+
 def test_app_writes_no_more_than_it_says(laboratory) -> None:
     (r,) = _runs(laboratory, ["reno"], [1], "app=250k/100ms", "duration=4", "flows=2", "start=3")
     summary = json.loads((Path(r["series"]) / "summary.json").read_text())
@@ -314,6 +339,8 @@ def _without_wall(r: dict) -> str:
         ("bbr", RANDOM),  # draws random numbers itself
         ("cubic", (*RANDOM, "qdisc=fq_codel", "flows=8", "ecn=on", "start=0.1")),
         ("ccpd_path", (*RANDOM, "rtt=20ms,60ms", "cross=udp:50mbit:1-2", "offload=on")),
+        ("reno", (*RANDOM, "qdisc=fq_codel", "jitter=2ms", "batch=1ms", "aggregate=4ms", "flows=4",
+                  "reverse=bbr:2", "ssthresh=50", "police=150mbit")),
     ],
 )
 def test_same_seed_same_bytes(laboratory, tmp_path, cc, sets) -> None:

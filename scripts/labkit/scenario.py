@@ -266,6 +266,7 @@ KEYS: dict[str, Key] = {
     "duration": Key(_time(0.01, 1e6), None, "seconds of the run, when not bytes (default 10)"),
     "mtu": Key(_count(576, 9000), "1500", "bytes, of every link"),
     "app": Key(_app, None, "each flow has so much to send so often, not always: 250k/100ms"),
+    "ssthresh": Key(_count(2, 10**9), None, "initial, in packets; bbr takes no notice: 100"),
     "reverse": Key(_reverse, None, "bulk flows back, through a bottleneck like the other: cubic:2"),
     "police": Key(_police, None, "drops what is beyond rate and burst: 50mbit:250k (burst 50 ms)"),
     "batch": Key(_time(1e-6, 1), None, "acknowledgments come in batches so far apart: 1ms"),
@@ -301,6 +302,7 @@ class Settings:
     mix: tuple[tuple[str, int], ...] | None = None
     jitter: float | None = None
     app: App | None = None
+    ssthresh: int | None = None
     reverse: tuple[str, int] | None = None
     police: Police | None = None
     batch: float | None = None

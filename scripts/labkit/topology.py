@@ -138,6 +138,8 @@ def _setup(s: Settings, hops: list[_Hop], groups: list[float], ccs: list[str],
                 lines.append(
                     f"ip netns exec {name} ethtool -K {hop.device(name)} tso off gso off gro off"
                 )
+    if s.ssthresh:
+        lines += _acquaintance(s, hops)
     lines += [
         "",
         "# d: the path's delay, and its loss, which only data meets.",
@@ -217,6 +219,8 @@ def _sysctls(s: Settings, name: str) -> str:
         forward = "net.ipv4.ip_forward=1" if s.ip == 4 else "net.ipv6.conf.all.forwarding=1"
         return " ".join([*quiet, forward])
     values = [*quiet, "net.ipv4.tcp_no_metrics_save=1", f"net.ipv4.tcp_ecn={int(s.ecn)}"]
+    if s.ssthresh and name[0] == "s":
+        values.append("net.ipv4.tcp_no_ssthresh_metrics_save=0")
     if s.ack == "every":
         values.append("net.ipv4.tcp_comp_sack_nr=0")
     return " ".join(values)
@@ -239,7 +243,24 @@ def _routes(s: Settings, name: str, hops: list[_Hop]) -> list[str]:
                 + (" quickack 1" if s.ack == "every" else "")]  # fmt: skip
     if name in "ax":
         return [f"route add default {via('b')}"]
-    return [f"route add default {via('d')}"]
+    ssthresh = f" ssthresh lock {s.ssthresh}" if s.ssthresh else ""
+    return [f"route add default {via('d')}{ssthresh}"]
+
+
+def _acquaintance(s: Settings, hops: list[_Hop]) -> list[str]:
+    """TCP takes ssthresh from an entry in tcp_metrics, not from the route that the entry copies.
+
+    An entry is there from the end of a first connection on.  This one meets no delay and no loss
+    yet, so that nothing else of the entry, such as its rtt, makes a difference to the next.
+    """
+    receiver = next(h for h in hops if h.b == "r").address("r", s.ip)
+    lines = ["", "# A first connection of each sender, from which later ones know their ssthresh."]
+    for hop in hops:
+        if hop.a.startswith("s"):
+            save = f"ip netns exec {hop.a} sysctl -qw net.ipv4.tcp_no_metrics_save"
+            meet = f"./agent meet {hop.a} {hop.address(hop.a, s.ip)} r {receiver}"
+            lines += [f"{save}=0", meet, f"{save}=1"]
+    return lines
 
 
 def _policer(s: Settings) -> list[str]:

@@ -3,6 +3,7 @@
  * The lab's program inside the guest: makes the traffic, takes the samples.
  *
  *   agent traffic PLAN DIR   runs the plan; writes flows.csv, links.csv, summary.json to DIR
+ *   agent meet NS A NS B     makes one connection from address A in NS to B in NS, and closes it
  *   agent exec DIR CMD...    runs a command; its output and status go to DIR as they come
  *   agent poweroff           ends the guest
  *
@@ -1035,6 +1036,48 @@ static int traffic(const char *plan, const char *directory)
 	return 0;
 }
 
+/* agent meet ----------------------------------------------------------------------------------- */
+
+static void await(int fd)
+{
+	struct pollfd one = { .fd = fd, .events = POLLIN };
+
+	poll(&one, 1, -1);
+}
+
+/* The far end closes first, so that nothing of the connection is left over here. */
+static int meet(char **arguments)
+{
+	struct end from, to;
+	struct tcp_info info;
+	socklen_t size = sizeof(info);
+	char line[256];
+	int listener, sender, receiver;
+
+	home_ns = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+	snprintf(line, sizeof(line), "meet ns=%s src=%s sport=4999 peer=%s dst=%s dport=5000",
+		 arguments[0], arguments[1], arguments[2], arguments[3]);
+	parse_end(line, "ns", "src", "sport", &from);
+	parse_end(line, "peer", "dst", "dport", &to);
+	listener = socket_in(&to, SOCK_STREAM);
+	sender = socket_in(&from, SOCK_STREAM);
+	if (listen(listener, 1) ||
+	    (connect(sender, (struct sockaddr *)&to.address, address_size(&to)) &&
+	     errno != EINPROGRESS))
+		die("agent: meet: %m");
+	await(listener);
+	receiver = accept(listener, NULL, NULL);
+	close(receiver);
+	await(sender);
+	shutdown(sender, SHUT_WR);
+	do {
+		usleep(1000);
+		if (getsockopt(sender, IPPROTO_TCP, TCP_INFO, &info, &size))
+			die("agent: meet: %m");
+	} while (info.tcpi_state != 7); /* closed */
+	return 0;
+}
+
 /* agent exec ----------------------------------------------------------------------------------- */
 
 static void copy_some(struct pollfd *from, int to)
@@ -1092,11 +1135,14 @@ int main(int argc, char **argv)
 {
 	if (argc == 4 && !strcmp(argv[1], "traffic"))
 		return traffic(argv[2], argv[3]);
+	if (argc == 6 && !strcmp(argv[1], "meet"))
+		return meet(argv + 2);
 	if (argc >= 4 && !strcmp(argv[1], "exec"))
 		return exec_command(argv[2], argv + 3);
 	if (argc == 2 && !strcmp(argv[1], "poweroff")) {
 		sync();
 		return reboot(RB_POWER_OFF);
 	}
-	die("usage: agent traffic PLAN DIR | agent exec DIR COMMAND... | agent poweroff");
+	die("usage: agent traffic PLAN DIR | agent meet NS A NS B | agent exec DIR COMMAND... | "
+	    "agent poweroff");
 }
