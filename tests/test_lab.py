@@ -77,6 +77,7 @@ def _guests(directory: Path) -> list[str]:
         (["run", "dumbbell", "--set", "app=250k/1us"], "100us"),
         (["run", "dumbbell", "--set", "reverse=cubic:2,reno:1"], "cubic:2"),
         (["run", "dumbbell", "--set", "reverse=nonesuch:2"], "there are: "),
+        (["run", "dumbbell", "--set", "change=1:loss=2"], ":loss=SHARE"),
         (["run"], "SCENARIO"),
         (["nonesuch"], "run"),
     ],
@@ -105,6 +106,20 @@ def test_every_key_is_accepted(lab) -> None:
     assert settings["cross"] == [{"rate": 5_000_000, "start": 0.1, "end": 0.4}]
     assert settings["param"] == ["tcp_cubic.hystart=0"]
     assert (settings["loss"], settings["offload"], settings["ecn"]) == (0.001, True, True)
+    values = {
+        "jitter": "1ms", "app": "100k/50ms", "ssthresh": "40", "reverse": "reno", "batch": "1ms",
+        "police": "50mbit:20k", "aggregate": "2ms", "change": "0.2:loss=0.01", "duration": "0.5",
+    }  # fmt: skip
+    sets = [f"--set={key}={value}" for key, value in values.items()]
+    for ip in ("4", "6"):
+        settings = lab("run", "dumbbell", "--json", f"--set=ip={ip}", *sets).json[0]["settings"]
+    assert [settings[key] for key in ("jitter", "ssthresh", "batch", "aggregate")] == [
+        0.001, 40, 0.001, 0.002,
+    ]  # fmt: skip
+    assert settings["app"] == {"bytes": 100_000, "interval": 0.05}
+    assert settings["police"] == {"rate": 50_000_000, "burst": 20_000}
+    assert settings["reverse"] == "reno:1"
+    assert settings["change"] == [{"at": 0.2, "loss": 0.01}]
 
 
 # Results ----------------------------------------------------------------------------------------

@@ -196,6 +196,21 @@ def test_policed_flow_is_reported(laboratory) -> None:
     assert 0.5 < link["utilization"] <= 1 + 250e3 * 8 / (50e6 * 5)
 
 
+def test_path_may_begin_and_cease_to_lose(laboratory) -> None:
+    """And another change in between takes nothing of it back."""
+    (r,) = _runs(laboratory, ["reno"], [1], "change=1:loss=0.02,1.5:rtt=60ms,2:loss=0",
+                 "duration=4", "rate=1gbit", "rtt=20ms", "ssthresh=50")  # fmt: skip
+    table = result.series(Path(r["series"]) / "flows.csv", (0, 8))
+
+    def retransmits(since: float, until: float) -> int:
+        rows = table[(table[:, 0] >= since) & (table[:, 0] <= until)]
+        return rows[-1, 1] - rows[0, 1]
+
+    assert retransmits(0, 1) == 0 < retransmits(1, 1.5)
+    assert retransmits(1.6, 2) > 0
+    assert retransmits(3, 4) == 0
+
+
 def test_loss_is_what_was_asked_for(laboratory) -> None:
     p = 0.01
     (r,) = _runs(laboratory, ["reno"], [1], f"loss={p}", "rtt=1ms", "duration=20", "sample=0")

@@ -70,9 +70,8 @@ def check(summary: Json, settings: Settings) -> None:
             " (softnet_stat); raise netdev_max_backlog in topology.py"
         )
     for link in summary["links"]:
-        lossy = link["name"] in (BOTTLENECK, POLICER) or (
-            link["name"] == "forward" and settings.loss
-        )
+        losses = settings.loss or any(change.loss for change in settings.change)
+        lossy = link["name"] in (BOTTLENECK, POLICER) or (link["name"] == "forward" and losses)
         if link["drops"] and not lossy:
             raise LabError(
                 f"run refused: netem dropped {link['drops']} packets of its own on link"

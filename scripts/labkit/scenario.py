@@ -167,13 +167,14 @@ class Change:
     at: float  # s
     rate: int | None = None  # bit/s
     rtt: float | None = None  # s
+    loss: float | None = None
 
 
 def _changes(text: str) -> tuple[Change, ...]:
     parts = []
     for part in text.split(","):
-        found = re.fullmatch(r"([\d.]+):(rate|rtt)=(.+)", part)
-        parse = {"rate": _rate, "rtt": _time(1e-6, 100)}
+        found = re.fullmatch(r"([\d.]+):(rate|rtt|loss)=(.+)", part)
+        parse = {"rate": _rate, "rtt": _time(1e-6, 100), "loss": _loss}
         try:
             change = found and Change(
                 _time(0, 1e6)(found[1]), **{found[2]: parse[found[2]](found[3])}
@@ -181,7 +182,7 @@ def _changes(text: str) -> tuple[Change, ...]:
         except ValueError:
             change = None
         if not change:
-            raise ValueError("SECONDS:rate=RATE or SECONDS:rtt=TIME, such as 10:rtt=80ms")
+            raise ValueError("SECONDS:rate=RATE, :rtt=TIME or :loss=SHARE, such as 10:rtt=80ms")
         parts.append(change)
     return tuple(sorted(parts, key=lambda c: c.at))
 
@@ -272,7 +273,7 @@ KEYS: dict[str, Key] = {
     "batch": Key(_time(1e-6, 1), None, "acknowledgments come in batches so far apart: 1ms"),
     "aggregate": Key(_time(1e-6, 1), None, "data come in batches so far apart, as over Wi-Fi: 4ms"),
     "cross": Key(_cross, None, "traffic through the bottleneck: udp:50mbit:0-50, seconds"),
-    "change": Key(_changes, None, "of the path on the way: 10:rtt=80ms,20:rate=50mbit, seconds"),
+    "change": Key(_changes, None, "of the path on the way: 10:rtt=80ms,20:rate=50mbit,30:loss=0"),
     "param": Key(_params, None, "module parameter: tcp_ccpd.kp=4; may be repeated"),
     "ip": Key(lambda text: int(_choice("4", "6")(text)), "4", "4 or 6"),
     "offload": Key(_on_off, "off", "segmentation offload on hosts: on or off"),

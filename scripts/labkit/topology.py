@@ -14,7 +14,7 @@ the lab's own gives it virtual time.
 """
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 
 from .scenario import ETHERNET_HEADER, SHAPING, Settings
@@ -163,9 +163,14 @@ def _setup(s: Settings, hops: list[_Hop], groups: list[float], ccs: list[str],
               for device, gap in (("a-b", s.batch), ("a-r", s.aggregate)) if gap),
             "END",
         ]  # fmt: skip
+    path = s
     for change in s.change:
-        name, what = ("d", _delays("change", s, [change.rtt])) if change.rtt else (
-            "b", _bottleneck("change", s, change.rate))  # fmt: skip
+        if change.rate:
+            name, what = "b", _bottleneck("change", s, change.rate)
+        else:
+            path = replace(path, rtt=(change.rtt,)) if change.rtt else replace(
+                path, loss=change.loss)  # fmt: skip
+            name, what = "d", _delays("change", path, list(path.rtt))
         lines += [
             "",
             f"# {change.at:g} s after traffic begins; /proc/uptime says when that is.",
