@@ -22,7 +22,7 @@
  *   ccpd_path  the same law, with a storage that a path needs to be full.
  *
  *      first loss, cwnd >= ssthresh, or        every 10 s, or a strange queue
- *      the law's window reached                        (ccpd_path only)
+ *      the law's window in reach                       (ccpd_path only)
  *   SLOW START ----------------------------> AVOIDANCE -----------------> DRAIN
  *       ^                                     |     ^                       |
  *       +-------------------------------------+     +-----------------------+
@@ -45,14 +45,26 @@
  * falls to zero as the queue rises to 2 * q0 and is relatively larger for a
  * smaller flow.  Flows therefore meet at equal rates, with a queue between q0
  * and 2 * q0 (and what Kp makes each window overshoot) however many they are.
- * Losses count only when they are many.  It paces, and halves its window for
- * two round trips every ten seconds so that rtt_min stays true.
+ * It paces, and halves its window for two round trips every ten seconds so that
+ * rtt_min stays true.
+ *
+ * It starts with trains (path_start): once the first burst has shown C, each
+ * round trip sends a train at that rate, five times as long as the one before if
+ * that one arrived as it left; the rate at which one arrives late is what there
+ * is.  So the path is full after log5 of its length in round trips, and slow start
+ * ends at the law's window instead of at an overflow.
+ *
+ * Losses beside a queue, when many, are an overflow: the claim falls.  Without a
+ * queue they are noise and do not count, unless they are more than an eighth:
+ * then something drops what is above its rate, and that rate is taken for C.
  *
  * A queue that stays above 2 * q0 is not of its making.  Halving the window
- * tells why: if the delay does not fall, the path has become longer; if it
- * falls by what was withdrawn, a flow that gives way only to losses shares the
- * link, and beside that one a floor below the window, with additive increase
- * and multiplicative decrease, keeps the law from starving.
+ * tells why.  If the delay does not fall, twice in a row, it is the path's own:
+ * rtt_min has grown, or the delay varies by itself, and its mean without a queue
+ * takes the place of rtt_min.  If it falls by what was withdrawn, a flow that
+ * gives way only to losses shares the link, and beside that one a floor below the
+ * window, with additive increase and multiplicative decrease, keeps the law from
+ * starving.
  *
  * How this differs from the paper, and what the paper leaves open:
  *   o Eq. 2 prints Kd twice; the first is Kp, as in Eq. 3.
@@ -107,6 +119,10 @@
 
 /* More segments than this acknowledged at one moment are a batch of ACKs */
 #define CCPD_BATCH	4
+
+/* Units of what is kept in 16 bits: a quarter of a second in jiffies, and 64 us */
+#define CCPD_TICK	(HZ / 4)
+#define CCPD_NOISE	64
 
 /* A round trip's losses count when they are this many and 1/50 of it */
 #define CCPD_LOSSES	8
@@ -214,10 +230,11 @@ struct ccpd {
 	u32	claim;			/* our part of the capacity, BW_SCALE */
 	union {
 		u32 floor;		/* least window beside others, segs */
-		u32 train_begin;	/* in slow start: tp->delivered before it */
+		u32 train_begin;	/* of a train: tp->delivered before it */
 	};
-	u32	before_us;		/* least rtt before we gave way */
-	u32	rtt_min_stamp;		/* when rtt_min was last met, jiffies */
+	u32	before_us;		/* mean rtt before we gave way */
+	u16	rtt_min_stamp;		/* when rtt_min was last met, CCPD_TICK */
+	u16	noise;			/* delay of an empty path, CCPD_NOISE us */
 
 	u32	mode:2,			/* enum ccpd_mode */
 		pair_stage:3,		/* enum ccpd_pair_stage */
@@ -610,6 +627,31 @@ static bool ccpd_pair_start(struct sock *sk)
 	return true;
 }
 
+/* Time in units of CCPD_TICK; differences of it are taken modulo 2^16. */
+static u16 ccpd_now(void)
+{
+	return tcp_jiffies32 / CCPD_TICK;
+}
+
+static void ccpd_set_noise(struct ccpd *ca, u32 us)
+{
+	ca->noise = min(us / CCPD_NOISE, U16_MAX);
+}
+
+/*
+ * A smaller rtt than any before.  If the delay of the path varies by itself, the
+ * sum of the two is what an empty path takes; if that is much more than the rtt,
+ * the path has become shorter.
+ */
+static void ccpd_rtt_min(struct ccpd *ca, u32 rtt_us)
+{
+	u32 noise_us = ca->noise * CCPD_NOISE + ca->rtt_min_us - rtt_us;
+
+	if (ca->noise)
+		ccpd_set_noise(ca, noise_us > rtt_us / 4 ? 0 : noise_us);
+	ca->rtt_min_us = rtt_us;
+}
+
 /*
  * A lone segment acknowledged by a receiver that otherwise acknowledges two
  * has waited for the delayed-ACK timer: that is no queue.
@@ -633,18 +675,29 @@ static void ccpd_rtt(struct sock *sk, const struct rate_sample *rs)
 		ca->rtt_s = rtt_us << 3;
 	ca->round_rtt_us = min(ca->round_rtt_us, rtt_us);
 	ca->rtt_max_us = max(ca->rtt_max_us, rtt_us);
-	/* met again, but for the jitter of a clock: no need to look for it */
-	if (rtt_us <= ca->rtt_min_us + (ca->rtt_min_us >> 7))
-		ca->rtt_min_stamp = tcp_jiffies32;
-	ca->rtt_min_us = min(ca->rtt_min_us, rtt_us);
+	/* met again, and not by chance: no need to look for it */
+	if (ca->rtt_s >> 3 <= ca->rtt_min_us + (ca->rtt_min_us >> 7))
+		ca->rtt_min_stamp = ccpd_now();
+	if (rtt_us < ca->rtt_min_us)
+		ccpd_rtt_min(ca, rtt_us);
 }
 
-/* Queueing delay behind the smoothed rtt, us */
+/* What an empty path takes on average, us */
+static u32 ccpd_base_us(const struct ccpd *ca)
+{
+	return ca->rtt_min_us + ca->noise * CCPD_NOISE;
+}
+
+/* Queueing delay in an rtt, us */
+static u32 ccpd_queue_in(const struct ccpd *ca, u32 rtt_us)
+{
+	return rtt_us - min(rtt_us, ccpd_base_us(ca));
+}
+
+/* The same in the smoothed rtt, us */
 static u32 ccpd_queue_us(const struct ccpd *ca)
 {
-	u32 rtt_us = ca->rtt_s >> 3;
-
-	return rtt_us > ca->rtt_min_us ? rtt_us - ca->rtt_min_us : 0;
+	return ccpd_queue_in(ca, ca->rtt_s >> 3);
 }
 
 static u32 ccpd_path_q0(const struct ccpd *ca)
@@ -709,9 +762,9 @@ static void ccpd_eval_path(const struct ccpd *ca, struct ccpd_eval *e,
 	u32 q0 = ccpd_path_q0(ca);
 
 	e->level = ccpd_segs(ca->claim, ccpd_queue_us(ca));
-	e->p = ccpd_path_storage(ca->claim, gain, ca->rtt_min_us, q0) +
+	e->p = ccpd_path_storage(ca->claim, gain, ccpd_base_us(ca), q0) +
 	       ccpd_p_term(gain, 0, e->level, in_flight);
-	e->storage = ccpd_segs(ca->claim, ca->rtt_min_us + 2 * q0);
+	e->storage = ccpd_segs(ca->claim, ccpd_base_us(ca) + 2 * q0);
 }
 
 /* Eq. 3, on an ACK that acknowledges new data */
@@ -903,7 +956,7 @@ static void ccpd_path_drain(struct sock *sk)
 {
 	struct ccpd *ca = inet_csk_ca(sk);
 
-	ca->before_us = ca->round_rtt_us;
+	ca->before_us = ca->rtt_s >> 3;
 	ccpd_set_cwnd(sk, tcp_packets_in_flight(tcp_sk(sk)) / 2);
 	ccpd_enter(sk, CCPD_DRAIN);
 }
@@ -916,7 +969,8 @@ static void ccpd_path_drain(struct sock *sk)
 static void ccpd_path_drained(struct sock *sk, u32 bw, bool crowded)
 {
 	struct ccpd *ca = inet_csk_ca(sk);
-	u32 fell_us = ca->before_us - min(ca->before_us, ca->round_rtt_us);
+	u32 mean_us = ca->rtt_s >> 3;
+	u32 fell_us = ca->before_us - min(ca->before_us, mean_us);
 	enum ccpd_verdict verdict =
 		ccpd_path_verdict(tcp_snd_cwnd(tcp_sk(sk)), fell_us, bw,
 				  crowded ? 6 : ca->doubt ? 3 : 0);
@@ -935,8 +989,11 @@ static void ccpd_path_drained(struct sock *sk, u32 bw, bool crowded)
 		ca->rtt_min_us = ca->round_rtt_us;
 		ca->rtt_max_us = max(ca->rtt_max_us, ca->rtt_min_us);
 	}
+	/* what delays at half the window, and did not fall with it, is no queue */
+	if (verdict == CCPD_EMPTY || mean_us < ccpd_base_us(ca))
+		ccpd_set_noise(ca, mean_us - min(mean_us, ca->rtt_min_us));
 	ca->doubt = 0;
-	ca->rtt_min_stamp = tcp_jiffies32;
+	ca->rtt_min_stamp = ccpd_now();
 }
 
 /*
@@ -987,7 +1044,7 @@ static void ccpd_path_compete(struct sock *sk, bool crowded, bool lost)
 static u32 ccpd_path_next_claim(struct ccpd *ca, u32 rate, u32 delivered,
 				u32 lost, u32 bw, u32 q0)
 {
-	u32 queue_us = ca->round_rtt_us - ca->rtt_min_us;
+	u32 queue_us = ccpd_queue_in(ca, ca->round_rtt_us);
 	bool empty = ccpd_queue_us(ca) < q0;
 
 	if (lost >= CCPD_LOSSES && lost > delivered / (empty ? 8 : 50)) {
@@ -1031,7 +1088,7 @@ static void ccpd_path_round(struct sock *sk, u32 rate, u32 delivered, u32 lost)
 	struct ccpd *ca = inet_csk_ca(sk);
 	u32 bw = ccpd_path_capacity(ca, rate);
 	u32 q0 = ccpd_path_q0(ca);
-	u32 queue_us = ca->round_rtt_us - ca->rtt_min_us;
+	u32 queue_us = ccpd_queue_in(ca, ca->round_rtt_us);
 	bool crowded = queue_us > 2 * q0;
 
 	ca->rounds = min(ca->rounds + 1, 15);
@@ -1056,7 +1113,10 @@ static void ccpd_path_round(struct sock *sk, u32 rate, u32 delivered, u32 lost)
 
 	ca->claim = ccpd_path_next_claim(ca, rate, delivered, lost, bw, q0);
 
-	if (tcp_jiffies32 - ca->rtt_min_stamp > READ_ONCE(path_drain) * HZ)
+	if ((u16)(ccpd_now() - ca->rtt_min_stamp) >
+		    READ_ONCE(path_drain) * (HZ / CCPD_TICK) ||
+	    (ca->rounds == 15 && ca->rival != CCPD_FOREIGN &&
+	     ccpd_queue_us(ca) > 2 * q0 && ca->claim < bw - (bw >> 3)))
 		ccpd_path_drain(sk);
 	else if (ca->rival == CCPD_FOREIGN)
 		ccpd_path_compete(sk, crowded, lost);
@@ -1190,7 +1250,7 @@ static void ccpd_start(struct sock *sk, enum ccpd_law law)
 	memset(ca, 0, sizeof(*ca));
 	ca->law = law;
 	ca->rtt_min_us = U32_MAX;
-	ca->rtt_min_stamp = tcp_jiffies32;
+	ca->rtt_min_stamp = ccpd_now();
 	ca->una = tp->snd_una;
 	ca->pair.end = tp->snd_nxt;
 	ca->round_delivered = tp->delivered;
