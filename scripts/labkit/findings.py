@@ -60,8 +60,9 @@ class NotMeasuredError(Exception):
 
 
 def _parse(text: str, where: str) -> ast.Expression:
+    text = " ".join(text.split())
     try:
-        tree = ast.parse(text.strip(), mode="eval")
+        tree = ast.parse(text, mode="eval")
     except SyntaxError as error:
         raise LabError(f"{where}: {text!r}: {error.msg}") from None
     for node in ast.walk(tree):

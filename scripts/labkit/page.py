@@ -131,8 +131,7 @@ def _other_metrics(of: Scenario, cells: list[Cell]) -> list[str]:
     wanted = [*_ALWAYS, *of.metrics]
     if any(len(run["flows"]) > 1 for cell in cells for run in cell.runs):
         wanted.append("jain")
-    if any("level" in p or "capacity" in p or "buffer" in p for p in of.plot):
-        wanted += ["capacity_error", "buffer_error", "level_error"]
+    wanted += [f"{p.partition(':')[2]}_error" for p in of.plot if p.startswith("estimates:")]
     return [m for m in dict.fromkeys(wanted) if m not in _main_metrics(of)]
 
 
@@ -144,23 +143,28 @@ def _measured_cells(cell: Cell, metric: str, compared: bool) -> str:
     texts = []
     if compared:
         texts.append(_paper(paper, metric) if paper else "")
-    if not done:
-        return "".join(f"<td>{t}</td>" for t in [*texts, *["-"] * (3 + 2 * compared)])
-    texts += [f"<b>{_text(metric, fmean(done))}</b>", _text(metric, median(done))]
-    least = f"{_text(metric, min(done))} to {_text(metric, max(done))}" if len(done) > 1 else ""
-    if open_ := len(values) - len(done):
-        least += f" <em>{open_} of {len(values)} not done</em>"
-    texts.append(least)
+    open_ = len(values) - len(done)
+    if done:
+        texts.append(f"<b>{_text(metric, fmean(done))}</b>")
+        if cell.scenario.seeds > 1:
+            texts += [_text(metric, median(done)), _range(metric, done)]
+    else:
+        texts += ["-"] * (3 if cell.scenario.seeds > 1 else 1)
+    if open_:
+        texts[-1] += f" <em>{open_} of {len(values)} not done</em>"
     if compared:
-        texts += _ratio(paper, fmean(done), bool(open_)) if paper else ["", ""]
+        texts += _ratio(paper, fmean(done), bool(open_)) if paper and done else ["", ""]
     return "".join(f"<td>{t}</td>" for t in texts)
+
+
+def _range(metric: str, values: list[float]) -> str:
+    return f"{_text(metric, min(values))} to {_text(metric, max(values))}"
 
 
 def _paper(expected: Any, metric: str) -> str:
     text = _text(metric, expected.mean)
     if len(expected.trials) > 1:
-        low, high = min(expected.trials), max(expected.trials)
-        text += f" ({_text(metric, low)} to {_text(metric, high)})"
+        text += f" ({_range(metric, expected.trials)})"
     return text
 
 
@@ -182,9 +186,11 @@ def _table(report: "Report", of: Scenario, cells: list[Cell]) -> str:
     below = []
     for metric in main:
         compared = any(x.metric == metric for x in of.expected)
-        head.append(f"<th colspan={6 if compared else 3}>{e(_words(metric))}</th>")
-        below += ["paper (trials)"] * compared + ["mean", "median", "least to most"]
-        below += ["to paper", ""] * compared
+        shown = ["paper (trials)"] * compared + ["mean", "median", "least to most"]
+        shown = shown if of.seeds > 1 else ["paper (trials)"] * compared + ["measured"]
+        shown += ["to paper", ""] * compared
+        head.append(f"<th colspan={len(shown)}>{e(_words(metric))}</th>")
+        below += shown
     head += [f"<th rowspan=2>{e(_words(m))}</th>" for m in others]
     rows = [f"<tr>{''.join(head)}</tr>", f"<tr>{''.join(f'<th>{b}</th>' for b in below)}</tr>"]
     for cell in cells:

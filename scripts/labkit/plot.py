@@ -155,7 +155,7 @@ def _windows(cells: list[Cell], until: str) -> Any:
         axis.fill_between(queue[:, 0], queue[:, 1], 0.5, where=queue[:, 1] > 0.5, color="#999999",
                           alpha=0.5, linewidth=0)  # fmt: skip
         table = series(cell.first / "flows.csv", (0, 1, 2))
-        for flow in np.unique(table[:, 1])[:8]:
+        for flow in range(min(8, len(cell.runs[0]["flows"]))):
             rows = table[table[:, 1] == flow]
             axis.plot(rows[:, 0], rows[:, 2], color=_colour(cell), linewidth=1)
         axis.set_title(cell.name, fontsize="small")
@@ -239,7 +239,7 @@ def _sweep(cells: list[Cell], metric: str) -> Any:
     xs = [cell.case.x for cell in cells if cell.case and cell.case.x]
     if xs and min(xs) > 0 and max(xs) / min(xs) > 20:
         axis.set_xscale("log")
-    axis.set(xlabel=cells[0].scenario.figure, ylabel=_title(metric), ylim=(0, None))
+    axis.set(xlabel=cells[0].scenario.x, ylabel=_title(metric), ylim=(0, None))
     axis.grid(alpha=0.3)
     axis.legend(fontsize="small")
     return figure
@@ -250,7 +250,7 @@ def _rates(cells: list[Cell], until: str) -> Any:
                                 layout="constrained", figsize=(9, 6))  # fmt: skip
     for (rate, rtt, queue), cell in zip(axes.T, cells, strict=True):
         table = series(cell.first / "flows.csv", (0, 1, 4, 7))
-        for flow in np.unique(table[:, 1])[:8]:
+        for flow in range(min(8, len(cell.runs[0]["flows"]))):
             rows = table[table[:, 1] == flow]
             step = max(1, len(rows) // 200)
             rows_ = rows[::step]

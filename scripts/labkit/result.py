@@ -90,7 +90,7 @@ def build(
     flows = [_flow(flow, settings) for flow in summary["flows"] if flow["started"]]
     if sampled:
         _flow_means(flows, run / "flows.csv")
-    return _rounded({
+    result = {
         "scenario": scenario,
         "cc": ",".join(f"{n}:{c}" for n, c in settings.mix) if settings.mix else cc,
         "seed": seed,
@@ -100,7 +100,8 @@ def build(
         "flows": [{k: v for k, v in flow.items() if k != "id"} for flow in flows],
         "links": [_link(summary, settings, run / "links.csv" if sampled else None)],
         "jain": jain([flow["goodput_bps"] for flow in flows]),
-    })
+    }
+    return _rounded(result)
 
 
 def place(result: Json, scenario: Scenario, column: str = "", case: str = "") -> Json:

@@ -419,6 +419,7 @@ class Scenario:
     about: str = ""
     seeds: int = 1  # the report runs 1 to this
     plot: tuple[str, ...] = ()  # see plot.py
+    x: str = ""  # what the cases' x is
     column: tuple[Column, ...] = ()
     case: tuple[Case, ...] = ()
     settings: dict[str, str] = field(default_factory=dict)
