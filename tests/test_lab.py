@@ -66,6 +66,18 @@ def _guests(directory: Path) -> list[str]:
         (["run", "dumbbell", "--set", "param=tcp_cubic.nonesuch=4"], "hystart"),
         (["run", "dumbbell", "--seed", "x"], "whole number"),
         (["run", "dumbbell", "--kernel", "newest"], "6.12"),
+        (["run", "dumbbell", "--set", "ssthresh=1"], "from 2 to"),
+        (["run", "dumbbell", "--set", "batch=2s"], "1us to 1s"),
+        (["run", "dumbbell", "--set", "aggregate=0"], "1us to 1s"),
+        (["run", "dumbbell", "--set", "jitter=much"], "1us to 1s"),
+        (["run", "dumbbell", "--set", "police=50mbit:"], "50mbit:250k"),
+        (["run", "dumbbell", "--set", "police=100kbit"], "from 1514"),
+        (["run", "dumbbell", "--set", "police=1mbit", "--set", "offload=on"], "offload=off"),
+        (["run", "dumbbell", "--set", "app=250k"], "250k/100ms"),
+        (["run", "dumbbell", "--set", "app=250k/1us"], "100us"),
+        (["run", "dumbbell", "--set", "reverse=cubic:2,reno:1"], "cubic:2"),
+        (["run", "dumbbell", "--set", "reverse=nonesuch:2"], "there are: "),
+        (["run", "dumbbell", "--set", "change=1:loss=2"], ":loss=SHARE"),
         (["run"], "SCENARIO"),
         (["nonesuch"], "run"),
     ],
@@ -94,6 +106,20 @@ def test_every_key_is_accepted(lab) -> None:
     assert settings["cross"] == [{"rate": 5_000_000, "start": 0.1, "end": 0.4}]
     assert settings["param"] == ["tcp_cubic.hystart=0"]
     assert (settings["loss"], settings["offload"], settings["ecn"]) == (0.001, True, True)
+    values = {
+        "jitter": "1ms", "app": "100k/50ms", "ssthresh": "40", "reverse": "reno", "batch": "1ms",
+        "police": "50mbit:20k", "aggregate": "2ms", "change": "0.2:loss=0.01", "duration": "0.5",
+    }  # fmt: skip
+    sets = [f"--set={key}={value}" for key, value in values.items()]
+    for ip in ("4", "6"):
+        settings = lab("run", "dumbbell", "--json", f"--set=ip={ip}", *sets).json[0]["settings"]
+    assert [settings[key] for key in ("jitter", "ssthresh", "batch", "aggregate")] == [
+        0.001, 40, 0.001, 0.002,
+    ]  # fmt: skip
+    assert settings["app"] == {"bytes": 100_000, "interval": 0.05}
+    assert settings["police"] == {"rate": 50_000_000, "burst": 20_000}
+    assert settings["reverse"] == "reno:1"
+    assert settings["change"] == [{"at": 0.2, "loss": 0.01}]
 
 
 # Results ----------------------------------------------------------------------------------------
@@ -113,8 +139,8 @@ def test_json_is_the_contract(lab) -> None:
             "rtt_mean_s",
         }  # fmt: skip
         assert set(r["links"][0]) == {
-            "name", "rate_bps", "utilization", "queue_mean", "queue_equilibrium", "queue_max",
-            "drops",
+            "name", "rate_bps", "utilization", "utilization_equilibrium", "queue_mean",
+            "queue_equilibrium", "queue_max", "drops",
         }  # fmt: skip
         assert (Path(r["series"]) / "flows.csv").stat().st_size
 
@@ -122,7 +148,7 @@ def test_json_is_the_contract(lab) -> None:
 def test_what_is_not_measured_is_absent(lab) -> None:
     (r,) = lab("run", "dumbbell", "--json", "--set", "sample=0", *SHORT).json
     assert "cwnd_mean" not in r["flows"][0]
-    assert "queue_mean" not in r["links"][0]
+    assert not {"queue_mean", "utilization_equilibrium"} & set(r["links"][0])
     (r,) = lab("run", "dumbbell", "--json", "--set=bytes=100M", "--set=timeout=0.5").json
     assert "completion_s" not in r["flows"][0]
     assert 0 < r["flows"][0]["bytes"] < 100_000_000

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Does the lab tell the truth?  Against arithmetic, against theory, and against itself."""
 
+import itertools
 import json
 import math
 import subprocess
@@ -28,6 +29,31 @@ for i in range(20):
     s.recv(9000)
     print(time.clock_gettime_ns(time.CLOCK_MONOTONIC) - start)
     time.sleep(0.0123)
+"""
+
+
+# Sends a datagram about every 0.1 ms from one namespace to another; prints of each, as it arrives,
+# its number, and when it was sent and arrived, in ns.
+STREAM = """
+import ctypes, os, socket, struct, sys, time
+libc = ctypes.CDLL(None)
+def bound(space, address):
+    libc.setns(os.open(f"/run/netns/{space}", os.O_RDONLY), 0)
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    s.bind((address, 5000))
+    return s
+one, other = bound(*sys.argv[1:3]), bound(*sys.argv[3:5])
+SO_TIMESTAMPNS = 35
+other.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
+for i in range(150):
+    one.sendto(struct.pack("QQ", i, time.clock_gettime_ns(time.CLOCK_REALTIME)),
+               (sys.argv[4], 5000))
+    time.sleep(1e-4)
+time.sleep(0.2)
+for _ in range(150):
+    data, more, _, _ = other.recvmsg(100, 100, socket.MSG_DONTWAIT)
+    seconds, ns = struct.unpack("QQ", more[0][2])
+    print(*struct.unpack("QQ", data), seconds * 10**9 + ns)
 """
 
 
@@ -88,6 +114,103 @@ def test_udp_rate_is_exact(laboratory, offered, carried) -> None:
     assert (link["drops"] > 0) == (carried == 100e6)
 
 
+@pytest.fixture
+def stream(lab, tmp_path):
+    """stream(direction, *sets): number, departure and arrival (ns) of each datagram of STREAM."""
+
+    def call(direction: str, *sets: str) -> list[list[int]]:
+        plan = topology.compile_plan(_settings(*sets), "reno", 1)
+        (tmp_path / "setup.sh").write_text(plan.setup)
+        (tmp_path / "stream.py").write_text(STREAM)
+        ends = {"data": "s0 10.77.10.1 r 10.77.2.2", "acks": "r 10.77.2.2 s0 10.77.10.1"}
+        script = f"sh setup.sh; sleep 1; exec /usr/bin/python3 stream.py {ends[direction]}"
+        done = subprocess.run([REPO / "scripts/lab", "exec", "--", "sh", "-ec", script],
+                              cwd=tmp_path, capture_output=True, text=True, check=True)  # fmt: skip
+        return [[int(word) for word in line.split()] for line in done.stdout.splitlines()]
+
+    return call
+
+
+@pytest.mark.parametrize(
+    ("direction", "gap_ms", "sets"),
+    [
+        ("acks", 1, ["batch=1ms"]),
+        ("data", 4, ["aggregate=4ms", "batch=1ms"]),
+        ("data", 0, ["batch=1ms"]),
+        ("acks", 0, ["aggregate=4ms"]),
+    ],
+)
+def test_batches_are_as_far_apart_as_asked(stream, direction, gap_ms, sets) -> None:
+    """The first packet waits so long, and the next batch begins with the next packet."""
+    seen = stream(direction, *sets)
+    waits = [(arrived - sent) / 1e6 - 20 for _, sent, arrived in seen]
+    gaps = [(b[2] - a[2]) / 1e6 for a, b in itertools.pairwise(seen)]
+    assert len(seen) == 150
+    if not gap_ms:
+        assert max(waits) < 0.01 and max(gaps) < 0.2
+        return
+    batches = [gap for gap in gaps if gap > 0.05]
+    assert len(batches) >= 3
+    # Datagrams are no farther apart than 0.2 ms, and no batch takes so long to come in.
+    assert all(gap_ms - 0.01 <= gap <= gap_ms + 0.2 for gap in batches)
+    assert max(waits) == pytest.approx(gap_ms, abs=0.01) and min(waits) < 0.2
+
+
+def test_jitter_is_random_and_keeps_order(stream) -> None:
+    seen = stream("data", "jitter=5ms")
+    assert [number for number, _, _ in seen] == list(range(150))
+    waits = [(arrived - sent) / 1e6 - 20 for _, sent, arrived in seen]
+    assert min(waits) >= -0.001 and max(waits) < 5.001
+    # Behind one that waits long, others wait too: what is left of the 5 ms is a saw.
+    assert max(waits) - min(waits) > 1
+
+
+@pytest.mark.parametrize("police,least_bytes", [("40mbit:100k", 100_000), ("40mbit", 250_000)])
+def test_policer_is_exact(laboratory, police, least_bytes) -> None:
+    seconds, frame = 4, 1514
+    settings = _settings(f"police={police}", f"duration={seconds}", f"cross=udp:80mbit:0-{seconds}")
+    plan = topology.compile_plan(settings, "reno", 1)
+    alone = "\n".join(x for x in plan.traffic.splitlines() if not x.startswith("flow ")) + "\n"
+    links = _measure(laboratory, replace(plan, traffic=alone))["links"]
+    carried, offered = 40e6 * seconds / 8 + least_bytes, 80e6 * seconds / 8
+    assert abs(links[0]["sent_bytes"] - carried) <= 2 * frame
+    policed = sum(link["drops"] for link in links if link["name"] == topology.POLICER)
+    assert abs(policed * frame - (offered - carried)) <= 3 * frame
+    assert links[0]["drops"] == 0
+
+
+def test_capacity_is_of_the_smaller_rate() -> None:
+    settings = _settings("police=40mbit", "change=2:rate=20mbit,3:rate=60mbit")
+    assert settings.capacity_bits(4) == 40e6 * 2 + 20e6 + 40e6
+
+
+def test_policed_flow_is_reported(laboratory) -> None:
+    (r,) = _runs(laboratory, ["reno"], [1], "police=50mbit:250k", "duration=5", "buffer=2bdp")
+    summary = json.loads((Path(r["series"]) / "summary.json").read_text())
+    seen = {link["name"]: link["sent_packets"] for link in summary["links"]}
+    seen["bottleneck"] += summary["links"][0]["queue_packets"]
+    (link,) = r["links"]
+    assert link["policed"] > 0 and link["drops"] == 0
+    assert seen["forward"] - seen["bottleneck"] == link["policed"]
+    assert r["flows"][0]["retransmits"] >= link["policed"] * 0.9
+    assert 0.5 < link["utilization"] <= 1 + 250e3 * 8 / (50e6 * 5)
+
+
+def test_path_may_begin_and_cease_to_lose(laboratory) -> None:
+    """And another change in between takes nothing of it back."""
+    (r,) = _runs(laboratory, ["reno"], [1], "change=1:loss=0.02,1.5:rtt=60ms,2:loss=0",
+                 "duration=4", "rate=1gbit", "rtt=20ms", "ssthresh=50")  # fmt: skip
+    table = result.series(Path(r["series"]) / "flows.csv", (0, 8))
+
+    def retransmits(since: float, until: float) -> int:
+        rows = table[(table[:, 0] >= since) & (table[:, 0] <= until)]
+        return rows[-1, 1] - rows[0, 1]
+
+    assert retransmits(0, 1) == 0 < retransmits(1, 1.5)
+    assert retransmits(1.6, 2) > 0
+    assert retransmits(3, 4) == 0
+
+
 def test_loss_is_what_was_asked_for(laboratory) -> None:
     p = 0.01
     (r,) = _runs(laboratory, ["reno"], [1], f"loss={p}", "rtt=1ms", "duration=20", "sample=0")
@@ -138,6 +261,60 @@ def test_reno_follows_the_square_root_law(laboratory, ack) -> None:
     assert constant == pytest.approx(1.31, rel=0.12)
 
 
+@pytest.mark.parametrize("ip", ["4", "6"])
+def test_slow_start_ends_at_ssthresh(laboratory, ip) -> None:
+    (r,) = _runs(laboratory, ["reno"], [1], "ssthresh=64", "flows=2", "start=0.3", "rtt=10ms,20ms",
+                 "rate=1gbit", "duration=1", f"ip={ip}")  # fmt: skip
+    table = result.series(Path(r["series"]) / "flows.csv", (0, 1, 2, 6))  # no ssthresh: an error
+    for flow, rtt in ((0, 0.01), (1, 0.02)):
+        rows = table[table[:, 1] == flow]
+        assert (rows[:, 3] == 64).all()
+        assert rows[0, 2] == 10
+        reached = rows[rows[:, 2] >= 64][0]
+        # From 10 packets, three rtts to 64 after the handshake; then one packet more in each.
+        assert reached[0] - 0.3 * flow == pytest.approx(4 * rtt, abs=rtt)
+        grown = (1 - reached[0]) / rtt
+        assert rows[-1, 2] - reached[2] == pytest.approx(grown, abs=0.1 * grown + 2)
+
+
+def test_ssthresh_out_of_reach_changes_nothing(laboratory) -> None:
+    """The connection that makes it known leaves nothing else behind."""
+    sets = ("buffer=0.2bdp", "duration=2", "flows=2", "start=0.2")
+    (far,) = _runs(laboratory, ["reno"], [1], "ssthresh=1000000", *sets)
+    (none,) = _runs(laboratory, ["reno"], [1], *sets)
+    assert far["flows"] == none["flows"] and far["links"] == none["links"]
+    assert far["links"][0]["drops"] > 0
+
+
+def test_app_writes_no_more_than_it_says(laboratory) -> None:
+    (r,) = _runs(laboratory, ["reno"], [1], "app=250k/100ms", "duration=4", "flows=2", "start=3")
+    summary = json.loads((Path(r["series"]) / "summary.json").read_text())
+    assert summary["flows"][0]["starved"] > result.STARVED  # and yet it is not refused
+    for flow, written in zip(r["flows"], (40 * 250_000, 10 * 250_000), strict=True):
+        assert 0.99 * written <= flow["bytes"] <= written  # some of the last may be on its way
+    # In the second half, 20 Mb/s for 2 s and for 1 s, with 1448 bytes in each frame of 1514.
+    used = 3 * 20e6 / (2 * 100e6) * 1514 / 1448
+    assert r["links"][0]["utilization_equilibrium"] == pytest.approx(used, rel=0.01)
+    (r,) = _runs(laboratory, ["reno"], [1], "app=250k/100ms", "bytes=1M")
+    assert 0.3 < r["flows"][0]["completion_s"] < 0.5
+    (r,) = _runs(laboratory, ["reno"], [1], "app=250k/10ms", "duration=2")
+    assert r["links"][0]["utilization_equilibrium"] > 0.9  # it has no more than the path carries
+
+
+def test_reverse_flows_fill_the_other_direction(laboratory) -> None:
+    sets = ("duration=4", "app=10k/100ms", "change=2:rate=50mbit")
+    (alone,) = _runs(laboratory, ["reno"], [1], *sets)
+    (r,) = _runs(laboratory, ["reno"], [1], *sets, "reverse=cubic:2")
+    back = r["reverse"]
+    assert (back["cc"], back["flows"], len(r["flows"])) == ("cubic", 2, 1)
+    assert 0.8 * 75e6 < back["goodput_bps"] < 75e6 * 1448 / 1514
+    # Acknowledgments wait in a queue of half a bdp and more, which holds for twice as long at the
+    # half of the rate.
+    assert 0.02 < r["flows"][0]["rtt_mean_s"] - alone["flows"][0]["rtt_mean_s"] < 0.08
+    (r,) = _runs(laboratory, ["reno"], [1], "bytes=1M", "reverse=cubic:2")
+    assert r["virtual_s"] == pytest.approx(r["flows"][0]["completion_s"], abs=1e-6)
+
+
 # Refusal ----------------------------------------------------------------------------------------
 
 
@@ -177,6 +354,8 @@ def _without_wall(r: dict) -> str:
         ("bbr", RANDOM),  # draws random numbers itself
         ("cubic", (*RANDOM, "qdisc=fq_codel", "flows=8", "ecn=on", "start=0.1")),
         ("ccpd_path", (*RANDOM, "rtt=20ms,60ms", "cross=udp:50mbit:1-2", "offload=on")),
+        ("reno", (*RANDOM, "qdisc=fq_codel", "jitter=2ms", "batch=1ms", "aggregate=4ms", "flows=4",
+                  "reverse=bbr:2", "ssthresh=50", "police=150mbit")),
     ],
 )
 def test_same_seed_same_bytes(laboratory, tmp_path, cc, sets) -> None:

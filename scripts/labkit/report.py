@@ -196,7 +196,7 @@ def _plan(
 
 def _missing(laboratory: run.Laboratory, settings: Settings, cc: str) -> str:
     """What of this cell is not built, if anything."""
-    for name in settings.ccs(cc):
+    for name in settings.every_cc(cc):
         if name not in laboratory.ccs():
             return f"no congestion control {name} is built"
     if settings.qdisc in scenario.SHAPING:

@@ -13,7 +13,7 @@ import numpy as np
 
 from .errors import LabError
 from .scenario import ETHERNET_HEADER, Expected, Scenario, Settings
-from .topology import BOTTLENECK
+from .topology import BOTTLENECK, POLICER
 
 Json = dict[str, Any]
 
@@ -60,7 +60,7 @@ def check(summary: Json, settings: Settings) -> None:
                     f" ({limit} of {flow['busy_s']:g} s busy); raise the memory limits in"
                     " topology.py, or shrink rate, rtt or buffer"
                 )
-        if flow["starved"] > STARVED + STARVED_SHARE * flow["refills"]:
+        if not settings.app and flow["starved"] > STARVED + STARVED_SHARE * flow["refills"]:
             raise LabError(
                 f"run refused: flow {flow['id']} ran out of data {flow['starved']} times: its send"
                 " buffer is too small; raise the memory limits in topology.py"
@@ -71,7 +71,8 @@ def check(summary: Json, settings: Settings) -> None:
             " (softnet_stat); raise netdev_max_backlog in topology.py"
         )
     for link in summary["links"]:
-        lossy = link["name"] == BOTTLENECK or (link["name"] == "forward" and settings.loss)
+        losses = settings.loss or any(change.loss for change in settings.change)
+        lossy = link["name"] in (BOTTLENECK, POLICER) or (link["name"] == "forward" and losses)
         if link["drops"] and not lossy:
             raise LabError(
                 f"run refused: netem dropped {link['drops']} packets of its own on link"
@@ -87,7 +88,9 @@ def build(
     check(summary, settings)
     sampled = settings.sample != 0
     end = summary["end_s"]
-    flows = [_flow(flow, settings) for flow in summary["flows"] if flow["started"]]
+    started = [_flow(flow, settings) for flow in summary["flows"] if flow["started"]]
+    # The numbers after those of the flows are of the ones in the other direction.
+    flows = [flow for flow in started if flow["id"] < settings.flows]
     if sampled:
         _flow_means(flows, run / "flows.csv")
     result = {
@@ -101,6 +104,10 @@ def build(
         "links": [_link(summary, settings, run / "links.csv" if sampled else None)],
         "jain": jain([flow["goodput_bps"] for flow in flows]),
     }
+    if settings.reverse:
+        name, count = settings.reverse
+        rate = sum(flow["goodput_bps"] for flow in started if flow["id"] >= settings.flows)
+        result["reverse"] = {"cc": name, "flows": count, "goodput_bps": rate}
     return _rounded(result)
 
 
@@ -188,15 +195,20 @@ def _link(summary: Json, settings: Settings, path: Path | None) -> Json:
         "rate_bps": settings.rate,
         "utilization": counted["sent_bytes"] * 8 / settings.capacity_bits(end),
     }
-    table = series(path, (0, 2)) if path else np.empty((0, 2))
+    table = series(path, (0, 2, 5)) if path else np.empty((0, 3))
     table = table[table[:, 0] <= end]
     if len(table):
         weight = np.diff(table[:, 0], prepend=0)
         half = table[:, 0] > end / 2
+        first, last = np.vstack(([0, 0, 0], table[~half]))[-1], table[-1]
+        could = settings.capacity_bits(last[0]) - settings.capacity_bits(first[0])
+        link["utilization_equilibrium"] = (last[2] - first[2]) * 8 / could
         link["queue_mean"] = np.average(table[:, 1], weights=weight)
         link["queue_equilibrium"] = np.average(table[half, 1], weights=weight[half])
         link["queue_max"] = int(table[:, 1].max())
     link["drops"] = counted["drops"]
+    if settings.police:
+        link["policed"] = sum(x["drops"] for x in summary["links"] if x["name"] == POLICER)
     if settings.ecn:
         link["marks"] = sum(
             value for space, name, value in summary["counters"]
@@ -262,7 +274,10 @@ METRICS = {
     "jain": lambda r: r["jain"],
     **{
         name: (lambda r, name=name: r["links"][0][name])
-        for name in ("utilization", "queue_mean", "queue_equilibrium", "queue_max", "drops")
+        for name in (
+            "utilization", "utilization_equilibrium", "queue_mean", "queue_equilibrium",
+            "queue_max", "drops",
+        )
     },
 }
 

@@ -205,7 +205,7 @@ class Laboratory:
 
     def check(self, settings: Settings, cc: str) -> None:
         """Says what settings ask for that this kernel and these modules do not have."""
-        for name in dict.fromkeys(settings.ccs(cc)):
+        for name in dict.fromkeys(settings.every_cc(cc)):
             if name not in self.ccs():
                 raise LabError(
                     f"no congestion control {name!r}; there are: {', '.join(self.ccs())}", status=2

@@ -168,13 +168,14 @@ class Change:
     at: float  # s
     rate: int | None = None  # bit/s
     rtt: float | None = None  # s
+    loss: float | None = None
 
 
 def _changes(text: str) -> tuple[Change, ...]:
     parts = []
     for part in text.split(","):
-        found = re.fullmatch(r"([\d.]+):(rate|rtt)=(.+)", part)
-        parse = {"rate": _rate, "rtt": _time(1e-6, 100)}
+        found = re.fullmatch(r"([\d.]+):(rate|rtt|loss)=(.+)", part)
+        parse = {"rate": _rate, "rtt": _time(1e-6, 100), "loss": _loss}
         try:
             change = found and Change(
                 _time(0, 1e6)(found[1]), **{found[2]: parse[found[2]](found[3])}
@@ -182,9 +183,50 @@ def _changes(text: str) -> tuple[Change, ...]:
         except ValueError:
             change = None
         if not change:
-            raise ValueError("SECONDS:rate=RATE or SECONDS:rtt=TIME, such as 10:rtt=80ms")
+            raise ValueError("SECONDS:rate=RATE, :rtt=TIME or :loss=SHARE, such as 10:rtt=80ms")
         parts.append(change)
     return tuple(sorted(parts, key=lambda c: c.at))
+
+
+@dataclass(frozen=True)
+class Police:
+    """A token bucket that drops what finds it empty."""
+
+    rate: int  # bit/s, on the link
+    burst: int  # bytes that a full bucket lets pass
+
+
+def _police(text: str) -> Police:
+    rate, colon, burst = text.partition(":")
+    try:
+        bits = _rate(rate)
+        return Police(bits, _bytes(burst) if colon else round(bits / 8 * 0.05))
+    except ValueError:
+        raise ValueError("RATE or RATE:BYTES of burst, such as 50mbit:250k") from None
+
+
+@dataclass(frozen=True)
+class App:
+    """What each flow's program writes, and how often."""
+
+    bytes: int
+    interval: float  # s
+
+
+def _app(text: str) -> App:
+    size, _, interval = text.partition("/")
+    try:
+        return App(_bytes(size), _time(1e-4, 1e6)(interval))
+    except ValueError:
+        raise ValueError("BYTES/INTERVAL of at least 100us, such as 250k/100ms") from None
+
+
+def _reverse(text: str) -> tuple[str, int]:
+    try:
+        ((name, count),) = _mix(text)
+    except ValueError:
+        raise ValueError("a congestion control and a count, such as cubic:2") from None
+    return name, count
 
 
 def _params(text: str) -> tuple[tuple[str, str, str], ...]:
@@ -217,6 +259,7 @@ KEYS: dict[str, Key] = {
     "rtt": Key(_times, "40ms", "without queueing; a list gives one per flow: 20ms,80ms"),
     "buffer": Key(_buffer, "1bdp", "of the bottleneck: packets, or 0.5bdp (shortest rtt)"),
     "loss": Key(_loss, "0", "random, of data packets only, before the bottleneck: 1e-4"),
+    "jitter": Key(_time(1e-6, 1), None, "random delay of data, 0 to this; in order: 5ms"),
     "qdisc": Key(_choice(*QUEUES, *SHAPING), "fifo", "of the bottleneck"),
     "flows": Key(_count(1, 5000), "1", "how many"),
     "mix": Key(_mix, None, "flows by congestion control, in place of flows: ccpd:2,cubic:2"),
@@ -224,8 +267,14 @@ KEYS: dict[str, Key] = {
     "bytes": Key(_bytes, None, "per flow; the run ends when all have arrived: 100M"),
     "duration": Key(_time(0.01, 1e6), None, "seconds of the run, when not bytes (default 10)"),
     "mtu": Key(_count(576, 9000), "1500", "bytes, of every link"),
+    "app": Key(_app, None, "each flow has so much to send so often, not always: 250k/100ms"),
+    "ssthresh": Key(_count(2, 10**9), None, "initial, in packets; bbr takes no notice: 100"),
+    "reverse": Key(_reverse, None, "bulk flows back, through a bottleneck like the other: cubic:2"),
+    "police": Key(_police, None, "drops what is beyond rate and burst: 50mbit:250k (burst 50 ms)"),
+    "batch": Key(_time(1e-6, 1), None, "acknowledgments come in batches so far apart: 1ms"),
+    "aggregate": Key(_time(1e-6, 1), None, "data come in batches so far apart, as over Wi-Fi: 4ms"),
     "cross": Key(_cross, None, "traffic through the bottleneck: udp:50mbit:0-50, seconds"),
-    "change": Key(_changes, None, "of the path on the way: 10:rtt=80ms,20:rate=50mbit, seconds"),
+    "change": Key(_changes, None, "of the path on the way: 10:rtt=80ms,20:rate=50mbit,30:loss=0"),
     "param": Key(_params, None, "module parameter: tcp_ccpd.kp=4; may be repeated"),
     "ip": Key(lambda text: int(_choice("4", "6")(text)), "4", "4 or 6"),
     "offload": Key(_on_off, "off", "segmentation offload on hosts: on or off"),
@@ -253,6 +302,13 @@ class Settings:
     ack: str
     ecn: bool
     mix: tuple[tuple[str, int], ...] | None = None
+    jitter: float | None = None
+    app: App | None = None
+    ssthresh: int | None = None
+    reverse: tuple[str, int] | None = None
+    police: Police | None = None
+    batch: float | None = None
+    aggregate: float | None = None
     bytes: int | None = None
     duration: float | None = None
     cross: tuple[Cross, ...] = ()
@@ -287,11 +343,13 @@ class Settings:
         return self.duration if self.bytes is None else self.timeout
 
     def capacity_bits(self, end: float) -> float:
-        """What the bottleneck could have carried until then."""
-        total, since, rate = 0.0, 0.0, self.rate
+        """What the bottleneck could have carried until then, of what the policer lets pass."""
+        most = self.police.rate if self.police else math.inf
+        total, since, rate = 0.0, 0.0, min(self.rate, most)
         for change in self.change:
             if change.rate and change.at < end:
-                total, since, rate = total + rate * (change.at - since), change.at, change.rate
+                total, since = total + rate * (change.at - since), change.at
+                rate = min(change.rate, most)
         return total + rate * (end - since)
 
     def rtt_of(self, flow: int) -> float:
@@ -303,11 +361,18 @@ class Settings:
             return [name for name, count in self.mix for _ in range(count)]
         return [cc] * self.flows
 
+    def every_cc(self, cc: str) -> list[str]:
+        """The same, and that of the flows in the other direction."""
+        return self.ccs(cc) + ([self.reverse[0]] if self.reverse else [])
+
     def as_json(self) -> dict[str, Any]:
         """For the result: SI units; what is not set is absent."""
         shown = {f.name: getattr(self, f.name) for f in fields(self)}
         shown["buffer"] = self.buffer_packets
         shown["mix"] = self.mix and ",".join(f"{name}:{count}" for name, count in self.mix)
+        shown["reverse"] = self.reverse and "{}:{}".format(*self.reverse)
+        shown["police"] = self.police and vars(self.police)
+        shown["app"] = self.app and vars(self.app)
         shown["param"] = [f"{m}.{p}={v}" for m, p, v in self.param]
         shown["cross"] = [{"rate": c.rate, "start": c.start, "end": c.end} for c in self.cross]
         shown["change"] = [{k: v for k, v in vars(c).items() if v is not None} for c in self.change]
@@ -348,6 +413,13 @@ def compile_settings(texts: dict[str, str]) -> Settings:
         raise _usage(f"ip=6 needs an mtu of at least 1280, not {settings.mtu}")
     if settings.qdisc in SHAPING and settings.offload:
         raise _usage(f"qdisc={settings.qdisc} needs offload=off")
+    if settings.police and settings.offload:
+        raise _usage("police needs offload=off")
+    if settings.police:
+        least, most = settings.frame, min(2**30, settings.police.rate * 100 // 8)
+        if not least <= settings.police.burst <= most:
+            raise _usage(f"police takes a burst from {least} to {most} bytes,"
+                         f" not {settings.police.burst}")  # fmt: skip
     if settings.start * (settings.flows - 1) >= settings.end:
         raise _usage(f"the last flow would start after the end of the run ({settings.end:g} s)")
     if settings.change and (len(settings.rtt) > 1 or settings.qdisc in SHAPING):

@@ -8,21 +8,23 @@
                                         r      the receiver          x  cross traffic
 
 d delays data by half of the shortest rtt, and the acknowledgments of each group of senders by the
-rest of its own rtt, so that all groups see the same losses and meet in the same queue.  The script
-runs on any Linux kernel; the lab's own gives it virtual time.
+rest of its own rtt, so that all groups see the same losses and meet in the same queue.  Where data
+or acknowledgments go in batches, it is in a, between b and r.  The script runs on any Linux kernel;
+the lab's own gives it virtual time.
 """
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 
-from .scenario import SHAPING, Settings
+from .scenario import ETHERNET_HEADER, SHAPING, Settings
 
 START_NS = 5_000_000_000  # of traffic on CLOCK_MONOTONIC: set-up is over, and it is always the same
 SAMPLE_S = 0.005
 ROWS = 5_000  # per series, more than a plot can show; then the interval doubles
 FLOW_ROWS = 40_000  # all flows together, since each costs time
 BOTTLENECK = "bottleneck"
+POLICER = "policer"
 
 # The shaper of tbf may hold back by one frame exactly, or packet pairs would lose their spacing;
 # but a timer that fires late would then cost rate: the lab's timers are late by a nanosecond.
@@ -60,15 +62,24 @@ class _Hop:
 def compile_plan(settings: Settings, cc: str, seed: int) -> Plan:
     groups = sorted(set(settings.rtt), key=settings.rtt.index)
     hops = [_Hop(f"s{i}", "d", 10 + i) for i in range(len(groups))]
-    hops += [_Hop("d", "b", 1), _Hop("b", "r", 2)]
+    hops += [_Hop("d", "b", 1)]
+    hops += [_Hop("b", "a", 4), _Hop("a", "r", 2)] if _batches(settings) else [_Hop("b", "r", 2)]
     if settings.cross:
         hops.append(_Hop("x", "b", 3))
-    window = settings.rate * max(settings.rtt) / 8 + settings.buffer_packets * settings.frame
-    return Plan(
-        _setup(settings, hops, groups, settings.ccs(cc), window),
-        _traffic(settings, hops, groups, settings.ccs(cc), seed),
-        memory=max(4 << 30, ceil(16 * window)),
+    slowest = max(settings.rtt) + sum(
+        filter(None, (settings.jitter, settings.batch, settings.aggregate))
     )
+    queues = settings.buffer_packets * (2 if settings.reverse else 1)
+    window = settings.rate * slowest / 8 + queues * settings.frame
+    return Plan(
+        _setup(settings, hops, groups, settings.every_cc(cc), window),
+        _traffic(settings, hops, groups, settings.ccs(cc), seed),
+        memory=max(4 << 30, ceil(16 * window) * (2 if settings.reverse else 1)),
+    )
+
+
+def _batches(s: Settings) -> bool:
+    return bool(s.batch or s.aggregate)
 
 
 # The script -------------------------------------------------------------------------------------
@@ -78,6 +89,7 @@ def _setup(s: Settings, hops: list[_Hop], groups: list[float], ccs: list[str],
            window: float) -> str:  # fmt: skip
     """The shell script; window is what path and buffer hold, in bytes."""
     spaces = [h.a for h in hops if h.a.startswith("s")] + ["d", "b", "r"] + ["x"] * bool(s.cross)
+    spaces += ["a"] * _batches(s)
     # Eight windows: an skb occupies up to four times its data, and only half may be window.
     memory = min(2**31 - 1, max(16 << 20, int(8 * window)))
     version = "" if s.ip == 4 else "-6 "
@@ -126,6 +138,8 @@ def _setup(s: Settings, hops: list[_Hop], groups: list[float], ccs: list[str],
                 lines.append(
                     f"ip netns exec {name} ethtool -K {hop.device(name)} tso off gso off gro off"
                 )
+    if s.ssthresh:
+        lines += _acquaintance(s, hops)
     lines += [
         "",
         "# d: the path's delay, and its loss, which only data meets.",
@@ -136,11 +150,27 @@ def _setup(s: Settings, hops: list[_Hop], groups: list[float], ccs: list[str],
         "# b: the bottleneck.",
         "tc -n b -batch - <<END",
         *_bottleneck("add", s, s.rate),
+        *_policer(s),
         "END",
     ]
+    if _batches(s):
+        lines += [
+            "",
+            "# a: the first packet of a batch waits for others, and all leave together.",
+            "tc -n a -batch - <<END",
+            *(f"qdisc add dev {device} root netem slot {_tc_time(gap)} {_tc_time(gap)}"
+              " limit 100000000"
+              for device, gap in (("a-b", s.batch), ("a-r", s.aggregate)) if gap),
+            "END",
+        ]  # fmt: skip
+    path = s
     for change in s.change:
-        name, what = ("d", _delays("change", s, [change.rtt])) if change.rtt else (
-            "b", _bottleneck("change", s, change.rate))  # fmt: skip
+        if change.rate:
+            name, what = "b", _bottleneck("change", s, change.rate)
+        else:
+            path = replace(path, rtt=(change.rtt,)) if change.rtt else replace(
+                path, loss=change.loss)  # fmt: skip
+            name, what = "d", _delays("change", path, list(path.rtt))
         lines += [
             "",
             f"# {change.at:g} s after traffic begins; /proc/uptime says when that is.",
@@ -158,9 +188,13 @@ def _setup(s: Settings, hops: list[_Hop], groups: list[float], ccs: list[str],
 def _delays(verb: str, s: Settings, rtts: list[float]) -> list[str]:
     """Half of the shortest rtt on the way to the receiver, the rest on the way back."""
     forward = min(rtts) / 2
+    delay = _tc_time(forward)
     loss = f" loss random {s.loss * 100:.9g}%" if s.loss else ""
+    if s.jitter:
+        # netem draws from the mean, less or more; a rate, here one that takes no time, keeps order.
+        delay = f"{_tc_time(forward + s.jitter / 2)} {_tc_time(s.jitter / 2)} rate 100tbit"
     return [
-        f"qdisc {verb} dev d-b root netem delay {_tc_time(forward)}{loss} limit 100000000",
+        f"qdisc {verb} dev d-b root netem delay {delay}{loss} limit 100000000",
         *(f"qdisc {verb} dev d-s{i} root netem delay {_tc_time(rtt - forward)} limit 100000000"
           for i, rtt in enumerate(rtts)),
     ]  # fmt: skip
@@ -186,10 +220,12 @@ def _modules(s: Settings, ccs: list[str]) -> list[str]:
 def _sysctls(s: Settings, name: str) -> str:
     """Without IPv6, or at least its link-local addresses, its own chatter is not on the links."""
     quiet = ["net.ipv6.conf.all.disable_ipv6=1"] if s.ip == 4 else []
-    if name in "db":
+    if name in "dba":
         forward = "net.ipv4.ip_forward=1" if s.ip == 4 else "net.ipv6.conf.all.forwarding=1"
         return " ".join([*quiet, forward])
     values = [*quiet, "net.ipv4.tcp_no_metrics_save=1", f"net.ipv4.tcp_ecn={int(s.ecn)}"]
+    if s.ssthresh and name[0] == "s":
+        values.append("net.ipv4.tcp_no_ssthresh_metrics_save=0")
     if s.ack == "every":
         values.append("net.ipv4.tcp_comp_sack_nr=0")
     return " ".join(values)
@@ -202,25 +238,78 @@ def _routes(s: Settings, name: str, hops: list[_Hop]) -> list[str]:
 
     if name == "d":
         return [f"route add default {via('b')}"]
+    if name == "b" and _batches(s):
+        net = "10.77.2.0/24" if s.ip == 4 else "fd77:0:0:2::/64"
+        return [f"route add default {via('d')}", f"route add {net} {via('a')}"]
     if name == "b":
         return [f"route add default {via('d')}"]
     if name == "r":
-        return [f"route add default {via('b')}" + (" quickack 1" if s.ack == "every" else "")]
-    return [f"route add default {via('b' if name == 'x' else 'd')}"]
+        return [f"route add default {via('a' if _batches(s) else 'b')}"
+                + (" quickack 1" if s.ack == "every" else "")]  # fmt: skip
+    if name in "ax":
+        return [f"route add default {via('b')}"]
+    ssthresh = f" ssthresh lock {s.ssthresh}" if s.ssthresh else ""
+    return [f"route add default {via('d')}{ssthresh}"]
+
+
+def _acquaintance(s: Settings, hops: list[_Hop]) -> list[str]:
+    """TCP takes ssthresh from an entry in tcp_metrics, not from the route that the entry copies.
+
+    An entry is there from the end of a first connection on.  This one meets no delay and no loss
+    yet, so that nothing else of the entry, such as its rtt, makes a difference to the next.
+    """
+    receiver = next(h for h in hops if h.b == "r").address("r", s.ip)
+    lines = ["", "# A first connection of each sender, from which later ones know their ssthresh."]
+    for hop in hops:
+        if hop.a.startswith("s"):
+            save = f"ip netns exec {hop.a} sysctl -qw net.ipv4.tcp_no_metrics_save"
+            meet = f"./agent meet {hop.a} {hop.address(hop.a, s.ip)} r {receiver}"
+            lines += [f"{save}=0", meet, f"{save}=1"]
+    return lines
+
+
+def _policer(s: Settings) -> list[str]:
+    """Drops what comes too fast to b; at its doors, packets are without Ethernet headers."""
+    if not s.police:
+        return []
+    doors = ["b-d"] + ["b-x"] * bool(s.cross)
+    police = (
+        f"police rate {s.police.rate}bit burst {s.police.burst} mtu {s.frame}"
+        f" overhead {ETHERNET_HEADER} conform-exceed drop index 1"
+    )
+    return [
+        line
+        for door, action in zip(doors, (police, "police index 1"), strict=False)
+        for line in (
+            f"qdisc add dev {door} ingress",
+            f"filter add dev {door} ingress matchall action {action}",
+        )
+    ]
+
+
+def _exit(s: Settings) -> str:
+    """The device that the bottleneck is on."""
+    return "b-a" if _batches(s) else "b-r"
 
 
 def _bottleneck(verb: str, s: Settings, rate: int) -> list[str]:
+    devices = [_exit(s)] + ["b-d"] * bool(s.reverse)
+    return [line for device in devices for line in _shaper(verb, s, rate, device)]
+
+
+def _shaper(verb: str, s: Settings, rate: int, device: str) -> list[str]:
     limit = s.buffer_packets
     if s.qdisc in SHAPING:
-        return [f"qdisc {verb} dev b-r root handle 1: {s.qdisc} bandwidth {rate}bit limit {limit}"]
+        shaping = f"{s.qdisc} bandwidth {rate}bit limit {limit}"
+        return [f"qdisc {verb} dev {device} root handle 1: {shaping}"]
     kind = "pfifo" if s.qdisc == "fifo" else s.qdisc
     ecn = " ecn" if s.ecn and s.qdisc in ("codel", "pie", "fq_pie") else ""
     ecn += " noecn" if not s.ecn and s.qdisc == "fq_codel" else ""
     burst = s.frame + ceil(rate / 8 * SHAPER_SLACK_S)
     # In this order: a change of tbf passes its limit on to the queue below it.
     return [
-        f"qdisc {verb} dev b-r root handle 1: tbf rate {rate}bit burst {burst} limit 1gb",
-        f"qdisc {verb} dev b-r parent 1: handle 10: {kind} limit {limit}{ecn}",
+        f"qdisc {verb} dev {device} root handle 1: tbf rate {rate}bit burst {burst} limit 1gb",
+        f"qdisc {verb} dev {device} parent 1: handle 10: {kind} limit {limit}{ecn}",
     ]
 
 
@@ -240,9 +329,11 @@ def _traffic(s: Settings, hops: list[_Hop], groups: list[float], ccs: list[str],
     lines = [
         f"run start={START_NS} end={_ns(s.end)} sample={_ns(sample)}"
         f" link_sample={_ns(link_sample)} rows={ROWS}",
-        f"link name={BOTTLENECK} ns=b dev=b-r sampled=1",
+        f"link name={BOTTLENECK} ns=b dev={_exit(s)} sampled=1",
         "link name=forward ns=d dev=d-b sampled=0",
         *(f"link name=back{i} ns=d dev=d-s{i} sampled=0" for i in range(len(groups))),
+        *(f"ingress name={POLICER} ns=b dev={door} sampled=0"
+          for door in ["b-d"] * bool(s.police) + ["b-x"] * bool(s.police and s.cross)),
         f"seed ns=d dev=d-b seed={_netem_seed(seed, 'd-b')}",
         *(f"count ns={n}" for n in [*(f"s{i}" for i in range(len(groups))), "r"]),
     ]
@@ -252,6 +343,15 @@ def _traffic(s: Settings, hops: list[_Hop], groups: list[float], ccs: list[str],
             f"flow id={i} ns={sender} peer=r src={address(sender)} sport={20000 + i}"
             f" dst={address('r')} dport=5001 cc={cc} start={_ns(s.start * i)} bytes={s.bytes or 0}"
         )
+    if s.reverse:
+        name, count = s.reverse
+        lines += [
+            f"reverse id={len(ccs) + i} ns=r peer=s0 src={address('r')} sport={30000 + i}"
+            f" dst={address('s0')} dport=5001 cc={name} start=0 bytes=0"
+            for i in range(count)
+        ]
+    if s.app:
+        lines.append(f"app size={s.app.bytes} interval={_ns(s.app.interval)}")
     headers = 28 if s.ip == 4 else 48
     for i, cross in enumerate(s.cross):
         lines.append(

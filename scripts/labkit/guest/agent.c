@@ -3,6 +3,7 @@
  * The lab's program inside the guest: makes the traffic, takes the samples.
  *
  *   agent traffic PLAN DIR   runs the plan; writes flows.csv, links.csv, summary.json to DIR
+ *   agent meet NS A NS B     makes one connection from address A in NS to B in NS, and closes it
  *   agent exec DIR CMD...    runs a command; its output and status go to DIR as they come
  *   agent poweroff           ends the guest
  *
@@ -20,9 +21,13 @@
  *   seed ns=NAME dev=NAME seed=U64              what netem's dice start from
  *   link name=NAME ns=NAME dev=NAME sampled=0|1
  *       a device whose root qdisc is reported at the end, and in the series if sampled
+ *   ingress name=NAME ns=NAME dev=NAME sampled=0
+ *       the same of its ingress qdisc
  *   count ns=NAME                               a namespace whose protocol counters are reported
  *   flow id=N ns=NAME peer=NAME src=A sport=P dst=A dport=P cc=NAME start=NS bytes=N
  *       bytes=0: until the end
+ *   reverse ...                                 like flow, but not in the series
+ *   app size=BYTES interval=NS                  flows write so much so often, not all they can
  *   udp ns=NAME peer=NAME src=A sport=P dst=A dport=P size=BYTES frame=BYTES rate=BPS from=NS to=NS
  *       constant bit rate; size is the datagram's payload, frame what it occupies on the link
  */
@@ -84,7 +89,7 @@ __attribute__((format(printf, 1, 2), noreturn)) static void die(const char *form
 /* Plan ----------------------------------------------------------------------------------------- */
 
 /* What an epoll event is about: the first member of everything that waits. */
-enum role { LISTENER, SENDER, RECEIVER, UDP, SCHEDULE, SAMPLER };
+enum role { LISTENER, SENDER, RECEIVER, APP, UDP, SCHEDULE, SAMPLER };
 
 struct waiter {
 	enum role role;
@@ -97,16 +102,17 @@ struct end {
 };
 
 struct flow {
-	struct waiter sender, receiver;
+	struct waiter sender, receiver, app;
 	struct flow *next;
 	int id;
 	struct end from, to;
 	char cc[16];
 	ns_t start, connected, end; /* end: the last byte's arrival */
 	uint64_t bytes, written, received;
+	uint64_t allowed; /* of written, by what the application has produced so far */
 	int low_water;
 	unsigned int refills, starved; /* writes, and those that came too late to keep it sending */
-	bool started, finished, has_bbr_info, asked_cc_info;
+	bool started, finished, reverse, has_bbr_info, asked_cc_info;
 	struct tcp_info info;
 };
 
@@ -127,6 +133,7 @@ struct link {
 	struct link *next;
 	char name[16], ns[16], dev[IFNAMSIZ];
 	int fd, ifindex; /* fd: a netlink socket in ns */
+	uint32_t parent; /* TC_H_ROOT or TC_H_INGRESS */
 	bool sampled;
 	struct qdisc_stats first;
 };
@@ -149,7 +156,8 @@ static struct link *links;
 static struct counter *counters;
 static struct listener *listeners;
 static struct {
-	ns_t start, end, sample, link_sample;
+	ns_t start, end, sample, link_sample, app_interval;
+	uint64_t app_size;
 	long rows;
 } run;
 
@@ -244,15 +252,15 @@ static int netlink_in(const char *ns, const char *dev, int *ifindex)
 	return fd;
 }
 
-/* Asks for the root qdisc of a device; the answer is a message in buffer. */
-static struct nlmsghdr *get_qdisc(int fd, int ifindex, void *buffer, size_t size)
+/* Asks for the root or ingress qdisc of a device; the answer is a message in buffer. */
+static struct nlmsghdr *get_qdisc(int fd, int ifindex, uint32_t parent, void *buffer, size_t size)
 {
 	struct {
 		struct nlmsghdr header;
 		struct tcmsg tc;
 	} request = {
 		.header = { sizeof(request), RTM_GETQDISC, NLM_F_REQUEST | NLM_F_ECHO, 0, 0 },
-		.tc = { .tcm_family = AF_UNSPEC, .tcm_ifindex = ifindex, .tcm_parent = TC_H_ROOT },
+		.tc = { .tcm_family = AF_UNSPEC, .tcm_ifindex = ifindex, .tcm_parent = parent },
 	};
 	struct nlmsghdr *answer = buffer;
 	ssize_t length;
@@ -282,7 +290,7 @@ static struct rtattr *attribute(struct nlmsghdr *message, int type)
 static void read_stats(struct link *l, struct qdisc_stats *s)
 {
 	static char buffer[16384];
-	struct nlmsghdr *answer = get_qdisc(l->fd, l->ifindex, buffer, sizeof(buffer));
+	struct nlmsghdr *answer = get_qdisc(l->fd, l->ifindex, l->parent, buffer, sizeof(buffer));
 	struct rtattr *nest = attribute(answer, TCA_STATS2), *a;
 	int left;
 
@@ -324,7 +332,7 @@ static void seed_netem(const char *ns, const char *dev, uint64_t seed)
 	int fd, ifindex;
 
 	fd = netlink_in(ns, dev, &ifindex);
-	answer = get_qdisc(fd, ifindex, buffer, sizeof(buffer));
+	answer = get_qdisc(fd, ifindex, TC_H_ROOT, buffer, sizeof(buffer));
 	options = attribute(answer, TCA_OPTIONS);
 	memcpy(request, answer, NLMSG_LENGTH(sizeof(struct tcmsg)));
 	header->nlmsg_type = RTM_NEWQDISC;
@@ -561,6 +569,12 @@ static void start_flow(struct flow *f)
 	    errno != EINPROGRESS)
 		die("agent: connect: %m");
 	watch(&f->sender, EPOLLOUT);
+	f->allowed = f->bytes ? f->bytes : UINT64_MAX;
+	if (run.app_size && run.app_size < f->allowed && !f->reverse) {
+		f->allowed = run.app_size;
+		f->app = (struct waiter){ APP, -1 };
+		arm(&f->app, f->start + run.app_interval, run.app_interval);
+	}
 }
 
 static void read_info(struct flow *f)
@@ -587,10 +601,32 @@ static void finish_flow(struct flow *f)
 	unfinished--;
 }
 
+static void want_room(struct flow *f, uint32_t events)
+{
+	struct epoll_event event = { .events = events, .data.ptr = &f->sender };
+
+	epoll_ctl(epoll_fd, EPOLL_CTL_MOD, f->sender.fd, &event);
+}
+
+/* What a slow path has not taken yet is not lost: a program would have it wait. */
+static void produce(struct flow *f)
+{
+	uint64_t expired;
+
+	if (read(f->app.fd, &expired, sizeof(expired)) != sizeof(expired))
+		return;
+	f->allowed += expired * run.app_size;
+	if (f->bytes && f->allowed >= f->bytes) {
+		f->allowed = f->bytes;
+		close(f->app.fd);
+		f->app.fd = -1;
+	}
+	want_room(f, EPOLLOUT);
+}
+
 static void fill(struct flow *f)
 {
 	static char zeros[WRITE_SIZE];
-	struct epoll_event none = { .data.ptr = &f->sender };
 	socklen_t size = sizeof(int);
 	int error = 0;
 
@@ -607,19 +643,19 @@ static void fill(struct flow *f)
 		uint64_t want = sizeof(zeros);
 		ssize_t n;
 
-		if (f->bytes && f->bytes - f->written < want)
-			want = f->bytes - f->written;
+		if (f->allowed - f->written < want)
+			want = f->allowed - f->written;
 		n = want ? send(f->sender.fd, zeros, want, MSG_NOSIGNAL) : 0;
 		if (n < 0 && errno != EAGAIN)
 			die("flow %d was broken off: %m", f->id);
 		if (n > 0)
 			f->written += n;
-		if (f->bytes && f->written == f->bytes)
+		if (f->written == f->allowed)
 			break;
 		if (n < (ssize_t)want)
 			return; /* full; to ask again would fail */
 	}
-	epoll_ctl(epoll_fd, EPOLL_CTL_MOD, f->sender.fd, &none);
+	want_room(f, 0);
 }
 
 /* MSG_TRUNC: TCP drops the bytes instead of copying them, so a read has no natural size. */
@@ -760,7 +796,7 @@ static void sample(void)
 			sample_link(l, at);
 	if (at % run.sample == 0)
 		for (struct flow *f = flows; f; f = f->next)
-			if (f->sender.fd >= 0)
+			if (f->sender.fd >= 0 && !f->reverse)
 				sample_flow(f, at);
 	if (at - reported >= NSEC / 4) {
 		reported = at;
@@ -799,22 +835,27 @@ static void read_plan(const char *path)
 		} else if (!strncmp(line, "seed ", 5)) {
 			seed_netem(field(line, "ns", a, sizeof(a)), field(line, "dev", b, sizeof(b)),
 				   number(line, "seed"));
-		} else if (!strncmp(line, "link ", 5)) {
+		} else if (!strncmp(line, "link ", 5) || !strncmp(line, "ingress ", 8)) {
 			struct link *l = new(sizeof(*l));
 
 			field(line, "name", l->name, sizeof(l->name));
 			field(line, "ns", l->ns, sizeof(l->ns));
 			field(line, "dev", l->dev, sizeof(l->dev));
 			l->sampled = number(line, "sampled");
+			l->parent = *line == 'i' ? TC_H_INGRESS : TC_H_ROOT;
 			l->fd = netlink_in(l->ns, l->dev, &l->ifindex);
 			*last_link = l;
 			last_link = &l->next;
 		} else if (!strncmp(line, "count ", 6)) {
 			read_counters(field(line, "ns", a, sizeof(a)), remember_counter, NULL);
-		} else if (!strncmp(line, "flow ", 5)) {
+		} else if (!strncmp(line, "app ", 4)) {
+			run.app_size = number(line, "size");
+			run.app_interval = number(line, "interval");
+		} else if (!strncmp(line, "flow ", 5) || !strncmp(line, "reverse ", 8)) {
 			struct flow *f = new(sizeof(*f));
 
 			f->id = number(line, "id");
+			f->reverse = *line == 'r';
 			field(line, "cc", f->cc, sizeof(f->cc));
 			f->start = number(line, "start");
 			f->bytes = number(line, "bytes");
@@ -885,6 +926,9 @@ static void loop(void)
 				break;
 			case RECEIVER:
 				drain((struct flow *)((char *)w - offsetof(struct flow, receiver)));
+				break;
+			case APP:
+				produce((struct flow *)((char *)w - offsetof(struct flow, app)));
 				break;
 			case UDP:
 				send_udp((struct udp *)w);
@@ -992,6 +1036,48 @@ static int traffic(const char *plan, const char *directory)
 	return 0;
 }
 
+/* agent meet ----------------------------------------------------------------------------------- */
+
+static void await(int fd)
+{
+	struct pollfd one = { .fd = fd, .events = POLLIN };
+
+	poll(&one, 1, -1);
+}
+
+/* The far end closes first, so that nothing of the connection is left over here. */
+static int meet(char **arguments)
+{
+	struct end from, to;
+	struct tcp_info info;
+	socklen_t size = sizeof(info);
+	char line[256];
+	int listener, sender, receiver;
+
+	home_ns = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+	snprintf(line, sizeof(line), "meet ns=%s src=%s sport=4999 peer=%s dst=%s dport=5000",
+		 arguments[0], arguments[1], arguments[2], arguments[3]);
+	parse_end(line, "ns", "src", "sport", &from);
+	parse_end(line, "peer", "dst", "dport", &to);
+	listener = socket_in(&to, SOCK_STREAM);
+	sender = socket_in(&from, SOCK_STREAM);
+	if (listen(listener, 1) ||
+	    (connect(sender, (struct sockaddr *)&to.address, address_size(&to)) &&
+	     errno != EINPROGRESS))
+		die("agent: meet: %m");
+	await(listener);
+	receiver = accept(listener, NULL, NULL);
+	close(receiver);
+	await(sender);
+	shutdown(sender, SHUT_WR);
+	do {
+		usleep(1000);
+		if (getsockopt(sender, IPPROTO_TCP, TCP_INFO, &info, &size))
+			die("agent: meet: %m");
+	} while (info.tcpi_state != 7); /* closed */
+	return 0;
+}
+
 /* agent exec ----------------------------------------------------------------------------------- */
 
 static void copy_some(struct pollfd *from, int to)
@@ -1049,11 +1135,14 @@ int main(int argc, char **argv)
 {
 	if (argc == 4 && !strcmp(argv[1], "traffic"))
 		return traffic(argv[2], argv[3]);
+	if (argc == 6 && !strcmp(argv[1], "meet"))
+		return meet(argv + 2);
 	if (argc >= 4 && !strcmp(argv[1], "exec"))
 		return exec_command(argv[2], argv + 3);
 	if (argc == 2 && !strcmp(argv[1], "poweroff")) {
 		sync();
 		return reboot(RB_POWER_OFF);
 	}
-	die("usage: agent traffic PLAN DIR | agent exec DIR COMMAND... | agent poweroff");
+	die("usage: agent traffic PLAN DIR | agent meet NS A NS B | agent exec DIR COMMAND... | "
+	    "agent poweroff");
 }
