@@ -342,7 +342,8 @@ _PAGE = """<!DOCTYPE html>
 <h1>The papers' numbers beside ours</h1>
 <p>Tables and figures of published TCP congestion control, measured again with this project's
 modules in a real Linux kernel (user-mode Linux {kernel}, virtual time): {runs} runs.
-Each is a file in <code>scripts/scenarios</code>; the same seed gives the same result on any machine.
+Each table and figure is a file in <code>scripts/scenarios</code>; the same seed gives the same
+result on any machine.
 <code>make report</code> makes this page again, and only the runs that have changed.</p>
 <p class=count>{count}.</p>
 {trouble}

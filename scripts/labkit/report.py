@@ -190,7 +190,7 @@ def _plan(
         return
     for seed in range(1, of.seeds + 1):
         job = run.Job(of, settings, column.cc or "mix", seed, column.name, case_name)
-        home = cache("report") / f"{run.identity(laboratory, job)}-{_measuring()}-{seed}"
+        home = _store() / f"{run.identity(laboratory, job)}-{_measuring()}-{seed}"
         tasks[key, seed] = _Task(job, home, seed == 1 and plot.sampled(of))
 
 
@@ -204,6 +204,11 @@ def _missing(laboratory: run.Laboratory, settings: Settings, cc: str) -> str:
         if name not in laboratory.modules_known():
             return f"{name} is not built"
     return ""
+
+
+def _store() -> Path:
+    """Where runs are kept for the next report."""
+    return cache("report")
 
 
 def _measuring() -> str:
@@ -286,7 +291,7 @@ def _cached(home: Path, with_series: bool) -> Any:
 def _sweep() -> None:
     """Removes cached runs that no report has used for long."""
     oldest = time.time() - KEPT_DAYS * 86400
-    for old in cache("report").iterdir():
+    for old in _store().iterdir():
         with contextlib.suppress(OSError):
             if old.stat().st_mtime < oldest:
                 shutil.rmtree(old, ignore_errors=True)
