@@ -159,8 +159,9 @@ def _windows(cells: list[Cell], until: str) -> Any:
             rows = table[table[:, 1] == flow]
             axis.plot(rows[:, 0], rows[:, 2], color=_colour(cell), linewidth=1)
         axis.set_title(cell.name, fontsize="small")
-        axis.set(yscale="log", ylim=(1, None))
+        axis.set_yscale("log")
         axis.grid(alpha=0.3)
+    axes[0].set_ylim(bottom=1)  # of all, once all are drawn
     if until:
         axes[0].set_xlim(0, float(until))
     figure.supxlabel("time, s", fontsize="small")
