@@ -46,13 +46,15 @@ def _parser() -> argparse.ArgumentParser:
     listing.add_argument("--json", action="store_true", help="as a JSON array")
 
     running = verb(
-        "run", _run, "Runs a scenario, once per --cc.",
+        "run", _run, "Runs a scenario, once per column or --cc.",
         epilog="settings:\n" + _describe_keys(),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
     running.add_argument("scenario", metavar="SCENARIO", help="a name that 'lab list' shows")
     running.add_argument("--cc", action="append", metavar="NAME",
-                         help="congestion control; may be repeated")  # fmt: skip
+                         help="a column of the scenario, or any congestion control; may be"
+                         " repeated")  # fmt: skip
+    running.add_argument("--case", default="", metavar="NAME", help="a case of the scenario")
     running.add_argument("--seed", type=_seed, default=1, metavar="N",
                          help="of all random numbers (default 1)")  # fmt: skip
     running.add_argument("--set", action="append", default=[], metavar="KEY=VALUE",
@@ -108,6 +110,8 @@ def _list(args: argparse.Namespace) -> int:
             {"name": s.name, "title": s.title, "cc": list(s.cc), "settings": s.settings}
             | ({"seed": s.seed} if s.seed else {})
             | ({"figure": s.figure} if s.figure else {})
+            | ({} if (columns := [c.name for c in s.column]) == [*s.cc] else {"columns": columns})
+            | ({"cases": [c.name for c in s.case]} if s.case else {})
             for s in found
         ]
         print(json.dumps(shown, indent=1))
@@ -121,14 +125,20 @@ def _list(args: argparse.Namespace) -> int:
 
 def _run(args: argparse.Namespace) -> int:
     wanted = scenario.load(args.scenario)
-    settings = scenario.override(wanted, args.set)
+    case = wanted.case_of(args.case) if args.case else None
+    settings = scenario.override(wanted, args.set, case=case)
     if settings.mix and args.cc:
         raise LabError("mix names every flow's congestion control: drop --cc, or mix", status=2)
-    ccs = ["mix"] if settings.mix else args.cc or list(wanted.cc)
+    columns = [wanted.column_of(cc) for cc in args.cc] if args.cc else list(wanted.column)
+    if settings.mix:
+        columns = [scenario.Column("")]
+    jobs = []
+    for column in columns:
+        own = scenario.override(wanted, args.set, column, case)
+        jobs.append(run.Job(wanted, own, column.cc or "mix", args.seed, column.name, args.case))
     laboratory = run.Laboratory(args.kernel, args.variant)
-    jobs = [run.Job(wanted, settings, cc, args.seed) for cc in ccs]
     out = args.out.absolute() if args.out else None
-    with Progress([f"{wanted.name} {cc}" for cc in ccs]) as shown:
+    with Progress([job.name for job in jobs]) as shown:
         results = run.run_all(laboratory, jobs, args.jobs, out, shown.update)
     if args.json:
         print(json.dumps(results, indent=1))
@@ -149,9 +159,9 @@ def _shell(args: argparse.Namespace) -> int:
 
 
 def _report(args: argparse.Namespace) -> int:
-    from . import plot
+    from . import report
 
-    return plot.report(args.scenarios or scenario.names(), args.jobs)
+    return report.main(args.scenarios, args.jobs)
 
 
 def _demo(args: argparse.Namespace) -> int:
@@ -165,11 +175,13 @@ def _demo(args: argparse.Namespace) -> int:
 
 def table(results: list[Any]) -> str:
     """Results for the eye: a line per flow, or per run when there are many."""
+    names = [r.get("column", r["cc"]) for r in results]
+    width = max(12, *map(len, names)) + 2
     lines = [
-        f"{'cc':<14}{'flows':>6}{'goodput':>12}{'completion':>12}{'retrans':>9}"
+        f"{'cc':<{width}}{'flows':>6}{'goodput':>12}{'completion':>12}{'retrans':>9}"
         f"{'rtt':>10}{'use':>8}{'queue':>9}{'max':>8}{'drops':>8}{'Jain':>7}"
     ]
-    for r in results:
+    for name, r in zip(names, results, strict=True):
         flows, link = r["flows"], r["links"][0]
         done = [f["completion_s"] for f in flows if "completion_s" in f]
         asked = "bytes" in r["settings"]
@@ -179,7 +191,7 @@ def table(results: list[Any]) -> str:
         queue = f"{link['queue_mean']:.0f}" if "queue_mean" in link else "-"
         highest = f"{link['queue_max']}" if "queue_max" in link else "-"
         lines.append(
-            f"{r['cc']:<14}{len(flows):>6}{rate(sum(f['goodput_bps'] for f in flows)):>12}"
+            f"{name:<{width}}{len(flows):>6}{rate(sum(f['goodput_bps'] for f in flows)):>12}"
             f"{completion:>12}{sum(f['retransmits'] for f in flows):>9}{rtt:>10}"
             f"{link['utilization']:>8.3f}{queue:>9}{highest:>8}{link['drops']:>8}"
             f"{r['jain']:>7.3f}"

@@ -1,9 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Pictures of runs, and the report."""
+"""Pictures of runs: what a scenario's file may ask for with plot = [...], and the demo's.
 
-import base64
-import html
-import io
+    times          bars: completion time (or times:METRIC) of each column, the paper's beside it
+    windows        congestion window and queue over time, a panel per column (windows:SECONDS)
+    estimates      over time, against the truth: estimates:capacity, :buffer or :level
+    pairs          bars: completion time of each of two flows
+    sweep:METRIC   a metric against the cases' x, a line per column
+    rates          throughput per flow, rtt and queue over time
+"""
+
+import colorsys
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -11,24 +19,321 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.colors import to_rgb
 
-from . import run, scenario
+from . import findings
+from .errors import LabError
 from .paths import REPO
-from .result import series
+from .result import payload_bps, series
+from .scenario import Case, Column, Scenario
 
 REPORT = REPO / "report"
 
+# One colour per congestion control on every picture; its variants differ in lightness.
+COLOURS = {
+    "reno": "#6b6b6b", "cubic": "#1f77b4", "bbr": "#2ca02c", "vegas": "#9a8f00",
+    "westwood": "#8c564b", "ccp": "#d05ab0", "ccpd": "#ff7f0e", "ccpd_path": "#c81e1e",
+    "acp": "#7b52ab", "estcp": "#009e9e", "mccp": "#5a3ee0", "mix": "#444444",
+}  # fmt: skip
+LINES = ("-", "--", ":", "-.")
 
-def windows_and_queue(results: list[Any], title: str, until: float | None = None) -> plt.Figure:
+
+@dataclass
+class Cell:
+    """The runs of one column, in one case."""
+
+    scenario: Scenario
+    column: Column
+    case: Case | None
+    runs: list[Any] = field(default_factory=list)  # one per seed
+
+    @property
+    def name(self) -> str:
+        return f"{self.column.name}, {self.case.name}" if self.case else self.column.name
+
+    @property
+    def first(self) -> Path:
+        """Where the series of seed 1 is."""
+        return Path(self.runs[0]["series"])
+
+    def values(self, metric: str) -> list[float]:
+        """A metric of each run; a flow that did not finish took as long as it was given."""
+        found = [findings.at_least(self.scenario, run, metric) for run in self.runs]
+        return [v for v in found if v is not None]
+
+
+def _colour(cell: Cell) -> str:
+    """By congestion control; the second and third column of the same are lighter."""
+    cc = cell.column.cc or "mix"
+    same = [c.name for c in cell.scenario.column if (c.cc or "mix") == cc]
+    share = 0.45 * same.index(cell.column.name) / max(1, len(same) - 1)
+    return _lighter(_base(cc), share if len(same) > 1 else 0)
+
+
+def _base(cc: str) -> str:
+    known = plt.get_cmap("tab20b").colors
+    return COLOURS.get(cc) or matplotlib.colors.to_hex(known[sum(cc.encode()) % len(known)])
+
+
+def _lighter(colour: str, share: float) -> str:
+    hue, light, saturation = colorsys.rgb_to_hls(*to_rgb(colour))
+    return matplotlib.colors.to_hex(
+        colorsys.hls_to_rgb(hue, light + (1 - light) * share, saturation)
+    )
+
+
+def _line(cell: Cell) -> str:
+    same = [c.name for c in cell.scenario.column if c.cc == cell.column.cc]
+    return LINES[same.index(cell.column.name) % len(LINES)]
+
+
+def _grid(count: int, wide: int = 3, height: float = 1.9, **more: Any) -> tuple[Any, list[Any]]:
+    """That many panels in rows of at most so many."""
+    columns = min(wide, count)
+    rows = -(-count // columns)
+    figure, axes = plt.subplots(rows, columns, squeeze=False, layout="constrained",
+                                figsize=(9, height * rows + 0.5), **more)  # fmt: skip
+    flat = list(axes.flat)
+    for axis in flat[count:]:
+        axis.set_visible(False)
+    return figure, flat[:count]
+
+
+def _title(metric: str) -> str:
+    """Words for the name of a metric."""
+    base, _, unit = metric.partition(":")[0].rpartition("_")
+    units = {"s": "s", "bps": "bit/s"}
+    return f"{base.replace('_', ' ')}, {units[unit]}" if unit in units else metric.replace("_", " ")
+
+
+# Kinds ------------------------------------------------------------------------------------------
+
+
+def _times(cells: list[Cell], metric: str) -> Any:
+    metric = metric or "completion_s"
+    figure, axis = plt.subplots(figsize=(9, 0.33 * len(cells) + 1), layout="constrained")
+    highest = 0.0
+    for place, cell in enumerate(cells):
+        values = cell.values(metric)
+        if values:
+            mean = sum(values) / len(values)
+            axis.barh(place, mean, 0.7, color=_colour(cell))
+            if len(values) > 1:
+                axis.plot([min(values), max(values)], [place, place], color="black", linewidth=1,
+                          marker="|", markersize=7)  # fmt: skip
+            highest = max(highest, *values)
+        for number in expected(cell, metric):
+            trials = number.trials or (number.mean,)
+            axis.plot([min(trials), max(trials)], [place + 0.42] * 2, color="black", linewidth=0.8)
+            axis.plot(number.mean, place + 0.42, "D", color="white", markeredgecolor="black",
+                      markersize=5)  # fmt: skip
+            highest = max(highest, *trials)
+    axis.plot([], [], "D", color="white", markeredgecolor="black", label="the paper's mean, trials")
+    axis.plot([], [], color="black", marker="|", label="least and most of the seeds")
+    axis.set(yticks=range(len(cells)), yticklabels=[c.name for c in cells], xlabel=_title(metric),
+             xlim=(0, highest * 1.05 or 1))  # fmt: skip
+    axis.invert_yaxis()
+    axis.grid(axis="x", alpha=0.3)
+    axis.legend(fontsize="small", loc="lower right")
+    return figure
+
+
+def expected(cell: Cell, metric: str) -> list[Any]:
+    """The paper's numbers of a metric of this cell."""
+    case = cell.case.name if cell.case else ""
+    return [
+        e for e in cell.scenario.expected
+        if e.metric == metric and e.column in ("", cell.column.name) and e.case in ("", case)
+    ]  # fmt: skip
+
+
+def _windows(cells: list[Cell], until: str) -> Any:
+    figure, axes = _grid(len(cells), sharex=True, sharey=True)
+    for axis, cell in zip(axes, cells, strict=True):
+        queue = series(cell.first / "links.csv", (0, 2))
+        axis.fill_between(queue[:, 0], queue[:, 1], 0.5, where=queue[:, 1] > 0.5, color="#999999",
+                          alpha=0.5, linewidth=0)  # fmt: skip
+        table = series(cell.first / "flows.csv", (0, 1, 2))
+        for flow in range(min(8, len(cell.runs[0]["flows"]))):
+            rows = table[table[:, 1] == flow]
+            axis.plot(rows[:, 0], rows[:, 2], color=_colour(cell), linewidth=1)
+        axis.set_title(cell.name, fontsize="small")
+        axis.set_yscale("log")
+        axis.grid(alpha=0.3)
+    axes[0].set_ylim(bottom=1)  # of all, once all are drawn
+    if until:
+        axes[0].set_xlim(0, float(until))
+    figure.supxlabel("time, s", fontsize="small")
+    figure.supylabel("window (line), queue (grey), packets", fontsize="small")
+    return figure
+
+
+def _estimates(cells: list[Cell], what: str) -> Any:
+    figure, axes = _grid(len(cells), wide=2, height=2.2)
+    for axis, cell in zip(axes, cells, strict=True):
+        run = cell.runs[0]
+        table = series(cell.first / "flows.csv", (0, 13, 15, 16))
+        column, unit = {"capacity": (1, "Mb/s of data"), "buffer": (2, "segments"),
+                        "level": (3, "segments")}[what]  # fmt: skip
+        scale = 1e-6 if what == "capacity" else 1
+        if what == "level":
+            queue = series(cell.first / "links.csv", (0, 2))
+            axis.plot(queue[:, 0], queue[:, 1], color="black", linewidth=1, label="sampled queue")
+        else:
+            truth = payload_bps(run["settings"]) * scale
+            truth = truth if what == "capacity" else run["settings"]["buffer"]
+            axis.axhline(truth, color="black", linestyle="--", linewidth=1, label="truth")
+        axis.plot(table[:, 0], table[:, column] * scale, color=_colour(cell), linewidth=1,
+                  label="estimate")  # fmt: skip
+        axis.set_title(cell.name, fontsize="small")
+        axis.set(ylabel=unit, ylim=(0, None))
+        axis.grid(alpha=0.3)
+    axes[0].legend(fontsize="small")
+    figure.supxlabel("time, s", fontsize="small")
+    return figure
+
+
+def _pairs(cells: list[Cell], metric: str) -> Any:
+    metric = metric or "completion_s"
+    cases = list(dict.fromkeys(cell.case.name if cell.case else "" for cell in cells))
+    figure, axes = plt.subplots(len(cases), 1, squeeze=False, layout="constrained",
+                                figsize=(9, 3 * len(cases) + 0.5))  # fmt: skip
+    for axis, case in zip(axes.flat, cases, strict=True):
+        shown = [cell for cell in cells if (cell.case.name if cell.case else "") == case]
+        for place, cell in enumerate(shown):
+            for flow in (0, 1):
+                _pair_bar(axis, place + 0.4 * flow - 0.2, cell, flow, metric)
+        axis.set(title=case, ylabel=_title(metric), xticks=range(len(shown)))
+        axis.set_xticklabels([c.column.name for c in shown], rotation=35, ha="right",
+                             fontsize="small")  # fmt: skip
+        axis.grid(axis="y", alpha=0.3)
+    return figure
+
+
+def _pair_bar(axis: Any, place: float, cell: Cell, flow: int, metric: str) -> None:
+    values = cell.values(f"{metric}:{flow}")
+    if not values:
+        return
+    cc = cell.runs[0]["flows"][flow]["cc"]
+    axis.bar(place, sum(values) / len(values), 0.38, color=_lighter(_base(cc), 0.15 * flow))
+    axis.plot([place, place], [min(values), max(values)], color="black", linewidth=1, marker="_")
+
+
+def _sweep(cells: list[Cell], metric: str) -> Any:
+    figure, axis = plt.subplots(figsize=(9, 3.6), layout="constrained")
+    for column in dict.fromkeys(cell.column.name for cell in cells):
+        points = [
+            (cell.case.x, cell.values(metric), cell)
+            for cell in cells
+            if cell.column.name == column and cell.case and cell.case.x is not None
+        ]
+        points = [(x, values, cell) for x, values, cell in points if values]
+        if not points:
+            continue
+        x = [p[0] for p in points]
+        means = [sum(v) / len(v) for _, v, _ in points]
+        spread = [[m - min(v) for m, (_, v, _) in zip(means, points, strict=True)],
+                  [max(v) - m for m, (_, v, _) in zip(means, points, strict=True)]]  # fmt: skip
+        axis.errorbar(x, means, spread, label=column, color=_colour(points[0][2]), marker="o",
+                      markersize=4, linestyle=_line(points[0][2]), capsize=2)  # fmt: skip
+    xs = [cell.case.x for cell in cells if cell.case and cell.case.x]
+    if xs and min(xs) > 0 and max(xs) / min(xs) > 20:
+        axis.set_xscale("log")
+    axis.set(xlabel=cells[0].scenario.x, ylabel=_title(metric), ylim=(0, None))
+    axis.grid(alpha=0.3)
+    axis.legend(fontsize="small")
+    return figure
+
+
+def _rates(cells: list[Cell], until: str) -> Any:
+    figure, axes = plt.subplots(3, len(cells), squeeze=False, sharex=True, sharey="row",
+                                layout="constrained", figsize=(9, 6))  # fmt: skip
+    for (rate, rtt, queue), cell in zip(axes.T, cells, strict=True):
+        table = series(cell.first / "flows.csv", (0, 1, 4, 7))
+        for flow in range(min(8, len(cell.runs[0]["flows"]))):
+            rows = table[table[:, 1] == flow]
+            step = max(1, len(rows) // 200)
+            rows_ = rows[::step]
+            speed = np.diff(rows_[:, 3]) * 8 / np.diff(rows_[:, 0]) / 1e6
+            rate.plot(rows_[1:, 0], speed, linewidth=1)
+            rtt.plot(rows[:, 0], rows[:, 2] * 1e3, linewidth=1)
+        table = series(cell.first / "links.csv", (0, 2))
+        queue.plot(table[:, 0], table[:, 1], color="black", linewidth=1)
+        rate.set_title(cell.name, fontsize="small")
+        for axis in (rate, rtt, queue):
+            axis.grid(alpha=0.3)
+    for axis, label in zip(axes[:, 0], ("Mb/s", "rtt, ms", "queue, packets"), strict=True):
+        axis.set_ylabel(label)
+    if until:
+        axes[0][0].set_xlim(0, float(until))
+    figure.supxlabel("time, s", fontsize="small")
+    return figure
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of picture: how it is drawn, whether of sampled series, and what it shows in words."""
+
+    draw: Callable[[list[Cell], str], Any]
+    sampled: bool
+    words: str
+
+
+KINDS = {
+    "times": Kind(_times, False, "{} of each column, the paper's beside it"),
+    "windows": Kind(_windows, True, "Congestion window and queue over time"),
+    "estimates": Kind(_estimates, True, "Estimated {} over time against the truth"),
+    "pairs": Kind(_pairs, False, "Completion times of two flows that start together"),
+    "sweep": Kind(_sweep, False, "{} against the cases"),
+    "rates": Kind(_rates, True, "Throughput, round-trip time and queue over time"),
+}
+
+
+def check(of: Scenario) -> None:
+    """Refuses a scenario that asks for a picture there is not."""
+    for asked in of.plot:
+        kind, _, detail = asked.partition(":")
+        if kind not in KINDS:
+            raise LabError(f"{of.path}: no plot {kind!r}; there are: {', '.join(KINDS)}")
+        if kind == "estimates" and detail not in ("capacity", "buffer", "level"):
+            raise LabError(f"{of.path}: plot estimates needs :capacity, :buffer or :level")
+        metric = detail if kind in ("sweep", "times", "pairs") else ""
+        if (kind == "sweep" and not metric) or (
+            metric and metric.partition(":")[0] not in findings.metric_names(of)
+        ):
+            there = ", ".join(findings.metric_names(of))
+            raise LabError(f"{of.path}: plot {asked!r}: metrics are: {there}")
+
+
+def sampled(of: Scenario) -> bool:
+    """Whether its pictures need series."""
+    return any(KINDS[asked.partition(":")[0]].sampled for asked in of.plot)
+
+
+def draw(asked: str, cells: list[Cell]) -> tuple[Any, str]:
+    """A picture, and what it shows in words."""
+    kind, _, detail = asked.partition(":")
+    words = KINDS[kind].words.format(_title(detail or "completion_s"))
+    if KINDS[kind].sampled:
+        cells = [cell for cell in cells if cell.runs and "series" in cell.runs[0]]
+    return KINDS[kind].draw(cells, detail), words[0].upper() + words[1:]
+
+
+# The demo ---------------------------------------------------------------------------------------
+
+
+def windows_and_queue(results: list[Any], title: str, until: float | None = None) -> Any:
     """Congestion window and queue over time, a line per run; until: seconds that are shown."""
     figure, (windows, queue) = plt.subplots(2, 1, sharex=True, figsize=(9, 6.5))
     for r in results:
         where = Path(r["series"])
         table = series(where / "flows.csv", (0, 1, 2))
         first = table[table[:, 1] == 0]
-        lines = windows.plot(first[:, 0], first[:, 2], label=r["cc"], linewidth=1)
+        colour = _base(r["cc"])
+        windows.plot(first[:, 0], first[:, 2], label=r["cc"], linewidth=1, color=colour)
         table = series(where / "links.csv", (0, 2))
-        queue.plot(table[:, 0], table[:, 1], color=lines[0].get_color(), linewidth=1)
+        queue.plot(table[:, 0], table[:, 1], color=colour, linewidth=1)
     windows.set(ylabel="window of one flow, packets", title=title, yscale="log")
     queue.set(ylabel="queue, packets", xlabel="time, s", ylim=(0, None), xlim=(0, until))
     windows.legend(loc="upper right", fontsize="small")
@@ -38,102 +343,7 @@ def windows_and_queue(results: list[Any], title: str, until: float | None = None
     return figure
 
 
-def save(figure: plt.Figure, path: Path) -> None:
+def save(figure: Any, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=110)
     plt.close(figure)
-
-
-def report(names: list[str], parallel: int) -> int:
-    """Runs scenarios and writes report/index.html."""
-    from .cli import Progress
-
-    laboratory = run.Laboratory()
-    wanted = [scenario.load(name) for name in names]
-    known = laboratory.ccs()
-    jobs, absent = [], set()
-    for s in wanted:
-        settings = scenario.override(s, [])
-        for cc in ["mix"] if settings.mix else s.cc:
-            if cc in ("mix", *known):
-                jobs.append(run.Job(s, settings, cc, 1))
-            else:
-                absent.add(cc)
-    with Progress([f"{job.scenario.name} {job.cc}" for job in jobs]) as shown:
-        results = run.run_all(laboratory, jobs, parallel, None, shown.update)
-    parts = [_section(s, [r for r in results if r["scenario"] == s.name]) for s in wanted]
-    missing = f"<p>Not built: {', '.join(sorted(absent))}.</p>" if absent else ""
-    page = _PAGE.format(kernel=laboratory.kernel.release, missing=missing, body="\n".join(parts))
-    REPORT.mkdir(exist_ok=True)
-    target = REPORT / "index.html"
-    part = target.with_suffix(".part")
-    part.write_text(page)
-    part.rename(target)
-    compared = [e for r in results for e in r.get("expected", [])]
-    good = sum(e.get("within", False) for e in compared)
-    print(f"{target}: {len(results)} runs; {good} of {len(compared)} numbers within their bounds")
-    return 0
-
-
-def _section(s: scenario.Scenario, results: list[Any]) -> str:
-    from .cli import rate
-
-    if not results:
-        return ""
-    figure = windows_and_queue(results, s.title)
-    picture = io.BytesIO()
-    figure.savefig(picture, format="png", dpi=90)
-    plt.close(figure)
-    data = base64.b64encode(picture.getvalue()).decode()
-    rows = []
-    for r in results:
-        flows, link = r["flows"], r["links"][0]
-        done = [f["completion_s"] for f in flows if "completion_s" in f]
-        cells = [
-            r["cc"],
-            rate(sum(f["goodput_bps"] for f in flows)),
-            f"{max(done):.3f}" if done else "",
-            str(sum(f["retransmits"] for f in flows)),
-            f"{link['utilization']:.3f}",
-            f"{link['queue_mean']:.0f}" if "queue_mean" in link else "",
-            str(link.get("queue_max", "")),
-            str(link["drops"]),
-        ]
-        rows.append("<tr>" + "".join(f"<td>{html.escape(c)}</td>" for c in cells) + "</tr>")
-    compared = [
-        f'<tr class="{"good" if e.get("within") else "bad"}"><td>{html.escape(e["source"])}</td>'
-        f"<td>{html.escape(r['cc'])}</td><td>{e['metric']}</td><td>{e['paper']:g}</td>"
-        f"<td>{e.get('measured', float('nan')):.4g}</td></tr>"
-        for r in results
-        for e in r.get("expected", [])
-    ]
-    origin = f"<p>Seed {html.escape(s.seed)}: {html.escape(s.figure)}.</p>" if s.seed else ""
-    settings = ", ".join(f"{k}={v}" for k, v in s.settings.items())
-    paper = _COMPARED.format(rows="\n".join(compared)) if compared else ""
-    return f"""<h2>{html.escape(s.name)}: {html.escape(s.title)}</h2>{origin}
-<p><code>{html.escape(settings)}</code></p>
-<table><tr><th>cc</th><th>goodput</th><th>completion, s</th><th>retransmits</th>
-<th>utilization</th><th>mean queue</th><th>max queue</th><th>drops</th></tr>
-{"".join(rows)}</table>{paper}
-<img alt="windows and queue" src="data:image/png;base64,{data}">"""
-
-
-_COMPARED = """<h3>Beside the paper</h3>
-<table><tr><th>source</th><th>cc</th><th>metric</th><th>paper</th><th>measured</th></tr>
-{rows}</table>"""
-
-_PAGE = """<!DOCTYPE html>
-<html lang="en"><meta charset="utf-8"><title>tcpcc report</title>
-<style>
-body {{ font: 15px/1.5 sans-serif; max-width: 60em; margin: 2em auto; padding: 0 1em; }}
-table {{ border-collapse: collapse; }} td, th {{ padding: .2em .8em; text-align: right; }}
-td:first-child, th:first-child {{ text-align: left; }} tr:nth-child(even) {{ background: #f4f4f4; }}
-.good td:last-child {{ color: #060; }} .bad td:last-child {{ color: #b00; font-weight: bold; }}
-img {{ max-width: 100%; }}
-</style>
-<h1>tcpcc report</h1>
-<p>Measured on kernel {kernel} in virtual time, one flow's seed 1, by <code>make report</code>.</p>
-{missing}
-{body}
-</html>
-"""

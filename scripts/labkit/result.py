@@ -5,13 +5,14 @@ SI units throughout: seconds, bits per second, packets.  What was not measured i
 """
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .errors import LabError
-from .scenario import Expected, Settings
+from .scenario import ETHERNET_HEADER, Expected, Scenario, Settings
 from .topology import BOTTLENECK, POLICER
 
 Json = dict[str, Any]
@@ -80,10 +81,9 @@ def check(summary: Json, settings: Settings) -> None:
 
 
 def build(
-    run: Path, scenario: str, settings: Settings, cc: str, seed: int, kernel: str,
-    expected: tuple[Expected, ...] = (),
-) -> Json:  # fmt: skip
-    """The result of the run in that directory, without wall_s and series."""
+    run: Path, scenario: str, settings: Settings, cc: str, seed: int, kernel: str
+) -> Json:
+    """The result of the run in that directory, without what only its scenario knows."""
     summary = json.loads((run / "summary.json").read_text())
     check(summary, settings)
     sampled = settings.sample != 0
@@ -108,9 +108,24 @@ def build(
         name, count = settings.reverse
         rate = sum(flow["goodput_bps"] for flow in started if flow["id"] >= settings.flows)
         result["reverse"] = {"cc": name, "flows": count, "goodput_bps": rate}
-    if relevant := [e for e in expected if e.cc in ("", cc)]:
-        result["expected"] = [_compare(e, result) for e in relevant]
     return _rounded(result)
+
+
+def place(result: Json, scenario: Scenario, column: str = "", case: str = "") -> Json:
+    """The result as one of that scenario's, beside what its paper measured."""
+    named = {"scenario": scenario.name, "cc": result["cc"]}
+    if column and column != result["cc"]:
+        named["column"] = column
+    if case:
+        named["case"] = case
+    own = ("scenario", "cc", "column", "case", "expected")
+    placed = named | {k: v for k, v in result.items() if k not in own}
+    if relevant := [
+        e for e in scenario.expected if e.column in ("", column) and e.case in ("", case)
+    ]:
+        source = " ".join(filter(None, (scenario.seed, scenario.figure)))
+        placed["expected"] = [_compare(e, source, result) for e in relevant]
+    return _rounded(placed)
 
 
 def jain(rates: list[float]) -> float:
@@ -135,8 +150,13 @@ def _flow(flow: Json, settings: Settings) -> Json:
     return shown
 
 
+# Whose numbers in ss and in a series are capacity, buffer and level: the module tcp_ccpd's.
+ESTIMATORS = ("ccp", "ccpd", "ccpd_path")
+
+
 def _flow_means(flows: list[Json], path: Path) -> None:
-    table = series(path, (0, 1, 2, 4))
+    """The columns are time, flow, window, in flight, rtt, and four estimates or nothing."""
+    table = series(path, (0, 1, 2, 3, 4, 13, 14, 15, 16))
     if not len(table):
         return
     order = np.argsort(table[:, 1], kind="stable")
@@ -149,7 +169,21 @@ def _flow_means(flows: list[Json], path: Path) -> None:
         if len(rows):
             weight = np.diff(rows[:, 0], prepend=flow["start_s"])
             flow["cwnd_mean"] = np.average(rows[:, 2], weights=weight)
-            flow["rtt_mean_s"] = np.average(rows[:, 3], weights=weight)
+            flow["rtt_mean_s"] = np.average(rows[:, 4], weights=weight)
+            if flow["cc"] in ESTIMATORS:
+                _estimates(flow, rows, weight)
+
+
+def _estimates(flow: Json, rows: np.ndarray, weight: np.ndarray) -> None:
+    """What the sender makes of its path: at the end, and the last half's mean of what varies."""
+    half = rows[:, 0] > (flow["start_s"] + flow["end_s"]) / 2
+    flow["in_flight_equilibrium"] = np.average(rows[half, 3], weights=weight[half])
+    for name, column in (("capacity_bps", 5), ("min_rtt_s", 6), ("buffer", 7)):
+        if not np.isnan(rows[-1, column]):
+            flow[f"estimated_{name}"] = rows[-1, column]
+    levels = rows[half, 8]
+    if len(levels) and not np.isnan(levels).any():
+        flow["estimated_level"] = np.average(levels, weights=weight[half])
 
 
 def _link(summary: Json, settings: Settings, path: Path | None) -> Json:
@@ -184,17 +218,54 @@ def _link(summary: Json, settings: Settings, path: Path | None) -> Json:
 
 
 def series(path: Path, columns: tuple[int, ...]) -> np.ndarray:
-    """Columns of a series that are numbers in every row."""
-    with path.open() as rows:
-        next(rows)
-        lines = rows.readlines()
-    if not lines:
+    """Columns of a series; what a row leaves empty is not a number."""
+    _, _, rows = path.read_text().partition("\n")
+    if not rows:
         return np.empty((0, len(columns)))
-    return np.loadtxt(lines, delimiter=",", usecols=columns, ndmin=2)
+    whole = re.sub(r",(?=[,\n])", ",nan", rows)
+    return np.loadtxt(whole.splitlines(), delimiter=",", usecols=columns, ndmin=2)
+
+
+# TCP and IP headers, with timestamps: what a segment leaves of the mtu.
+_HEADERS = {4: 52, 6: 72}
+
+
+def payload_bps(settings: Json) -> float:
+    """The bottleneck's rate for a flow's data at the end of a run, as capacity is estimated."""
+    rates = [c["rate"] for c in settings.get("change", ()) if "rate" in c]
+    mtu = settings["mtu"]
+    share = (mtu - _HEADERS[settings["ip"]]) / (mtu + ETHERNET_HEADER)
+    return (rates or [settings["rate"]])[-1] * share
+
+
+def _capacity_error(r: Json) -> float:
+    truth = payload_bps(r["settings"])
+    return max(abs(f["estimated_capacity_bps"] / truth - 1) for f in r["flows"])
+
+
+def _buffer_error(r: Json) -> float:
+    """Of a flow alone: others' packets are in the buffer too."""
+    (flow,) = r["flows"]
+    return abs(flow["estimated_buffer"] / r["settings"]["buffer"] - 1)
+
+
+def _level_error(r: Json) -> float:
+    """Of a flow alone, against the sampled queue; one packet is as near as a level can be."""
+    (flow,) = r["flows"]
+    queue = r["links"][0]["queue_equilibrium"]
+    return abs(flow["estimated_level"] - queue) / max(queue, 1.0)
 
 
 # What a paper's number may be compared with, from a result.
 METRICS = {
+    "capacity_error": _capacity_error,
+    "buffer_error": _buffer_error,
+    "level_error": _level_error,
+    **{
+        name: (lambda r, name=name: _mean(f[name] for f in r["flows"]))
+        for name in ("in_flight_equilibrium", "estimated_capacity_bps", "estimated_min_rtt_s",
+                     "estimated_buffer", "estimated_level")
+    },
     "completion_s": lambda r: _mean(f["completion_s"] for f in r["flows"]),
     "goodput_bps": lambda r: sum(f["goodput_bps"] for f in r["flows"]),
     "retransmits": lambda r: sum(f["retransmits"] for f in r["flows"]),
@@ -211,21 +282,36 @@ METRICS = {
 }
 
 
+def metric(result: Json, name: str) -> float | None:
+    """A metric of a run, or with completion_s:cubic or completion_s:0 of those of its flows.
+
+    None if it was not measured: a flow that never finished has no completion time.
+    """
+    base, _, which = name.partition(":")
+    if which:
+        flows = result["flows"]
+        chosen = [f for i, f in enumerate(flows) if which in (str(i), f["cc"])]
+        result = result | {"flows": chosen}
+    try:
+        return float(METRICS[base](result))
+    except (KeyError, ValueError, ZeroDivisionError):
+        return None
+
+
 def _mean(values: Any) -> float:
     values = list(values)
     return sum(values) / len(values)
 
 
-def _compare(expected: Expected, result: Json) -> Json:
+def _compare(expected: Expected, source: str, result: Json) -> Json:
+    paper = expected.mean
     shown: Json = {
-        "source": expected.source, "metric": expected.metric, "paper": expected.paper,
+        "source": expected.source or source, "metric": expected.metric, "paper": paper,
     }  # fmt: skip
-    try:
-        measured = METRICS[expected.metric](result)
-    except KeyError:
-        return shown  # a flow that never finished has no completion time
-    shown["measured"] = measured
-    shown["within"] = bool(abs(measured - expected.paper) <= expected.tolerance * expected.paper)
+    measured = metric(result, expected.metric)
+    if measured is not None:
+        shown["measured"] = measured
+        shown["within"] = bool(abs(measured - paper) <= expected.tolerance * abs(paper))
     return shown
 
 

@@ -231,6 +231,12 @@ class Job:
     settings: Settings
     cc: str
     seed: int
+    column: str = ""  # of the scenario, and its case
+    case: str = ""
+
+    @property
+    def name(self) -> str:
+        return " ".join(filter(None, (self.scenario.name, self.column or self.cc, self.case)))
 
 
 def run_all(
@@ -261,48 +267,54 @@ def _run_one(
     laboratory: Laboratory, job: Job, out: Path | None, progress: Callable[[float], None]
 ) -> Any:
     """One run's result, with its series kept in a directory that its settings name."""
+    name = f"{job.scenario.name}-{job.cc}-{job.seed}-{identity(laboratory, job)}"
+    return make(laboratory, job, (out or cache("run")) / name, progress)
+
+
+def identity(laboratory: Laboratory, job: Job) -> str:
+    """Of all that a run depends on but its seed: kernel, modules, what is executed."""
+    plan = compile_plan(job.settings, job.cc, job.seed)
+    parts = (laboratory.kernel.key, laboratory.modules.name, plan.setup, plan.traffic)
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:10]
+
+
+def make(
+    laboratory: Laboratory, job: Job, home: Path,
+    progress: Callable[[float], None] = lambda share: None, with_series: bool = True,
+) -> Any:  # fmt: skip
+    """One run's result, which is kept in home with, or without, all that was sampled."""
     started = time.monotonic()
     settings, release = job.settings, laboratory.kernel.release
     plan = compile_plan(settings, job.cc, job.seed)
-    identity = "\0".join(
-        (laboratory.kernel.key, laboratory.modules.name, plan.setup, plan.traffic)
-    )
-    name = f"{job.scenario.name}-{job.cc}-{job.seed}-{_digest(identity)}"
-    home = out or cache("run")
     with traffic(
         laboratory.kernel, laboratory.modules, plan, job.seed,
         lambda virtual_s: progress(virtual_s / settings.end),
     ) as measured:  # fmt: skip
         from . import result
 
-        built = result.build(measured, job.scenario.name, settings, job.cc, job.seed, release,
-                             job.scenario.expected)  # fmt: skip
+        built = result.build(measured, job.scenario.name, settings, job.cc, job.seed, release)
         wall = round(time.monotonic() - started, 3)
-        place = list(built).index("virtual_s") + 1
+        at = list(built).index("virtual_s") + 1
         entries = list(built.items())
-        built = dict([*entries[:place], ("wall_s", wall), *entries[place:]])
-        built["series"] = str(home / name)
-        if "expected" in built:
-            built["expected"] = built.pop("expected")
-        _keep(measured, home / name, built)
+        built = dict([*entries[:at], ("wall_s", wall), *entries[at:]])
+        if with_series:
+            built["series"] = str(home)
+        built = result.place(built, job.scenario, job.column, job.case)
+        _keep(measured, home, built, KEPT if with_series else ())
     return built
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:10]
 
 
 KEPT = ("setup.sh", "plan", "summary.json", "flows.csv", "links.csv", "console")
 
 
-def _keep(measured: Path, target: Path, built: Any) -> None:
+def _keep(measured: Path, target: Path, built: Any, names: tuple[str, ...]) -> None:
     """Keeps a run's files, all of them or none: a directory with this name is whole."""
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".part-", dir=target.parent) as part:
             whole = Path(part, "new")
             whole.mkdir()
-            for name in KEPT:
+            for name in names:
                 shutil.copyfile(measured / name, whole / name)
             (whole / "result.json").write_text(json.dumps(built, indent=1) + "\n")
             with contextlib.suppress(FileNotFoundError):

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0
 """What a run is: the keys of a scenario, their meaning, their limits.
 
-A scenario is a TOML file in scripts/scenarios: a title, what it reproduces, its settings, and what
-its paper measured.  Every setting may be overridden on the command line with --set.
+A scenario is a TOML file in scripts/scenarios: a title, what it reproduces, its settings, what is
+compared in it, what its paper measured, and what follows.  Every setting may be overridden on the
+command line with --set.
 """
 
 import math
 import re
 import tomllib
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -432,14 +433,51 @@ def compile_settings(texts: dict[str, str]) -> Settings:
 
 
 @dataclass(frozen=True)
+class Column:
+    """One of what a scenario compares: a congestion control, with settings of its own."""
+
+    name: str
+    cc: str = ""  # may be left out with mix
+    set: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One point of a sweep."""
+
+    name: str
+    x: float | None = None  # where pictures put it
+    set: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Expected:
     """A number of a paper: where it is, what it measures, and how near is near enough."""
 
-    source: str
     metric: str
-    paper: float
     tolerance: float  # as a share of paper
-    cc: str = ""  # of the run it belongs to; empty: of any
+    source: str = ""  # default: the scenario's seed and figure
+    column: str = ""  # of the run it belongs to; empty: of any
+    case: str = ""
+    paper: float = math.nan  # default: the mean of trials
+    trials: tuple[float, ...] = ()
+
+    @property
+    def mean(self) -> float:
+        return sum(self.trials) / len(self.trials) if math.isnan(self.paper) else self.paper
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a paper claims, or we do: a sentence, and the measure that decides whether it holds."""
+
+    claim: str
+    measure: str  # see findings.py
+    low: float = -math.inf
+    high: float = math.inf
+    paper: float | None = None
+    note: str = ""  # why, above all where it does not hold
+    test: bool = False  # make check holds it
 
 
 @dataclass(frozen=True)
@@ -450,9 +488,36 @@ class Scenario:
     title: str
     seed: str = ""  # the paper it comes from
     figure: str = ""  # which table or figure of it
-    cc: tuple[str, ...] = ("cubic",)
+    about: str = ""
+    seeds: int = 1  # the report runs 1 to this
+    plot: tuple[str, ...] = ()  # see plot.py
+    x: str = ""  # what the cases' x is
+    column: tuple[Column, ...] = ()
+    case: tuple[Case, ...] = ()
     settings: dict[str, str] = field(default_factory=dict)
+    metrics: dict[str, str] = field(default_factory=dict)  # of its own, see findings.py
     expected: tuple[Expected, ...] = ()
+    finding: tuple[Finding, ...] = ()
+
+    @property
+    def path(self) -> Path:
+        return SCENARIOS / f"{self.name}.toml"
+
+    @property
+    def cc(self) -> tuple[str, ...]:
+        """The congestion controls that are compared, each once."""
+        return tuple(dict.fromkeys(c.cc for c in self.column))
+
+    def column_of(self, name: str) -> Column:
+        """The column of this name, or one for a congestion control that has none."""
+        return next((c for c in self.column if c.name == name), Column(name, name))
+
+    def case_of(self, name: str) -> Case:
+        for case in self.case:
+            if case.name == name:
+                return case
+        there = ", ".join(c.name for c in self.case) or "none"
+        raise _usage(f"{self.name} has no case {name!r}; there are: {there}")
 
 
 def names() -> list[str]:
@@ -469,14 +534,72 @@ def load(name: str) -> Scenario:
 def _read(path: Path) -> Scenario:
     try:
         content = tomllib.loads(path.read_text())
-        expected = tuple(Expected(**e) for e in content.pop("expected", ()))
-        settings = {k: str(v) for k, v in content.pop("settings", {}).items()}
-        cc = tuple(content.pop("cc", ("cubic",)))
-        scenario = Scenario(path.stem, cc=cc, settings=settings, expected=expected, **content)
-        check_keys(settings)
-    except (tomllib.TOMLDecodeError, TypeError, OSError) as error:
+        for kind, entry in (("column", Column), ("case", Case), ("expected", Expected),
+                            ("finding", Finding)):  # fmt: skip
+            content[kind] = tuple(_fill(entry, f"[[{kind}]]", e) for e in content.get(kind, ()))
+        ccs = content.pop("cc", [] if content["column"] else ["cubic"])
+        content["column"] += tuple(Column(cc, cc) for cc in ccs)
+        if isinstance(content.get("plot"), str):
+            content["plot"] = [content["plot"]]
+        content["settings"] = _texts(content.get("settings", {}))
+        content["name"] = path.stem
+        scenario = _fill(Scenario, "it", content)
+        check_keys(scenario.settings)
+        _check(scenario)
+        for case in scenario.case or [None]:
+            for column in scenario.column:
+                override(scenario, [], column, case)
+    except (tomllib.TOMLDecodeError, TypeError, ValueError, LabError, OSError) as error:
         raise LabError(f"{path}: {error}") from None
     return scenario
+
+
+def _fill(kind: type, where: str, content: dict[str, Any]) -> Any:
+    """A dataclass from a table of the file, or what is wrong with that."""
+    known = {f.name: f for f in fields(kind)}
+    for name, value in content.items():
+        if name not in known:
+            raise ValueError(f"{where} has no key {name!r}; there are: {', '.join(known)}")
+        wanted = known[name].type
+        if wanted is float and isinstance(value, int):
+            continue
+        if wanted in (str, float, int, bool) and type(value) is not wanted:
+            raise ValueError(f"{where}: {name} is a {wanted.__name__}, not {value!r}")
+    for name, f in known.items():
+        if name not in content and f.default is MISSING and f.default_factory is MISSING:
+            raise ValueError(f"{where} needs {name}")
+    values = {k: tuple(v) if isinstance(v, list) else v for k, v in content.items()}
+    if "set" in values:
+        values["set"] = _texts(values["set"])
+        check_keys(values["set"])
+    return kind(**values)
+
+
+def _texts(table: dict[str, Any]) -> dict[str, str]:
+    """Settings as --set takes them; a list is what may be repeated there."""
+    return {
+        k: ",".join(map(str, v)) if isinstance(v, list) else str(v) for k, v in table.items()
+    }
+
+
+def _check(scenario: Scenario) -> None:
+    """Every name that the file uses must be one that it defines."""
+    for what, them in (("column", scenario.column), ("case", scenario.case)):
+        called = [one.name for one in them]
+        for name in called:
+            if called.count(name) > 1:
+                raise ValueError(f"two {what}s are called {name!r}")
+        for expected in scenario.expected:
+            name = getattr(expected, what)
+            if name and name not in called:
+                there = ", ".join(called) or "none"
+                raise ValueError(f"[[expected]]: no {what} {name!r}; there are: {there}")
+    for column in scenario.column:
+        if not column.cc and "mix" not in column.set | scenario.settings:
+            raise ValueError(f"[[column]] {column.name!r} needs cc, or a mix")
+    for expected in scenario.expected:
+        if math.isnan(expected.paper) and not expected.trials:
+            raise ValueError("[[expected]] needs paper, or trials")
 
 
 def check_keys(given: Iterable[str]) -> None:
@@ -485,26 +608,31 @@ def check_keys(given: Iterable[str]) -> None:
             raise _usage(f"no setting {name!r}; there are: {', '.join(KEYS)}")
 
 
-def override(scenario: Scenario, assignments: Iterable[str]) -> Settings:
-    """The scenario's settings with the --set KEY=VALUE of the command line on top."""
-    texts = dict(scenario.settings)
-    params = [texts["param"]] if "param" in texts else []
-    given = {}
+# One of a pair that excludes the other replaces it.
+_REPLACES = (("bytes", "duration"), ("duration", "bytes"), ("duration", "timeout"),
+             ("mix", "flows"), ("flows", "mix"))  # fmt: skip
+
+
+def override(
+    scenario: Scenario, assignments: Iterable[str], column: Column | None = None,
+    case: Case | None = None,
+) -> Settings:  # fmt: skip
+    """The scenario's settings, with on top of each other the case's, the column's, and the --set
+    KEY=VALUE of the command line."""
+    given: dict[str, str] = {}
     for assignment in assignments:
         name, equals, value = assignment.partition("=")
         if not equals:
             raise _usage(f"--set {assignment}: write KEY=VALUE, with KEY of: {', '.join(KEYS)}")
         check_keys([name])
-        if name == "param":
-            params.append(value)
-        else:
-            given[name] = value
-    # One of a pair that excludes the other replaces it.
-    for name, other in (("bytes", "duration"), ("duration", "bytes"), ("duration", "timeout"),
-                        ("mix", "flows"), ("flows", "mix")):  # fmt: skip
-        if name in given and other not in given:
-            texts.pop(other, None)
-    texts.update(given)
-    if params:
-        texts["param"] = ",".join(params)
+        given[name] = f"{given[name]},{value}" if name == "param" and name in given else value
+    texts = dict(scenario.settings)
+    for layer in (case.set if case else {}, column.set if column else {}, given):
+        for name, other in _REPLACES:
+            if name in layer and other not in layer:
+                texts.pop(other, None)
+        params = [t["param"] for t in (texts, layer) if "param" in t]
+        texts |= layer
+        if params:
+            texts["param"] = ",".join(params)
     return compile_settings(texts)

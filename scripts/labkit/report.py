@@ -1,0 +1,344 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The report: every scenario's runs beside its paper's numbers, and which findings hold.
+
+All cells (a column in a case) are run with seeds 1 to the scenario's count, side by side.  A run is
+kept in the cache under its identity, so that the report, called again, makes only what is missing.
+"""
+
+import contextlib
+import hashlib
+import json
+import math
+import os
+import shutil
+import sys
+import threading
+import time
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from . import findings, page, plot, result, run, scenario
+from . import kernel as kernels
+from .errors import LabError
+from .paths import LABKIT, cache
+from .plot import Cell
+from .scenario import Finding, Scenario, Settings
+
+KEPT_DAYS = 60  # a cached run that no report has used for so long is removed
+
+Key = tuple[str, str, str]  # scenario, column, case
+
+
+@dataclass
+class Measured:
+    """A finding, and what came of it."""
+
+    scenario: Scenario
+    finding: Finding
+    value: float | None = None
+    unfinished: int = 0  # of its runs, which then count as long as they were given
+    runs: int = 0
+    why_not: str = ""
+
+    @property
+    def holds(self) -> bool | None:
+        """None if it could not be measured."""
+        return None if self.value is None else findings.holds(self.finding, self.value)
+
+
+@dataclass
+class Report:
+    """What was run, and what was not."""
+
+    release: str
+    cells: dict[Key, Cell] = field(default_factory=dict)
+    skipped: dict[Key, str] = field(default_factory=dict)  # and why
+    failed: list[tuple[str, str]] = field(default_factory=list)  # a run, and what was wrong
+    failed_cells: set[Key] = field(default_factory=set)
+    made: int = 0
+    reused: int = 0
+    wall_s: float = 0.0
+
+    def of(self, one: Scenario) -> list[Cell]:
+        return [cell for key, cell in self.cells.items() if key[0] == one.name]
+
+    def left_out(self) -> dict[str, list[str]]:
+        """The columns that were not run, by what they lack."""
+        found: dict[str, list[str]] = {}
+        for (_, column, _), why in self.skipped.items():
+            if column not in found.setdefault(why, []):
+                found[why].append(column)
+        return found
+
+    def lookup(self, name: str, column: str, case: str) -> list[Any]:
+        """The runs of a cell, all of them or an error."""
+        key = (name, column, case)
+        if key in self.skipped:
+            raise findings.NotMeasuredError(f"{column}: {self.skipped[key]}")
+        if key in self.failed_cells or not self.cells[key].runs:
+            raise findings.NotMeasuredError(f"a run of {name} {column} {case} failed")
+        return self.cells[key].runs
+
+    def measure(self, of: Scenario, finding: Finding) -> Measured:
+        measured = Measured(of, finding)
+        try:
+            measured.value = findings.measure(of, finding, self.lookup)
+        except findings.NotMeasuredError as error:
+            measured.why_not = str(error) or "one of its runs has no such metric"
+            return measured
+        for reference in findings.references(of, finding):
+            other = scenario.load(reference.scenario) if reference.scenario else of
+            for column, case in reference.cells(other):
+                runs = self.lookup(other.name, column, case)
+                values = [findings.value(other, r, reference.metric) for r in runs]
+                measured.runs += len(runs)
+                measured.unfinished += values.count(None)
+        return measured
+
+
+@dataclass(frozen=True)
+class _Task:
+    """A run that is wanted, by one cell or by several."""
+
+    job: run.Job
+    home: Path
+    with_series: bool
+
+
+def main(names: list[str], parallel: int) -> int:
+    """Runs scenarios, all of the papers by default; writes report/index.html."""
+    wanted = [scenario.load(name) for name in names or scenario.names()]
+    if not names:
+        wanted = [s for s in wanted if s.seed]
+    report = make(wanted, parallel)
+    target = plot.REPORT / "index.html"
+    measured = [report.measure(s, f) for s in wanted for f in s.finding]
+    _write(target, page.compose(report, wanted, measured))
+    if not names:
+        _sweep()
+    good = sum(m.holds is True for m in measured)
+    print(
+        f"{target}: {report.made + report.reused} runs, {report.made} of them made now in"
+        f" {report.wall_s:.0f} s; {good} of {len(measured)} findings hold"
+    )
+    for reason, columns in report.left_out().items():
+        print(f"lab: skipped {', '.join(columns)}: {reason}", file=sys.stderr)
+    for what, why in report.failed:
+        print(f"lab: {what}: {why}", file=sys.stderr)
+    return 1 if report.failed else 0
+
+
+def make(
+    wanted: list[Scenario], parallel: int = 0, keys: Iterable[Key] | None = None,
+    laboratory: run.Laboratory | None = None,
+) -> Report:  # fmt: skip
+    """Runs the cells of scenarios, or of these keys only, and those that their findings name."""
+    for one in wanted:
+        findings.check(one)
+        plot.check(one)
+    laboratory = laboratory or run.Laboratory()
+    report = Report(laboratory.kernel.release)
+    started = time.monotonic()
+    tasks: dict[tuple[Key, int], _Task] = {}
+    for key in dict.fromkeys(keys or _keys(wanted)):
+        _plan(laboratory, report, key, tasks)
+    _execute(laboratory, report, tasks, parallel)
+    report.wall_s = time.monotonic() - started
+    return report
+
+
+def keys_of(of: Scenario, finding: Finding) -> list[Key]:
+    """The cells that a finding needs."""
+    found = []
+    for reference in findings.references(of, finding):
+        other = scenario.load(reference.scenario) if reference.scenario else of
+        found += [(other.name, column, case) for column, case in reference.cells(other)]
+    return found
+
+
+def _keys(wanted: list[Scenario]) -> list[Key]:
+    keys = [
+        (s.name, column.name, case)
+        for s in wanted
+        for case in [c.name for c in s.case] or [""]
+        for column in s.column
+    ]
+    return keys + [key for s in wanted for f in s.finding for key in keys_of(s, f)]
+
+
+def _plan(
+    laboratory: run.Laboratory, report: Report, key: Key, tasks: dict[tuple[Key, int], _Task]
+) -> None:
+    """Adds the runs of a cell, or why there are none."""
+    name, column_name, case_name = key
+    of = scenario.load(name)
+    column = of.column_of(column_name)
+    case = of.case_of(case_name) if case_name else None
+    settings = scenario.override(of, [], column, case)
+    report.cells[key] = Cell(of, column, case)
+    if missing := _missing(laboratory, settings, column.cc):
+        report.skipped[key] = missing
+        return
+    try:
+        laboratory.check(settings, column.cc)
+    except LabError as error:
+        report.failed.append((" ".join(filter(None, key)), str(error)))
+        report.failed_cells.add(key)
+        return
+    for seed in range(1, of.seeds + 1):
+        job = run.Job(of, settings, column.cc or "mix", seed, column.name, case_name)
+        home = _store() / f"{run.identity(laboratory, job)}-{_measuring()}-{seed}"
+        tasks[key, seed] = _Task(job, home, seed == 1 and plot.sampled(of))
+
+
+def _missing(laboratory: run.Laboratory, settings: Settings, cc: str) -> str:
+    """What of this cell is not built, if anything."""
+    for name in settings.every_cc(cc):
+        if name not in laboratory.ccs():
+            return f"no congestion control {name} is built"
+    if settings.qdisc in scenario.SHAPING:
+        name = f"sch_{settings.qdisc}"
+        if name not in laboratory.modules_known():
+            return f"{name} is not built"
+    return ""
+
+
+def _store() -> Path:
+    """Where runs are kept for the next report."""
+    return cache("report")
+
+
+def _measuring() -> str:
+    """What turns a run into numbers, in short: a cached run is as good as this is unchanged."""
+    parts = [(LABKIT / "result.py").read_bytes(), kernels.agent().read_bytes()]
+    return hashlib.sha256(b"\0".join(parts)).hexdigest()[:6]
+
+
+# Running ----------------------------------------------------------------------------------------
+
+
+def _execute(
+    laboratory: run.Laboratory, report: Report, tasks: dict[tuple[Key, int], _Task], parallel: int
+) -> None:
+    """Fills the report's cells from the cache, and by runs of what is not there."""
+    results: dict[Path, Any] = {}
+    missing: dict[Path, _Task] = {}
+    with_series = {task.home for task in tasks.values() if task.with_series}
+    for task in tasks.values():
+        if task.home not in results and task.home not in missing:
+            found = _cached(task.home, task.home in with_series)
+            if found:
+                results[task.home] = found
+            else:
+                missing[task.home] = task
+    report.reused = len(results)
+    report.made = len(missing)
+    errors: dict[Path, str] = {}
+    with _Progress(len(results), len(missing)) as progress:
+        for home, made in _make_all(laboratory, missing, with_series, parallel):
+            if isinstance(made, LabError):
+                errors[home] = str(made)
+            else:
+                results[home] = made
+            progress.done()
+    for (key, _), task in tasks.items():
+        if task.home in errors:
+            report.failed.append((f"{task.job.name}, seed {task.job.seed}", errors[task.home]))
+            report.failed_cells.add(key)
+        else:
+            job = task.job
+            placed = result.place(results[task.home], job.scenario, job.column, job.case)
+            report.cells[key].runs.append(placed)
+
+
+def _make_all(
+    laboratory: run.Laboratory, missing: dict[Path, _Task], with_series: set[Path], parallel: int
+) -> Iterable[tuple[Path, Any]]:
+    """Runs side by side: each one's directory, with its result or what was wrong, as they end."""
+    with ThreadPoolExecutor(parallel or os.cpu_count()) as pool:
+        pending = {
+            pool.submit(run.make, laboratory, task.job, home, with_series=home in with_series): home
+            for home, task in missing.items()
+        }
+        try:
+            for future in as_completed(pending):
+                error = future.exception()
+                if error and not isinstance(error, LabError):
+                    raise error
+                yield pending[future], error or future.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            run.end_all()
+            raise
+
+
+def _cached(home: Path, with_series: bool) -> Any:
+    """The result of a run made before, if it is there with all that is needed of it."""
+    with contextlib.suppress(OSError, ValueError):
+        if with_series and not (home / "flows.csv").exists():
+            return None
+        found = json.loads((home / "result.json").read_text())
+        os.utime(home)
+        if "series" in found:
+            found["series"] = str(home)
+        return found
+    return None
+
+
+def _sweep() -> None:
+    """Removes cached runs that no report has used for long."""
+    oldest = time.time() - KEPT_DAYS * 86400
+    for old in _store().iterdir():
+        with contextlib.suppress(OSError):
+            if old.stat().st_mtime < oldest:
+                shutil.rmtree(old, ignore_errors=True)
+
+
+class _Progress:
+    """One line on standard error: runs done of all, and the time left; none unless a terminal."""
+
+    def __init__(self, had: int, wanted: int) -> None:
+        self.had = had
+        self.wanted = wanted
+        self.ended = 0
+        self.started = time.monotonic()
+        self.stop = threading.Event()
+        self.thread = threading.Thread(target=self._show, daemon=True)
+
+    def done(self) -> None:
+        self.ended += 1
+
+    def _show(self) -> None:
+        while not self.stop.wait(0.5):
+            spent = time.monotonic() - self.started
+            text = f"{self.had + self.ended} of {self.had + self.wanted} runs"
+            if self.ended:
+                left = spent / self.ended * (self.wanted - self.ended)
+                text += f", about {_span(left)} left"
+            sys.stderr.write(f"\r{text}\x1b[K")
+            sys.stderr.flush()
+
+    def __enter__(self) -> "_Progress":
+        if sys.stderr.isatty() and self.wanted:
+            self.thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.thread.is_alive():
+            self.stop.set()
+            self.thread.join()
+            sys.stderr.write("\r\x1b[K")
+
+
+def _span(seconds: float) -> str:
+    return f"{math.ceil(seconds / 60)} min" if seconds > 90 else f"{math.ceil(seconds)} s"
+
+
+def _write(target: Path, text: str) -> None:
+    target.parent.mkdir(exist_ok=True)
+    part = target.with_suffix(".part")
+    part.write_text(text)
+    part.rename(target)

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The report: its page, what it does about trouble, and the findings that must hold."""
+
+import base64
+import json
+import re
+
+import pytest
+
+from labkit import findings, plot, report, run, scenario
+from labkit.errors import LabError
+
+CHEAP = """
+title = "A cheap one"
+seed = "999 (NONE)"
+figure = "Table 0"
+about = "Two flows & nothing else."
+seeds = 2
+plot = ["times:goodput_bps", "windows", "sweep:twice"]
+x = "rate, Mb/s"
+column = [
+  { name = "reno", cc = "reno" },
+  { name = "cubic (small)", cc = "cubic", set = { buffer = 5 } },
+]
+case = [
+  { name = "slow", x = 10, set = { rate = "10mbit" } },
+  { name = "fast", x = 20, set = { rate = "20mbit" } },
+]
+[settings]
+rtt = "10ms"
+duration = "0.3"
+[metrics]
+twice = "2 * goodput_bps / rate"
+[[expected]]
+column = "reno"
+case = "slow"
+metric = "goodput_bps"
+trials = [9e6, 10e6]
+tolerance = 0.3
+[[finding]]
+claim = "Twice the rate is twice as much"
+measure = "mean('goodput_bps', 'reno', 'fast') / mean('goodput_bps', 'reno', 'slow')"
+paper = 2
+low = 1.5
+high = 2.5
+[[finding]]
+claim = "Pigs fly"
+measure = "most('twice')"
+low = 3
+note = "They have no wings."
+"""
+
+
+@pytest.fixture
+def laboratory(tmp_path, monkeypatch):
+    """A directory for scenarios, with a store and a page of its own."""
+    for module, name in ((scenario, "SCENARIOS"), (plot, "REPORT")):
+        monkeypatch.setattr(module, name, tmp_path)
+    store = tmp_path / "store"
+    store.mkdir()
+    monkeypatch.setattr(report, "_store", lambda: store)
+
+    def write(text):
+        (tmp_path / "cheap.toml").write_text(text)
+        return tmp_path / "index.html"
+
+    return write
+
+
+def test_page(laboratory, monkeypatch) -> None:
+    page = laboratory(CHEAP)
+    assert report.main([], 2) == 0
+    text = page.read_text()
+    assert "1 of 2 findings hold, 1 do not" in text
+    assert text.count('<li class="holds">') == text.count('<li class="fails">') == 1
+    assert "They have no wings." in text
+    assert "Two flows &amp; nothing else." in text
+    assert text.count("<table>") == 1 and "cubic (small), fast" in text
+    # all that it shows is in it
+    pictures = re.findall(r'<img alt="[^"]{10,}" src="data:image/png;base64,([^"]+)"', text)
+    assert len(pictures) == 3
+    assert all(base64.b64decode(p).startswith(b"\x89PNG") for p in pictures)
+    assert not re.search(r"<script|https?://", text)
+    (raw,) = re.findall(r'href="data:application/json;base64,([^"]+)"', text)
+    runs = json.loads(base64.b64decode(raw))
+    assert len(runs) == 8
+    assert {(r["cc"], r.get("column"), r["case"], r["seed"]) for r in runs} >= {
+        ("reno", None, "slow", 1), ("cubic", "cubic (small)", "fast", 2)
+    }  # fmt: skip
+    (compared,) = next(r for r in runs if "expected" in r)["expected"]
+    assert compared["source"] == "999 (NONE) Table 0" and compared["paper"] == 9.5e6
+    assert compared["within"] is True
+    # every link of the page leads somewhere in it
+    assert {*re.findall(r'href="#([^"]+)"', text)} <= {*re.findall(r'id="([^"]+)"', text)}
+
+
+def test_resuming_makes_only_what_is_missing(laboratory, monkeypatch) -> None:
+    laboratory(CHEAP)
+    make, made = run.make, []
+
+    def counted(laboratory, job, home, **more):
+        made.append(home)
+        return make(laboratory, job, home, **more)
+
+    monkeypatch.setattr(run, "make", counted)
+    assert report.main(["cheap"], 2) == 0
+    assert len(made) == 8
+    assert report.main(["cheap"], 2) == 0
+    assert len(made) == 8
+    laboratory(CHEAP.replace("buffer = 5", "buffer = 6"))
+    assert report.main(["cheap"], 2) == 0
+    assert len(made) == 12
+    (made[0] / "result.json").unlink()
+    assert report.main(["cheap"], 2) == 0
+    assert len(made) == 13
+
+
+def test_failing_run_is_shown_and_loses_no_other(laboratory, monkeypatch, capsys) -> None:
+    page = laboratory(CHEAP)
+    make = run.make
+
+    def failing(laboratory, job, home, **more):
+        if job.cc == "reno" and job.case == "slow" and job.seed == 2:
+            raise LabError("run refused: the dog ate it")
+        return make(laboratory, job, home, **more)
+
+    monkeypatch.setattr(run, "make", failing)
+    assert report.main(["cheap"], 2) == 1
+    text = page.read_text()
+    assert "cheap reno slow, seed 2: run refused: the dog ate it" in text
+    assert "the dog ate it" in capsys.readouterr().err
+    assert "2 could not be measured" in text
+    (raw,) = re.findall(r'href="data:application/json;base64,([^"]+)"', text)
+    assert len(json.loads(base64.b64decode(raw))) == 7
+
+
+def test_what_is_not_built_is_left_out_and_named(laboratory, capsys) -> None:
+    page = laboratory(CHEAP.replace('cc = "cubic"', 'cc = "nonesuch"'))
+    assert report.main(["cheap"], 2) == 0
+    assert "no congestion control nonesuch is built" in page.read_text()
+    assert "skipped cubic (small)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "names"),
+    [
+        ("title =", "caption =", "no key 'caption'"),
+        ("seeds = 2", "seeds = 'two'", "seeds is a int"),
+        ('cc = "reno" }', 'cc = "reno", colour = "red" }', "[[column]] has no key 'colour'"),
+        ("buffer = 5", "buffers = 5", "no setting 'buffers'"),
+        ("buffer = 5", "buffer = 'much'", "buffer=much"),
+        ('column = "reno"', 'column = "renault"', "no column 'renault'; there are: reno"),
+        ('case = "slow"', 'case = "idle"', "no case 'idle'"),
+        ("trials = [9e6, 10e6]", "", "needs paper, or trials"),
+        ('metric = "goodput_bps"', 'metric = "speed"', "no metric 'speed'"),
+        ("tolerance = 0.3", "", "[[expected]] needs tolerance"),
+        ("'goodput_bps', 'reno', 'fast'", "'speed', 'reno'", "no metric 'speed'"),
+        ("'goodput_bps', 'reno', 'fast'", "'twice', 'reno', 'never'", "no case 'never'"),
+        ("'goodput_bps', 'reno', 'fast'", "'twice', scenario='x'", "no scenario 'x'"),
+        ("most('twice')", "open('/etc/passwd')", "no 'open'; there are: mean"),
+        ("most('twice')", "most.__class__", "more than arithmetic"),
+        ("most('twice')", "1 + 1", "names no metric of a run"),
+        ("most('twice')", "most(", "was never closed"),
+        ('"windows"', '"doors"', "no plot 'doors'; there are: times"),
+        ('"sweep:twice"', '"sweep:thrice"', "sweep:thrice"),
+        ('twice = "2', 'twice = "twice', "made of itself"),
+        ("title", "= title", "cheap.toml"),
+    ],
+)
+def test_errors_of_a_scenario_name_file_and_remedy(laboratory, old, new, names) -> None:
+    assert old in CHEAP
+    laboratory(CHEAP.replace(old, new, 1))
+    with pytest.raises(LabError) as error:
+        report.main(["cheap"], 1)
+    assert "cheap.toml" in str(error.value) and names in str(error.value)
+
+
+def test_one_column_of_one_case(lab) -> None:
+    """The same cell by scripts/lab run."""
+    (r,) = lab("run", "ccpd-fig2", "--cc", "ccpd(4,100)", "--case", "190 ms", "--set",
+               "duration=0.3", "--json").json  # fmt: skip
+    assert (r["cc"], r["column"], r["case"]) == ("ccpd", "ccpd(4,100)", "190 ms")
+    assert r["settings"]["param"] == ["tcp_ccpd.kp=4"] and r["settings"]["rtt"] == [0.19]
+    assert "nonesuch" in lab("run", "ccpd-fig2", "--case", "nonesuch", status=2).stderr
+
+
+@pytest.mark.parametrize("name", scenario.names())
+def test_scenario_is_sound(name) -> None:
+    of = scenario.load(name)
+    findings.check(of)
+    plot.check(of)
+    assert not of.seed or (of.figure and of.about)
+
+
+_FINDINGS = {
+    s.name: s for s in map(scenario.load, scenario.names()) if any(f.test for f in s.finding)
+}
+
+
+@pytest.mark.parametrize("name", _FINDINGS)
+def test_findings_hold(name) -> None:
+    of = _FINDINGS[name]
+    wanted = [f for f in of.finding if f.test]
+    made = report.make([], 1, [key for f in wanted for key in report.keys_of(of, f)])
+    assert not made.failed
+    for finding in wanted:
+        measured = made.measure(of, finding)
+        assert measured.holds, f"{finding.claim}: {measured.value} {measured.why_not}"
