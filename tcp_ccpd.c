@@ -825,14 +825,16 @@ static void ccpd_avoid(struct sock *sk)
 /*
  * Recovery, as in the paper: the window stays what it was, and each ACK lets
  * one segment out.  Linux takes what is lost out of flight at once; with the
- * bare window all of it would leave again as one burst, and be lost again.
+ * bare window all of it would leave again as one burst, and be lost again.  If
+ * nearly all is lost, one more for each ACK, or it would take as many rounds.
  */
 static void ccpd_hold(struct sock *sk, u32 acked)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
+	u32 in_flight = tcp_packets_in_flight(tp);
+	u32 more = acked + (in_flight < tp->snd_ssthresh / 4);
 
-	ccpd_set_cwnd(sk, min(tp->snd_ssthresh, tcp_packets_in_flight(tp) +
-			      max(acked, 1U)));
+	ccpd_set_cwnd(sk, min(tp->snd_ssthresh, in_flight + max(more, 1U)));
 }
 
 /*
