@@ -838,21 +838,28 @@ static void ccpd_hold(struct sock *sk, u32 acked)
 }
 
 /*
- * The window becomes cwnd.  What it releases leaves at the rate of our claim, as
- * a train behind what is in flight already.
+ * The next train: the window becomes cwnd, and what that releases leaves at the
+ * rate of our claim, behind what is in flight already.
+ *
+ * Return: true if the window that the law aims at is within reach instead
  */
-static void ccpd_train_send(struct sock *sk, u32 cwnd)
+static bool ccpd_train_send(struct sock *sk, u64 cwnd)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct ccpd *ca = inet_csk_ca(sk);
 	u32 in_flight = tcp_packets_in_flight(tp);
+	s64 target = ccpd_segs(ca->claim, ca->rtt_min_us + ccpd_path_q0(ca));
+	u32 more;
 
+	if (cwnd >= target >> SEG_SCALE)
+		return true;
 	ccpd_set_cwnd(sk, cwnd);
-	cwnd = max(tcp_snd_cwnd(tp), in_flight) - in_flight;
+	more = max(tcp_snd_cwnd(tp), in_flight) - in_flight;
 	ca->train_begin = tp->delivered + in_flight;
 	/* what is lost of it must not make us wait for what comes after it */
-	ca->train_end = ca->train_begin + cwnd - (cwnd >> 4);
+	ca->train_end = ca->train_begin + more - (more >> 4);
 	ca->train = TRAIN_SENT;
+	return false;
 }
 
 /*
@@ -860,35 +867,27 @@ static void ccpd_train_send(struct sock *sk, u32 cwnd)
  * for so long at least, and the next train may be longer; otherwise the rate at
  * which it arrived is what there is.
  *
- * Return: true if the window has reached what the law aims at
+ * Return: as ccpd_train_send()
  */
 static bool ccpd_train_done(struct sock *sk)
 {
-	struct tcp_sock *tp = tcp_sk(sk);
+	const struct tcp_sock *tp = tcp_sk(sk);
 	struct ccpd *ca = inet_csk_ca(sk);
 	u32 span_us = (u32)tp->tcp_mstamp - ca->train_us;
 	u32 rate = ccpd_bw(tp->delivered - ca->train_begin, 1,
 			   (u64)span_us * NSEC_PER_USEC);
-	u32 cwnd = tcp_snd_cwnd(tp);
-	s64 target;
+	u64 cwnd = tcp_snd_cwnd(tp);
 
-	if (ca->limited) {
-		/* it was not sent as one: nothing learned, nothing gained */
-		ccpd_train_send(sk, cwnd);
-		return false;
-	}
+	/* not sent as one: nothing learned, nothing gained */
+	if (ca->limited)
+		return ccpd_train_send(sk, cwnd);
 	if (rate && rate < ca->claim - (ca->claim >> 3)) {
 		ca->claim = rate;
 		ca->train_late = 1;
 	} else if (!ca->train_late) {
 		ca->claim = ccpd_capacity(ca);
 	}
-	target = ccpd_segs(ca->claim, ca->rtt_min_us + ccpd_path_q0(ca)) >>
-		 SEG_SCALE;
-	if (cwnd * CCPD_TRAIN_GROWTH >= target)
-		return true;
-	ccpd_train_send(sk, cwnd * CCPD_TRAIN_GROWTH);
-	return false;
+	return ccpd_train_send(sk, cwnd * CCPD_TRAIN_GROWTH);
 }
 
 /*
@@ -907,7 +906,8 @@ static bool ccpd_train(struct sock *sk)
 	case TRAIN_WANTED:
 		ca->claim = ccpd_capacity(ca);
 		if (ca->claim && ca->rtt_s)
-			ccpd_train_send(sk, tcp_snd_cwnd(tp) + CCPD_BURST);
+			return ccpd_train_send(sk, tcp_snd_cwnd(tp) +
+						   CCPD_BURST);
 		break;
 	case TRAIN_SENT:
 		if (before(tp->delivered, ca->train_begin + 1))

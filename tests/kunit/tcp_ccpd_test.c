@@ -260,6 +260,41 @@ static void pair_filter(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ccpd_capacity(&ca), 300);
 }
 
+/* What a policer lets through is the capacity until enough pairs were seen. */
+static void policer_caps(struct kunit *test)
+{
+	struct ccpd ca = {};
+	int i;
+
+	ccpd_pair_add(&ca, 20000, 10);
+	KUNIT_EXPECT_FALSE(test, ccpd_capped(&ca));
+	ccpd_cap(&ca, 1000);
+	for (i = 0; i < 2 * CCPD_PAIRS; i++) {
+		KUNIT_EXPECT_TRUE(test, ccpd_capped(&ca));
+		KUNIT_EXPECT_EQ(test, ccpd_capacity(&ca), 1000);
+		ccpd_pair_add(&ca, 20000, 10);
+	}
+	ccpd_pair_add(&ca, 20000, 10);
+	KUNIT_EXPECT_FALSE(test, ccpd_capped(&ca));
+	KUNIT_EXPECT_EQ(test, ccpd_capacity(&ca), 20000);
+}
+
+/* An rtt that is met by luck does not make noise a queue; a shorter path does. */
+static void noise_is_no_queue(struct kunit *test)
+{
+	struct ccpd ca = { .rtt_min_us = 56400, .rtt_s = 58400 << 3 };
+
+	ccpd_set_noise(&ca, 1600);
+	KUNIT_EXPECT_EQ(test, ccpd_base_us(&ca), 58000);
+	KUNIT_EXPECT_EQ(test, ccpd_queue_us(&ca), 400);
+	ccpd_rtt_min(&ca, 50000);
+	KUNIT_EXPECT_EQ(test, ca.rtt_min_us, 50000);
+	KUNIT_EXPECT_EQ(test, ccpd_base_us(&ca), 58000);
+	ccpd_rtt_min(&ca, 45000);
+	KUNIT_EXPECT_EQ(test, ccpd_base_us(&ca), 45000);
+	KUNIT_EXPECT_EQ(test, ccpd_queue_in(&ca, 44000), 0);
+}
+
 /* A bad value is refused and the old one stays. */
 static void parameters_are_checked(struct kunit *test)
 {
@@ -299,6 +334,8 @@ static struct kunit_case ccpd_cases[] = {
 	KUNIT_CASE(path_verdict),
 	KUNIT_CASE(logarithm),
 	KUNIT_CASE(pair_filter),
+	KUNIT_CASE(policer_caps),
+	KUNIT_CASE(noise_is_no_queue),
 	KUNIT_CASE(parameters_are_checked),
 	{}
 };
