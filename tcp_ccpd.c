@@ -143,7 +143,7 @@
 #define CCPD_DOUBT	2
 
 /* Rounds of a smaller queue after which ccpd_path ceases to compete */
-#define CCPD_CALM	31
+#define CCPD_CALM	31U
 
 TCPCC_PARAM(kp, 2, 1, 16,
 	    "ccpd, ccp: proportional gain Kp of Eq. 3, no unit");
@@ -1016,26 +1016,30 @@ static void ccpd_path_crowded(struct sock *sk)
 
 /*
  * Beside a flow that gives way only to losses, the window that we had is held,
- * and follows additive increase, multiplicative decrease, until the queue has
- * stayed small for longer than such a flow leaves it so after a loss.  A loss
- * meets all at once: if all are of our kind after all, each halves its window
- * now, and sees it.
+ * and follows additive increase, multiplicative decrease, until the queue was
+ * small for longer than such a flow leaves it so after a loss; a queue that runs
+ * empty now and then is nobody's who fills it.  A loss meets all at once: if all
+ * are of our kind after all, each halves its window now, and sees it.
  */
-static void ccpd_path_compete(struct sock *sk, bool crowded, bool lost)
+static void ccpd_path_compete(struct sock *sk, u32 queue_us, u32 q0, bool lost)
 {
 	struct ccpd *ca = inet_csk_ca(sk);
+	u32 calm = ca->calm;
 
 	if (lost) {
 		ca->floor -= ca->floor >> 2;
 		ccpd_path_drain(sk);
-	} else {
-		if (crowded) {
-			ca->floor++;
-			ca->calm = 0;
-		} else if (++ca->calm == CCPD_CALM) {
-			ca->rival = CCPD_FRIENDLY;
-		}
+		return;
 	}
+	if (queue_us > 2 * q0) {
+		ca->floor++;
+		calm -= !!calm;
+	} else {
+		calm += queue_us < q0 / 2 ? CCPD_CALM / 4 : 1;
+	}
+	ca->calm = min(calm, CCPD_CALM);
+	if (calm >= CCPD_CALM)
+		ca->rival = CCPD_FRIENDLY;
 }
 
 /*
@@ -1121,7 +1125,7 @@ static void ccpd_path_round(struct sock *sk, u32 rate, u32 delivered, u32 lost)
 	     ccpd_queue_us(ca) > 2 * q0 && ca->claim < bw - (bw >> 3)))
 		ccpd_path_drain(sk);
 	else if (ca->rival == CCPD_FOREIGN)
-		ccpd_path_compete(sk, crowded, lost);
+		ccpd_path_compete(sk, queue_us, q0, lost);
 	else if (crowded)
 		ccpd_path_crowded(sk);
 	else

@@ -107,11 +107,15 @@ def _numbers(m: "Measured") -> str:
 
 
 def _findings(measured: "list[Measured]") -> str:
+    """By paper and scenario; what does not hold before what does."""
     parts = []
     for seed in dict.fromkeys(m.scenario.seed for m in measured):
-        mine = [m for m in measured if m.scenario.seed == seed]
         parts.append(f"<h3>{e(seed or 'Other')}</h3>")
-        parts.append(f"<ul class=findings>{''.join(map(_finding, mine))}</ul>")
+        mine = [m for m in measured if m.scenario.seed == seed]
+        for name in dict.fromkeys(m.scenario.name for m in mine):
+            of = sorted((m for m in mine if m.scenario.name == name), key=lambda m: m.holds is True)
+            parts.append(f"<h4>{e(of[0].scenario.title)}</h4>")
+            parts.append(f"<ul class=findings>{''.join(map(_finding, of))}</ul>")
     return "\n".join(parts)
 
 
@@ -311,6 +315,7 @@ _STYLE = """
   a { color: #8ab4f8; } img { background: #fff; } }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 66em; margin: 1.5em auto; padding: 0 1em; }
 h2 { margin-top: 2em; border-bottom: 1px solid var(--line); } h3 { margin: 2em 0 .3em; }
+h4 { margin: 1.2em 0 .2em; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-size: .85em; font-variant-numeric: tabular-nums; }
 td, th { padding: .15em .6em; text-align: right; white-space: nowrap; }
