@@ -53,7 +53,8 @@ install: root headers loadable modules
 uninstall: root
 	@for module in $(MODULES); do \
 		rm -f "$(MODULES_DIR)/updates/$$module.ko" "$(MODULES_DIR)/updates/$$module".ko.*; \
-		test ! -e "/sys/module/$$module" || echo "$$module is still loaded: modprobe -r $$module"; done
+		rmdir "$(MODULES_DIR)/updates/$$(dirname $$module)" 2>/dev/null; name=$${module##*/}; \
+		test ! -e "/sys/module/$$name" || echo "$$name is still loaded: modprobe -r $$name"; done
 	@depmod $(if $(INSTALL_MOD_PATH),-b "$(INSTALL_MOD_PATH)") "$(RELEASE)"
 	@echo "Removed from $(RELEASE): $(MODULES)"
 
@@ -61,7 +62,7 @@ uninstall: root
 dkms-install: root headers loadable
 	@command -v dkms >/dev/null || { echo "DKMS is missing: install dkms" >&2; exit 1; }
 	install -d "$(DKMS_SOURCE)"
-	cp -r $(SOURCES) "$(DKMS_SOURCE)"
+	cp -r --parents $(SOURCES) "$(DKMS_SOURCE)"
 	test -e "/var/lib/dkms/tcpcc/$(VERSION)" || dkms add -m tcpcc -v $(VERSION)
 	dkms install -m tcpcc -v $(VERSION)
 

@@ -9,6 +9,18 @@
 #include <linux/version.h>
 #include <net/tcp.h>
 
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+#include <linux/unaligned.h>
+#else
+#include <asm/unaligned.h>
+#endif
+
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
+#include <net/gso.h>
+#else
+#include <linux/skbuff.h>
+#endif
+
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 1, 0)
 #error "tcpcc needs Linux 6.1 or later"
 #endif
@@ -26,6 +38,29 @@
 #else
 #define tcpcc_cong_control(name) \
 	static void name(struct sock *sk, const struct rate_sample *rs)
+#endif
+
+/*
+ * tcpcc_tx_start(name) - head of a callback for the first segment after idle
+ * TCPCC_TX_START(name) - its place in struct tcp_congestion_ops
+ *
+ * It was an event among others before it became a callback of its own, on which
+ * Kbuild defines TCPCC_HAVE_TX_START.
+ */
+#ifdef TCPCC_HAVE_TX_START
+#define tcpcc_tx_start(name) \
+	static void name(struct sock *sk)
+#define TCPCC_TX_START(name)	.cwnd_event_tx_start = name
+#else
+#define tcpcc_tx_start(name)						\
+	static void name(struct sock *sk);				\
+	static void name##_event(struct sock *sk, enum tcp_ca_event event) \
+	{								\
+		if (event == CA_EVENT_TX_START)				\
+			name(sk);					\
+	}								\
+	static void name(struct sock *sk)
+#define TCPCC_TX_START(name)	.cwnd_event = name##_event
 #endif
 
 #endif /* _TCPCC_COMPAT_H */

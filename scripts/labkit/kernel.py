@@ -323,7 +323,7 @@ def _compile(source: Path, build: Path, variant: str, shown: "_Progress", lock: 
 def _module_sources() -> dict[str, Path]:
     """What the module build reads, by path in the source tree."""
     found = [REPO / "Kbuild", *REPO.glob("*.c"), *REPO.glob("*.h")]
-    for folder in ("include", "tests/kunit"):
+    for folder in ("include", "feedback", "tests/kunit"):
         found += [p for p in (REPO / folder).rglob("*") if p.suffix in (".c", ".h")]
         found += (REPO / folder).rglob("Kbuild")
     made = ".mod.c"  # by a build in the source tree

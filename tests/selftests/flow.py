@@ -5,28 +5,52 @@
 import argparse
 import socket
 import sys
+import threading
+import time
 
 CHUNK = bytes(1 << 16)
 
 
-def serve(family: int, port: int) -> None:
-    """Takes one connection and reads it to its end."""
+def drain(connection: socket.socket) -> None:
+    while connection.recv(1 << 20):
+        pass
+
+
+def serve(family: int, port: int, size: int, ccs: list[str]) -> None:
+    """Takes one connection and reads it to its end; sends size bytes meanwhile, if asked to."""
     with socket.create_server(("", port), family=family) as server:
         connection, _ = server.accept()
         with connection:
-            while connection.recv(1 << 20):
-                pass
+            reader = threading.Thread(target=drain, args=[connection])
+            reader.start()
+            if size:
+                push(connection, size, ccs, 0)
+                connection.shutdown(socket.SHUT_WR)
+            reader.join()
 
 
-def send(address: str, port: int, size: int, ccs: list[str]) -> None:
+def push(connection: socket.socket, size: int, ccs: list[str], pause: float) -> None:
     """Sends size bytes, changing to the next congestion control after each equal part."""
+    for number, cc in enumerate(ccs or [""]):
+        if number:
+            time.sleep(pause)
+        if cc:
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, cc.encode())
+        left = size // max(1, len(ccs))
+        while left > 0:
+            left -= connection.send(CHUNK[:left])
+
+
+def send(address: str, port: int, size: int, ccs: list[str], pause: float, both: bool) -> None:
+    """Sends to a server, and reads what it sends if it does."""
     with socket.create_connection((address, port), timeout=600) as connection:
-        for cc in ccs or [""]:
-            if cc:
-                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, cc.encode())
-            left = size // max(1, len(ccs))
-            while left > 0:
-                left -= connection.send(CHUNK[:left])
+        reader = threading.Thread(target=drain, args=[connection])
+        if both:
+            reader.start()
+        push(connection, size, ccs, pause)
+        if both:
+            connection.shutdown(socket.SHUT_WR)
+            reader.join()
         used = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16)
         print(used.split(b"\0")[0].decode())
 
@@ -35,16 +59,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("address", nargs="?", help="where to send; none: receive")
     parser.add_argument("--port", type=int, default=5001)
-    parser.add_argument("--bytes", type=int, default=1_000_000)
+    parser.add_argument("--bytes", type=int, help="to send; of a receiver: beside receiving")
+    parser.add_argument("--pause", type=float, default=0, help="seconds between the parts")
+    parser.add_argument("--both", action="store_true", help="the receiver sends too")
     parser.add_argument("--cc", action="append", default=[], help="in this order, equal parts each")
     parser.add_argument("-6", dest="family", action="store_const", const=socket.AF_INET6,
                         default=socket.AF_INET)
     args = parser.parse_args()
     try:
         if args.address:
-            send(args.address, args.port, args.bytes, args.cc)
+            size = 1_000_000 if args.bytes is None else args.bytes
+            send(args.address, args.port, size, args.cc, args.pause, args.both)
         else:
-            serve(args.family, args.port)
+            serve(args.family, args.port, args.bytes or 0, args.cc)
     except OSError as error:
         sys.exit(f"flow.py: {error}")
 

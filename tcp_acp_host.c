@@ -1,0 +1,526 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Adaptive Congestion Protocol (ACP): the hosts' part.
+ *
+ *   M. Lestas, A. Pitsillides, P. Ioannou, G. Hadjipollas, "Adaptive Congestion
+ *   Protocol: A Congestion Control Protocol with Learning Capability".
+ *
+ * Each link tells its users at which rate to send, the same to all, and a packet
+ * collects the least of what the links on its way want.  The receiver returns it,
+ * and the sender makes a window of it:
+ *
+ *   desired = H_feedback * mrtt / size					(Eq. 3)
+ *   cwnd += 0.1 / cwnd * (desired - cwnd)    if desired > cwnd and H_congestion
+ *   cwnd += 1 / cwnd * (desired - cwnd)      otherwise			(Eq. 4)
+ *   cwnd is never below 1						(Eq. 5)
+ *
+ * mrtt is the least of the estimates of the round trip time, size that of a packet.
+ * One ACK for each packet of a window makes Eq. 4 a first-order filter with a time
+ * constant of one round trip; with H_congestion, where a link is already at 95 % of
+ * its capacity, newcomers take ten times as long, so that the link can see them
+ * coming.  The first window is 1, and the first ACK takes it to desired at once.
+ *
+ *      first limit from a router                  four round trips without one
+ *   START ----------------------------> FEEDBACK ---------------------> FALLBACK
+ *                                          ^                                |
+ *                                          +--------------------------------+
+ *                                                    a limit again
+ *
+ * START and FALLBACK are Reno's slow start and congestion avoidance, with Reno's
+ * answer to losses and proportional rate reduction (RFC 6937): so a path without
+ * ACP routers, or a peer that returns nothing, gets what every path may get.  The
+ * window at the start is 1 there too.  A router's limit that ceases was granted by
+ * somebody who is no longer there: the window is halved once, and slow start is
+ * over.
+ *
+ * The header is carried by tcp_feedback.ko.  The router's part is a queueing
+ * discipline.  The receiver needs tcp_feedback.ko, whatever its congestion control.
+ *
+ * What the paper leaves open:
+ *   o size is what routers count a packet as, or the link would be under-used by
+ *     the headers: payload, TCP, IP, and acp_overhead bytes of link header.
+ *   o Eq. 4 is applied for each segment that was acknowledged, or a receiver that
+ *     delays its ACKs would make the filter slower.  What an ACK without an echo
+ *     acknowledged counts with the next echo.
+ *   o Fractions of a window are kept, in 1/65536 segment; what is sent is the whole
+ *     part.
+ *   o H_feedback starts as "no limit", or as SO_MAX_PACING_RATE.
+ *   o A window of data is spread over mrtt (acp_pacing), since the first ACK may
+ *     release a whole bandwidth-delay product.
+ *   o A loss changes nothing: the rate is what counts, and it is known.  After a
+ *     timeout the window is 1, and the next echo says what it should be.
+ *   o After an idle time of more than a retransmission timeout the window is 1
+ *     again (unless net.ipv4.tcp_slow_start_after_idle is off): what was granted
+ *     may be in use by others by now.  One round trip brings it back.
+ */
+
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/inet_diag.h>
+#include <linux/math64.h>
+#include <linux/module.h>
+#include <net/tcp.h>
+
+#include "tcpcc_compat.h"
+#include "tcpcc_feedback.h"
+#include "tcpcc_param.h"
+
+#define CREATE_TRACE_POINTS
+#include "trace_acp.h"
+
+/*
+ * Windows are in 1/65536 segment, in u64, and at most 2^30 segments: 400 Gb/s for
+ * 10 s in packets of 512 bytes are that.  So a difference may be shifted once more.
+ */
+#define ACP_SCALE	16
+#define ACP_ONE		BIT_ULL(ACP_SCALE)
+#define ACP_MOST	(ACP_ONE << 30)
+
+/* The largest rtt that is believed, us */
+#define ACP_RTT_CAP	(100 * USEC_PER_SEC)
+
+/* Segments that one ACK may count for in Eq. 4: it has converged long before */
+#define ACP_ACKED_MAX	1024U
+
+TCPCC_PARAM(acp_slow, 10, 1, 1000,
+	    "divides the gain of Eq. 4 for growth while H_congestion is set");
+TCPCC_PARAM(acp_overhead, 14, 0, 256,
+	    "Bytes of link header that routers count for a packet");
+TCPCC_PARAM(acp_pacing, 1, 0, 1,
+	    "1: spread a window over a round trip; 0: as ACKs release it");
+TCPCC_PARAM(acp_patience, 4, 1, 100,
+	    "Round trips without feedback before the fallback");
+
+enum acp_mode {
+	ACP_START,		/* Reno, until a router speaks */
+	ACP_FEEDBACK,		/* Eqs. 3 to 5 */
+	ACP_FALLBACK,		/* Reno, since no router speaks any more */
+};
+
+/* Per-socket state */
+struct acp {
+	struct tcpcc_feedback *fb;	/* NULL: there was no memory */
+	u64	window;		/* cwnd with its fraction, ACP_SCALE */
+	u64	desired;	/* of Eq. 3, ACP_SCALE; 0: none yet */
+	u64	feedback;	/* H_feedback, bytes/s; TCPCC_FB_RATE_NONE: no limit */
+	u32	mrtt_us;
+	u32	acked;		/* segments that wait for an echo */
+	u32	round_delivered; /* tp->delivered when this round trip began */
+	u8	mode;		/* enum acp_mode */
+	u8	silent;		/* round trips without a limit */
+	u8	congested:1,	/* H_congestion */
+		heard:1,	/* a limit has come in this round trip */
+		reducing:1;	/* Reno: cwnd goes down to ssthresh */
+};
+
+/* ------------------------------------------------------------------------- */
+/* The law: pure functions, driven by tests/kunit with the paper's numbers   */
+
+/**
+ * acp_desired() - the window that the network wants (Eq. 3)
+ * @feedback: H_feedback, bytes/s, at most TCPCC_FB_RATE_MAX
+ * @mrtt_us: us, at most ACP_RTT_CAP
+ * @size: of a packet, bytes
+ *
+ * Return: window, ACP_SCALE, at most ACP_MOST
+ */
+static u64 acp_desired(u64 feedback, u32 mrtt_us, u32 size)
+{
+	/* below 2^37, below 2^43, below 2^49 */
+	return min_t(u64, mul_u64_u64_div_u64(feedback,
+					      (u64)mrtt_us << ACP_SCALE,
+					      (u64)max(size, 1U) * USEC_PER_SEC),
+		     ACP_MOST);
+}
+
+/**
+ * acp_filter() - the window after some segments were acknowledged (Eqs. 4, 5)
+ * @window: before, ACP_SCALE, ACP_ONE to ACP_MOST
+ * @desired: of Eq. 3, ACP_SCALE
+ * @congested: H_congestion
+ * @slow: what H_congestion divides the gain by
+ * @acked: segments
+ *
+ * Return: window, ACP_SCALE, at least ACP_ONE
+ */
+static u64 acp_filter(u64 window, u64 desired, bool congested, u32 slow,
+		      u32 acked)
+{
+	for (acked = min(acked, ACP_ACKED_MAX); acked; acked--) {
+		u64 gain = congested && desired > window ? slow : 1;
+		u64 delta;
+
+		/* the difference is below 2^46, so it may be shifted by 16 */
+		if (desired > window) {
+			delta = div64_u64((desired - window) << ACP_SCALE,
+					  window * gain);
+			window += delta;
+		} else {
+			delta = div64_u64((window - desired) << ACP_SCALE,
+					  window);
+			window -= delta;
+		}
+		window = max(window, ACP_ONE);
+		if (!delta)
+			break;
+	}
+	return window;
+}
+
+/**
+ * acp_rate() - at which a window is spread over a round trip
+ * @window: ACP_SCALE, at most ACP_MOST
+ * @mss: bytes of a segment
+ * @rtt_us: us
+ *
+ * Return: bytes/s
+ */
+static u64 acp_rate(u64 window, u32 mss, u32 rtt_us)
+{
+	u64 unit = (u64)clamp_t(u32, rtt_us, 1, ACP_RTT_CAP) << ACP_SCALE;
+
+	/* at most 2^20 bytes/us: so the product is below 2^63, the quotient 2^40 */
+	return mul_u64_u64_div_u64(min(window * mss, unit << 20), USEC_PER_SEC,
+				   unit);
+}
+
+/**
+ * acp_reduction() - what may be sent in Reno's recovery (RFC 6937)
+ * @in_flight: segments
+ * @ssthresh: where the window goes to, segments
+ * @prior: the window before, segments
+ * @delivered: segments delivered since recovery began
+ * @out: segments sent since
+ * @acked: segments that this ACK delivered
+ *
+ * Return: segments
+ */
+static u32 acp_reduction(u32 in_flight, u32 ssthresh, u32 prior, u32 delivered,
+			 u32 out, u32 acked)
+{
+	u32 send;
+
+	if (in_flight > ssthresh) {
+		u64 due = (u64)ssthresh * delivered + max(prior, 1U) - 1;
+
+		due = div_u64(due, max(prior, 1U));
+		send = due > out ? due - out : 0;
+	} else {
+		send = max(delivered > out ? delivered - out : 0, acked) + 1;
+		send = min(ssthresh - in_flight, send);
+	}
+	/* the first retransmission does not wait */
+	return max(send, out ? 0U : 1U);
+}
+
+/* ------------------------------------------------------------------------- */
+/* The sender                                                                */
+
+static void acp_set_cwnd(struct sock *sk, u32 cwnd)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	tcp_snd_cwnd_set(tp, clamp(cwnd, 1U, max(tp->snd_cwnd_clamp, 1U)));
+}
+
+static void acp_set_rate(struct sock *sk, u64 bytes_ps)
+{
+	WRITE_ONCE(sk->sk_pacing_rate,
+		   min_t(u64, bytes_ps, READ_ONCE(sk->sk_max_pacing_rate)));
+}
+
+/* What routers count for one of our packets, bytes */
+static u32 acp_size(const struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+
+	return tp->mss_cache + tp->tcp_header_len + TCPCC_FB_LEN_DATA +
+	       inet_csk(sk)->icsk_af_ops->net_header_len +
+	       READ_ONCE(acp_overhead);
+}
+
+/* Where Reno's window is now, if TCP or Reno has changed it. */
+static void acp_sync(struct sock *sk)
+{
+	struct acp *ca = inet_csk_ca(sk);
+	u32 cwnd = tcp_snd_cwnd(tcp_sk(sk));
+
+	if (ca->window >> ACP_SCALE != cwnd)
+		ca->window = min(max_t(u64, cwnd, 1) << ACP_SCALE, ACP_MOST);
+}
+
+static void acp_request(struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	struct acp *ca = inet_csk_ca(sk);
+	unsigned long most = READ_ONCE(sk->sk_max_pacing_rate);
+	u64 rate = most == ~0UL ? TCPCC_FB_RATE_NONE : most;
+
+	if (ca->fb)
+		tcpcc_feedback_request(ca->fb, tp->srtt_us >> 3,
+				       tcpcc_fb_encode(rate, false));
+}
+
+static void acp_enter(struct sock *sk, enum acp_mode mode)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct acp *ca = inet_csk_ca(sk);
+
+	ca->mode = mode;
+	ca->silent = 0;
+	ca->reducing = 0;
+	if (mode == ACP_FEEDBACK) {
+		if (READ_ONCE(acp_pacing))
+			cmpxchg(&sk->sk_pacing_status, SK_PACING_NONE,
+				SK_PACING_NEEDED);
+		return;
+	}
+	ca->desired = 0;
+	tp->snd_ssthresh = max(tcp_snd_cwnd(tp) / 2, 2U);
+	acp_set_cwnd(sk, tp->snd_ssthresh);
+	pr_info_once("feedback has ceased, as Reno from here\n");
+}
+
+/* What the ACK brought.  Return: the number of echoes with a limit */
+static u32 acp_listen(struct sock *sk)
+{
+	struct acp *ca = inet_csk_ca(sk);
+	u32 echoes = 0;
+	u32 word;
+
+	if (ca->fb)
+		echoes = tcpcc_feedback_take(ca->fb, &word);
+	if (!echoes)
+		return 0;
+	ca->congested = !!(word & TCPCC_FB_CONGESTION);
+	ca->feedback = tcpcc_fb_decode(word);
+	if (ca->feedback == TCPCC_FB_RATE_NONE)
+		return 0;
+	ca->heard = 1;
+	if (ca->mode != ACP_FEEDBACK)
+		acp_enter(sk, ACP_FEEDBACK);
+	return echoes;
+}
+
+/* A round trip is over. */
+static void acp_round(struct sock *sk)
+{
+	struct acp *ca = inet_csk_ca(sk);
+
+	ca->round_delivered = tcp_sk(sk)->delivered;
+	ca->silent = ca->heard ? 0 : min(ca->silent + 1, 255);
+	ca->heard = 0;
+	if (ca->silent < READ_ONCE(acp_patience))
+		return;
+	if (ca->mode == ACP_FEEDBACK)
+		acp_enter(sk, ACP_FALLBACK);
+	else if (ca->mode == ACP_START)
+		pr_info_once("no feedback from this path, as Reno\n");
+}
+
+/* Reno, for paths that do not speak: as without .cong_control */
+static void acp_reno(struct sock *sk, u32 acked)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct acp *ca = inet_csk_ca(sk);
+	u8 state = inet_csk(sk)->icsk_ca_state;
+	u64 rate = ~0ULL;
+
+	if (state == TCP_CA_CWR || state == TCP_CA_Recovery) {
+		u32 in_flight = tcp_packets_in_flight(tp);
+
+		ca->reducing = 1;
+		if (acked) {
+			tp->prr_delivered += acked;
+			acp_set_cwnd(sk, in_flight +
+				     acp_reduction(in_flight, tp->snd_ssthresh,
+						   tp->prior_cwnd,
+						   tp->prr_delivered,
+						   tp->prr_out, acked));
+		}
+	} else {
+		if (ca->reducing && state != TCP_CA_Loss)
+			acp_set_cwnd(sk, tp->snd_ssthresh);
+		ca->reducing = 0;
+		if (acked)
+			tcp_reno_cong_avoid(sk, 0, acked);
+	}
+	acp_sync(sk);
+
+	/* twice the window in slow start, a fifth above it later */
+	if (tp->srtt_us) {
+		rate = acp_rate(ca->window, tp->mss_cache, tp->srtt_us >> 3);
+		rate += tcp_in_slow_start(tp) ? rate : rate / 5;
+	}
+	acp_set_rate(sk, rate);
+}
+
+static void acp_update(struct sock *sk, const struct rate_sample *rs)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	struct acp *ca = inet_csk_ca(sk);
+	u32 acked = max(rs->acked_sacked, 0);
+	u64 rate = ~0ULL;
+	u32 echoes;
+
+	if (tp->srtt_us)
+		ca->mrtt_us = min3(ca->mrtt_us, tp->srtt_us >> 3,
+				   (u32)ACP_RTT_CAP);
+	acp_request(sk);
+	echoes = acp_listen(sk);
+	if (rs->prior_delivered > 0 &&
+	    !before(rs->prior_delivered, ca->round_delivered))
+		acp_round(sk);
+
+	if (ca->mode != ACP_FEEDBACK) {
+		acp_reno(sk, acked);
+	} else {
+		acp_sync(sk);
+		ca->acked += acked;
+		if (echoes && ca->mrtt_us != U32_MAX) {
+			ca->desired = acp_desired(ca->feedback, ca->mrtt_us,
+						  acp_size(sk));
+			ca->window = acp_filter(ca->window, ca->desired,
+						ca->congested,
+						READ_ONCE(acp_slow), ca->acked);
+			ca->acked = 0;
+			acp_set_cwnd(sk, ca->window >> ACP_SCALE);
+		}
+		if (READ_ONCE(acp_pacing) && ca->mrtt_us != U32_MAX)
+			rate = acp_rate(ca->window, tp->mss_cache, ca->mrtt_us);
+		acp_set_rate(sk, rate);
+	}
+	if (echoes || acked)
+		trace_acp_update(sk, ca->mode, echoes, ca->feedback,
+				 ca->congested, tp->srtt_us >> 3, ca->mrtt_us,
+				 acked, ca->desired, ca->window);
+}
+
+tcpcc_cong_control(acp_cong_control)
+{
+	acp_update(sk, rs);
+}
+
+/* The first segment of all, or the first after all was acknowledged */
+tcpcc_tx_start(acp_tx_start)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct acp *ca = inet_csk_ca(sk);
+	s32 idle = tcp_jiffies32 - tp->lsndtime;
+
+	if (tp->data_segs_out &&
+	    (idle <= (s32)inet_csk(sk)->icsk_rto ||
+	     !READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_slow_start_after_idle)))
+		return;
+	if (tp->data_segs_out)
+		tp->snd_ssthresh = tcp_current_ssthresh(sk);
+	acp_set_cwnd(sk, 1);
+	ca->acked = 0;
+	acp_sync(sk);
+	acp_request(sk);
+}
+
+static void acp_init(struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	struct acp *ca = inet_csk_ca(sk);
+
+	memset(ca, 0, sizeof(*ca));
+	ca->feedback = TCPCC_FB_RATE_NONE;
+	ca->mrtt_us = U32_MAX;
+	ca->round_delivered = tp->delivered;
+	/* in the middle of a flow its window goes on from where it is */
+	if (!tp->data_segs_out)
+		acp_set_cwnd(sk, 1);
+	acp_sync(sk);
+	ca->fb = tcpcc_feedback_attach(sk, TCPCC_FB_ACP);
+	acp_request(sk);
+}
+
+static void acp_release(struct sock *sk)
+{
+	struct acp *ca = inet_csk_ca(sk);
+
+	tcpcc_feedback_detach(sk, ca->fb);
+	ca->fb = NULL;
+}
+
+static u32 acp_ssthresh(struct sock *sk)
+{
+	const struct acp *ca = inet_csk_ca(sk);
+
+	if (ca->mode != ACP_FEEDBACK)
+		return tcp_reno_ssthresh(sk);
+	return max(tcp_snd_cwnd(tcp_sk(sk)), 2U);
+}
+
+static u32 acp_undo_cwnd(struct sock *sk)
+{
+	const struct acp *ca = inet_csk_ca(sk);
+
+	if (ca->mode != ACP_FEEDBACK)
+		return tcp_reno_undo_cwnd(sk);
+	return tcp_snd_cwnd(tcp_sk(sk));
+}
+
+/*
+ * In the form that ss prints: bw is what the network allows, mrtt the paper's, the
+ * two gains are the window with its fraction and the one desired, in segments.
+ */
+static size_t acp_get_info(struct sock *sk, u32 ext, int *attr,
+			   union tcp_cc_info *info)
+{
+	const struct acp *ca = inet_csk_ca(sk);
+
+	if (!(ext & (1 << (INET_DIAG_BBRINFO - 1))) &&
+	    !(ext & (1 << (INET_DIAG_VEGASINFO - 1))))
+		return 0;
+
+	memset(&info->bbr, 0, sizeof(info->bbr));
+	if (ca->mode == ACP_FEEDBACK && ca->feedback != TCPCC_FB_RATE_NONE) {
+		info->bbr.bbr_bw_lo = (u32)ca->feedback;
+		info->bbr.bbr_bw_hi = (u32)(ca->feedback >> 32);
+	}
+	if (ca->mrtt_us != U32_MAX)
+		info->bbr.bbr_min_rtt = ca->mrtt_us;
+	/* ss shows 1/256 of them */
+	info->bbr.bbr_pacing_gain = min_t(u64, ca->window >> (ACP_SCALE - 8),
+					  U32_MAX);
+	info->bbr.bbr_cwnd_gain = min_t(u64, ca->desired >> (ACP_SCALE - 8),
+					U32_MAX);
+	*attr = INET_DIAG_BBRINFO;
+	return sizeof(info->bbr);
+}
+
+static struct tcp_congestion_ops acp_ops __read_mostly = {
+	.flags		= TCP_CONG_NON_RESTRICTED,
+	.name		= "acp",
+	.owner		= THIS_MODULE,
+	.init		= acp_init,
+	.release	= acp_release,
+	.cong_control	= acp_cong_control,
+	.ssthresh	= acp_ssthresh,
+	.undo_cwnd	= acp_undo_cwnd,
+	.get_info	= acp_get_info,
+	TCPCC_TX_START(acp_tx_start),
+};
+
+static int __init acp_register(void)
+{
+	BUILD_BUG_ON(sizeof(struct acp) > ICSK_CA_PRIV_SIZE);
+
+	return tcp_register_congestion_control(&acp_ops);
+}
+
+static void __exit acp_unregister(void)
+{
+	tcp_unregister_congestion_control(&acp_ops);
+}
+
+module_init(acp_register);
+module_exit(acp_unregister);
+
+MODULE_AUTHOR("The tcpcc developers");
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("TCP ACP: explicit rates from routers");
+MODULE_ALIAS("tcp_acp");

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit tests of ACP's law with the numbers of the paper: 1000-byte packets, its
+ * Table I, and the filter of Eq. 4.
+ */
+#include "../../tcp_acp_host.c"
+
+#include <kunit/test.h>
+
+#define MBPS	125000ULL
+
+/* |have - want| <= want * ppm / 10^6, at least 1 */
+#define EXPECT_NEAR(test, have, want, ppm) do {				\
+	s64 __have = (have), __want = (want);				\
+	s64 __tol = max_t(s64, div_s64(abs(__want) * (ppm), 1000000), 1);\
+									\
+	KUNIT_EXPECT_LE_MSG(test, abs(__have - __want), __tol,		\
+			    "have %lld, want %lld", __have, __want);	\
+} while (0)
+
+static u64 segs(u64 n)
+{
+	return n << ACP_SCALE;
+}
+
+/* Eq. 3: rates that share a link of C among N make windows of C * rtt / N */
+static void desired_window(struct kunit *test)
+{
+	/* 50 users of 155 Mb/s at 80 ms, 1000 bytes: 31 packets */
+	KUNIT_EXPECT_EQ(test, acp_desired(155 * MBPS / 50, 80000, 1000),
+			segs(31));
+	/* Fig. 7: 77.5 Mb/s at 80 ms is 775 packets */
+	KUNIT_EXPECT_EQ(test, acp_desired(77500000 / 8, 80000, 1000),
+			segs(775));
+	/* a packet's fraction counts: 1 Mb/s at 10 ms are 1.25 packets */
+	KUNIT_EXPECT_EQ(test, acp_desired(MBPS, 10000, 1000),
+			segs(1) + ACP_ONE / 4);
+	KUNIT_EXPECT_EQ(test, acp_desired(0, 80000, 1000), 0);
+}
+
+static void desired_is_bounded(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, acp_desired(TCPCC_FB_RATE_MAX, ACP_RTT_CAP, 0),
+			ACP_MOST);
+	/* 400 Gb/s, 10 s, 1500 bytes */
+	EXPECT_NEAR(test, acp_desired(50000000000ULL, 10 * USEC_PER_SEC, 1500),
+		    segs(333333333), 1);
+	/* 400 Gb/s, 10 us: 333 packets; 1 kb/s, 10 us: nothing */
+	EXPECT_NEAR(test, acp_desired(50000000000ULL, 10, 1500), segs(1000) / 3,
+		    10);
+	EXPECT_NEAR(test, acp_desired(125, 10, 1500), 0, 0);
+}
+
+/* From a window of 1 the first ACK goes all the way: the gain is 1. */
+static void first_ack(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, acp_filter(ACP_ONE, segs(775), false, 10, 1),
+			segs(775));
+	EXPECT_NEAR(test, acp_filter(ACP_ONE, segs(771), true, 10, 1),
+		    segs(78), 1);
+}
+
+/* One window of ACKs is one time constant: 1 - 1/e of the way */
+static void one_round_trip(struct kunit *test)
+{
+	u64 w = acp_filter(segs(1000), segs(1010), false, 10, 1000);
+
+	EXPECT_NEAR(test, w, segs(1000) + 10 * 41427, 1000);
+	/* a tenth of the gain in congestion, but only to grow */
+	w = acp_filter(segs(1000), segs(1010), true, 10, 1000);
+	EXPECT_NEAR(test, w, segs(1000) + 10 * 6236, 1000);
+	KUNIT_EXPECT_EQ(test, acp_filter(segs(1000), segs(990), true, 10, 77),
+			acp_filter(segs(1000), segs(990), false, 10, 77));
+}
+
+/* Three segments in one ACK are three ACKs. */
+static void per_segment(struct kunit *test)
+{
+	u64 w = segs(20), one = w;
+	int i;
+
+	for (i = 0; i < 3; i++)
+		one = acp_filter(one, segs(50), false, 10, 1);
+	KUNIT_EXPECT_EQ(test, acp_filter(w, segs(50), false, 10, 3), one);
+	KUNIT_EXPECT_EQ(test, acp_filter(w, segs(50), false, 10, 0), w);
+}
+
+/* It converges to what is desired, from both sides, to a part in 10^4. */
+static void converges(struct kunit *test)
+{
+	static const u32 table_1[] = { 56, 13, 37, 9 };	/* max-min windows */
+	static const u64 from[] = { 1, 40, 5000 };
+	int i, j, k;
+
+	for (i = 0; i < ARRAY_SIZE(table_1); i++)
+		for (j = 0; j < ARRAY_SIZE(from); j++) {
+			u64 w = segs(from[j]);
+
+			for (k = 0; k < 200; k++)
+				w = acp_filter(w, segs(table_1[i]), k & 1, 10,
+					       w >> ACP_SCALE);
+			EXPECT_NEAR(test, w, segs(table_1[i]), 100);
+		}
+}
+
+/* Eq. 5, and no step that overflows */
+static void window_is_bounded(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, acp_filter(segs(2), 0, false, 10, 1000), ACP_ONE);
+	KUNIT_EXPECT_EQ(test, acp_filter(ACP_ONE, 0, true, 10, 1), ACP_ONE);
+	KUNIT_EXPECT_EQ(test, acp_filter(ACP_ONE, ACP_MOST, false, 10, 1),
+			ACP_MOST);
+	KUNIT_EXPECT_GE(test, acp_filter(ACP_MOST, 0, false, 10, U32_MAX),
+			ACP_ONE);
+	KUNIT_EXPECT_LE(test, acp_filter(ACP_MOST - 1, ACP_MOST, false, 10,
+					 U32_MAX), ACP_MOST);
+}
+
+static void pacing_rate(struct kunit *test)
+{
+	/* 31 segments of 960 bytes in 80 ms */
+	KUNIT_EXPECT_EQ(test, acp_rate(segs(31), 960, 80000), 372000);
+	EXPECT_NEAR(test, acp_rate(segs(333333333), 1448, 10 * USEC_PER_SEC),
+		    48266666618LL, 10);
+	KUNIT_EXPECT_GT(test, acp_rate(ACP_MOST, U16_MAX, 0), 0);
+	KUNIT_EXPECT_GT(test, acp_rate(ACP_MOST, U16_MAX, U32_MAX), 0);
+	KUNIT_EXPECT_EQ(test, acp_rate(0, 1448, 10), 0);
+}
+
+/* RFC 6937: half of the window goes, one for two, and the first at once */
+static void reduction(struct kunit *test)
+{
+	u32 in_flight = 99, out = 0, delivered;
+
+	KUNIT_EXPECT_EQ(test, acp_reduction(99, 50, 100, 1, 0, 1), 1);
+	for (delivered = 1; delivered <= 98; delivered++) {
+		u32 send;
+
+		in_flight--;
+		send = acp_reduction(in_flight, 50, 100, delivered, out, 1);
+		KUNIT_EXPECT_LE(test, send, 2);
+		out += send;
+		in_flight += send;
+	}
+	EXPECT_NEAR(test, out, 49, 50000);
+	KUNIT_EXPECT_EQ(test, in_flight, 50);
+	/* far below it: slow start's two for one, no more */
+	KUNIT_EXPECT_EQ(test, acp_reduction(10, 50, 100, 5, 5, 1), 2);
+	KUNIT_EXPECT_EQ(test, acp_reduction(50, 50, 100, 5, 5, 1), 0);
+	/* no division by nothing */
+	KUNIT_EXPECT_GE(test, acp_reduction(5, 2, 0, 1, 0, 1), 1);
+}
+
+static struct kunit_case acp_cases[] = {
+	KUNIT_CASE(desired_window),
+	KUNIT_CASE(desired_is_bounded),
+	KUNIT_CASE(first_ack),
+	KUNIT_CASE(one_round_trip),
+	KUNIT_CASE(per_segment),
+	KUNIT_CASE(converges),
+	KUNIT_CASE(window_is_bounded),
+	KUNIT_CASE(pacing_rate),
+	KUNIT_CASE(reduction),
+	{}
+};
+
+static struct kunit_suite acp_suite = {
+	.name = "tcp_acp",
+	.test_cases = acp_cases,
+};
+
+kunit_test_suite(acp_suite);

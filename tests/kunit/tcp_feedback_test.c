@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit tests of the congestion header: rates as words, options in plain memory,
+ * and what a hostile or careless host may put there.
+ */
+#include <linux/module.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+
+#include "tcpcc_feedback.h"
+
+#include <kunit/test.h>
+
+#define MBPS	125000ULL
+
+/* A TCP header whose options are given; doff tells their length. */
+static unsigned int header(u8 *th, const u8 *options, unsigned int len)
+{
+	memset(th, 0, TCPCC_TCP_HEADER);
+	th[12] = (TCPCC_TCP_HEADER + len) / 4 << 4;
+	memcpy(th + TCPCC_TCP_HEADER, options, len);
+	return TCPCC_TCP_HEADER + len;
+}
+
+/* The options of Linux: timestamps, and SACK with as many blocks */
+static unsigned int linux_options(u8 *o, bool timestamps, unsigned int blocks)
+{
+	static const u8 ts[12] = { 1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2 };
+	unsigned int at = 0, i;
+
+	if (timestamps) {
+		memcpy(o, ts, sizeof(ts));
+		at = sizeof(ts);
+	}
+	if (blocks) {
+		o[at++] = 1;
+		o[at++] = 1;
+		o[at++] = 5;
+		o[at++] = 2 + 8 * blocks;
+		for (i = 0; i < 8 * blocks; i++)
+			o[at++] = 0x10 * (i / 8 + 1) + i % 8;
+	}
+	return at;
+}
+
+/* Rounded down, to one part in 2^23, from 1 kb/s to 400 Gb/s and to the clamp */
+static void rates_survive(struct kunit *test)
+{
+	u64 rate;
+
+	for (rate = 125; rate <= TCPCC_FB_RATE_MAX; rate += rate / 7) {
+		u32 word = tcpcc_fb_encode(rate, false);
+		u64 back = tcpcc_fb_decode(word);
+
+		KUNIT_EXPECT_LE(test, back, rate);
+		KUNIT_EXPECT_LE(test, rate - back, rate >> 23);
+		KUNIT_EXPECT_EQ(test, word & ~TCPCC_FB_RATE_MASK, 0);
+		/* normalised: the exponent is needed */
+		if (word >> 24)
+			KUNIT_EXPECT_TRUE(test, word & BIT(23));
+		/* what has been rounded is exact */
+		KUNIT_EXPECT_EQ(test, tcpcc_fb_encode(back, false), word);
+	}
+}
+
+static void words_by_number(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_encode(0, false), 0);
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_encode(0xffffff, false), 0xffffff);
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_encode(0x1000000, false), 0x01800000);
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_encode(0x1000001, false), 0x01800000);
+	/* 155 Mb/s are 19375000 bytes/s */
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_encode(155 * MBPS, true),
+			0x20000000 | 0x01000000 | 19375000 / 2);
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_decode(0x21000000 | 19375000 / 2),
+			155 * MBPS);
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_encode(TCPCC_FB_RATE_NONE, false),
+			0x1fffffff);
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_decode(0x3fffffff), TCPCC_FB_RATE_NONE);
+}
+
+static void absurd_rates_are_clamped(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_decode(0x1ffffffe), TCPCC_FB_RATE_MAX);
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_decode(0x1effffff), TCPCC_FB_RATE_MAX);
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_decode(0x1f000000), 0);
+	KUNIT_EXPECT_LE(test, tcpcc_fb_decode(tcpcc_fb_encode(U64_MAX - 1, 0)),
+			TCPCC_FB_RATE_MAX);
+	/* not normalised, still a rate */
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_decode(0x1f000001), 1ULL << 31);
+}
+
+static void routers_take_the_least(struct kunit *test)
+{
+	u32 none = tcpcc_fb_encode(TCPCC_FB_RATE_NONE, false);
+	u32 slow = tcpcc_fb_encode(10 * MBPS, false);
+
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_limit(none, 10 * MBPS, false), slow);
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_limit(slow, 20 * MBPS, false), slow);
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_limit(slow, 20 * MBPS, true),
+			slow | TCPCC_FB_CONGESTION);
+	/* the bit of a router before stays */
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_limit(none | TCPCC_FB_CONGESTION,
+					     10 * MBPS, false),
+			slow | TCPCC_FB_CONGESTION);
+	/* a version that is not ours */
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_limit(0x7fffffff, 1, true), 0x7fffffff);
+}
+
+static void words_combine(struct kunit *test)
+{
+	const u32 minus_5 = -5 & 0x3fffffff;
+
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_combine(TCPCC_FB_ACP, 7, 3, 10), 3);
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_combine(TCPCC_FB_RCP, 7, 3, 10), 3);
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_combine(TCPCC_FB_XCP, 7, 3, 10), 37);
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_combine(TCPCC_FB_XCP, 7, minus_5, 1), 2);
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_combine(TCPCC_FB_XCP, 2, minus_5, 1),
+			-3 & 0x3fffffff);
+	/* they do not wrap */
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_combine(TCPCC_FB_XCP, 0x1fffffff,
+					       0x1fffffff, U32_MAX), 0x1fffffff);
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_combine(TCPCC_FB_XCP, 0x20000000,
+					       0x20000000, U32_MAX), 0x20000001);
+}
+
+/* The bytes, as include/tcpcc_feedback.h documents them */
+static void bytes_of_the_option(struct kunit *test)
+{
+	static const u8 data[12] = {
+		253, 12, 0xac, 0x50, 0x10, 0x01, 0x38, 0x80,
+		0x1f, 0xff, 0xff, 0xff,
+	};
+	static const u8 both[16] = {
+		253, 16, 0xac, 0x50, 0x30, 0xff, 0xff, 0xff,
+		0x00, 0x00, 0x00, 0x01, 0x21, 0x02, 0x03, 0x04,
+	};
+	static const u8 echo[8] = {
+		253, 8, 0xac, 0x50, 0x21, 0x02, 0x03, 0x04,
+	};
+	struct tcpcc_fb_header h = {
+		.has_word = true, .protocol = TCPCC_FB_ACP, .rtt_us = 80000,
+		.word = TCPCC_FB_NO_LIMIT,
+	};
+	u8 opt[TCPCC_FB_LEN_BOTH];
+
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_build(opt, &h), 12);
+	KUNIT_EXPECT_EQ(test, memcmp(opt, data, 12), 0);
+
+	h.protocol = TCPCC_FB_RCP;
+	h.rtt_us = 17 * 1000 * 1000;
+	h.word = 1;
+	h.has_echo = true;
+	h.echo = 0x21020304;
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_build(opt, &h), 16);
+	KUNIT_EXPECT_EQ(test, memcmp(opt, both, 16), 0);
+
+	h.has_word = false;
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_build(opt, &h), 8);
+	KUNIT_EXPECT_EQ(test, memcmp(opt, echo, 8), 0);
+
+	h.has_echo = false;
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_build(opt, &h), 0);
+}
+
+/* What is inserted is found again, wherever the kernel's own options are. */
+static void inserted_is_found(struct kunit *test)
+{
+	u8 options[40], th[60], out[60];
+	unsigned int ts, blocks, form, dropped, len;
+	struct tcpcc_fb_header got;
+	int n;
+
+	for (ts = 0; ts < 2; ts++)
+		for (blocks = 0; blocks < 4; blocks++)
+			for (form = 1; form < 4; form++) {
+				struct tcpcc_fb_header h = {
+					.has_word = form & 1,
+					.has_echo = form & 2,
+					.protocol = TCPCC_FB_ACP,
+					.rtt_us = 123456, .word = 0x1234567,
+					.echo = 0x27654321,
+				};
+
+				len = linux_options(options, ts, blocks);
+				len = header(th, options, len);
+				n = tcpcc_fb_insert(out, th, len, &h, &dropped);
+				KUNIT_ASSERT_GT(test, n, 20);
+				KUNIT_ASSERT_LE(test, n, 60);
+				KUNIT_EXPECT_EQ(test, out[12] >> 4, n / 4);
+				KUNIT_EXPECT_EQ(test, tcpcc_fb_parse(out, n,
+								     &got), 1);
+				KUNIT_EXPECT_EQ(test, got.offset, 20);
+				KUNIT_EXPECT_EQ(test, got.has_word, h.has_word);
+				KUNIT_EXPECT_EQ(test, got.has_echo, h.has_echo);
+				if (got.has_word)
+					KUNIT_EXPECT_EQ(test, got.word, h.word);
+				if (got.has_echo)
+					KUNIT_EXPECT_EQ(test, got.echo, h.echo);
+			}
+}
+
+/* An ACK with timestamps and three blocks says two: the last gives way. */
+static void sack_gives_way(struct kunit *test)
+{
+	struct tcpcc_fb_header h = { .has_echo = true, .echo = 1 };
+	u8 options[40], two[40], th[60], out[60];
+	unsigned int len, dropped;
+
+	len = linux_options(options, true, 3);
+	len = header(th, options, len);
+	KUNIT_ASSERT_EQ(test, len, 60);
+	linux_options(two, true, 2);
+	KUNIT_ASSERT_EQ(test, tcpcc_fb_insert(out, th, len, &h, &dropped), 60);
+	KUNIT_EXPECT_EQ(test, dropped, 1);
+	KUNIT_EXPECT_EQ(test, out[12] >> 4, 15);
+	KUNIT_EXPECT_EQ(test, memcmp(out + 28, two, 32), 0);
+
+	/* four without timestamps: three are left, and all else fits */
+	len = linux_options(options, false, 4);
+	len = header(th, options, len);
+	linux_options(two, false, 3);
+	KUNIT_ASSERT_EQ(test, tcpcc_fb_insert(out, th, len, &h, &dropped), 56);
+	KUNIT_EXPECT_EQ(test, dropped, 1);
+	KUNIT_EXPECT_EQ(test, memcmp(out + 28, two, 28), 0);
+
+	/* data with an echo: one block is left, and the echo stays */
+	h.has_word = true;
+	len = linux_options(options, true, 3);
+	len = header(th, options, len);
+	linux_options(two, true, 1);
+	KUNIT_ASSERT_EQ(test, tcpcc_fb_insert(out, th, len, &h, &dropped), 60);
+	KUNIT_EXPECT_EQ(test, dropped, 2);
+	KUNIT_EXPECT_TRUE(test, h.has_echo);
+	KUNIT_EXPECT_EQ(test, memcmp(out + 36, two, 24), 0);
+}
+
+/* Without SACK to shorten the echo gives way, then all. */
+static void no_room(struct kunit *test)
+{
+	struct tcpcc_fb_header h = { .has_word = true, .has_echo = true };
+	u8 options[40] = { 30, 28 }, th[60], out[60];	/* MPTCP */
+	unsigned int len, dropped;
+
+	len = header(th, options, 28);
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_insert(out, th, len, &h, &dropped), 60);
+	KUNIT_EXPECT_FALSE(test, h.has_echo);
+
+	h.has_echo = true;
+	options[1] = 32;
+	len = header(th, options, 32);
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_insert(out, th, len, &h, &dropped),
+			-ENOSPC);
+	h.has_word = false;
+	h.has_echo = true;
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_insert(out, th, len, &h, &dropped), 60);
+}
+
+/* What is signed, and what has one, stays as it is. */
+static void not_to_be_changed(struct kunit *test)
+{
+	struct tcpcc_fb_header h = { .has_echo = true };
+	u8 md5[20] = { 1, 1, 19, 18 }, ao[16] = { 29, 16 };
+	u8 ours[8] = { 253, 8, 0xac, 0x50 };
+	u8 other[8] = { 253, 8, 0xac, 0x51 };
+	unsigned int dropped;
+	u8 th[60], out[60];
+
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_insert(out, th, header(th, md5, 20), &h,
+					      &dropped), -EPERM);
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_insert(out, th, header(th, ao, 16), &h,
+					      &dropped), -EPERM);
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_insert(out, th, header(th, ours, 8), &h,
+					      &dropped), -EEXIST);
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_insert(out, th, header(th, other, 8), &h,
+					      &dropped), 36);
+}
+
+static void hostile_lengths(struct kunit *test)
+{
+	struct tcpcc_fb_header h;
+	u8 good[12] = { 253, 12, 0xac, 0x50, 0x10 };
+	u8 options[40], th[60];
+	unsigned int len, i;
+
+	/* every length that the option may claim, and every end of the header */
+	for (i = 0; i < 256; i++) {
+		memset(options, 1, sizeof(options));
+		memcpy(options, good, sizeof(good));
+		options[1] = i;
+		for (len = 4; len <= 40; len += 4) {
+			bool fits = i <= len;
+			int want = 0;
+
+			if (fits && i >= 4)
+				want = i == 8 || i == 12 || i == 16 ? 1 :
+				       -EBADMSG;
+			header(th, options, len);
+			KUNIT_EXPECT_EQ(test, tcpcc_fb_parse(th, 20 + len, &h),
+					want);
+		}
+	}
+
+	/* a header that claims to be longer than the segment, or shorter than one */
+	header(th, good, 12);
+	for (len = 0; len < 32; len++)
+		KUNIT_EXPECT_EQ(test, tcpcc_fb_parse(th, len, &h), 0);
+	for (i = 0; i < 5; i++) {
+		th[12] = i << 4;
+		KUNIT_EXPECT_EQ(test, tcpcc_fb_parse(th, 60, &h), 0);
+	}
+
+	/* behind the end of options, or an option that does not end, it is not */
+	memset(options, 0, sizeof(options));
+	memcpy(options + 4, good, 12);
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_parse(th, header(th, options, 16), &h), 0);
+	options[0] = 8;
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_parse(th, header(th, options, 16), &h), 0);
+	options[1] = 1;
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_parse(th, header(th, options, 16), &h), 0);
+	/* behind another it is */
+	options[1] = 4;
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_parse(th, header(th, options, 16), &h), 1);
+	KUNIT_EXPECT_EQ(test, h.offset, 24);
+	/* a kind at the last byte has no length */
+	memset(options, 1, sizeof(options));
+	options[39] = 253;
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_parse(th, header(th, options, 40), &h), 0);
+}
+
+/* What is not known comes as it is: who parses has to judge. */
+static void unknown_versions(struct kunit *test)
+{
+	u8 opt[12] = { 253, 12, 0xac, 0x50, 0xff, 1, 2, 3, 0xff, 0, 0, 0 };
+	struct tcpcc_fb_header h;
+	u8 th[60];
+
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_parse(th, header(th, opt, 12), &h), 1);
+	KUNIT_EXPECT_EQ(test, h.protocol, 15);
+	KUNIT_EXPECT_EQ(test, h.rtt_us, 0x010203);
+	KUNIT_EXPECT_EQ(test, h.word >> TCPCC_FB_VERSION_SHIFT, 3);
+}
+
+/*
+ * Any bytes at all, in memory that ends where it says: with KASAN this finds a
+ * byte too far.
+ */
+static void garbage(struct kunit *test)
+{
+	unsigned int i, len, dropped;
+
+	for (i = 0; i < 20000; i++) {
+		struct tcpcc_fb_header h;
+		u8 *th, out[60];
+		int n;
+
+		len = get_random_u32() % 61;
+		th = kmalloc(len, GFP_KERNEL);
+		KUNIT_ASSERT_NOT_NULL(test, th);
+		get_random_bytes(th, len);
+		if (len > 24 && i % 2) {
+			th[12] = len / 4 << 4;
+			th[20] = i % 4 == 1 ? 253 : 5;
+			th[21] = get_random_u32() % 20;
+			th[22] = 0xac;
+			th[23] = 0x50;
+		}
+		n = tcpcc_fb_parse(th, len, &h);
+		if (n == 1)
+			KUNIT_EXPECT_LE(test, h.offset + 8, len);
+		h = (struct tcpcc_fb_header){ .has_word = true,
+					      .has_echo = true };
+		n = tcpcc_fb_insert(out, th, len, &h, &dropped);
+		KUNIT_EXPECT_LE(test, n, 60);
+		KUNIT_EXPECT_NE(test, n, 0);
+		if (n > 0)
+			KUNIT_EXPECT_EQ(test, tcpcc_fb_parse(out, n, &h), 1);
+		kfree(th);
+	}
+}
+
+static struct kunit_case feedback_cases[] = {
+	KUNIT_CASE(rates_survive),
+	KUNIT_CASE(words_by_number),
+	KUNIT_CASE(absurd_rates_are_clamped),
+	KUNIT_CASE(routers_take_the_least),
+	KUNIT_CASE(words_combine),
+	KUNIT_CASE(bytes_of_the_option),
+	KUNIT_CASE(inserted_is_found),
+	KUNIT_CASE(sack_gives_way),
+	KUNIT_CASE(no_room),
+	KUNIT_CASE(not_to_be_changed),
+	KUNIT_CASE(hostile_lengths),
+	KUNIT_CASE(unknown_versions),
+	KUNIT_CASE(garbage),
+	{}
+};
+
+static struct kunit_suite feedback_suite = {
+	.name = "tcp_feedback",
+	.test_cases = feedback_cases,
+};
+
+kunit_test_suite(feedback_suite);
+
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("KUnit tests of the congestion header");

@@ -1,0 +1,676 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# ACP from end to end, without its router: the life of tcp_acp_host and of
+# tcp_feedback, the header on the wire in all offload states, routers that are
+# played by a filter which writes a rate into each header, and paths that have
+# none.  Runs as root in the lab kernel (scripts/lab exec -- tests/selftests/acp.sh)
+# or on any kernel that has the modules; prints KTAP.  Arguments name the tests to
+# run; none: all.
+#
+#   +--------------+  192.0.2.0/24, 2001:db8::/64  +--------------+
+#   | $SND    veth +-------------------------------+ veth    $RCV |
+#   |  192.0.2.1   |  100 Mbit/s, 10 ms, 100 pkts  |  192.0.2.2   |
+#   +--------------+                               +--------------+
+#
+# The delay sits at the receiver, never at the sender.
+
+set -u
+
+DIR=$(dirname "$(readlink -f "$0")")
+SND=acp-snd-$$
+RCV=acp-rcv-$$
+PARAMETERS=/sys/module/tcp_acp_host/parameters
+TRACING=/sys/kernel/tracing
+KSFT_FAIL=1
+KSFT_SKIP=4
+
+# Tests in the order of their run; each is a function of this name.
+TESTS="registers autoloads refuses_bad_values carries carries_v6 carries_without_timestamps
+	leaves_others_alone without_a_router follows_a_router follows_a_router_v6
+	without_offloads keeps_to_the_mtu learns_a_smaller_mtu sack_gives_way loses_its_way
+	sends_both_ways answers_with_data stripped stripped_on_the_way_back router_goes_away
+	malformed unknown_version starts_again_after_idle shows_in_ss traces
+	forgets_receivers has_room_for_so_many checksums_are_right
+	changes_under_traffic stays_while_used survives_netns_exit unloads_beside_receivers
+	loads_again_and_again kernel_is_quiet"
+
+cleanup()
+{
+	end_long 2>/dev/null
+	ip netns del "$SND" 2>/dev/null
+	ip netns del "$RCV" 2>/dev/null
+}
+
+# busywait CMD...: until CMD succeeds, 10 s at most
+busywait()
+{
+	for _ in $(seq 200); do
+		"$@" && return 0
+		sleep 0.05
+	done
+	return 1
+}
+
+setup()
+{
+	ip netns add "$SND" && ip netns add "$RCV" || return
+	ip link add veth0 netns "$SND" type veth peer name veth0 netns "$RCV"
+	for end in "$SND 1" "$RCV 2"; do
+		set -- "${end% *}" "${end#* }"
+		ip -n "$1" link set lo up
+		ip -n "$1" addr add "192.0.2.$2/24" dev veth0
+		ip -n "$1" addr add "2001:db8::$2/64" dev veth0 nodad
+		ip -n "$1" link set veth0 up
+		ip netns exec "$1" sysctl -qw net.ipv4.tcp_no_metrics_save=1
+		tc -n "$1" qdisc add dev veth0 clsact
+	done
+	tc -n "$RCV" qdisc add dev veth0 root netem delay 10ms limit 10000
+	tc -n "$SND" qdisc add dev veth0 root handle 1: tbf rate 100mbit burst 1514 limit 151400
+}
+
+# snd CMD..., rcv CMD...: in a namespace
+snd()
+{
+	ip netns exec "$SND" "$@"
+}
+
+rcv()
+{
+	ip netns exec "$RCV" "$@"
+}
+
+# count snd|rcv NAME: a counter of tcp_feedback
+count()
+{
+	$1 sed -n "s/^$2 //p" /proc/net/tcpcc_feedback
+}
+
+# grows snd|rcv NAME BEFORE: says so if it does not
+grows()
+{
+	local now
+
+	now=$(count "$1" "$2")
+	[ "$now" -gt "$3" ] || { echo "# $1 $2 stays at $now"; return 1; }
+}
+
+# rewrite NAMESPACE BYTES-OF-IP-HEADER LENGTH EDIT...: segments that come in there with
+# an option of that length; offsets in EDIT are from the option's first byte
+rewrite()
+{
+	local ns=$1 at=$(($2 + 20)) length=$3 family=ip munge=""
+
+	[ "$2" = 20 ] || family=ipv6
+	shift 3
+	while [ $# != 0 ]; do
+		munge="$munge munge offset $((at + $1)) $2 set $3"
+		shift 3
+	done
+	# shellcheck disable=SC2086
+	tc -n "$ns" filter add dev veth0 ingress protocol $family \
+		u32 match u32 "0xfd$(printf %02x "$length")ac50" 0xffffffff at $at \
+		action pedit $munge pipe action csum tcp
+}
+
+# What is on its way still meets it.
+rewrite_nothing()
+{
+	sleep 0.1
+	tc -n "$SND" filter del dev veth0 ingress
+	tc -n "$RCV" filter del dev veth0 ingress
+}
+
+# A router that wants 5 MB/s of everybody
+router()
+{
+	rewrite "$RCV" "${1:-20}" 12 8 u32 5000000
+}
+
+# offloads on|off
+offloads()
+{
+	local ns
+
+	for ns in "$SND" "$RCV"; do
+		ip netns exec "$ns" ethtool -K veth0 tso "$1" gso "$1" gro "$1" \
+			tx "$1" >/dev/null 2>&1 || return
+	done
+}
+
+listening()
+{
+	rcv ss -tlnH "sport = :$1" | grep -q .
+}
+
+# flow [-6] ARGS...: one transfer; prints how many milliseconds it took.  What the receiver
+# is told besides is in SERVER.
+PORT=5000
+SERVER=""
+flow()
+{
+	local family=-4 address=192.0.2.2 start
+
+	if [ "${1-}" = -6 ]; then
+		family=-6 address=2001:db8::2
+		shift
+	fi
+	PORT=$((PORT + 1))
+	# shellcheck disable=SC2046,SC2086
+	rcv "$DIR/flow.py" $([ $family = -6 ] && echo -6) --port $PORT $SERVER &
+	busywait listening $PORT || return
+	start=$(date +%s%N)
+	snd "$DIR/flow.py" $address --port $PORT "$@" >/dev/null || return
+	wait
+	echo $((($(date +%s%N) - start) / 1000000))
+}
+
+# took MILLISECONDS LEAST MOST
+took()
+{
+	if [ "${1:-0}" -lt "$2" ] || [ "$1" -gt "$3" ]; then
+		echo "# took '$1' ms, not $2 to $3"
+		return 1
+	fi
+}
+
+registers()
+{
+	modprobe tcp_acp_host && [ -d /sys/module/tcp_feedback ] &&
+		sysctl -n net.ipv4.tcp_available_congestion_control | grep -qw acp &&
+		[ "$(count snd Senders)" = 0 ]
+}
+
+autoloads()
+{
+	modprobe -r tcp_acp_host && [ ! -d /sys/module/tcp_feedback ] || return
+	snd sysctl -qw net.ipv4.tcp_congestion_control=acp || return
+	snd sysctl -qw net.ipv4.tcp_congestion_control=reno
+	[ -d /sys/module/tcp_acp_host ]
+}
+
+refuses_bad_values()
+{
+	local name value was
+
+	for name in acp_slow=0 acp_slow=1001 acp_overhead=257 acp_pacing=2 acp_patience=0; do
+		value=${name#*=} name=${name%=*}
+		was=$(cat "$PARAMETERS/$name")
+		if (echo "$value" > "$PARAMETERS/$name") 2>/dev/null; then
+			echo "# $name accepts $value"
+			return 1
+		fi
+		[ "$(cat "$PARAMETERS/$name")" = "$was" ] || return
+	done
+}
+
+# Every segment with data has a header, and each echo arrives.  The last ones find no
+# sender any more.
+carried()
+{
+	local data echoes received
+
+	sleep 0.1
+	data=$(count rcv InData) echoes=$(count rcv OutEchoes)
+	received=$(($(count snd InEchoes) + $(count snd InUnexpected)))
+	flow "$@" >/dev/null || return
+	sleep 0.1
+	grows rcv InData $((data + 600)) && grows rcv OutEchoes $((echoes + 100)) || return
+	echoes=$(($(count rcv OutEchoes) - echoes))
+	received=$(($(count snd InEchoes) + $(count snd InUnexpected) - received))
+	[ $echoes = $received ] || { echo "# $echoes echoes sent, $received received"; return 1; }
+}
+
+carries()
+{
+	carried --cc acp
+}
+
+carries_v6()
+{
+	carried -6 --cc acp
+}
+
+carries_without_timestamps()
+{
+	snd sysctl -qw net.ipv4.tcp_timestamps=0
+	carried --cc acp && carried -6 --cc acp
+	local status=$?
+
+	snd sysctl -qw net.ipv4.tcp_timestamps=1
+	return $status
+}
+
+leaves_others_alone()
+{
+	local before
+
+	before=$(rcv cat /proc/net/tcpcc_feedback; snd cat /proc/net/tcpcc_feedback)
+	flow --cc cubic >/dev/null && flow -6 --cc cubic >/dev/null &&
+		[ "$(rcv cat /proc/net/tcpcc_feedback; snd cat /proc/net/tcpcc_feedback |
+			sort)" != "" ] &&
+		[ "$(rcv grep -v ^Receivers /proc/net/tcpcc_feedback)" = \
+		  "$(echo "$before" | head -n 18 | grep -v ^Receivers)" ]
+}
+
+# Nobody sets a limit: Reno, which fills this link.
+without_a_router()
+{
+	took "$(flow --bytes 10000000 --cc acp)" 800 1200
+}
+
+# 10 MB at 5 MB/s, in packets of 1510 bytes that carry 1432: 2.11 s and a start
+follows_a_router()
+{
+	router || return
+	took "$(flow --bytes 10000000 --cc acp)" 2090 2200
+	local status=$?
+
+	rewrite_nothing
+	return $status
+}
+
+follows_a_router_v6()
+{
+	router 40 || return
+	took "$(flow -6 --bytes 10000000 --cc acp)" 2120 2260
+	local status=$?
+
+	rewrite_nothing
+	return $status
+}
+
+without_offloads()
+{
+	offloads off || return
+	carries && carries_v6 && without_a_router && follows_a_router && follows_a_router_v6
+	local status=$?
+
+	offloads on && return $status
+}
+
+# The largest packet is what the MTU allows, and is not larger for a flow that changed.
+keeps_to_the_mtu()
+{
+	local mtu family was status=0
+
+	was=$(count snd OutTooBig)
+	for mtu in 1280 1500 9000; do
+		ip -n "$SND" link set veth0 mtu $mtu
+		ip -n "$RCV" link set veth0 mtu $mtu
+		tc -n "$SND" qdisc change dev veth0 root handle 1: tbf rate 100mbit \
+			burst $((mtu + 14)) limit 151400
+		for family in "" -6; do
+			# shellcheck disable=SC2086
+			flow $family --cc acp >/dev/null || status=1
+		done
+	done
+	[ "$(count snd OutTooBig)" = "$was" ] || status=1
+	ip -n "$SND" link set veth0 mtu 1500
+	ip -n "$RCV" link set veth0 mtu 1500
+	# what had been queued for the larger segments of another goes without
+	flow --bytes 5000000 --cc cubic --cc acp >/dev/null || status=1
+	snd grep -A1 '^Ip: Forw' /proc/net/snmp | tail -n 1 |
+		awk '{ exit $18 + $19 != 0 }' || status=1
+	return $status
+}
+
+learns_a_smaller_mtu()
+{
+	local status=0
+
+	ip -n "$SND" route add 192.0.2.2 dev veth0 mtu 900 || return
+	flow --cc acp >/dev/null || status=1
+	ip -n "$SND" route change 192.0.2.2 dev veth0 mtu 700
+	run_long --bytes 2000000 --cc acp || return
+	sleep 0.05
+	ip -n "$SND" route change 192.0.2.2 dev veth0 mtu 600
+	wait
+	ip -n "$SND" route del 192.0.2.2
+	return $status
+}
+
+# loss PERCENT: of what the sender sends
+loss()
+{
+	if [ "$1" = 0 ]; then
+		tc -n "$SND" qdisc replace dev veth0 parent 1: bfifo limit 151400
+	else
+		tc -n "$SND" qdisc replace dev veth0 parent 1: netem loss "$1%" limit 1000
+	fi
+}
+
+# With much loss ACKs have three blocks and timestamps: two are left, and an echo.
+# A limit holds in spite of the loss, and its window is not reduced.
+sack_gives_way()
+{
+	local sacks time
+
+	sacks=$(count rcv OutSackDropped)
+	router && loss 5 || return
+	time=$(flow --bytes 5000000 --cc acp)
+	loss 0
+	rewrite_nothing
+	grows rcv OutSackDropped "$sacks" && took "$time" 1000 4000
+}
+
+# Half a second without a path, and Reno under loss
+loses_its_way()
+{
+	local status=0
+
+	router && run_long --bytes 5000000 --cc acp || return
+	sleep 0.3
+	loss 100
+	sleep 0.5
+	loss 0
+	busywait ended || status=1
+	wait
+	rewrite_nothing
+	loss 1
+	took "$(flow --bytes 5000000 --cc acp)" 500 6000 || status=1
+	loss 0
+	return $status
+}
+
+ended()
+{
+	! snd ss -tnH 'dport = :5000' | grep -q ESTAB
+}
+
+# Two senders on one connection
+sends_both_ways()
+{
+	local family status=0
+
+	SERVER="--bytes 2000000 --cc acp"
+	for family in "" -6; do
+		# shellcheck disable=SC2086
+		flow $family --both --bytes 2000000 --cc acp >/dev/null || status=1
+	done
+	SERVER=""
+	grows snd InData 60 && grows rcv InEchoes 60 || status=1
+	return $status
+}
+
+# One sender, and another on the same connection that knows nothing of it
+answers_with_data()
+{
+	local echoes status=0
+
+	echoes=$(count snd InEchoes)
+	SERVER="--bytes 2000000 --cc cubic"
+	flow --both --bytes 2000000 --cc acp >/dev/null || status=1
+	SERVER=""
+	grows snd InEchoes "$echoes" || status=1
+	return $status
+}
+
+# A path that takes headers away: as Reno
+stripped()
+{
+	local echoes status=0
+
+	sleep 0.3
+	echoes=$(count snd InEchoes)
+	rewrite "$RCV" 20 12 0 u8 254 || return
+	took "$(flow --bytes 10000000 --cc acp)" 800 1200 || status=1
+	rewrite_nothing
+	[ "$(count snd InEchoes)" = "$echoes" ] || status=1
+	return $status
+}
+
+stripped_on_the_way_back()
+{
+	local echoes status=0
+
+	sleep 0.3
+	echoes=$(count snd InEchoes)
+	rewrite "$SND" 20 8 0 u8 254 || return
+	took "$(flow --bytes 10000000 --cc acp)" 800 1200 || status=1
+	rewrite_nothing
+	[ "$(count snd InEchoes)" = "$echoes" ] || status=1
+	return $status
+}
+
+# It wants 5 MB/s for half a second, then it is gone, then it is there again.
+router_goes_away()
+{
+	local status=0
+
+	router && run_long --cc acp || return
+	busywait ss_shows 'bw:40000000bps' || status=1
+	rewrite_nothing
+	busywait ss_shows 'bw:0bps' || status=1
+	router
+	busywait ss_shows 'bw:40000000bps' || status=1
+	rewrite_nothing
+	end_long
+	return $status
+}
+
+malformed()
+{
+	local before unknown status=0
+
+	before=$(count rcv InMalformed) unknown=$(count rcv InUnknown)
+	rewrite "$RCV" 20 12 1 u8 10 || return
+	took "$(flow --cc acp)" 50 500 || status=1
+	rewrite_nothing
+	grows rcv InMalformed "$before" && [ "$(count rcv InUnknown)" = "$unknown" ] || status=1
+	return $status
+}
+
+unknown_version()
+{
+	local before status=0
+
+	before=$(count rcv InUnknown)
+	rewrite "$RCV" 20 12 8 u8 0x40 || return
+	took "$(flow --cc acp)" 50 500 || status=1
+	rewrite_nothing
+	grows rcv InUnknown "$before" || status=1
+	before=$(count snd InUnknown)
+	rewrite "$SND" 20 8 4 u8 0xff || return
+	took "$(flow --cc acp)" 50 500 || status=1
+	rewrite_nothing
+	grows snd InUnknown "$before" || status=1
+	return $status
+}
+
+# The first ACK after a pause is for one segment.
+starts_again_after_idle()
+{
+	local status=0
+
+	mount_tracing
+	echo > $TRACING/trace
+	echo 1 > $TRACING/events/acp/acp_update/enable || return
+	router && flow --pause 3 --cc acp --cc acp >/dev/null || status=1
+	rewrite_nothing
+	echo 0 > $TRACING/events/acp/acp_update/enable
+	sed -n "s/.* \([0-9.]*\): acp_update: sport=[0-9]* dport=$PORT .*acked=\([0-9]*\) .*window=\([0-9]*\)/\1 \2 \3/p" \
+		$TRACING/trace > idle.txt
+	awk 'last && $1 - last > 2 { seen++; bad += $2 != 1 } { last = $1 }
+		END { exit seen != 1 || bad }' idle.txt || { head -n 3 idle.txt | sed 's/^/# /'; status=1; }
+	return $status
+}
+
+mount_tracing()
+{
+	[ -d $TRACING/events ] || mount -t tracefs none $TRACING
+}
+
+ss_shows()
+{
+	snd ss -tinH 'dport = :5000' | tee ss.txt | grep -q "$1"
+}
+
+# run_long: a transfer of 10 s on port 5000, in the background
+run_long()
+{
+	rcv "$DIR/flow.py" --port 5000 &
+	busywait listening 5000 || return
+	snd "$DIR/flow.py" 192.0.2.2 --port 5000 --bytes 50000000 "$@" >/dev/null 2>&1 &
+}
+
+# The receiver first: its reset also ends what a closed socket still has to send.
+end_long()
+{
+	ip netns pids "$RCV" | xargs -r kill
+	ip netns pids "$SND" | xargs -r kill
+	wait
+}
+
+unload()
+{
+	modprobe -r tcp_acp_host 2>/dev/null
+}
+
+shows_in_ss()
+{
+	local status=0
+
+	router && run_long --cc acp || return
+	busywait ss_shows ' acp .*bbr:(bw:40000000bps,mrtt:10.*,pacing_gain:3[23].*,cwnd_gain:3[23]' ||
+		{ sed 's/^/# /' ss.txt; status=1; }
+	rewrite_nothing
+	end_long
+	return $status
+}
+
+traces()
+{
+	local status=0
+
+	mount_tracing
+	echo > $TRACING/trace
+	echo 1 > $TRACING/events/acp/acp_update/enable || return
+	router && flow --cc acp >/dev/null || status=1
+	rewrite_nothing
+	echo 0 > $TRACING/events/acp/acp_update/enable
+	grep -Eq 'acp_update: sport=[0-9]+ dport=[0-9]+ mode=1 echoes=1 feedback_bps=5000000 congested=0 rtt_us=10[0-9]{3} mrtt_us=10[0-9]{3} acked=[0-9]+ desired=[0-9]+ window=[0-9]+' \
+		$TRACING/trace || status=1
+	return $status
+}
+
+forgets_receivers()
+{
+	flow --cc acp >/dev/null || return
+	[ "$(count rcv Receivers)" -gt 0 ] || return
+	for _ in $(seq 20); do
+		sleep 2
+		[ "$(count rcv Receivers)" != 0 ] || break
+	done
+	[ "$(count rcv Receivers)" = 0 ] && [ "$(count snd Senders)" = 0 ]
+}
+
+# One may be remembered: another flow works, without feedback.
+has_room_for_so_many()
+{
+	local full status=0
+
+	full=$(count rcv InTableFull)
+	echo 1 > /sys/module/tcp_feedback/parameters/receivers || return
+	flow --cc acp >/dev/null && took "$(flow --bytes 10000000 --cc acp)" 800 1200 || status=1
+	[ "$(count rcv Receivers)" = 1 ] && grows rcv InTableFull "$full" || status=1
+	echo 16384 > /sys/module/tcp_feedback/parameters/receivers
+	return $status
+}
+
+# InErrs and InCsumErrors of TCP after all that was sent up to here
+checksums_are_right()
+{
+	local ns
+
+	for ns in snd rcv; do
+		$ns grep ^Tcp: /proc/net/snmp | tail -n 1 |
+			awk '{ exit $14 + $16 != 0 }' || return
+		[ "$(count $ns InBadChecksum)" = 0 ] && [ "$(count $ns OutNoMemory)" = 0 ] || return
+	done
+}
+
+changes_under_traffic()
+{
+	flow --bytes 20000000 --cc acp --cc cubic --cc acp --cc bbr --cc acp --cc reno \
+		--cc acp >/dev/null && busywait no_senders
+}
+
+no_senders()
+{
+	[ "$(count snd Senders)" = 0 ]
+}
+
+stays_while_used()
+{
+	local status=0
+
+	run_long --cc acp || return
+	busywait ss_shows ' acp ' || status=1
+	unload && status=1
+	modprobe -r tcp_feedback 2>/dev/null && status=1
+	end_long
+	busywait unload || status=1
+	modprobe tcp_acp_host || status=1
+	return $status
+}
+
+# What a dead sender had still to send keeps its namespace, and the module, for
+# as long as TCP tries: some minutes, which cost nothing in virtual time.
+survives_netns_exit()
+{
+	run_long --cc acp || return
+	busywait ss_shows ' acp ' || return
+	cleanup
+	for _ in $(seq 100); do
+		unload && break
+		sleep 10
+	done
+	[ ! -d /sys/module/tcp_feedback ] && modprobe tcp_acp_host && setup
+}
+
+# Receivers pin nothing.
+unloads_beside_receivers()
+{
+	flow --cc acp >/dev/null && [ "$(count rcv Receivers)" -gt 0 ] &&
+		busywait unload && [ ! -d /sys/module/tcp_feedback ] && modprobe tcp_acp_host
+}
+
+loads_again_and_again()
+{
+	local _
+
+	for _ in $(seq 50); do
+		modprobe -r tcp_acp_host && modprobe tcp_acp_host || return
+	done
+}
+
+kernel_is_quiet()
+{
+	! dmesg | grep -E 'BUG|WARNING|Oops|Call Trace|suspicious|new suspected memory leaks|sleeping' | sed 's/^/# /' |
+		grep .
+}
+
+[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP needs root"; exit $KSFT_SKIP; }
+cd "$(mktemp -d)" || exit $KSFT_FAIL
+trap 'cleanup; rm -rf "$PWD"' EXIT
+sysctl -qw net.ipv4.tcp_congestion_control=reno
+
+echo "KTAP version 1"
+# shellcheck disable=SC2086
+[ $# != 0 ] || set -- $TESTS
+echo "1..$#"
+setup || { echo "Bail out! no namespaces"; exit $KSFT_FAIL; }
+number=0
+failed=0
+for name; do
+	number=$((number + 1))
+	if $name; then
+		echo "ok $number $name"
+	else
+		echo "not ok $number $name"
+		failed=$((failed + 1))
+	fi
+done
+echo "# Totals: pass:$((number - failed)) fail:$failed xfail:0 xpass:0 skip:0 error:0"
+[ $failed = 0 ]
