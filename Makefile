@@ -6,7 +6,7 @@ KDIR ?= /lib/modules/$(shell uname -r)/build
 MODULES := $(patsubst %.o,%,$(shell sed -n 's/^obj-m := *//p' Kbuild))
 VERSION := $(shell sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf)
 DKMS_SOURCE := /usr/src/tcpcc-$(VERSION)
-SOURCES := Makefile Kbuild dkms.conf COPYING $(MODULES:=.c) include
+SOURCES := Makefile Kbuild dkms.conf COPYING $(wildcard $(MODULES:=.c)) sched include
 PYTHON := /usr/bin/python3
 
 # Kernels of the wider matrix (make check-kernels)

@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The congestion header of explicit feedback: what it looks like on the wire,
+ * functions that read and write it, and the interface of tcp_feedback.ko, which
+ * carries it for a sender's congestion control.
+ *
+ * The header is a TCP option, in the form of RFC 6994 for experiments: kind 253
+ * and a 16-bit experiment identifier (ExID).  Numbers are in network byte order.
+ *
+ * On segments with data, 12 bytes:
+ *
+ *    0               1               2               3
+ *   +---------------+---------------+---------------+---------------+
+ *   |   kind 253    |   length 12   |          ExID 0xAC50          |
+ *   +-------+-------+---------------+---------------+---------------+
+ *   | proto | zero  |          H_rtt, microseconds                  |
+ *   +-------+-------+---------------+---------------+---------------+
+ *   |                             word                              |
+ *   +---------------------------------------------------------------+
+ *
+ * On segments with data of a host that is a receiver too, 16 bytes: the same
+ * with length 16, and after it
+ *
+ *   +---------------------------------------------------------------+
+ *   |                             echo                              |
+ *   +---------------------------------------------------------------+
+ *
+ * On segments without data, and on those of a receiver that is no sender of this
+ * kind, 8 bytes: kind 253, length 8, ExID, echo.
+ *
+ *   byte  0     kind, 253
+ *   byte  1     length, 8, 12 or 16
+ *   bytes 2-3   ExID, 0xAC50
+ *   byte  4     bits 7-4: protocol: 1 ACP, 2 XCP, 3 RCP
+ *               bits 3-0: reserved; sent as zero, ignored when received
+ *   bytes 5-7   H_rtt: the sender's rtt estimate; 0: none yet; 0xffffff: 16.8 s
+ *               or more
+ *   bytes 8-11  word: what routers change
+ *   then        echo: the word of the last segment that the receiver got
+ *
+ * A word of ACP and RCP is a rate:
+ *
+ *   bits 31-30  version, 0; a word of another version is left alone
+ *   bit  29     H_congestion: the input of some router is above 95 % of its link
+ *   bits 28-24  exponent e
+ *   bits 23-0   mantissa m
+ *
+ * and means m << e bytes/s; all of bits 28-0 set mean that nobody has set a limit
+ * yet.  Who writes a rate rounds it down and takes the least exponent that will
+ * do; who reads one takes every exponent, and what is above 100 GB/s for that.
+ * The 30 bits of an XCP word are a number in two's complement, and add up.
+ *
+ * A router may change the word, and only it, and corrects the TCP checksum by
+ * the difference.  H_rtt, the flags and the echo are the hosts'.
+ *
+ * The option is the first one of its segment, so that a host tells by one byte
+ * that a segment carries none.  A router should look for it everywhere.
+ */
+#ifndef _TCPCC_FEEDBACK_H
+#define _TCPCC_FEEDBACK_H
+
+#include <linux/bitops.h>
+#include <linux/errno.h>
+#include <linux/minmax.h>
+#include <linux/string.h>
+#include <linux/types.h>
+
+#include "tcpcc_compat.h"
+
+struct sock;
+
+#define TCPCC_FB_KIND		253
+#define TCPCC_FB_EXID		0xAC50
+
+#define TCPCC_FB_LEN_ECHO	8
+#define TCPCC_FB_LEN_DATA	12
+#define TCPCC_FB_LEN_BOTH	16
+
+/* Offsets within the option */
+#define TCPCC_FB_FLAGS		4
+#define TCPCC_FB_RTT		5
+#define TCPCC_FB_WORD		8
+#define TCPCC_FB_ECHO		12	/* 4 where there is no word */
+
+#define TCPCC_FB_RTT_MAX	0xffffffU
+
+#define TCPCC_FB_VERSION_SHIFT	30
+#define TCPCC_FB_CONGESTION	BIT(29)
+#define TCPCC_FB_RATE_MASK	0x1fffffffU
+#define TCPCC_FB_NO_LIMIT	TCPCC_FB_RATE_MASK
+
+/* Bytes/s: no limit, and the most that a limit can be */
+#define TCPCC_FB_RATE_NONE	(~0ULL)
+#define TCPCC_FB_RATE_MAX	100000000000ULL
+
+#define TCPCC_TCP_HEADER	20	/* without options */
+#define TCPCC_TCP_HEADER_MAX	60
+
+enum tcpcc_fb_protocol {
+	TCPCC_FB_ACP = 1,
+	TCPCC_FB_XCP = 2,
+	TCPCC_FB_RCP = 3,
+};
+
+/**
+ * struct tcpcc_fb_header - a congestion header, unpacked
+ * @offset: where in the TCP header the option was found, bytes
+ * @has_word: @protocol, @rtt_us and @word are there
+ * @has_echo: @echo is there
+ * @protocol: enum tcpcc_fb_protocol, or what the wire says
+ * @rtt_us: H_rtt, us; 0: none
+ * @word: on its way
+ * @echo: on its way back
+ */
+struct tcpcc_fb_header {
+	u8 offset;
+	bool has_word;
+	bool has_echo;
+	u8 protocol;
+	u32 rtt_us;
+	u32 word;
+	u32 echo;
+};
+
+/* ------------------------------------------------------------------------- */
+/* Words                                                                     */
+
+/**
+ * tcpcc_fb_encode() - a rate as a word
+ * @rate: bytes/s; TCPCC_FB_RATE_NONE: no limit
+ * @congested: H_congestion
+ *
+ * Return: the word, its rate rounded down, at most TCPCC_FB_RATE_MAX
+ */
+static inline u32 tcpcc_fb_encode(u64 rate, bool congested)
+{
+	u32 word = congested ? TCPCC_FB_CONGESTION : 0;
+	u32 e;
+
+	if (rate == TCPCC_FB_RATE_NONE)
+		return word | TCPCC_FB_NO_LIMIT;
+	rate = min_t(u64, rate, TCPCC_FB_RATE_MAX);
+	e = max(fls64(rate), 24) - 24;
+	return word | e << 24 | (u32)(rate >> e);
+}
+
+/**
+ * tcpcc_fb_decode() - the rate that a word stands for
+ * @word: of version 0
+ *
+ * Return: bytes/s, at most TCPCC_FB_RATE_MAX; TCPCC_FB_RATE_NONE: no limit
+ */
+static inline u64 tcpcc_fb_decode(u32 word)
+{
+	u32 rate = word & TCPCC_FB_RATE_MASK;
+
+	if (rate == TCPCC_FB_NO_LIMIT)
+		return TCPCC_FB_RATE_NONE;
+	/* below 2^24 * 2^31 */
+	return min_t(u64, (u64)(rate & 0xffffff) << (rate >> 24),
+		     TCPCC_FB_RATE_MAX);
+}
+
+/**
+ * tcpcc_fb_limit() - what a router makes of a word
+ * @word: as it came
+ * @rate: the most that this link wants, bytes/s
+ * @congested: H_congestion of this link
+ *
+ * Return: the word to go on, @word itself if its version is not known
+ */
+static inline u32 tcpcc_fb_limit(u32 word, u64 rate, bool congested)
+{
+	if (word >> TCPCC_FB_VERSION_SHIFT)
+		return word;
+	if (rate < tcpcc_fb_decode(word))
+		word = tcpcc_fb_encode(rate, word & TCPCC_FB_CONGESTION);
+	return congested ? word | TCPCC_FB_CONGESTION : word;
+}
+
+/**
+ * tcpcc_fb_combine() - two words, one after the other, as one
+ * @protocol: enum tcpcc_fb_protocol
+ * @old: the word before, 0 if there is none
+ * @word: the word that comes
+ * @segs: segments that carried @word
+ *
+ * Of rates the newest wins.  Differences, which XCP has, add up.
+ *
+ * Return: the word that says the same as both
+ */
+static inline u32 tcpcc_fb_combine(u8 protocol, u32 old, u32 word, u32 segs)
+{
+	const s64 most = (1 << 29) - 1;
+	s64 sum;
+
+	if (protocol != TCPCC_FB_XCP)
+		return word;
+	sum = ((s32)(old << 2) >> 2) + (s64)((s32)(word << 2) >> 2) * segs;
+	return clamp_t(s64, sum, -most, most) & ~(3U << TCPCC_FB_VERSION_SHIFT);
+}
+
+/* ------------------------------------------------------------------------- */
+/* Options, in plain memory                                                  */
+
+/**
+ * tcpcc_fb_header_len() - bytes of a TCP header with its options
+ * @th: where it starts
+ * @len: bytes that may be read from there
+ *
+ * Return: 20 to 60, at most @len; 0: it lies
+ */
+static inline unsigned int tcpcc_fb_header_len(const u8 *th, unsigned int len)
+{
+	unsigned int doff;
+
+	if (len < TCPCC_TCP_HEADER)
+		return 0;
+	doff = (th[12] >> 4) * 4;
+	return doff < TCPCC_TCP_HEADER || doff > len ? 0 : doff;
+}
+
+/**
+ * tcpcc_fb_option() - bytes of the option that starts somewhere
+ * @th: the TCP header
+ * @at: offset of the option's first byte
+ * @end: bytes of the TCP header, more than @at
+ *
+ * Return: at least 1, so that @at plus this is at most @end; 0: no more options,
+ * or none that could be read
+ */
+static inline unsigned int tcpcc_fb_option(const u8 *th, unsigned int at,
+					   unsigned int end)
+{
+	if (th[at] == 0)
+		return 0;
+	if (th[at] == 1)
+		return 1;
+	if (at + 1 >= end || th[at + 1] < 2 || th[at + 1] > end - at)
+		return 0;
+	return th[at + 1];
+}
+
+/* The option at @at, of @n bytes, bears our ExID. */
+static inline bool tcpcc_fb_is_ours(const u8 *th, unsigned int at,
+				    unsigned int n)
+{
+	return th[at] == TCPCC_FB_KIND && n >= 4 &&
+	       get_unaligned_be16(th + at + 2) == TCPCC_FB_EXID;
+}
+
+/**
+ * tcpcc_fb_parse() - find and unpack the congestion header of a segment
+ * @th: TCP header
+ * @len: bytes that may be read from there
+ * @h: where to put it
+ *
+ * Nothing beyond @len is read, whatever the header says.  What the fields hold
+ * is not judged: protocol and version may be unknown.
+ *
+ * Return: 1: found; 0: there is none; -EBADMSG: there is one, of a length that
+ * none has
+ */
+static inline int tcpcc_fb_parse(const u8 *th, unsigned int len,
+				 struct tcpcc_fb_header *h)
+{
+	unsigned int end = tcpcc_fb_header_len(th, len);
+	unsigned int at, n;
+
+	for (at = TCPCC_TCP_HEADER; at < end; at += n) {
+		n = tcpcc_fb_option(th, at, end);
+		if (!n)
+			return 0;
+		if (!tcpcc_fb_is_ours(th, at, n))
+			continue;
+		if (n != TCPCC_FB_LEN_ECHO && n != TCPCC_FB_LEN_DATA &&
+		    n != TCPCC_FB_LEN_BOTH)
+			return -EBADMSG;
+		memset(h, 0, sizeof(*h));
+		h->offset = at;
+		h->has_word = n != TCPCC_FB_LEN_ECHO;
+		h->has_echo = n != TCPCC_FB_LEN_DATA;
+		if (h->has_word) {
+			h->protocol = th[at + TCPCC_FB_FLAGS] >> 4;
+			h->rtt_us = get_unaligned_be24(th + at + TCPCC_FB_RTT);
+			h->word = get_unaligned_be32(th + at + TCPCC_FB_WORD);
+		}
+		if (h->has_echo)
+			h->echo = get_unaligned_be32(th + at + n - 4);
+		return 1;
+	}
+	return 0;
+}
+
+/**
+ * tcpcc_fb_build() - write the option
+ * @opt: where, TCPCC_FB_LEN_BOTH bytes
+ * @h: what; offset does not matter
+ *
+ * Return: its length, bytes; 0: there is nothing to write
+ */
+static inline unsigned int tcpcc_fb_build(u8 *opt,
+					  const struct tcpcc_fb_header *h)
+{
+	unsigned int len = 4;
+
+	if (h->has_word) {
+		opt[TCPCC_FB_FLAGS] = h->protocol << 4;
+		put_unaligned_be24(min(h->rtt_us, TCPCC_FB_RTT_MAX),
+				   opt + TCPCC_FB_RTT);
+		put_unaligned_be32(h->word, opt + TCPCC_FB_WORD);
+		len = TCPCC_FB_LEN_DATA;
+	}
+	if (h->has_echo) {
+		put_unaligned_be32(h->echo, opt + len);
+		len += 4;
+	}
+	if (len == 4)
+		return 0;
+	opt[0] = TCPCC_FB_KIND;
+	opt[1] = len;
+	put_unaligned_be16(TCPCC_FB_EXID, opt + 2);
+	return len;
+}
+
+/**
+ * tcpcc_fb_insert() - a TCP header with the congestion header as first option
+ * @out: where to write it, TCPCC_TCP_HEADER_MAX bytes, apart from @th
+ * @th: the TCP header as it is
+ * @len: bytes that may be read from there
+ * @h: what to insert; has_echo is cleared if there is no room for the echo
+ * @dropped: the number of SACK blocks that gave way
+ *
+ * Where options need more than 40 bytes, SACK blocks give way, the last first,
+ * since it has been reported before and the receiver may say less (RFC 2018);
+ * one stays.  Then the echo of a segment with a word gives way: the next one will
+ * say it.  A header that is signed (MD5, TCP-AO) stays as it is.
+ *
+ * Return: bytes of the new header; -ENOSPC: there is no room; -EINVAL: this is
+ * nothing to insert into; -EPERM: signed; -EEXIST: has one
+ */
+static inline int tcpcc_fb_insert(u8 *out, const u8 *th, unsigned int len,
+				  struct tcpcc_fb_header *h,
+				  unsigned int *dropped)
+{
+	unsigned int end = tcpcc_fb_header_len(th, len);
+	unsigned int at, n, sack = 0, blocks = 0, cut = 0, need;
+	u8 opt[TCPCC_FB_LEN_BOTH];
+
+	*dropped = 0;
+	if (!end)
+		return -EINVAL;
+	for (at = TCPCC_TCP_HEADER; at < end; at += n) {
+		n = tcpcc_fb_option(th, at, end);
+		if (!n)
+			break;
+		if (th[at] == 19 || th[at] == 29)
+			return -EPERM;
+		if (tcpcc_fb_is_ours(th, at, n))
+			return -EEXIST;
+		if (th[at] == 5 && n % 8 == 2) {
+			sack = at;
+			blocks = n / 8;
+		}
+	}
+
+	need = tcpcc_fb_build(opt, h);
+	if (!need)
+		return -EINVAL;
+	if (end + need > TCPCC_TCP_HEADER_MAX) {
+		/* whole blocks, and one stays */
+		cut = (end + need - TCPCC_TCP_HEADER_MAX + 7) / 8;
+		cut = min(cut, blocks ? blocks - 1 : 0);
+		if (end + need - 8 * cut > TCPCC_TCP_HEADER_MAX &&
+		    h->has_word && h->has_echo) {
+			h->has_echo = false;
+			need = tcpcc_fb_build(opt, h);
+		}
+		if (end + need - 8 * cut > TCPCC_TCP_HEADER_MAX)
+			return -ENOSPC;
+	}
+
+	memcpy(out, th, TCPCC_TCP_HEADER);
+	memcpy(out + TCPCC_TCP_HEADER, opt, need);
+	if (cut) {
+		unsigned int kept = sack + 2 + 8 * (blocks - cut);
+		unsigned int rest = sack + th[sack + 1];
+
+		memcpy(out + TCPCC_TCP_HEADER + need, th + TCPCC_TCP_HEADER,
+		       kept - TCPCC_TCP_HEADER);
+		memcpy(out + kept + need, th + rest, end - rest);
+		out[sack + need + 1] = 2 + 8 * (blocks - cut);
+		end = kept + end - rest;
+	} else {
+		memcpy(out + TCPCC_TCP_HEADER + need, th + TCPCC_TCP_HEADER,
+		       end - TCPCC_TCP_HEADER);
+	}
+	*dropped = cut;
+	end += need;
+	out[12] = (end / 4) << 4 | (th[12] & 0xf);
+	return end;
+}
+
+/* ------------------------------------------------------------------------- */
+/* The carriage, tcp_feedback.ko                                             */
+
+struct tcpcc_feedback;
+
+struct tcpcc_feedback *tcpcc_feedback_attach(struct sock *sk,
+					     enum tcpcc_fb_protocol protocol);
+void tcpcc_feedback_detach(struct sock *sk, struct tcpcc_feedback *fb);
+void tcpcc_feedback_request(struct tcpcc_feedback *fb, u32 rtt_us, u32 word);
+u32 tcpcc_feedback_take(struct tcpcc_feedback *fb, u32 *word);
+
+#endif /* _TCPCC_FEEDBACK_H */
