@@ -26,7 +26,8 @@
  *   o Eq. 8 has a unit in 1 + p^2.  Rates are in bytes/s, the one unit that the
  *     paper names, so the 1 matters to nothing above 10 bytes/s.
  *   o While p is below one packet per d no flow can follow it, and y / p says
- *     nothing about their number: Eq. 8 pauses.
+ *     nothing about their number: Eq. 8 pauses.  N is then at most C * d / packet,
+ *     or an estimate from longer periods could keep p there for hours.
  *   o d is the plain mean over packets; without any, d stays.  It is at least
  *     1 ms and at most 10 s, whatever packets say.
  *   o q is the least queue that packets saw on arrival, over windows as long as
@@ -127,20 +128,20 @@ static u64 acp_next_rate(const struct acp_law *a)
  */
 static u64 acp_next_flows(const struct acp_law *a)
 {
+	u64 packet = max_t(u64, acp_per_second(a->size, a->interval_us), 1);
 	u64 p = a->rate;
 	u64 y = a->input << ACP_SCALE;
 	s64 error;
 
-	if (p < acp_per_second(a->size, a->interval_us) << ACP_SCALE || !p)
-		return a->flows;
+	if (p < packet << ACP_SCALE)
+		return clamp_t(u64, acp_ratio(a->capacity, packet),
+			       BIT_ULL(ACP_SCALE), a->flows);
 
-	/* a divisor that acp_ratio() can take */
+	/* a divisor that acp_ratio() can take; p is at least a byte/s */
 	if (p >> 47) {
 		p >>= 8;
 		y >>= 8;
 	}
-	/* y / p <= 2^39 when p is a byte/s or more; of less there is no flow */
-	p = max_t(u64, p, BIT_ULL(ACP_SCALE));
 	error = min_t(u64, acp_ratio(y, p),
 		      (u64)ACP_FLOWS_MAX << ACP_SCALE) - a->flows;
 

@@ -6,6 +6,7 @@
 #ifndef _TCPCC_ACP_LAW_H
 #define _TCPCC_ACP_LAW_H
 
+#include <linux/bits.h>
 #include <linux/minmax.h>
 #include <linux/types.h>
 
@@ -26,7 +27,7 @@
 #define ACP_GAIN_MAX	(4 * ACP_UNIT)
 
 /* The most flows that the estimator may count to */
-#define ACP_FLOWS_MAX	(1U << 24)
+#define ACP_FLOWS_MAX	BIT(24)
 
 /* Bounds of the control period, us */
 #define ACP_INTERVAL_MIN	1000U

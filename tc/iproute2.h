@@ -8,6 +8,7 @@
 #ifndef _TCPCC_IPROUTE2_H
 #define _TCPCC_IPROUTE2_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -28,8 +29,10 @@ struct qdisc_util {
 	int (*print_copt)(const struct qdisc_util *qu, FILE *f,
 			  struct rtattr *opt);
 	int (*has_block)(const struct qdisc_util *qu, struct rtattr *opt,
-			 _Bool *p_has);
+			 bool *p_has);
 };
+
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 
 /* size of a message that tc gives to parse_qopt */
 #define TC_MESSAGE	1024
@@ -53,7 +56,7 @@ int print_color_u64(enum output_type type, enum color_attr color,
 int print_color_float(enum output_type type, enum color_attr color,
 		      const char *key, const char *fmt, double value);
 int print_color_bool(enum output_type type, enum color_attr color,
-		     const char *key, const char *fmt, _Bool value);
+		     const char *key, const char *fmt, bool value);
 void tc_print_rate(enum output_type type, const char *key, const char *fmt,
 		   unsigned long long rate);
 void print_nl(void);

@@ -51,8 +51,6 @@ static const struct number {
 	{ "congestion", TCA_ACP_CONGESTION },
 };
 
-#define NUMBERS	(sizeof(numbers) / sizeof(numbers[0]))
-
 static int parse_one(struct nlmsghdr *n, const char *name, const char *value,
 		     const char *dev)
 {
@@ -82,7 +80,7 @@ static int parse_one(struct nlmsghdr *n, const char *name, const char *value,
 		return addattr32(n, TC_MESSAGE, TCA_ACP_INTERVAL,
 				 time_ns / NS_PER_US);
 	}
-	for (i = 0; i < NUMBERS; i++) {
+	for (i = 0; i < ARRAY_SIZE(numbers); i++) {
 		if (strcmp(name, numbers[i].name))
 			continue;
 		if (!value || get_number(&part, value))
@@ -140,7 +138,7 @@ static int acp_print_opt(const struct qdisc_util *qu, FILE *f,
 	if (get32(tb, TCA_TCPCC_LIMIT, &value))
 		print_color_uint(PRINT_ANY, COLOR_NONE, "limit", "limit %up ",
 				 value);
-	for (i = 0; i < NUMBERS; i++) {
+	for (i = 0; i < ARRAY_SIZE(numbers); i++) {
 		if (!get32(tb, numbers[i].type, &value))
 			continue;
 		snprintf(fmt, sizeof(fmt), "%s %%g ", numbers[i].name);

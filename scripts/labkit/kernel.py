@@ -2,8 +2,8 @@
 """The lab kernel: the distribution's kernel source, built as user-mode Linux.
 
 ensure() fetches, unpacks, configures and builds it once, as an ordinary user, into the cache;
-build_modules() builds this project's modules for it; shim(), agent() and tc_plugins() build what else
-in C a run needs.  All return at once when there is nothing to do.
+build_modules() builds this project's modules for it; shim(), agent() and tc_plugins() build what
+else a run needs.  All return at once when there is nothing to do.
 """
 
 import contextlib

@@ -175,7 +175,8 @@ class Laboratory:
         self.kernel = kernels.ensure(version, variant)
         self.modules = kernels.build_modules(self.kernel)
         _sweep()
-        kernels.shim(), kernels.agent(), kernels.tc_plugins()  # once, before guests start side by side
+        # once, before guests start side by side
+        kernels.shim(), kernels.agent(), kernels.tc_plugins()
         self._tree = self.modules / "lib" / "modules" / self.kernel.release
 
     def parameters(self) -> dict[str, set[str]]:
