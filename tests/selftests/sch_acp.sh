@@ -57,6 +57,9 @@ setup()
 		ip -n "$1" link set veth0 up
 	done
 	tc -n "$RCV" qdisc add dev veth0 root netem delay 10ms limit 10000
+	# they shall know each other
+	ip netns exec "$SND" ping -qc 1 192.0.2.2 >/dev/null &&
+		ip netns exec "$SND" ping -qc 1 2001:db8::2 >/dev/null
 }
 
 qdisc()
@@ -71,13 +74,18 @@ has()
 	grep -q -- "$1" shown.txt || { sed 's/^/# /' shown.txt; return 1; }
 }
 
-# field NAME [N]: a value from the JSON of the N-th qdisc
+# field NAME: a value from the JSON of the qdisc
 field()
 {
 	tc -n "$SND" -s -j qdisc show dev veth0 | /usr/bin/python3 -c '
 import json, sys
 q = [q for q in json.load(sys.stdin) if q["kind"] == "acp"][0]
 print({**q, **q["options"]}[sys.argv[1]])' "$1"
+}
+
+empty()
+{
+	[ "$(field qlen)" = 0 ] && [ "$(field backlog)" = 0 ]
 }
 
 # says TEXT CMD...: CMD fails, and with these words
@@ -132,7 +140,7 @@ end_long()
 	wait
 }
 
-# datagrams and segments by hand: see raw.py
+# raw NAMESPACE ARGS...: packets made by hand, see raw.py
 raw()
 {
 	ip netns exec "$1" "$DIR/raw.py" "${@:2}"
@@ -228,19 +236,22 @@ refuses_atomically()
 		has "bandwidth 1Gbit limit 1000p ki 0.1587" && qdisc del
 }
 
-# 1000 packets of 1514 bytes at 100 Mbit/s, less the first, take 120.999 ms
+# Rates of what arrives: to 10^-5, and where a packet takes 12 ns to 10^-3
 shapes_exactly()
 {
-	local _ sent
+	local rate want got
 
-	qdisc add acp bandwidth 100mbit limit 10000 || return
-	sent=$(raw "$SND" burst 192.0.2.2 1000 1472) || return
-	for _ in $(seq 100); do
-		[ "$(field qlen)" = 0 ] && break
-		sleep 0.001
+	qdisc add acp bandwidth 1gbit limit 10000 || return
+	for rate in 100kbit=100000 10mbit=10000000 155mbit=155000000 10gbit=10000000000 \
+		    400gbit=400000000000; do
+		want=${rate#*=}
+		qdisc change acp bandwidth "${rate%=*}" && sleep 1 || return
+		got=$(raw "$SND" pace 192.0.2.2 "$RCV" 500 1472) || return
+		awk -v got="$got" -v want="$want" 'BEGIN {
+			off = got / want - 1
+			exit (off < 0 ? -off : off) > (want > 1e11 ? 1e-3 : 1e-5) }' || {
+			echo "# $got bit/s, not $want"; return 1; }
 	done
-	echo "# $sent"
-	tc -n "$SND" -s qdisc show dev veth0 | sed 's/^/# /'
 	qdisc del
 }
 
@@ -249,27 +260,27 @@ shapes_segments()
 	ip netns exec "$SND" ethtool -K veth0 tso on gso on
 	qdisc add acp bandwidth 100mbit && flow --bytes 2000000 || return
 	# a segment has 1448 bytes
-	[ "$(field packets)" -ge 1380 ] && [ "$(field qlen)" = 0 ] &&
-		[ "$(field backlog)" = 0 ] && qdisc del
+	busywait empty && [ "$(field packets)" -ge 1382 ] && qdisc del
 }
 
 marks_packets()
 {
 	qdisc add acp bandwidth 1mbit &&
-		raw "$SND" header 192.0.2.2 "$RCV" && [ "$(field headers)" -ge 2 ] &&
-		[ "$(field lowered)" -ge 2 ] && [ "$(field state)" = free ] && qdisc del
+		raw "$SND" header 192.0.2.2 "$RCV" 125000 && [ "$(field headers)" = 7 ] &&
+		[ "$(field lowered)" = 6 ] && [ "$(field state)" = free ] && qdisc del
 }
 
 marks_v6()
 {
-	qdisc add acp bandwidth 1mbit && raw "$SND" header 2001:db8::2 "$RCV" &&
-		[ "$(field lowered)" -ge 2 ] && qdisc del
+	qdisc add acp bandwidth 1mbit && raw "$SND" header 2001:db8::2 "$RCV" 125000 &&
+		[ "$(field lowered)" = 6 ] && qdisc del
 }
 
 leaves_others_alone()
 {
 	qdisc add acp bandwidth 1mbit && raw "$SND" strange 192.0.2.2 "$RCV" &&
-		[ "$(field lowered)" = 0 ] && [ "$(field malformed)" -ge 2 ] &&
+		[ "$(field lowered)" = 0 ] && [ "$(field malformed)" = 2 ] &&
+		[ "$(field echoes)" = 1 ] && [ "$(field headers)" = 0 ] &&
 		[ "$(field state)" = waiting ] && qdisc del
 }
 
@@ -342,7 +353,7 @@ below_htb()
 		tc -n "$SND" class add dev veth0 parent 1: classid 1:1 htb rate 100mbit &&
 		tc -n "$SND" qdisc add dev veth0 parent 1:1 handle 10: acp bandwidth 50mbit &&
 		flow --bytes 5000000 || return
-	[ "$(field packets)" -gt 3000 ] && [ "$(field qlen)" = 0 ] || return
+	busywait empty && [ "$(field packets)" -gt 3000 ] || return
 	# and with a class that is slower than its child; then the child goes
 	tc -n "$SND" class change dev veth0 parent 1: classid 1:1 htb rate 20mbit &&
 		flow --bytes 2000000 && run_long && sleep 0.2 &&
@@ -356,7 +367,7 @@ statistics_move()
 {
 	local first
 
-	qdisc add acp bandwidth 10mbit && raw "$SND" header 192.0.2.2 "$RCV" || return
+	qdisc add acp bandwidth 10mbit && raw "$SND" header 192.0.2.2 "$RCV" 1250000 || return
 	first=$(field desired)
 	run_long || return
 	sleep 1
@@ -372,7 +383,7 @@ statistics_move()
 
 forgets_on_down()
 {
-	qdisc add acp bandwidth 10mbit && raw "$SND" header 192.0.2.2 "$RCV" &&
+	qdisc add acp bandwidth 10mbit && raw "$SND" header 192.0.2.2 "$RCV" 1250000 &&
 		raw "$SND" burst 192.0.2.2 100 1000 >/dev/null &&
 		ip -n "$SND" link set veth0 down && ip -n "$SND" link set veth0 up || return
 	[ "$(field qlen)" = 0 ] && [ "$(field state)" = waiting ] || return
