@@ -17,6 +17,10 @@
 
 #include "sch_header.h"
 
+/* The first four bytes of a header with a word and no echo */
+#define TCPCC_FIRST	((u32)TCPCC_FB_KIND << 24 | TCPCC_FB_LEN_DATA << 16 | \
+			 TCPCC_FB_EXID)
+
 /*
  * Where the TCP header of a packet is, and where the packet ends.  Both are bytes
  * from skb->data.  0: this is no TCP, or not all of it.
@@ -110,9 +114,21 @@ int tcpcc_header_find(struct sk_buff *skb, struct tcpcc_fb_header *h)
 	if (!th)
 		return -EBADMSG;
 
-	found = tcpcc_fb_parse(th, len, h);
-	if (found <= 0 || !h->has_word)
-		return found;
+	if (len >= TCPCC_TCP_HEADER + TCPCC_FB_LEN_DATA &&
+	    get_unaligned_be32(th + TCPCC_TCP_HEADER) == TCPCC_FIRST) {
+		/* where our own hosts put it, and nothing to echo */
+		th += TCPCC_TCP_HEADER;
+		h->offset = TCPCC_TCP_HEADER;
+		h->has_word = true;
+		h->has_echo = false;
+		h->protocol = th[TCPCC_FB_FLAGS] >> 4;
+		h->rtt_us = get_unaligned_be24(th + TCPCC_FB_RTT);
+		h->word = get_unaligned_be32(th + TCPCC_FB_WORD);
+	} else {
+		found = tcpcc_fb_parse(th, len, h);
+		if (found <= 0 || !h->has_word)
+			return found;
+	}
 	if (h->word >> TCPCC_FB_VERSION_SHIFT)
 		return -EBADMSG;
 	network = skb_network_offset(skb);
@@ -120,7 +136,7 @@ int tcpcc_header_find(struct sk_buff *skb, struct tcpcc_fb_header *h)
 		return -EBADMSG;
 	place->tcp = at - network;
 	place->word = place->tcp + h->offset + TCPCC_FB_WORD;
-	return found;
+	return 1;
 }
 
 /**

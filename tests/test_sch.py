@@ -36,6 +36,26 @@ def test_life_on_kernel(lab, version):
     assert_ktap(lab("exec", "--kernel", version, "--", script, status=None).stdout)
 
 
+@pytest.mark.skipif(not wanted_kernels(), reason="make check-kernels runs it")
+def test_life_under_sanitizers(lab):
+    """KASAN, UBSAN, lockdep and the sleep checker have nothing to say.
+
+    Loaded once and never unloaded: see the test of the same name in test_ccpd.py.
+    """
+    log = lab("exec", "--variant", "debug", "--", "sh", "-c", "modprobe sch_acp_test && dmesg",
+              timeout=1200).stdout  # fmt: skip
+    assert "# sch_acp: pass:" in log and "fail:0" in log and "KASAN:" not in log
+    tests = """loads_once needs_bandwidth changes_options refuses_bad_options shapes_segments
+        marks_packets marks_v6 leaves_others_alone changes_under_traffic shrinks_without_loss
+        replaces_under_traffic deletes_under_traffic below_htb statistics_move forgets_on_down
+        device_goes kernel_is_quiet"""
+    script = REPO / "tests/selftests/sch_acp.sh"
+    assert_ktap(
+        lab("exec", "--variant", "debug", "--", script, *tests.split(), status=None,
+            timeout=3000).stdout
+    )  # fmt: skip
+
+
 def test_tc_exports_what_the_plugin_needs():
     """A function that tc did not export would end it in the middle of its output."""
     (plugin,) = kernel.tc_plugins()

@@ -157,6 +157,11 @@ loads()
 		modprobe sch_tcpcc && qdisc add acp bandwidth 1mbit && qdisc del
 }
 
+loads_once()
+{
+	modprobe sch_acp && [ -d /sys/module/sch_tcpcc ]
+}
+
 needs_bandwidth()
 {
 	says "bandwidth is missing" qdisc add acp &&
