@@ -6,8 +6,15 @@ KDIR ?= /lib/modules/$(shell uname -r)/build
 MODULES := $(patsubst %.o,%,$(shell sed -n 's/^obj-m := *//p' Kbuild))
 VERSION := $(shell sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf)
 DKMS_SOURCE := /usr/src/tcpcc-$(VERSION)
-SOURCES := Makefile Kbuild dkms.conf COPYING $(MODULES:=.c) include
+TC_PLUGINS := $(patsubst %.c,%.so,$(wildcard tc/q_*.c))
+SOURCES := Makefile Kbuild dkms.conf COPYING $(wildcard *.c) feedback sched include
 PYTHON := /usr/bin/python3
+
+# Where this system's tc looks for plug-ins, which is written in it
+TC_LIB_DIR ?= $(or $(shell grep -aoEm1 '/usr/lib[a-z0-9_/-]*/tc\b' "$$(command -v tc)" 2>/dev/null | \
+	head -n 1),/usr/lib/tc)
+TC_DESTINATION = $(INSTALL_MOD_PATH)$(TC_LIB_DIR)
+MAN_DESTINATION = $(INSTALL_MOD_PATH)/usr/local/share/man/man8
 
 # Kernels of the wider matrix (make check-kernels)
 TCPCC_KERNELS ?= 6.1,6.12,7.2
@@ -26,10 +33,17 @@ SHELL := /bin/bash
 export PATH := $(PATH):/usr/sbin:/sbin
 
 .PHONY: modules headers root loadable install uninstall dkms-install dkms-uninstall \
+	tc tc-install tc-uninstall \
 	demo check check-kernels report lint clean help
 
 modules: headers
 	$(KBUILD) modules
+
+# Options and statistics of our qdiscs for the tc that is installed
+tc: $(TC_PLUGINS)
+
+tc/%.so: tc/%.c $(wildcard tc/*.h) include/tcpcc_pkt_sched.h
+	$(CC) -O2 -Wall -Wextra -shared -fPIC -Iinclude -o $@ $<
 
 headers:
 	@test -e "$(KDIR)/Makefile" || { \
@@ -45,12 +59,20 @@ loadable:
 	@test "$(RELEASE)" != "$$(uname -r)" || test -e /proc/modules || { \
 		echo "The running kernel cannot load modules; 'make demo' needs none loaded here" >&2; exit 1; }
 
-install: root headers loadable modules
+tc-install: root tc
+	@install -D -m 644 -t "$(TC_DESTINATION)" $(TC_PLUGINS)
+	@install -D -m 644 -t "$(MAN_DESTINATION)" tc/*.8
+
+tc-uninstall: root
+	@rm -f $(patsubst tc/%,"$(TC_DESTINATION)/%",$(TC_PLUGINS)) \
+		$(patsubst tc/%,"$(MAN_DESTINATION)/%",$(wildcard tc/*.8))
+
+install: root headers loadable modules tc-install
 	$(KBUILD) INSTALL_MOD_DIR=updates $(UNSIGNED) modules_install 2>&1 | sed "/missing 'System.map'/d"
 	@depmod $(if $(INSTALL_MOD_PATH),-b "$(INSTALL_MOD_PATH)") "$(RELEASE)"
 	@echo "Installed for $(RELEASE): $(MODULES). Undo: make uninstall"
 
-uninstall: root
+uninstall: root tc-uninstall
 	@for module in $(MODULES); do \
 		rm -f "$(MODULES_DIR)/updates/$$module.ko" "$(MODULES_DIR)/updates/$$module".ko.*; \
 		rmdir "$(MODULES_DIR)/updates/$$(dirname $$module)" 2>/dev/null; name=$${module##*/}; \
@@ -59,14 +81,14 @@ uninstall: root
 	@echo "Removed from $(RELEASE): $(MODULES)"
 
 # DKMS builds the modules anew for each kernel that is installed later.
-dkms-install: root headers loadable
+dkms-install: root headers loadable tc-install
 	@command -v dkms >/dev/null || { echo "DKMS is missing: install dkms" >&2; exit 1; }
 	install -d "$(DKMS_SOURCE)"
 	cp -r --parents $(SOURCES) "$(DKMS_SOURCE)"
 	test -e "/var/lib/dkms/tcpcc/$(VERSION)" || dkms add -m tcpcc -v $(VERSION)
 	dkms install -m tcpcc -v $(VERSION)
 
-dkms-uninstall: root
+dkms-uninstall: root tc-uninstall
 	dkms remove -m tcpcc -v $(VERSION) --all
 	rm -rf "$(DKMS_SOURCE)"
 
@@ -94,11 +116,13 @@ lint:
 
 clean:
 	@test ! -e "$(KDIR)/Makefile" || $(subst @,,$(KBUILD)) clean
+	@rm -f $(TC_PLUGINS)
 	@find . -name __pycache__ -prune -exec rm -rf {} +
 	@rm -rf .pytest_cache
 
 help:
 	@echo "make                 the modules for the running kernel, or for KDIR=tree"
+	@echo "make tc              the plug-ins by which tc knows our qdiscs; make install includes them"
 	@echo "make install         into /lib/modules of that kernel (as root); make uninstall undoes it"
 	@echo "make dkms-install    the same for this and all later kernels; make dkms-uninstall"
 	@echo "make demo            the main job, in the lab: sets up what it needs, changes nothing here"

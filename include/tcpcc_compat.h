@@ -7,6 +7,7 @@
 #define _TCPCC_COMPAT_H
 
 #include <linux/version.h>
+#include <net/pkt_sched.h>
 #include <net/tcp.h>
 
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
@@ -62,5 +63,25 @@
 	static void name(struct sock *sk)
 #define TCPCC_TX_START(name)	.cwnd_event = name##_event
 #endif
+
+/* By what the kernel asks for the module of a qdisc, from 6.8 on */
+#ifndef MODULE_ALIAS_NET_SCH
+#define MODULE_ALIAS_NET_SCH(id)	MODULE_ALIAS("net-sch-" id)
+#endif
+
+/**
+ * tcpcc_segment_len() - tell the qdiscs the size of a segment made from a larger
+ * packet
+ * @seg: the segment
+ *
+ * From 6.19 on the number of segments is counted beside it.
+ */
+static inline void tcpcc_segment_len(struct sk_buff *seg)
+{
+	qdisc_skb_cb(seg)->pkt_len = seg->len;
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 19, 0)
+	qdisc_skb_cb(seg)->pkt_segs = 1;
+#endif
+}
 
 #endif /* _TCPCC_COMPAT_H */

@@ -2,8 +2,8 @@
 """The lab kernel: the distribution's kernel source, built as user-mode Linux.
 
 ensure() fetches, unpacks, configures and builds it once, as an ordinary user, into the cache;
-build_modules() builds this project's modules for it; shim() and agent() build the two C programs
-that a run needs.  All four return at once when there is nothing to do.
+build_modules() builds this project's modules for it; shim(), agent() and tc_plugins() build what
+else a run needs.  All return at once when there is nothing to do.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -180,12 +180,20 @@ def sparse(kernel: LabKernel) -> list[str]:
 
 def shim() -> Path:
     """The LD_PRELOAD library that draws the lab kernel's host randomness from TCPCC_SEED."""
-    return _compile_guest("norandom.c", "norandom.so", ["-shared", "-fPIC"])
+    return _compile(GUEST / "norandom.c", "norandom.so", ["-shared", "-fPIC"])
 
 
 def agent() -> Path:
     """The program that makes and samples traffic inside the guest."""
-    return _compile_guest("agent.c", "agent", [])
+    return _compile(GUEST / "agent.c", "agent", [])
+
+
+def tc_plugins() -> list[Path]:
+    """This project's plug-ins for tc: without one, tc can give a qdisc of ours no options."""
+    headers = [*(REPO / "tc").glob("*.h"), REPO / "include/tcpcc_pkt_sched.h"]
+    flags = ["-shared", "-fPIC", f"-I{REPO / 'include'}"]
+    return [_compile(source, f"{source.stem}.so", flags, headers)
+            for source in sorted((REPO / "tc").glob("q_*.c"))]
 
 
 # Source -----------------------------------------------------------------------------------------
@@ -323,7 +331,7 @@ def _compile(source: Path, build: Path, variant: str, shown: "_Progress", lock: 
 def _module_sources() -> dict[str, Path]:
     """What the module build reads, by path in the source tree."""
     found = [REPO / "Kbuild", *REPO.glob("*.c"), *REPO.glob("*.h")]
-    for folder in ("include", "feedback", "tests/kunit"):
+    for folder in ("include", "feedback", "sched", "tests/kunit"):
         found += [p for p in (REPO / folder).rglob("*") if p.suffix in (".c", ".h")]
         found += (REPO / folder).rglob("Kbuild")
     made = ".mod.c"  # by a build in the source tree
@@ -385,16 +393,17 @@ def _forget_old(home: Path, keep: int) -> None:
             shutil.rmtree(old, ignore_errors=True)
 
 
-def _compile_guest(source: str, target: str, flags: list[str]) -> Path:
-    path = GUEST / source
+def _compile(source: Path, target: str, flags: list[str], headers: Iterable[Path] = ()) -> Path:
+    """A program or a library for the guest, compiled once for what source and headers hold."""
     command = ["gcc", "-O2", "-Wall", "-Wextra", *flags]
-    home = cache("guest", _digest(_sha(path), _compiler(), *command))
+    content = [_sha(path) for path in (source, *headers)]
+    home = cache("guest", _digest(*content, _compiler(), *command))
     result = home / target
     if not result.exists():
         part = home / f".{target}.{os.getpid()}"
         log = home / f".{target}.{os.getpid()}.log"
-        if _run([*command, "-o", part, path], log):
-            raise LabError(f"{source} does not compile: {_first_error(log)}", log=_tail(log))
+        if _run([*command, "-o", part, source], log):
+            raise LabError(f"{source.name} does not compile: {_first_error(log)}", log=_tail(log))
         log.unlink()
         part.rename(result)
     return result

@@ -66,6 +66,8 @@ class Guest:
         self.put("job", job)
         self.put("init", (GUEST / "init").read_text())
         self.put("agent", kernels.agent().read_bytes())
+        for plugin in kernels.tc_plugins():
+            self.put(plugin.name, plugin.read_bytes())
         if modules:
             (self.dir / "modules").symlink_to(modules / "lib" / "modules")
         command = [
@@ -173,7 +175,8 @@ class Laboratory:
         self.kernel = kernels.ensure(version, variant)
         self.modules = kernels.build_modules(self.kernel)
         _sweep()
-        kernels.shim(), kernels.agent()  # once, before guests start side by side
+        # once, before guests start side by side
+        kernels.shim(), kernels.agent(), kernels.tc_plugins()
         self._tree = self.modules / "lib" / "modules" / self.kernel.release
 
     def parameters(self) -> dict[str, set[str]]:

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
+/*
+ * What tc and the router qdiscs of tcpcc say to each other: the attributes
+ * within TCA_OPTIONS, and the statistics in TCA_XSTATS.
+ *
+ * A struct of statistics only ever grows at its end.  Whoever reads one takes as
+ * much as both sides know, and what is missing as zero.
+ */
+#ifndef _TCPCC_PKT_SCHED_H
+#define _TCPCC_PKT_SCHED_H
+
+#include <linux/types.h>
+
+/* Options that every kind has; those of a kind begin at TCA_TCPCC_KIND. */
+enum {
+	TCA_TCPCC_UNSPEC,
+	TCA_TCPCC_PAD,
+	TCA_TCPCC_BANDWIDTH,		/* u64, bytes/s */
+	TCA_TCPCC_LIMIT,		/* u32, packets */
+	TCA_TCPCC_KIND = 8,
+};
+
+/* The smallest and the largest bandwidth, bytes/s: 1 kbit/s and 1 Tbit/s */
+#define TCPCC_BANDWIDTH_MIN	125ULL
+#define TCPCC_BANDWIDTH_MAX	125000000000ULL
+
+/* Gains and shares of kind acp are in units of 10^-6 */
+#define TC_ACP_UNIT		1000000
+
+enum {
+	TCA_ACP_KI = TCA_TCPCC_KIND,	/* u32: gain of the spare rate, Eq. 6 */
+	TCA_ACP_KQ,			/* u32: gain of the queue, Eq. 6 */
+	TCA_ACP_GAMMA,			/* u32: gain of the estimator, Eq. 8 */
+	TCA_ACP_TARGET,			/* u32: share of the bandwidth to fill */
+	TCA_ACP_CONGESTION,		/* u32: share from which on to warn */
+	TCA_ACP_FLOWS,			/* u32: number of flows to begin with */
+	TCA_ACP_INTERVAL,		/* u32: control period to begin with, us */
+	__TCA_ACP_MAX
+};
+
+#define TCA_ACP_MAX	(__TCA_ACP_MAX - 1)
+
+/**
+ * struct tc_acp_xstats - TCA_XSTATS of kind acp
+ * @desired: p, the rate that the link wants of each flow, bytes/s
+ * @input: y, the rate of arrivals in the last period, bytes/s
+ * @flows: N, the estimated number of flows, 1/1000
+ * @interval: d, the control period, us
+ * @queue: q, the persistent queue, bytes
+ * @congested: 1: arrivals exceed the congestion threshold
+ * @running: 1: since a packet with a header came, there is something to control
+ * @periods: control periods so far
+ * @headers: packets with a data header
+ * @echoes: packets with an echo only: acknowledgments
+ * @plain: packets without a header
+ * @malformed: packets with a header that is not well formed
+ * @lowered: headers whose rate this link has lowered
+ * @unwritable: headers that should have been changed and could not be, for want
+ *	of memory
+ */
+struct tc_acp_xstats {
+	__u64 desired;
+	__u64 input;
+	__u64 flows;
+	__u32 interval;
+	__u32 queue;
+	__u32 congested;
+	__u32 running;
+	__u64 periods;
+	__u64 headers;
+	__u64 echoes;
+	__u64 plain;
+	__u64 malformed;
+	__u64 lowered;
+	__u64 unwritable;
+};
+
+#endif /* _TCPCC_PKT_SCHED_H */

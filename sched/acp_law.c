@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The law of a link of the Adaptive Congestion Protocol (ACP).
+ *
+ *   M. Lestas, A. Pitsillides, P. Ioannou, G. Hadjipollas, "Adaptive Congestion
+ *   Protocol: A Congestion Control Protocol with Learning Capability".
+ *
+ * Each link wants one rate p of all flows that cross it.  Once per control
+ * period d, the mean of the rtts that packets carry, it looks at the rate y at
+ * which they came and at the queue q that never went away, and corrects p:
+ *
+ *   p' = p + (ki * (0.99 * C - y) - kq * q / d) / N,	0 <= p' <= C	(6, 7)
+ *
+ * C is the capacity.  N flows that follow p change y by N times as much, hence
+ * the division, by an estimate: the N that best explains y = N * p.
+ *
+ *   N' = N + gamma * (y - N * p) * p / (1 + p^2),	N' >= 1		(8, 9)
+ *
+ * In equilibrium y = 0.99 * C, q = 0, N is the number of flows that follow p
+ * (counting the others for as many as their rate makes them), p = 0.99 * C / N.
+ * There is no state per flow.
+ *
+ * What the paper leaves open:
+ *   o Order: y first; then p with N and q; then N with the y and the p of the
+ *     period that ends; then d, for the period that begins.
+ *   o Eq. 8 has a unit in 1 + p^2.  Rates are in bytes/s, the one unit that the
+ *     paper names, so the 1 matters to nothing above 10 bytes/s.
+ *   o While p is below one packet per d no flow can follow it, and y / p says
+ *     nothing about their number: Eq. 8 pauses.  N is then at most C * d / packet,
+ *     or an estimate from longer periods could keep p there for hours.
+ *   o d is the plain mean over packets; without any, d stays.  It is at least
+ *     1 ms and at most 10 s, whatever packets say.
+ *   o q is the least queue that packets saw on arrival, over windows as long as
+ *     the propagation delay, d - queue / C, but at least 2 ms.  If none arrived it
+ *     is the queue itself.
+ *   o A link that is idle goes on integrating: p rises to C and N falls to 1.
+ */
+
+#include <linux/kernel.h>
+#include <linux/math64.h>
+#include <linux/string.h>
+#include <linux/time64.h>
+
+#include "acp_law.h"
+
+/* Steps in which a link without arrivals comes to rest: N falls by a tenth each */
+#define ACP_REST	256
+
+const struct acp_gains acp_paper = {
+	.ki		= 158700,
+	.kq		= 317500,
+	.gamma		= 100000,
+	.target		= 990000,
+	.congestion	= 950000,
+	.flows		= 10,
+	.interval_us	= 50000,
+};
+
+/**
+ * acp_ratio() - a quotient with ACP_SCALE bits of fraction
+ * @a: dividend
+ * @b: divisor, 1 to 2^48 - 1; a / b is below 2^47
+ *
+ * Return: a / b, ACP_SCALE
+ */
+static u64 acp_ratio(u64 a, u64 b)
+{
+	u64 rest;
+	u64 whole = div64_u64_rem(a, b, &rest);
+
+	return (whole << ACP_SCALE) + div64_u64(rest << ACP_SCALE, b);
+}
+
+/**
+ * acp_share() - part of a rate
+ * @rate: bytes/s, below 2^ACP_RATE_BITS
+ * @share: 1 / ACP_UNIT, at most 1
+ *
+ * Return: bytes/s
+ */
+static u64 acp_share(u64 rate, u32 share)
+{
+	return div_u64(rate * share, ACP_UNIT);
+}
+
+/**
+ * acp_per_second() - what passed in a time, as a rate
+ * @bytes: how many; more than 2^43 are taken for as many
+ * @us: time, us
+ *
+ * Return: bytes/s, below 2^ACP_RATE_BITS
+ */
+static u64 acp_per_second(u64 bytes, u32 us)
+{
+	bytes = min_t(u64, bytes, BIT_ULL(43)) * USEC_PER_SEC;
+	return min_t(u64, div_u64(bytes, us), BIT_ULL(ACP_RATE_BITS) - 1);
+}
+
+/**
+ * acp_next_rate() - Eqs. 6 and 7
+ * @a: link, with p and N of the period that ends
+ *
+ * Each of the two products is below 2^61, and so is their difference.  With 16
+ * bits more, and 20 bits less, 2^57 are divided by N.
+ *
+ * Return: p of the period that begins, ACP_SCALE
+ */
+static u64 acp_next_rate(const struct acp_law *a)
+{
+	s64 spare = acp_share(a->capacity, a->gains.target) - a->input;
+	u64 drain = acp_per_second(a->queue, a->interval_us);
+	s64 change = a->gains.ki * spare - (s64)(a->gains.kq * drain);
+	u64 step = acp_ratio(acp_ratio(abs(change), ACP_UNIT), a->flows);
+
+	if (change < 0)
+		return a->rate - min(a->rate, step);
+	return min(a->rate + step, a->capacity << ACP_SCALE);
+}
+
+/**
+ * acp_next_flows() - Eqs. 8 and 9
+ * @a: link, with p and N of the period that ends
+ *
+ * Written as N + gamma * (y / p - N) * p^2 / (1 + p^2), where the last factor is
+ * one but for the slowest of rates.
+ *
+ * Return: N of the period that begins, ACP_SCALE
+ */
+static u64 acp_next_flows(const struct acp_law *a)
+{
+	u64 packet = max_t(u64, acp_per_second(a->size, a->interval_us), 1);
+	u64 p = a->rate;
+	u64 y = a->input << ACP_SCALE;
+	s64 error;
+
+	if (p < packet << ACP_SCALE)
+		return clamp_t(u64, acp_ratio(a->capacity, packet),
+			       BIT_ULL(ACP_SCALE), a->flows);
+
+	/* a divisor that acp_ratio() can take; p is at least a byte/s */
+	if (p >> 47) {
+		p >>= 8;
+		y >>= 8;
+	}
+	error = min_t(u64, acp_ratio(y, p),
+		      (u64)ACP_FLOWS_MAX << ACP_SCALE) - a->flows;
+
+	p = acp_law_rate(a);
+	if (p < BIT_ULL(ACP_SCALE))
+		error -= div64_s64(error, 1 + p * p);
+
+	/* |error| <= 2^40 */
+	error = div_s64(error * a->gains.gamma, ACP_UNIT);
+	return clamp_t(s64, a->flows + error, BIT_ULL(ACP_SCALE),
+		       (u64)ACP_FLOWS_MAX << ACP_SCALE);
+}
+
+/**
+ * acp_window_us() - over how long the queue's minimum is taken
+ * @a: link
+ * @backlog: the queue now, bytes
+ *
+ * Return: the propagation delay, us, at least ACP_WINDOW_MIN
+ */
+static u32 acp_window_us(const struct acp_law *a, u32 backlog)
+{
+	u64 delay = div64_u64((u64)backlog * USEC_PER_SEC, a->capacity);
+
+	return max_t(u64, a->interval_us - min_t(u64, delay, a->interval_us),
+		     ACP_WINDOW_MIN);
+}
+
+/**
+ * acp_law_init() - the link before its first packet
+ * @a: link
+ * @gains: its constants
+ * @capacity: bytes/s, at least 1, below 2^ACP_RATE_BITS
+ */
+void acp_law_init(struct acp_law *a, const struct acp_gains *gains,
+		  u64 capacity)
+{
+	struct acp_gains kept = *gains;
+
+	memset(a, 0, sizeof(*a));
+	a->gains = kept;
+	a->capacity = capacity;
+	a->flows = (u64)kept.flows << ACP_SCALE;
+	a->interval_us = kept.interval_us;
+	a->size = 1500;
+}
+
+/**
+ * acp_law_start() - begin to count time
+ * @a: link
+ * @now_ns: time
+ * @backlog: queue, bytes
+ */
+void acp_law_start(struct acp_law *a, u64 now_ns, u32 backlog)
+{
+	a->running = true;
+	a->bytes = 0;
+	a->packets = 0;
+	a->rtt_sum_us = 0;
+	a->rtt_count = 0;
+	a->queue_min = backlog;
+	a->control_ns = now_ns + (u64)a->interval_us * NSEC_PER_USEC;
+	a->queue_ns = now_ns + (u64)acp_window_us(a, backlog) * NSEC_PER_USEC;
+	a->next_ns = min(a->control_ns, a->queue_ns);
+}
+
+/**
+ * acp_law_set_capacity() - the link has become faster or slower
+ * @a: link
+ * @capacity: as in acp_law_init()
+ */
+void acp_law_set_capacity(struct acp_law *a, u64 capacity)
+{
+	a->capacity = capacity;
+	a->rate = min(a->rate, capacity << ACP_SCALE);
+	a->congested = a->input > acp_share(capacity, a->gains.congestion);
+}
+
+/**
+ * acp_law_step() - the end of a control period
+ * @a: link
+ */
+void acp_law_step(struct acp_law *a)
+{
+	u64 rate;
+
+	a->input = acp_per_second(a->bytes, a->interval_us);
+	a->congested = a->input > acp_share(a->capacity, a->gains.congestion);
+	if (a->packets)
+		a->size = div_u64(a->bytes, a->packets);
+
+	rate = acp_next_rate(a);
+	a->flows = acp_next_flows(a);
+	a->rate = rate;
+
+	if (a->rtt_count)
+		a->interval_us = clamp_t(u64,
+					 div_u64(a->rtt_sum_us, a->rtt_count),
+					 ACP_INTERVAL_MIN, ACP_INTERVAL_MAX);
+	a->periods++;
+	a->bytes = 0;
+	a->packets = 0;
+	a->rtt_sum_us = 0;
+	a->rtt_count = 0;
+}
+
+/* The end of a window.  Those that follow it without an arrival are alike. */
+static void acp_window(struct acp_law *a, u64 now_ns, u32 backlog)
+{
+	u64 window_ns = (u64)acp_window_us(a, backlog) * NSEC_PER_USEC;
+	u64 until_ns = min(now_ns, a->control_ns);
+
+	a->queue = a->queue_min;
+	a->queue_min = backlog;
+	a->queue_ns += window_ns;
+	if (a->queue_ns + window_ns < until_ns)
+		a->queue_ns = until_ns - window_ns;
+}
+
+/**
+ * acp_law_advance() - let the periods and windows end that have ended
+ * @a: link
+ * @now_ns: time
+ * @backlog: queue since the last arrival or departure, bytes
+ *
+ * No timer is needed for this.  Between two packets the queue does not change
+ * and nobody reads p, so what has ended since the last one may as well be
+ * reckoned up when the next one comes.  A link that was long without arrivals is
+ * at rest after ACP_REST steps, or nearly; the rest of its idle time is skipped.
+ */
+void acp_law_advance(struct acp_law *a, u64 now_ns, u32 backlog)
+{
+	int steps = 0;
+
+	while (acp_law_due(a, now_ns)) {
+		if (a->queue_ns <= a->control_ns) {
+			acp_window(a, now_ns, backlog);
+		} else if (steps++ < ACP_REST) {
+			acp_law_step(a);
+			a->control_ns += (u64)a->interval_us * NSEC_PER_USEC;
+		} else {
+			acp_law_start(a, now_ns, backlog);
+		}
+		a->next_ns = min(a->control_ns, a->queue_ns);
+	}
+}

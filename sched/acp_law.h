@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The law of an ACP link: its constants, its variables, what it counts.  It
+ * knows nothing of qdiscs or packets; see acp_law.c.
+ */
+#ifndef _TCPCC_ACP_LAW_H
+#define _TCPCC_ACP_LAW_H
+
+#include <linux/bits.h>
+#include <linux/minmax.h>
+#include <linux/types.h>
+
+/*
+ * The desired rate is in 2^-16 bytes/s and the number of flows in 2^-16.  With
+ * less the integral of Eq. 6 would stand still before it is where it belongs:
+ * among many flows on a slow link one step is a small part of a byte/s.
+ */
+#define ACP_SCALE	16
+
+/* Gains and shares are in units of 1 / ACP_UNIT; the paper's are exact so. */
+#define ACP_UNIT	1000000
+
+/* Rates and capacities are below this, bytes/s (4.4 Tbit/s) */
+#define ACP_RATE_BITS	39
+
+/* Gains are at most this, of ACP_UNIT */
+#define ACP_GAIN_MAX	(4 * ACP_UNIT)
+
+/* The most flows that the estimator may count to */
+#define ACP_FLOWS_MAX	BIT(24)
+
+/* Bounds of the control period, us */
+#define ACP_INTERVAL_MIN	1000U
+#define ACP_INTERVAL_MAX	10000000U
+
+/* The least time over which the queue's minimum is taken, us */
+#define ACP_WINDOW_MIN	2000U
+
+/**
+ * struct acp_gains - the constants of the law
+ * @ki: gain of the spare rate in Eq. 6, 1 / ACP_UNIT
+ * @kq: gain of the queue in Eq. 6, 1 / ACP_UNIT
+ * @gamma: gain of Eq. 8, 1 / ACP_UNIT
+ * @target: share of the capacity to fill, 1 / ACP_UNIT
+ * @congestion: share of the capacity from which on to warn, 1 / ACP_UNIT
+ * @flows: number of flows to begin with
+ * @interval_us: control period to begin with, us
+ */
+struct acp_gains {
+	u32 ki;
+	u32 kq;
+	u32 gamma;
+	u32 target;
+	u32 congestion;
+	u32 flows;
+	u32 interval_us;
+};
+
+extern const struct acp_gains acp_paper;
+
+/**
+ * struct acp_law - one link
+ * @gains: its constants
+ * @capacity: C, bytes/s
+ * @rate: p, what it wants of each flow, ACP_SCALE
+ * @flows: N, how many flows it takes to be there, ACP_SCALE
+ * @input: y, rate of arrivals in the last period, bytes/s
+ * @interval_us: d, control period, us
+ * @queue: q, persistent queue, bytes
+ * @size: mean size of packets in the last period that had any, bytes
+ * @congested: arrivals exceed the threshold
+ * @running: time counts
+ * @periods: how many there were
+ * @bytes: arrived in this period
+ * @packets: arrived in this period
+ * @rtt_count: how many of them said an rtt
+ * @rtt_sum_us: the sum of these, us
+ * @queue_min: least queue that arriving packets saw in this window, bytes
+ * @control_ns: end of this period
+ * @queue_ns: end of this window
+ * @next_ns: the sooner of the two
+ */
+struct acp_law {
+	struct acp_gains gains;
+	u64 capacity;
+
+	u64 rate;
+	u64 flows;
+	u64 input;
+	u32 interval_us;
+	u32 queue;
+	u32 size;
+	bool congested;
+	bool running;
+	u64 periods;
+
+	u64 bytes;
+	u32 packets;
+	u32 rtt_count;
+	u64 rtt_sum_us;
+	u32 queue_min;
+	u64 control_ns;
+	u64 queue_ns;
+	u64 next_ns;
+};
+
+void acp_law_init(struct acp_law *a, const struct acp_gains *gains,
+		  u64 capacity);
+void acp_law_start(struct acp_law *a, u64 now_ns, u32 backlog);
+void acp_law_set_capacity(struct acp_law *a, u64 capacity);
+void acp_law_step(struct acp_law *a);
+void acp_law_advance(struct acp_law *a, u64 now_ns, u32 backlog);
+
+/**
+ * acp_law_due() - whether a period or a window has ended
+ * @a: link
+ * @now_ns: time
+ *
+ * Return: true if acp_law_advance() has something to do
+ */
+static inline bool acp_law_due(const struct acp_law *a, u64 now_ns)
+{
+	return a->running && now_ns >= a->next_ns;
+}
+
+/**
+ * acp_law_arrive() - a packet has arrived, to be queued or dropped
+ * @a: link, advanced to this time
+ * @len: size of the packet on the wire, bytes
+ * @rtt_us: what its header says, us; 0: nothing
+ * @backlog: the queue that it finds, bytes
+ */
+static inline void acp_law_arrive(struct acp_law *a, u32 len, u32 rtt_us,
+				  u32 backlog)
+{
+	a->bytes += len;
+	a->packets++;
+	a->rtt_sum_us += rtt_us;
+	a->rtt_count += !!rtt_us;
+	a->queue_min = min(a->queue_min, backlog);
+}
+
+/**
+ * acp_law_rate() - what the link wants of each flow
+ * @a: link
+ *
+ * Return: bytes/s
+ */
+static inline u64 acp_law_rate(const struct acp_law *a)
+{
+	return a->rate >> ACP_SCALE;
+}
+
+#endif /* _TCPCC_ACP_LAW_H */

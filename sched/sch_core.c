@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Router qdiscs: what all kinds share.
+ *
+ * A link with a rate of its own and one queue, first in, first out, limited in
+ * packets.  What makes it acp or another kind is a struct tcpcc_kind: it sees
+ * each packet when it arrives and when it leaves.
+ *
+ * The rate is the link's, not one learned from a device: the law has to know its
+ * capacity, and the queue has to be here.  Packets leave one by one, each when the
+ * one before has had its time on the wire.  That time is kept with a fraction of
+ * ns, so that the rate is exact also where a packet takes few of them.  A watchdog
+ * that wakes us late costs nothing, up to TCPCC_CATCH_UP: what should have left
+ * meanwhile leaves at once.
+ *
+ * Large packets are cut into segments before they are queued: each has a header
+ * to be marked, and the limit is in packets.  (As with tbf and cake, their size
+ * is then their own, without what a size table of tc's "stab" would add.)
+ *
+ * There is no timer for the control periods.  A law reckons up the periods that
+ * have ended when a packet arrives or leaves, or when somebody asks for
+ * statistics.  Nobody can see the difference: in between nothing changes that a
+ * period's end would look at.  A timer would have to take the lock of the root
+ * and outlive neither the queue nor the module, and a thousand idle links would
+ * keep a thousand of them running.
+ */
+
+#include <linux/module.h>
+#include <linux/skbuff.h>
+
+#include "tcpcc_compat.h"
+#include "tcpcc_param.h"
+#include "tcpcc_pkt_sched.h"
+#include "tcpcc_sched.h"
+
+/* How far the shaper may have fallen behind and still make up for it, ns */
+#define TCPCC_CATCH_UP	NSEC_PER_MSEC
+
+/* A packet is at most this long, bytes, or its time would overflow */
+#define TCPCC_LEN_BITS	20
+
+TCPCC_PARAM(bandwidth, 0, 0, 1000000000,
+	    "bandwidth of a link that is added without one, kbit/s; 0: refuse");
+TCPCC_PARAM(limit, 1000, 1, 100000000,
+	    "limit of a link that is added without one, packets");
+
+/**
+ * struct tcpcc_sched - a link
+ * @rate: its bandwidth, bytes/s
+ * @limit: of its queue, packets
+ * @mult: time of a byte on the wire, ns << @shift
+ * @shift: see @mult
+ * @free_ns: when the wire is free for the next packet
+ * @free_part: and the fraction of ns to that, ns << @shift
+ * @watchdog: wakes us then
+ * @state: the kind's
+ */
+struct tcpcc_sched {
+	u64 rate;
+	u32 limit;
+	u8 shift;
+	u64 mult;
+	u64 free_ns;
+	u64 free_part;
+	struct qdisc_watchdog watchdog;
+	u64 state[TCPCC_STATE_MAX / sizeof(u64)];
+};
+
+static const struct tcpcc_kind *tcpcc_kind(const struct Qdisc *sch)
+{
+	return container_of(sch->ops, struct tcpcc_kind, ops);
+}
+
+/* Of 64 bits, a packet's length takes 20, and what a byte takes has the rest. */
+static void tcpcc_set_rate(struct tcpcc_sched *q, u64 rate)
+{
+	u64 mult = div64_u64(NSEC_PER_SEC, rate);
+	u8 shift = 64 - TCPCC_LEN_BITS - 1 - fls64(mult);
+
+	/* NSEC_PER_SEC has 30 bits, so 34 can be shifted at once */
+	shift = min_t(u8, shift, 34);
+	q->mult = div64_u64((u64)NSEC_PER_SEC << shift, rate);
+	q->shift = shift;
+	q->rate = rate;
+	q->free_part = 0;
+}
+
+static void tcpcc_spend(struct tcpcc_sched *q, u32 len)
+{
+	len = min_t(u32, len, BIT(TCPCC_LEN_BITS) - 1);
+	q->free_part += len * q->mult;
+	q->free_ns += q->free_part >> q->shift;
+	q->free_part &= BIT_ULL(q->shift) - 1;
+}
+
+static int tcpcc_enqueue_one(struct sk_buff *skb, struct Qdisc *sch, u64 now_ns,
+			     struct sk_buff **to_free)
+{
+	const struct tcpcc_kind *kind = tcpcc_kind(sch);
+	struct tcpcc_sched *q = qdisc_priv(sch);
+
+	kind->arrive(q->state, skb, now_ns, sch->qstats.backlog);
+	if (unlikely(sch->q.qlen >= q->limit)) {
+		if (kind->drop)
+			kind->drop(q->state, now_ns);
+		return qdisc_drop(skb, sch, to_free);
+	}
+	/* an idle wire saves nothing up */
+	if (!sch->q.qlen && q->free_ns < now_ns) {
+		q->free_ns = now_ns;
+		q->free_part = 0;
+	}
+	return qdisc_enqueue_tail(skb, sch);
+}
+
+static int tcpcc_enqueue_segments(struct sk_buff *skb, struct Qdisc *sch,
+				  u64 now_ns, struct sk_buff **to_free)
+{
+	netdev_features_t features = netif_skb_features(skb);
+	unsigned int len = 0, queued = 0, whole = qdisc_pkt_len(skb);
+	struct sk_buff *segs, *next;
+
+	segs = skb_gso_segment(skb, features & ~NETIF_F_GSO_MASK);
+	if (IS_ERR_OR_NULL(segs))
+		return qdisc_drop(skb, sch, to_free);
+
+	skb_list_walk_safe(segs, segs, next) {
+		skb_mark_not_on_list(segs);
+		tcpcc_segment_len(segs);
+		if (tcpcc_enqueue_one(segs, sch, now_ns, to_free) ==
+		    NET_XMIT_SUCCESS) {
+			queued++;
+			len += qdisc_pkt_len(segs);
+		}
+	}
+	if (!queued) {
+		kfree_skb(skb);
+		return NET_XMIT_DROP;
+	}
+	/* who calls us counts one packet, of the size that there was */
+	qdisc_tree_reduce_backlog(sch, 1 - queued, whole - len);
+	consume_skb(skb);
+	return NET_XMIT_SUCCESS;
+}
+
+int tcpcc_sched_enqueue(struct sk_buff *skb, struct Qdisc *sch,
+			struct sk_buff **to_free)
+{
+	u64 now_ns = ktime_get_ns();
+
+	if (skb_is_gso(skb))
+		return tcpcc_enqueue_segments(skb, sch, now_ns, to_free);
+	return tcpcc_enqueue_one(skb, sch, now_ns, to_free);
+}
+
+struct sk_buff *tcpcc_sched_dequeue(struct Qdisc *sch)
+{
+	struct tcpcc_sched *q = qdisc_priv(sch);
+	struct sk_buff *skb;
+	u64 now_ns;
+
+	if (!sch->q.head)
+		return NULL;
+	now_ns = ktime_get_ns();
+	if (now_ns < q->free_ns) {
+		qdisc_qstats_overlimit(sch);
+		qdisc_watchdog_schedule_ns(&q->watchdog, q->free_ns);
+		return NULL;
+	}
+	skb = qdisc_dequeue_head(sch);
+	if (now_ns - q->free_ns > TCPCC_CATCH_UP)
+		q->free_ns = now_ns - TCPCC_CATCH_UP;
+	tcpcc_spend(q, qdisc_pkt_len(skb));
+	tcpcc_kind(sch)->depart(q->state, skb, now_ns, sch->qstats.backlog);
+	return skb;
+}
+
+static void tcpcc_new_rate(struct Qdisc *sch, u64 rate)
+{
+	struct tcpcc_sched *q = qdisc_priv(sch);
+	u64 now_ns = ktime_get_ns();
+	u64 free_ns = q->free_ns;
+
+	tcpcc_set_rate(q, rate);
+	/* what is on the wire may have been put there at a snail's pace */
+	q->free_ns = now_ns;
+	tcpcc_spend(q, psched_mtu(qdisc_dev(sch)));
+	q->free_ns = min(q->free_ns, free_ns);
+	if (sch->q.head)
+		qdisc_watchdog_schedule_ns(&q->watchdog,
+					   max(q->free_ns, now_ns));
+}
+
+int tcpcc_sched_change(struct Qdisc *sch, struct nlattr *opt,
+		       struct netlink_ext_ack *extack)
+{
+	const struct tcpcc_kind *kind = tcpcc_kind(sch);
+	struct tcpcc_sched *q = qdisc_priv(sch);
+	struct nlattr *tb[TCPCC_ATTR_MAX + 1];
+	u64 rate = q->rate;
+	u32 most = q->limit;
+	int err;
+
+	err = nla_parse_nested(tb, kind->attr_max, opt, kind->policy, extack);
+	if (err < 0)
+		return err;
+
+	if (tb[TCA_TCPCC_BANDWIDTH]) {
+		rate = nla_get_u64(tb[TCA_TCPCC_BANDWIDTH]);
+		if (rate < TCPCC_BANDWIDTH_MIN || rate > TCPCC_BANDWIDTH_MAX) {
+			NL_SET_ERR_MSG_ATTR(extack, tb[TCA_TCPCC_BANDWIDTH],
+					    "bandwidth must be from 1kbit to 1tbit");
+			return -EINVAL;
+		}
+	}
+	if (tb[TCA_TCPCC_LIMIT]) {
+		most = nla_get_u32(tb[TCA_TCPCC_LIMIT]);
+		if (!most) {
+			NL_SET_ERR_MSG_ATTR(extack, tb[TCA_TCPCC_LIMIT],
+					    "limit must be at least 1 packet");
+			return -EINVAL;
+		}
+	}
+	if (!rate) {
+		NL_SET_ERR_MSG(extack,
+			       "bandwidth is missing: give one, or set the module parameter sch_tcpcc.bandwidth");
+		return -EINVAL;
+	}
+
+	sch_tree_lock(sch);
+	if (!q->rate)
+		kind->setup(q->state, rate);
+	err = kind->options(q->state, rate, tb, extack);
+	if (!err) {
+		/* packets beyond a smaller limit stay: it is for those to come */
+		WRITE_ONCE(q->limit, most);
+		if (rate != q->rate)
+			tcpcc_new_rate(sch, rate);
+	}
+	sch_tree_unlock(sch);
+	return err;
+}
+
+int tcpcc_sched_init(struct Qdisc *sch, struct nlattr *opt,
+		     struct netlink_ext_ack *extack)
+{
+	const struct tcpcc_kind *kind = tcpcc_kind(sch);
+	struct tcpcc_sched *q = qdisc_priv(sch);
+	/* kbit/s to bytes/s */
+	u64 rate = READ_ONCE(bandwidth) * 125ULL;
+
+	qdisc_watchdog_init(&q->watchdog, sch);
+	q->limit = READ_ONCE(limit);
+	if (rate) {
+		kind->setup(q->state, rate);
+		tcpcc_set_rate(q, rate);
+	}
+	if (opt)
+		return tcpcc_sched_change(sch, opt, extack);
+	if (!rate) {
+		NL_SET_ERR_MSG(extack,
+			       "bandwidth is missing: give one, or set the module parameter sch_tcpcc.bandwidth");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+void tcpcc_sched_reset(struct Qdisc *sch)
+{
+	struct tcpcc_sched *q = qdisc_priv(sch);
+
+	qdisc_reset_queue(sch);
+	qdisc_watchdog_cancel(&q->watchdog);
+	q->free_ns = 0;
+	q->free_part = 0;
+	if (q->rate)
+		tcpcc_kind(sch)->restart(q->state);
+}
+
+void tcpcc_sched_destroy(struct Qdisc *sch)
+{
+	struct tcpcc_sched *q = qdisc_priv(sch);
+
+	qdisc_watchdog_cancel(&q->watchdog);
+}
+
+int tcpcc_sched_dump(struct Qdisc *sch, struct sk_buff *msg)
+{
+	const struct tcpcc_kind *kind = tcpcc_kind(sch);
+	struct tcpcc_sched *q = qdisc_priv(sch);
+	struct nlattr *nest = nla_nest_start_noflag(msg, TCA_OPTIONS);
+
+	if (!nest)
+		return -EMSGSIZE;
+	if (nla_put_u64_64bit(msg, TCA_TCPCC_BANDWIDTH, READ_ONCE(q->rate),
+			      TCA_TCPCC_PAD) ||
+	    nla_put_u32(msg, TCA_TCPCC_LIMIT, READ_ONCE(q->limit)) ||
+	    kind->dump(q->state, msg)) {
+		nla_nest_cancel(msg, nest);
+		return -EMSGSIZE;
+	}
+	return nla_nest_end(msg, nest);
+}
+
+int tcpcc_sched_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
+{
+	struct tcpcc_sched *q = qdisc_priv(sch);
+	u64 stats[TCPCC_STATS_MAX / sizeof(u64)];
+	unsigned int len = 0;
+
+	sch_tree_lock(sch);
+	tcpcc_kind(sch)->stats(q->state, ktime_get_ns(), sch->qstats.backlog,
+			       stats, &len);
+	sch_tree_unlock(sch);
+	return gnet_stats_copy_app(d, stats, len);
+}
+
+static struct tcpcc_kind * const tcpcc_kinds[] = {
+	&acp_kind,
+};
+
+static int __init tcpcc_sched_register(void)
+{
+	int i, err;
+
+	for (i = 0; i < ARRAY_SIZE(tcpcc_kinds); i++) {
+		struct tcpcc_kind *kind = tcpcc_kinds[i];
+
+		err = -EINVAL;
+		if (WARN_ON(kind->attr_max > TCPCC_ATTR_MAX ||
+			    kind->state_size > TCPCC_STATE_MAX))
+			goto undo;
+		kind->ops.priv_size = offsetof(struct tcpcc_sched, state) +
+				      kind->state_size;
+		err = register_qdisc(&kind->ops);
+		if (err)
+			goto undo;
+	}
+	return 0;
+undo:
+	while (i--)
+		unregister_qdisc(&tcpcc_kinds[i]->ops);
+	return err;
+}
+
+static void __exit tcpcc_sched_unregister(void)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(tcpcc_kinds); i++)
+		unregister_qdisc(&tcpcc_kinds[i]->ops);
+}
+
+module_init(tcpcc_sched_register);
+module_exit(tcpcc_sched_unregister);
+
+MODULE_AUTHOR("The tcpcc developers");
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("Routers with explicit feedback: qdisc acp");

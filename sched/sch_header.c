@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Finds the congestion header of a packet, and changes its word.
+ *
+ * A router has no connection to know a packet by.  It takes the headers as they
+ * come, in the order in which they come, and believes none of them before it has
+ * checked that what it says is there.  Packets are TCP over IPv4 or IPv6, whole
+ * ones: a fragment's checksum could not be corrected.
+ */
+
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/tcp.h>
+#include <net/checksum.h>
+#include <net/ip.h>
+#include <net/ipv6.h>
+
+#include "sch_header.h"
+
+/* The first four bytes of a header with a word and no echo */
+#define TCPCC_FIRST	((u32)TCPCC_FB_KIND << 24 | TCPCC_FB_LEN_DATA << 16 | \
+			 TCPCC_FB_EXID)
+
+/*
+ * Where the TCP header of a packet is, and where the packet ends.  Both are bytes
+ * from skb->data.  0: this is no TCP, or not all of it.
+ */
+static unsigned int tcpcc_find_tcp(const struct sk_buff *skb, unsigned int *end)
+{
+	unsigned int at = skb_network_offset(skb);
+	unsigned int total;
+	union {
+		struct iphdr v4;
+		struct ipv6hdr v6;
+	} buffer;
+
+	if (skb_network_offset(skb) < 0)
+		return 0;
+
+	switch (skb_protocol(skb, true)) {
+	case htons(ETH_P_IP): {
+		const struct iphdr *iph;
+
+		iph = skb_header_pointer(skb, at, sizeof(*iph), &buffer.v4);
+		if (!iph || iph->version != 4 || iph->ihl < 5 ||
+		    iph->protocol != IPPROTO_TCP || ip_is_fragment(iph))
+			return 0;
+		total = ntohs(iph->tot_len);
+		if (total < iph->ihl * 4 || total > skb->len - at)
+			return 0;
+		*end = at + total;
+		return at + iph->ihl * 4;
+	}
+	case htons(ETH_P_IPV6): {
+		const struct ipv6hdr *ip6h;
+		__be16 fragment = 0;
+		u8 next;
+		int tcp;
+
+		ip6h = skb_header_pointer(skb, at, sizeof(*ip6h), &buffer.v6);
+		if (!ip6h || ip6h->version != 6)
+			return 0;
+		total = sizeof(*ip6h) + ntohs(ip6h->payload_len);
+		if (total > skb->len - at)
+			return 0;
+		*end = at + total;
+		next = ip6h->nexthdr;
+		at += sizeof(*ip6h);
+		if (next == IPPROTO_TCP)
+			return at;
+		/* also ends at fragments, and at what it does not know */
+		tcp = ipv6_skip_exthdr(skb, at, &next, &fragment);
+		if (tcp < 0 || fragment || next != IPPROTO_TCP || tcp > *end)
+			return 0;
+		return tcp;
+	}
+	}
+	return 0;
+}
+
+/**
+ * tcpcc_header_find() - read the congestion header of a packet
+ * @skb: a packet, not yet queued, of one segment
+ * @h: where to put what it says
+ *
+ * Notes with the packet where its word is, for tcpcc_header_word() and
+ * tcpcc_header_change() when it leaves.
+ *
+ * Return: 1: @h is filled; 0: there is none; -EBADMSG: it is not well formed
+ */
+int tcpcc_header_find(struct sk_buff *skb, struct tcpcc_fb_header *h)
+{
+	struct tcpcc_place *place = tcpcc_place(skb);
+	unsigned int at, end, network, len;
+	u8 buffer[TCPCC_TCP_HEADER_MAX];
+	const u8 *th;
+	int found;
+
+	place->tcp = 0;
+	place->word = 0;
+
+	at = tcpcc_find_tcp(skb, &end);
+	if (!at || end < at + TCPCC_TCP_HEADER)
+		return 0;
+	th = skb_header_pointer(skb, at, TCPCC_TCP_HEADER, buffer);
+	if (!th)
+		return 0;
+	len = (th[12] >> 4) * 4;
+	if (len == TCPCC_TCP_HEADER)
+		return 0;
+	if (len < TCPCC_TCP_HEADER || len > end - at)
+		return -EBADMSG;
+	th = skb_header_pointer(skb, at, len, buffer);
+	if (!th)
+		return -EBADMSG;
+
+	if (len >= TCPCC_TCP_HEADER + TCPCC_FB_LEN_DATA &&
+	    get_unaligned_be32(th + TCPCC_TCP_HEADER) == TCPCC_FIRST) {
+		/* where our own hosts put it, and nothing to echo */
+		th += TCPCC_TCP_HEADER;
+		h->offset = TCPCC_TCP_HEADER;
+		h->has_word = true;
+		h->has_echo = false;
+		h->protocol = th[TCPCC_FB_FLAGS] >> 4;
+		h->rtt_us = get_unaligned_be24(th + TCPCC_FB_RTT);
+		h->word = get_unaligned_be32(th + TCPCC_FB_WORD);
+	} else {
+		found = tcpcc_fb_parse(th, len, h);
+		if (found <= 0 || !h->has_word)
+			return found;
+	}
+	if (h->word >> TCPCC_FB_VERSION_SHIFT)
+		return -EBADMSG;
+	network = skb_network_offset(skb);
+	if (at - network + len > U16_MAX)
+		return -EBADMSG;
+	place->tcp = at - network;
+	place->word = place->tcp + h->offset + TCPCC_FB_WORD;
+	return 1;
+}
+
+/**
+ * tcpcc_header_word() - the word of a packet
+ * @skb: packet in which tcpcc_header_find() has found one
+ * @place: where
+ *
+ * Return: the word
+ */
+u32 tcpcc_header_word(const struct sk_buff *skb,
+		      const struct tcpcc_place *place)
+{
+	__be32 buffer;
+	const void *word;
+
+	word = skb_header_pointer(skb, skb_network_offset(skb) + place->word,
+				  sizeof(buffer), &buffer);
+	/* nobody shortens a queued packet, but who knows */
+	return word ? get_unaligned_be32(word) : TCPCC_FB_NO_LIMIT;
+}
+
+/**
+ * tcpcc_header_change() - put another word into a packet
+ * @skb: packet in which tcpcc_header_find() has found one
+ * @place: where
+ * @old: the word that is there
+ * @new: the word that is to be there
+ *
+ * A checksum that the device will compute is left to it.  Any other is corrected
+ * by the difference, and is as right or wrong as it was before: of an option at an
+ * odd offset the bytes count in the other half of each 16 bits.
+ *
+ * Return: 0 or, if there is no memory to unshare the packet, -ENOMEM
+ */
+int tcpcc_header_change(struct sk_buff *skb, const struct tcpcc_place *place,
+			u32 old, u32 new)
+{
+	unsigned int network = skb_network_offset(skb);
+	unsigned int odd = (place->word - place->tcp) & 1;
+	__be32 from = cpu_to_be32(old);
+	__be32 to = cpu_to_be32(new);
+	struct tcphdr *th;
+	u8 *at;
+	int err;
+
+	err = skb_ensure_writable(skb, network + place->word + sizeof(to));
+	if (err)
+		return err;
+
+	at = skb_network_header(skb) + place->word;
+	th = (struct tcphdr *)(skb_network_header(skb) + place->tcp);
+	put_unaligned(to, (__be32 *)at);
+	if (odd) {
+		from = (__force __be32)ror32((__force u32)from, 8);
+		to = (__force __be32)ror32((__force u32)to, 8);
+	}
+	inet_proto_csum_replace4(&th->check, skb, from, to, false);
+	return 0;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The congestion header on the packets that a router forwards. */
+#ifndef _TCPCC_SCH_HEADER_H
+#define _TCPCC_SCH_HEADER_H
+
+#include <linux/skbuff.h>
+#include <net/sch_generic.h>
+
+#include "tcpcc_feedback.h"
+
+/**
+ * struct tcpcc_place - where a queued packet has its word
+ * @tcp: the TCP header, bytes from the network header
+ * @word: the word, bytes from the network header; 0: there is none to change
+ *
+ * Kept with the packet while it is queued, so that it is read only once.
+ */
+struct tcpcc_place {
+	u16 tcp;
+	u16 word;
+};
+
+static inline struct tcpcc_place *tcpcc_place(struct sk_buff *skb)
+{
+	struct qdisc_skb_cb *cb = qdisc_skb_cb(skb);
+
+	BUILD_BUG_ON(sizeof(struct tcpcc_place) > sizeof(cb->data));
+	return (struct tcpcc_place *)cb->data;
+}
+
+int tcpcc_header_find(struct sk_buff *skb, struct tcpcc_fb_header *h);
+u32 tcpcc_header_word(const struct sk_buff *skb,
+		      const struct tcpcc_place *place);
+int tcpcc_header_change(struct sk_buff *skb, const struct tcpcc_place *place,
+			u32 old, u32 new);
+
+#endif /* _TCPCC_SCH_HEADER_H */

@@ -1,0 +1,695 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit tests of the router qdisc acp: the law, with the paper's numbers and with
+ * absurd ones, and the congestion header on packets, well formed and hostile.
+ */
+#include "../../sched/acp_law.c"
+#include "../../sched/sch_header.c"
+
+#include <kunit/test.h>
+#include <linux/if_vlan.h>
+#include <linux/module.h>
+#include <linux/random.h>
+#include <net/ip6_checksum.h>
+
+#define MBIT		125000ULL	/* bytes/s */
+#define PAPER_LINK	(155 * MBIT)
+#define PAPER_RTT	80000		/* us */
+#define PAPER_SIZE	1000		/* bytes */
+
+/* |have - want| <= want * ppm / 10^6, at least 1 */
+#define EXPECT_NEAR(test, have, want, ppm) do {				\
+	s64 __have = (have), __want = (want);				\
+	s64 __tol = max_t(s64, div_s64(abs(__want) * (ppm), 1000000), 1);\
+									\
+	KUNIT_EXPECT_LE_MSG(test, abs(__have - __want), __tol,		\
+			    "have %lld, want %lld", __have, __want);	\
+} while (0)
+
+/* ------------------------------------------------------------------------- */
+/* The law                                                                   */
+
+/* A link, and flows that send what it wants, one period later. */
+struct loop {
+	struct acp_law law;
+	u32 flows;
+	u64 before;	/* what the link wanted in the period before, ACP_SCALE */
+	u64 queue;	/* bytes */
+};
+
+static void loop_init(struct loop *l, u64 capacity, u32 flows)
+{
+	memset(l, 0, sizeof(*l));
+	acp_law_init(&l->law, &acp_paper, capacity);
+	l->flows = flows;
+}
+
+static void loop_run(struct loop *l, u32 rtt_us, int periods)
+{
+	struct acp_law *a = &l->law;
+
+	while (periods--) {
+		u64 wanted = a->rate;
+		u64 bytes = div_u64(div_u64((l->flows * l->before), 1000) *
+				    (a->interval_us / 1000), 1 << ACP_SCALE);
+		u64 sent = div_u64(a->capacity * a->interval_us, USEC_PER_SEC);
+
+		a->bytes = bytes;
+		a->packets = div_u64(bytes, PAPER_SIZE);
+		a->rtt_count = !!a->packets;
+		a->rtt_sum_us = rtt_us * a->rtt_count;
+		l->queue += bytes;
+		l->queue -= min(l->queue, sent);
+		a->queue = min_t(u64, l->queue, U32_MAX);
+		acp_law_step(a);
+		l->before = wanted;
+	}
+}
+
+/* Eq. 6 from nothing: 0.1587 * 0.99 * C / 10; Eq. 8 still pauses. */
+static void first_step(struct kunit *test)
+{
+	struct acp_law a;
+
+	acp_law_init(&a, &acp_paper, PAPER_LINK);
+	KUNIT_EXPECT_EQ(test, a.rate, 0);
+	KUNIT_EXPECT_EQ(test, a.interval_us, 50000);
+	acp_law_step(&a);
+	EXPECT_NEAR(test, acp_law_rate(&a), 304406, 10);
+	KUNIT_EXPECT_EQ(test, a.flows, 10ULL << ACP_SCALE);
+	KUNIT_EXPECT_EQ(test, a.periods, 1);
+}
+
+/* One step of Eqs. 6 and 8 with all terms, done by hand. */
+static void one_step(struct kunit *test)
+{
+	struct acp_law a;
+
+	acp_law_init(&a, &acp_paper, PAPER_LINK);
+	a.interval_us = 80000;
+	a.rate = 1000000ULL << ACP_SCALE;
+	a.flows = 20ULL << ACP_SCALE;
+	a.bytes = 1200000;		/* y = 15000000 bytes/s */
+	a.packets = 1200;
+	a.queue = 40000;		/* q / d = 500000 bytes/s */
+	a.rtt_sum_us = 1200 * 90000ULL;
+	a.rtt_count = 1200;
+	acp_law_step(&a);
+	/* 10^6 + (.1587 * (19181250 - 15 * 10^6) - .3175 * 500000) / 20 */
+	EXPECT_NEAR(test, acp_law_rate(&a), 1025240, 5);
+	/* 20 + .1 * (15 - 20) */
+	EXPECT_NEAR(test, a.flows, (39ULL << ACP_SCALE) / 2, 5);
+	KUNIT_EXPECT_EQ(test, a.input, 15000000);
+	KUNIT_EXPECT_EQ(test, a.interval_us, 90000);
+	KUNIT_EXPECT_EQ(test, a.bytes, 0);
+	KUNIT_EXPECT_EQ(test, a.rtt_count, 0);
+}
+
+/* p = 0.99 * C / N, and N itself, from 1 Mbit/s to 400 Gbit/s */
+static void equilibrium(struct kunit *test)
+{
+	static const u32 mbps[] = { 1, 10, 155, 1000, 10000, 100000, 400000 };
+	static const u32 flows[] = { 1, 2, 10, 50, 200, 1000 };
+	int i, j;
+
+	for (i = 0; i < ARRAY_SIZE(mbps); i++) {
+		for (j = 0; j < ARRAY_SIZE(flows); j++) {
+			u64 capacity = mbps[i] * MBIT;
+			u64 fair = div_u64(capacity * 99, 100 * flows[j]);
+			struct loop l;
+
+			/* each must have a packet per period, or more */
+			if (fair < 2 * 1000000 / 80)
+				continue;
+			loop_init(&l, capacity, flows[j]);
+			loop_run(&l, PAPER_RTT, 500);
+			EXPECT_NEAR(test, acp_law_rate(&l.law), fair, 1000);
+			EXPECT_NEAR(test, l.law.flows,
+				    (u64)flows[j] << ACP_SCALE, 2000);
+			EXPECT_NEAR(test, l.law.input,
+				    div_u64(capacity * 99, 100), 1000);
+			KUNIT_EXPECT_EQ(test, l.queue, 0);
+			KUNIT_EXPECT_TRUE(test, l.law.congested);
+		}
+	}
+}
+
+/* Figs. 9 to 11: 30, 10, then 50 users; five seconds are 62 periods of 80 ms */
+static void estimator_follows(struct kunit *test)
+{
+	static const u32 users[] = { 30, 10, 50 };
+	struct loop l;
+	int i;
+
+	loop_init(&l, PAPER_LINK, users[0]);
+	for (i = 0; i < ARRAY_SIZE(users); i++) {
+		l.flows = users[i];
+		loop_run(&l, PAPER_RTT, 62);
+		EXPECT_NEAR(test, l.law.flows, (u64)users[i] << ACP_SCALE,
+			    50000);
+		EXPECT_NEAR(test, acp_law_rate(&l.law),
+			    PAPER_LINK * 99 / 100 / users[i], 50000);
+	}
+}
+
+/* Twenty users that become one: the queue's term drains what piles up. */
+static void queue_drains(struct kunit *test)
+{
+	struct loop l;
+
+	loop_init(&l, PAPER_LINK, 20);
+	loop_run(&l, PAPER_RTT, 200);
+	l.flows = 60;
+	loop_run(&l, PAPER_RTT, 3);
+	KUNIT_EXPECT_GT(test, l.queue, 0);
+	loop_run(&l, PAPER_RTT, 60);
+	KUNIT_EXPECT_EQ(test, l.queue, 0);
+}
+
+/* Idle, p rises to C and N falls to 1, in few steps however long it lasts. */
+static void idle(struct kunit *test)
+{
+	static const u64 capacity[] = { 125, MBIT, PAPER_LINK, 50000000000ULL };
+	static const u32 flows[] = { 1, 50, 1000, ACP_FLOWS_MAX };
+	int i, j;
+
+	for (i = 0; i < ARRAY_SIZE(capacity); i++) {
+		for (j = 0; j < ARRAY_SIZE(flows); j++) {
+			struct acp_law a;
+			u64 now = 3600 * NSEC_PER_SEC;
+
+			acp_law_init(&a, &acp_paper, capacity[i]);
+			a.flows = (u64)flows[j] << ACP_SCALE;
+			acp_law_start(&a, 1, 0);
+			acp_law_advance(&a, now, 0);
+			KUNIT_EXPECT_EQ(test, acp_law_rate(&a), capacity[i]);
+			EXPECT_NEAR(test, a.flows, 1 << ACP_SCALE, 1000);
+			KUNIT_EXPECT_LE(test, a.periods, 2 * ACP_REST);
+			KUNIT_EXPECT_FALSE(test, acp_law_due(&a, now));
+			KUNIT_EXPECT_TRUE(test, acp_law_due(&a, now +
+							    NSEC_PER_SEC));
+			KUNIT_EXPECT_FALSE(test, a.congested);
+		}
+	}
+}
+
+/* A link that never saw a header does not count time. */
+static void waits_for_first(struct kunit *test)
+{
+	struct acp_law a;
+
+	acp_law_init(&a, &acp_paper, PAPER_LINK);
+	KUNIT_EXPECT_FALSE(test, acp_law_due(&a, U64_MAX));
+	acp_law_arrive(&a, 1500, 0, 0);
+	acp_law_advance(&a, U64_MAX / 2, 0);
+	KUNIT_EXPECT_EQ(test, a.rate, 0);
+	KUNIT_EXPECT_EQ(test, a.periods, 0);
+}
+
+/* Reckoned up late or at once, periods and windows end alike. */
+static void late_is_the_same(struct kunit *test)
+{
+	struct acp_law often, late;
+	u64 now = 0, next = 0;
+	int i;
+
+	acp_law_init(&often, &acp_paper, PAPER_LINK);
+	acp_law_start(&often, 0, 0);
+	late = often;
+	for (i = 0; i < 2000; i++) {
+		u32 backlog = i * 37 % 11 * 1000;
+
+		/* 17 us to 10.2 ms until the next packet */
+		next += 17000 * (1 + i * i % 600);
+		while (now + 50000 < next) {
+			now += 50000;
+			acp_law_advance(&often, now, backlog);
+		}
+		acp_law_advance(&often, next, backlog);
+		acp_law_advance(&late, next, backlog);
+		KUNIT_ASSERT_EQ(test, memcmp(&often, &late, sizeof(late)), 0);
+		acp_law_arrive(&often, 1000, 20000 + i, backlog);
+		acp_law_arrive(&late, 1000, 20000 + i, backlog);
+	}
+	KUNIT_EXPECT_GT(test, late.periods, 100);
+	KUNIT_EXPECT_GT(test, late.rate, 0);
+}
+
+/* The least queue of a window counts, and an arrival that finds none. */
+static void persistent_queue(struct kunit *test)
+{
+	struct acp_law a;
+	u64 ms = NSEC_PER_MSEC;
+
+	acp_law_init(&a, &acp_paper, PAPER_LINK);
+	a.interval_us = 20000;
+	acp_law_start(&a, 0, 50000);
+	acp_law_arrive(&a, 1000, 0, 50000);
+	acp_law_arrive(&a, 1000, 0, 30000);
+	acp_law_arrive(&a, 1000, 0, 70000);
+	/* 50000 bytes take 2.58 ms of the 20 */
+	acp_law_advance(&a, 17 * ms, 70000);
+	KUNIT_EXPECT_EQ(test, a.queue, 0);
+	acp_law_advance(&a, 17 * ms + ms / 2, 70000);
+	KUNIT_EXPECT_EQ(test, a.queue, 30000);
+	/* nobody came since: what is there is persistent */
+	acp_law_advance(&a, 60 * ms, 70000);
+	KUNIT_EXPECT_EQ(test, a.queue, 70000);
+	acp_law_arrive(&a, 1000, 0, 0);
+	acp_law_advance(&a, 80 * ms, 90000);
+	KUNIT_EXPECT_EQ(test, a.queue, 0);
+
+	/* 2 ms are the least */
+	KUNIT_EXPECT_EQ(test, acp_window_us(&a, 0), 20000);
+	KUNIT_EXPECT_EQ(test, acp_window_us(&a, U32_MAX), 2000);
+	a.interval_us = ACP_INTERVAL_MIN;
+	KUNIT_EXPECT_EQ(test, acp_window_us(&a, 0), 2000);
+}
+
+static void congestion_bit(struct kunit *test)
+{
+	struct acp_law a;
+	u64 edge = div_u64(PAPER_LINK * 95, 100 * 20);
+
+	acp_law_init(&a, &acp_paper, PAPER_LINK);
+	a.bytes = edge;
+	acp_law_step(&a);
+	KUNIT_EXPECT_FALSE(test, a.congested);
+	a.bytes = edge + 1000;
+	acp_law_step(&a);
+	KUNIT_EXPECT_TRUE(test, a.congested);
+	/* a faster link is not */
+	acp_law_set_capacity(&a, 2 * PAPER_LINK);
+	KUNIT_EXPECT_FALSE(test, a.congested);
+}
+
+static void interval_is_bounded(struct kunit *test)
+{
+	struct acp_law a;
+
+	acp_law_init(&a, &acp_paper, PAPER_LINK);
+	acp_law_arrive(&a, 1000, 0, 0);
+	acp_law_step(&a);
+	KUNIT_EXPECT_EQ(test, a.interval_us, 50000);
+	acp_law_arrive(&a, 1000, 80000, 0);
+	acp_law_arrive(&a, 1000, 0, 0);
+	acp_law_arrive(&a, 1000, 120000, 0);
+	acp_law_step(&a);
+	KUNIT_EXPECT_EQ(test, a.interval_us, 100000);
+	acp_law_arrive(&a, 1000, TCPCC_FB_RTT_MAX, 0);
+	acp_law_step(&a);
+	KUNIT_EXPECT_EQ(test, a.interval_us, ACP_INTERVAL_MAX);
+	acp_law_arrive(&a, 1000, 1, 0);
+	acp_law_step(&a);
+	KUNIT_EXPECT_EQ(test, a.interval_us, ACP_INTERVAL_MIN);
+}
+
+static void slower_link(struct kunit *test)
+{
+	struct acp_law a;
+
+	acp_law_init(&a, &acp_paper, PAPER_LINK);
+	a.rate = PAPER_LINK << ACP_SCALE;
+	acp_law_set_capacity(&a, MBIT);
+	KUNIT_EXPECT_EQ(test, acp_law_rate(&a), MBIT);
+}
+
+/* Two periods of @bytes; 0 <= p <= C and 1 <= N whatever they are. */
+static void abuse(struct kunit *test, const struct acp_gains *gains,
+		  u64 capacity, u64 bytes, bool fast)
+{
+	static const u32 queue[] = { 0, 1, U32_MAX };
+	static const u32 interval[] = { ACP_INTERVAL_MIN, ACP_INTERVAL_MAX };
+	static const u64 flows[] = { 1, ACP_FLOWS_MAX };
+	int i, step;
+
+	for (i = 0; i < 3 * 2 * 2; i++) {
+		struct acp_law a;
+
+		acp_law_init(&a, gains, capacity);
+		a.interval_us = interval[i & 1];
+		a.flows = flows[i / 2 & 1] << ACP_SCALE;
+		a.rate = fast ? capacity << ACP_SCALE : 0;
+		for (step = 0; step < 2; step++) {
+			a.bytes = bytes;
+			a.packets = !!bytes;
+			a.queue = queue[i / 4];
+			acp_law_step(&a);
+			KUNIT_EXPECT_LE(test, a.rate, capacity << ACP_SCALE);
+			KUNIT_EXPECT_GE(test, a.flows, BIT_ULL(ACP_SCALE));
+			KUNIT_EXPECT_LE(test, a.flows,
+					(u64)ACP_FLOWS_MAX << ACP_SCALE);
+		}
+		/* more than the link can carry lowers p */
+		if (bytes == U64_MAX && capacity <= MBIT && fast)
+			KUNIT_EXPECT_LT(test, a.rate, capacity << ACP_SCALE);
+	}
+}
+
+static void survives_nonsense(struct kunit *test)
+{
+	static const u64 capacity[] = { 1, 125, MBIT, 50000000000ULL,
+					BIT_ULL(ACP_RATE_BITS) - 1 };
+	static const u64 bytes[] = { 0, 1, 65535, BIT_ULL(43), U64_MAX };
+	struct acp_gains wild = { ACP_GAIN_MAX, ACP_GAIN_MAX, ACP_UNIT,
+				  ACP_UNIT, ACP_UNIT, 1, ACP_INTERVAL_MIN };
+	int c, b;
+
+	for (c = 0; c < ARRAY_SIZE(capacity); c++) {
+		for (b = 0; b < ARRAY_SIZE(bytes); b++) {
+			abuse(test, &acp_paper, capacity[c], bytes[b], false);
+			abuse(test, &acp_paper, capacity[c], bytes[b], true);
+			abuse(test, &wild, capacity[c], bytes[b], false);
+			abuse(test, &wild, capacity[c], bytes[b], true);
+		}
+	}
+}
+
+/* ------------------------------------------------------------------------- */
+/* The header on packets                                                     */
+
+#define ETH		14
+#define PAYLOAD		100
+
+struct shape {
+	bool v6;
+	bool vlan;		/* in the packet, not beside it */
+	u8 pad;			/* NOPs before our option */
+	u8 extension;		/* bytes of IPv6 extension header, or IP options */
+	u8 summed;
+};
+
+static const u8 data_option[] = {
+	253, 12, 0xac, 0x50, 0x10, 0x01, 0x38, 0x80, 0x1f, 0xff, 0xff, 0xff,
+};
+
+/* A packet with these bytes as TCP options, or NULL */
+static struct sk_buff *packet(struct kunit *test, const struct shape *s,
+			      const u8 *option, unsigned int len)
+{
+	unsigned int l2 = ETH + (s->vlan ? 4 : 0);
+	unsigned int ip = (s->v6 ? 40 : 20) + s->extension;
+	unsigned int tcp = 20 + ALIGN(s->pad + len, 4);
+	unsigned int total = l2 + ip + tcp + PAYLOAD;
+	struct sk_buff *skb = alloc_skb(total, GFP_KERNEL);
+	__be16 proto = s->v6 ? htons(ETH_P_IPV6) : htons(ETH_P_IP);
+	struct tcphdr *th;
+	u8 *at;
+
+	KUNIT_ASSERT_NOT_NULL(test, skb);
+	at = skb_put_zero(skb, total);
+	skb_reset_mac_header(skb);
+	skb_set_network_header(skb, l2);
+	skb->protocol = proto;
+	if (s->vlan) {
+		struct vlan_hdr *vlan = (struct vlan_hdr *)(at + ETH);
+
+		skb->protocol = htons(ETH_P_8021Q);
+		vlan->h_vlan_encapsulated_proto = proto;
+	}
+	at += l2;
+	if (s->v6) {
+		struct ipv6hdr *ip6h = (struct ipv6hdr *)at;
+
+		ip6h->version = 6;
+		ip6h->payload_len = htons(total - l2 - 40);
+		ip6h->nexthdr = s->extension ? IPPROTO_DSTOPTS : IPPROTO_TCP;
+		ip6h->saddr.s6_addr32[0] = htonl(0x20010db8);
+		ip6h->daddr = ip6h->saddr;
+		if (s->extension) {
+			at[40] = IPPROTO_TCP;
+			at[41] = s->extension / 8 - 1;
+		}
+	} else {
+		struct iphdr *iph = (struct iphdr *)at;
+
+		iph->version = 4;
+		iph->ihl = ip / 4;
+		iph->tot_len = htons(total - l2);
+		iph->protocol = IPPROTO_TCP;
+		iph->saddr = htonl(0xc0000201);
+		iph->daddr = htonl(0xc0000202);
+	}
+	th = (struct tcphdr *)(at + ip);
+	th->doff = tcp / 4;
+	memset(th + 1, 1, tcp - 20);
+	memcpy((u8 *)(th + 1) + s->pad, option, len);
+	memset((u8 *)th + tcp, 0x5a, PAYLOAD);
+	skb->ip_summed = s->summed;
+	skb->csum_start = (u8 *)th - skb->head;
+	skb->csum_offset = offsetof(struct tcphdr, check);
+	return skb;
+}
+
+static struct tcphdr *tcp_of(struct sk_buff *skb, const struct shape *s)
+{
+	return (struct tcphdr *)(skb_network_header(skb) + (s->v6 ? 40 : 20) +
+				 s->extension);
+}
+
+/* The checksum over the segment: with a field of 0 the one to put there, else 0 */
+static u16 tcp_sum(struct sk_buff *skb, const struct shape *s)
+{
+	struct tcphdr *th = tcp_of(skb, s);
+	unsigned int len = skb_tail_pointer(skb) - (u8 *)th;
+	__wsum sum = csum_partial(th, len, 0);
+	struct ipv6hdr *ip6h = ipv6_hdr(skb);
+	struct iphdr *iph = ip_hdr(skb);
+
+	if (s->v6)
+		return (__force u16)csum_ipv6_magic(&ip6h->saddr, &ip6h->daddr,
+						    len, IPPROTO_TCP, sum);
+	return (__force u16)csum_tcpudp_magic(iph->saddr, iph->daddr, len,
+					      IPPROTO_TCP, sum);
+}
+
+/* All ways in which a packet may come: found, changed, with a right checksum */
+static void header_is_changed(struct kunit *test)
+{
+	static const u8 summed[] = { CHECKSUM_NONE, CHECKSUM_UNNECESSARY,
+				     CHECKSUM_COMPLETE, CHECKSUM_PARTIAL };
+	u32 old = TCPCC_FB_NO_LIMIT, new = tcpcc_fb_encode(387500, true);
+	int i, j;
+
+	for (i = 0; i < 2 * 2 * 6 * 2; i++) {
+		for (j = 0; j < ARRAY_SIZE(summed); j++) {
+			struct shape s = {
+				.v6 = i & 1, .vlan = i & 2, .pad = i / 4 % 6,
+				.extension = i / 24 * 8, .summed = summed[j],
+			};
+			struct tcpcc_fb_header h;
+			struct sk_buff *skb, *clone;
+			struct tcphdr *th;
+			u16 was;
+
+			skb = packet(test, &s, data_option,
+				     sizeof(data_option));
+			th = tcp_of(skb, &s);
+			was = tcp_sum(skb, &s);
+			th->check = (__force __sum16)was;
+			KUNIT_ASSERT_EQ(test, tcpcc_header_find(skb, &h), 1);
+			KUNIT_EXPECT_EQ(test, h.protocol, TCPCC_FB_ACP);
+			KUNIT_EXPECT_EQ(test, h.rtt_us, 80000);
+			KUNIT_EXPECT_EQ(test, h.word, old);
+			KUNIT_EXPECT_EQ(test,
+					tcpcc_header_word(skb,
+							  tcpcc_place(skb)),
+					old);
+
+			/* somebody else looks on, and must not see it */
+			clone = skb_clone(skb, GFP_KERNEL);
+			KUNIT_ASSERT_NOT_NULL(test, clone);
+			KUNIT_EXPECT_EQ(test,
+					tcpcc_header_change(skb,
+							    tcpcc_place(skb),
+							    old, new), 0);
+			KUNIT_EXPECT_EQ(test,
+					tcpcc_header_word(skb,
+							  tcpcc_place(skb)),
+					new);
+			KUNIT_EXPECT_EQ(test,
+					tcpcc_header_word(clone,
+							  tcpcc_place(clone)),
+					old);
+			if (summed[j] == CHECKSUM_PARTIAL)
+				KUNIT_EXPECT_EQ(test, (__force u16)
+						tcp_of(skb, &s)->check, was);
+			else
+				KUNIT_EXPECT_EQ(test, tcp_sum(skb, &s), 0);
+			KUNIT_EXPECT_EQ(test, tcp_sum(clone, &s), 0);
+			kfree_skb(clone);
+			kfree_skb(skb);
+		}
+	}
+}
+
+static int find(struct kunit *test, const struct shape *s, const u8 *option,
+		unsigned int len)
+{
+	struct sk_buff *skb = packet(test, s, option, len);
+	struct tcpcc_fb_header h;
+	int found = tcpcc_header_find(skb, &h);
+
+	KUNIT_EXPECT_TRUE(test, found > 0 || !tcpcc_place(skb)->word);
+	kfree_skb(skb);
+	return found;
+}
+
+/* Headers that are none, or not what they should be */
+static void header_is_checked(struct kunit *test)
+{
+	static const u8 echo[] = { 253, 8, 0xac, 0x50, 0, 0, 1, 0 };
+	static const u8 both[] = { 253, 16, 0xac, 0x50, 0x10, 0, 0, 0,
+				   0, 0, 1, 0, 0, 0, 2, 0 };
+	static const u8 other[] = { 253, 12, 0xac, 0x51, 0, 0, 0, 0,
+				    0, 0, 0, 0 };
+	static const u8 odd[] = { 253, 11, 0xac, 0x50, 0, 0, 0, 0, 0, 0, 0, 1 };
+	static const u8 version[] = { 253, 12, 0xac, 0x50, 0x10, 0, 0, 0,
+				      0x40, 0, 0, 0 };
+	static const u8 cut[] = { 1, 1, 253, 12, 0xac, 0x50, 0, 0 };
+	static const u8 nothing[] = { 1, 1, 1, 253 };
+	static const u8 zero[] = { 8, 0, 0xac, 0x50 };
+	struct shape s = {};
+
+	for (s.v6 = 0; ; s.v6 = 1) {
+		KUNIT_EXPECT_EQ(test, find(test, &s, data_option, 12), 1);
+		KUNIT_EXPECT_EQ(test, find(test, &s, echo, sizeof(echo)), 1);
+		KUNIT_EXPECT_EQ(test, find(test, &s, both, sizeof(both)), 1);
+		KUNIT_EXPECT_EQ(test, find(test, &s, NULL, 0), 0);
+		KUNIT_EXPECT_EQ(test, find(test, &s, other, sizeof(other)), 0);
+		KUNIT_EXPECT_EQ(test, find(test, &s, odd, sizeof(odd)),
+				-EBADMSG);
+		KUNIT_EXPECT_EQ(test, find(test, &s, version, sizeof(version)),
+				-EBADMSG);
+		KUNIT_EXPECT_LE(test, find(test, &s, cut, sizeof(cut)), 0);
+		KUNIT_EXPECT_LE(test, find(test, &s, nothing, sizeof(nothing)),
+				0);
+		KUNIT_EXPECT_LE(test, find(test, &s, zero, sizeof(zero)), 0);
+		if (s.v6)
+			break;
+	}
+}
+
+/* What the outer headers say is not what is there */
+static void lies_are_seen(struct kunit *test)
+{
+	struct tcpcc_fb_header h;
+	struct shape v4 = {}, v6 = { .v6 = true, .extension = 8 };
+	struct sk_buff *skb;
+	int i;
+
+	for (i = 0; i < 9; i++) {
+		bool six = i >= 6;
+
+		skb = packet(test, six ? &v6 : &v4, data_option, 12);
+		switch (i) {
+		case 0:
+			ip_hdr(skb)->frag_off = htons(IP_MF);
+			break;
+		case 1:
+			ip_hdr(skb)->frag_off = htons(7);
+			break;
+		case 2:
+			ip_hdr(skb)->ihl = 4;
+			break;
+		case 3:
+			ip_hdr(skb)->ihl = 15;
+			ip_hdr(skb)->tot_len = htons(64);
+			break;
+		case 4:
+			ip_hdr(skb)->tot_len = htons(skb->len + 1);
+			break;
+		case 5:
+			ip_hdr(skb)->protocol = IPPROTO_UDP;
+			break;
+		case 6:
+			skb_network_header(skb)[41] = 255;
+			break;
+		case 7:
+			ipv6_hdr(skb)->nexthdr = IPPROTO_FRAGMENT;
+			skb_network_header(skb)[43] = 1;
+			break;
+		case 8:
+			ipv6_hdr(skb)->version = 4;
+			break;
+		}
+		KUNIT_EXPECT_LE_MSG(test, tcpcc_header_find(skb, &h), 0,
+				    "case %d", i);
+		KUNIT_EXPECT_EQ(test, tcpcc_place(skb)->word, 0);
+		kfree_skb(skb);
+	}
+
+	/* doff beyond the packet */
+	skb = packet(test, &v4, data_option, 12);
+	skb_trim(skb, ETH + 20 + 24);
+	ip_hdr(skb)->tot_len = htons(44);
+	KUNIT_EXPECT_EQ(test, tcpcc_header_find(skb, &h), -EBADMSG);
+	kfree_skb(skb);
+	skb = packet(test, &v4, data_option, 12);
+	tcp_of(skb, &v4)->doff = 4;
+	KUNIT_EXPECT_EQ(test, tcpcc_header_find(skb, &h), -EBADMSG);
+	kfree_skb(skb);
+}
+
+/* Noise, in buffers that end where the packet ends: nothing else is read. */
+static void noise_is_harmless(struct kunit *test)
+{
+	struct tcpcc_fb_header h;
+	int i, found = 0;
+
+	for (i = 0; i < 20000; i++) {
+		struct shape s = { .v6 = i & 1 };
+		struct sk_buff *skb = packet(test, &s, data_option, 12);
+		unsigned int at = get_random_u32() % 6;
+
+		/* some noise everywhere, or much of it in the options */
+		if (i & 2)
+			get_random_bytes((u8 *)(tcp_of(skb, &s) + 1), 12);
+		while (at--)
+			skb->data[ETH + get_random_u32() % (skb->len - ETH)] =
+				get_random_u32();
+		if (i & 4)
+			skb_trim(skb, ETH + get_random_u32() %
+					  (skb->len - ETH));
+		if (tcpcc_header_find(skb, &h) == 1 && tcpcc_place(skb)->word) {
+			found++;
+			KUNIT_EXPECT_EQ(test,
+					tcpcc_header_change(skb,
+							    tcpcc_place(skb),
+							    h.word, 1), 0);
+		}
+		kfree_skb(skb);
+	}
+	KUNIT_EXPECT_GT(test, found, 1000);
+}
+
+static struct kunit_case acp_cases[] = {
+	KUNIT_CASE(first_step),
+	KUNIT_CASE(one_step),
+	KUNIT_CASE(equilibrium),
+	KUNIT_CASE(estimator_follows),
+	KUNIT_CASE(queue_drains),
+	KUNIT_CASE(idle),
+	KUNIT_CASE(waits_for_first),
+	KUNIT_CASE(late_is_the_same),
+	KUNIT_CASE(persistent_queue),
+	KUNIT_CASE(congestion_bit),
+	KUNIT_CASE(interval_is_bounded),
+	KUNIT_CASE(slower_link),
+	KUNIT_CASE(survives_nonsense),
+	KUNIT_CASE(header_is_changed),
+	KUNIT_CASE(header_is_checked),
+	KUNIT_CASE(lies_are_seen),
+	KUNIT_CASE(noise_is_harmless),
+	{}
+};
+
+static struct kunit_suite acp_suite = {
+	.name = "sch_acp",
+	.test_cases = acp_cases,
+};
+
+kunit_test_suite(acp_suite);
+
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("KUnit tests of the router qdisc acp");

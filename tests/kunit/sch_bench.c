@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a packet costs in a qdisc: modprobe sch_bench dev=NAME puts packets into
+ * the root qdisc of a device and takes them out again, many times, and says in the
+ * log how long that took.  The packets are TCP segments of 50 flows with a
+ * congestion header that asks for no limit, so that a router has to change each.
+ * They come in batches of 64, as from a busy device.
+ *
+ * Time must be real, as in scripts/lab shell, and a shaper faster than that:
+ *
+ *   tc qdisc replace dev v0 root acp bandwidth 1tbit
+ *   modprobe sch_bench dev=v0; dmesg | tail -n 1; modprobe -r sch_bench
+ */
+#include <linux/ip.h>
+#include <linux/module.h>
+#include <linux/rtnetlink.h>
+#include <linux/tcp.h>
+#include <net/sch_generic.h>
+
+#include "tcpcc_feedback.h"
+
+#define BATCH	64
+#define SPINS	BIT(20)
+#define FLOWS	50
+#define FRAME	1014
+#define ETH	14
+#define OPTION	12
+
+static char *dev = "lo";
+module_param(dev, charp, 0);
+MODULE_PARM_DESC(dev, "device whose root qdisc is measured");
+
+static unsigned int packets = 1000000;
+module_param(packets, uint, 0);
+MODULE_PARM_DESC(packets, "how many");
+
+static bool hashed = true;
+module_param(hashed, bool, 0);
+MODULE_PARM_DESC(hashed, "the flow's hash comes with the packet, as from a device");
+
+static unsigned int word = TCPCC_FB_NO_LIMIT;
+module_param(word, uint, 0);
+MODULE_PARM_DESC(word, "of the congestion header, anew for each packet");
+
+static struct sk_buff *bench_skb(struct net_device *to, unsigned int flow)
+{
+	static const struct tcpcc_fb_header h = {
+		.has_word = true, .protocol = TCPCC_FB_ACP, .rtt_us = 80000,
+		.word = TCPCC_FB_NO_LIMIT,
+	};
+	struct sk_buff *skb = alloc_skb(FRAME + 64, GFP_KERNEL);
+	u8 option[TCPCC_FB_LEN_BOTH];
+	struct tcphdr *th;
+	struct iphdr *iph;
+
+	if (!skb)
+		return NULL;
+	skb_put_zero(skb, FRAME);
+	skb_reset_mac_header(skb);
+	skb_set_network_header(skb, ETH);
+	skb_set_transport_header(skb, ETH + sizeof(*iph));
+	skb->protocol = htons(ETH_P_IP);
+	skb->dev = to;
+	iph = ip_hdr(skb);
+	iph->version = 4;
+	iph->ihl = 5;
+	iph->protocol = IPPROTO_TCP;
+	iph->tot_len = htons(FRAME - ETH);
+	iph->saddr = htonl(0xc0000201);
+	iph->daddr = htonl(0xc0000202);
+	th = tcp_hdr(skb);
+	th->source = htons(1000 + flow);
+	th->doff = (sizeof(*th) + OPTION) / 4;
+	tcpcc_fb_build(option, &h);
+	memcpy(th + 1, option, OPTION);
+	skb_get_hash(skb);
+	return skb;
+}
+
+static u64 bench_run(struct Qdisc *q, struct sk_buff **skbs)
+{
+	struct sk_buff *to_free = NULL, *skb;
+	unsigned int round, i, taken, spins;
+	u64 start = 0;
+
+	for (round = 0; round <= packets / BATCH; round++) {
+		/* the first is to warm up */
+		if (round == 1)
+			start = ktime_get_ns();
+		local_bh_disable();
+		spin_lock(qdisc_lock(q));
+		for (i = 0; i < BATCH; i++) {
+			put_unaligned_be32(word, (u8 *)(tcp_hdr(skbs[i]) + 1) +
+						 TCPCC_FB_WORD);
+			if (!hashed)
+				skb_clear_hash(skbs[i]);
+			qdisc_skb_cb(skbs[i])->pkt_len = FRAME;
+			q->ops->enqueue(skbs[i], q, &to_free);
+		}
+		for (i = 0; i < BATCH && !to_free; i++) {
+			spins = 0;
+			do {
+				skb = q->ops->dequeue(q);
+			} while (!skb && ++spins < SPINS);
+			if (!skb)
+				break;
+			skbs[i] = skb;
+		}
+		taken = i;
+		spin_unlock(qdisc_lock(q));
+		local_bh_enable();
+		if (taken < BATCH) {
+			/* what is in the qdisc is the qdisc's */
+			pr_err("sch_bench: the qdisc drops, or time stands still\n");
+			kfree_skb_list(to_free);
+			memset(skbs + taken, 0,
+			       (BATCH - taken) * sizeof(skbs[0]));
+			return 0;
+		}
+		cond_resched();
+	}
+	return ktime_get_ns() - start;
+}
+
+static int __init bench_init(void)
+{
+	struct sk_buff *skbs[BATCH] = {};
+	struct net_device *to;
+	struct Qdisc *q;
+	int i, err = -ENOMEM;
+	u64 ns;
+
+	to = dev_get_by_name(&init_net, dev);
+	if (!to)
+		return -ENODEV;
+	for (i = 0; i < BATCH; i++) {
+		skbs[i] = bench_skb(to, i % FLOWS);
+		if (!skbs[i])
+			goto free;
+	}
+	rtnl_lock();
+	q = rtnl_dereference(to->qdisc);
+	err = -EOPNOTSUPP;
+	if (q->enqueue) {
+		ns = bench_run(q, skbs);
+		pr_warn("sch_bench: %s: %llu ps per packet\n", q->ops->id,
+			div_u64(ns * 1000, max(packets, 1U)));
+		err = ns ? 0 : -ENOBUFS;
+	}
+	rtnl_unlock();
+free:
+	for (i = 0; i < BATCH; i++)
+		kfree_skb(skbs[i]);
+	dev_put(to);
+	return err;
+}
+
+static void __exit bench_exit(void)
+{
+}
+
+module_init(bench_init);
+module_exit(bench_exit);
+
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("What a packet costs in a qdisc");

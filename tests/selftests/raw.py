@@ -1,0 +1,174 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Packets made by hand, from the namespace that this runs in to another, for sch_acp.sh.
+
+raw.py burst ADDRESS COUNT SIZE       COUNT datagrams of SIZE bytes, at once
+raw.py pace ADDRESS PEER COUNT SIZE   the same; prints at what rate they arrived, bit/s of frames
+raw.py header ADDRESS PEER RATE       congestion headers, over a link of RATE bytes/s that is new
+raw.py strange ADDRESS PEER           headers that no router may touch
+"""
+
+import ctypes
+import socket
+import struct
+import sys
+import time
+
+PORT = 9
+SPORT = 1000
+ETHERNET = 14
+SO_TIMESTAMPNS = 35
+SO_SNDBUFFORCE = 32
+SO_RCVBUFFORCE = 33
+CLONE_NEWNET = 0x40000000
+NO_LIMIT = 0x1FFFFFFF
+
+
+def family(address: str) -> int:
+    return socket.AF_INET6 if ":" in address else socket.AF_INET
+
+
+def socket_in(namespace: str, *kind: int) -> socket.socket:
+    """A socket of another namespace."""
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def enter(path: str) -> None:
+        with open(path) as file:  # noqa: PTH123
+            if libc.setns(file.fileno(), CLONE_NEWNET):
+                raise OSError(ctypes.get_errno(), f"setns {path}")
+
+    with open("/proc/self/ns/net") as home:  # noqa: PTH123
+        enter(f"/run/netns/{namespace}")
+        made = socket.socket(*kind)
+        if libc.setns(home.fileno(), CLONE_NEWNET):
+            raise OSError(ctypes.get_errno(), "setns")
+    made.settimeout(5)
+    return made
+
+
+def burst(address: str, count: int, size: int) -> None:
+    with socket.socket(family(address), socket.SOCK_DGRAM) as sender:
+        sender.setsockopt(socket.SOL_SOCKET, SO_SNDBUFFORCE, 1 << 29)
+        for _ in range(count):
+            sender.sendto(bytes(size), (address, PORT))
+
+
+def pace(address: str, peer: str, count: int, size: int) -> None:
+    headers = ETHERNET + (48 if ":" in address else 28)
+    with socket_in(peer, family(address), socket.SOCK_DGRAM) as receiver:
+        receiver.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 1 << 29)
+        receiver.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
+        receiver.bind((address, PORT))
+        burst(address, count, size)
+        stamps = []
+        for _ in range(count):
+            _, ancillary, *_ = receiver.recvmsg(1 << 16, 64)
+            seconds, ns = struct.unpack("qq", ancillary[0][2])
+            stamps.append(seconds * 10**9 + ns)
+        print((count - 1) * (size + headers) * 8 * 10**9 / (stamps[-1] - stamps[0]))
+
+
+# TCP segments ------------------------------------------------------------------------------------
+
+
+def checksum(data: bytes) -> int:
+    total = sum(struct.unpack(f"!{len(data) // 2}H", data))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return ~total & 0xFFFF
+
+
+def pseudo(source: str, target: str, length: int) -> bytes:
+    ends = b"".join(socket.inet_pton(family(end), end) for end in (source, target))
+    return ends + struct.pack("!II", length, socket.IPPROTO_TCP)
+
+
+def segment(source: str, target: str, options: bytes) -> bytes:
+    options += b"\1" * (-len(options) % 4)
+    offset = (20 + len(options)) // 4 << 4
+    payload = bytes(100)
+
+    def header(check: int) -> bytes:
+        return struct.pack("!HHIIBBHHH", SPORT, PORT, 1, 1, offset, 0x10, 1000, check, 0) + options
+
+    check = checksum(pseudo(source, target, len(header(0)) + 100) + header(0) + payload)
+    return header(check) + payload
+
+
+def option(word: int, pad: int = 0, protocol: int = 1, rtt_us: int = 50_000) -> bytes:
+    head = struct.pack("!BBHII", 253, 12, 0xAC50, protocol << 28 | rtt_us, word)
+    return b"\1" * pad + head
+
+
+def decode(word: int) -> float:
+    rate = word & NO_LIMIT
+    return float("inf") if rate == NO_LIMIT else (rate & 0xFFFFFF) << (rate >> 24)
+
+
+class Path:
+    """Sends segments, and takes them at the other end."""
+
+    def __init__(self, address: str, peer: str) -> None:
+        self.address = address
+        self.source = address[:-1] + "1"
+        kind = (family(address), socket.SOCK_RAW, socket.IPPROTO_TCP)
+        self.sender = socket.socket(*kind)
+        self.receiver = socket_in(peer, *kind)
+
+    def carry(self, options: bytes) -> bytes:
+        """What arrives of these options, with a checksum that is right."""
+        self.sender.sendto(segment(self.source, self.address, options), (self.address, 0))
+        came = b""
+        while came[:2] != struct.pack("!H", SPORT):
+            came = self.receiver.recv(1 << 16)
+            if ":" not in self.address:
+                came = came[20:]
+        assert not checksum(pseudo(self.source, self.address, len(came)) + came), "checksum"
+        return came[20 : 20 + len(options)]
+
+
+def header(address: str, peer: str, capacity: int) -> None:
+    path = Path(address, peer)
+    # what Eq. 6 wants after a period of 50 ms with the first of our frames
+    frame = ETHERNET + (40 if ":" in address else 20) + 20 + 12 + 100
+    first = 0.1587 * (0.99 * capacity - frame / 0.05) / 10
+
+    def word(sent: int, pad: int = 0) -> float:
+        return decode(int.from_bytes(path.carry(option(sent, pad))[-4:], "big"))
+
+    assert word(NO_LIMIT) == 0  # p(0)
+    time.sleep(0.055)
+    for pad in range(4):
+        came = word(NO_LIMIT, pad)
+        # some less if others were on the link
+        assert first / 2 < came <= first + 1, (pad, came, first)
+    assert word(5) == 5
+    assert word(24 << 24 | 0xFFFFFF) <= first
+
+
+def strange(address: str, peer: str) -> None:
+    path = Path(address, peer)
+    ours = b"\xfd\x0c\xac\x50"
+    for options in (
+        b"",
+        b"\1\1\1\0",
+        b"\xfd\x0b" + ours[2:] + bytes(7),  # a length that none has
+        b"\xfd\x28" + ours[2:] + bytes(4),  # and one beyond the header
+        option(1 << 30 | NO_LIMIT),  # another version
+        option(NO_LIMIT, protocol=2),
+        ours[:2] + b"\xac\x51" + b"\xff" * 8,  # somebody else's experiment
+        b"\xfd\x08" + ours[2:] + b"\x1f\xff\xff\xff",  # an echo
+    ):
+        came = path.carry(options)
+        assert came == options, (options, came)
+
+
+def main() -> None:
+    verb, *arguments = sys.argv[1:]
+    verbs = {"burst": burst, "pace": pace, "header": header, "strange": strange}
+    numbers = [int(a) if a.isdigit() else a for a in arguments]
+    verbs[verb](*numbers)
+
+
+if __name__ == "__main__":
+    main()

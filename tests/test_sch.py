@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The router qdisc acp: law and header in the kernel, its life, and its plug-in for tc."""
+
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from conftest import REPO, run_ktap, wanted_kernels
+from labkit import kernel
+
+
+def assert_ktap(output):
+    failed = [f"{r.name}\n{r.diag}" for r in run_ktap(output) if not r.ok]
+    assert not failed, "\n".join(failed)
+
+
+def test_kunit(lab):
+    """The law with the paper's numbers, the header with hostile ones."""
+    log = lab("exec", "--", "sh", "-c", "modprobe sch_acp_test && dmesg").stdout
+    start = log.index("# Subtest: sch_acp")
+    lines = [line.partition("] ")[2] for line in log[start:].splitlines()]
+    assert_ktap("\n".join(line for line in lines if "ok " in line or line.startswith("1..")))
+
+
+def test_life_of_the_qdisc(lab):
+    assert_ktap(lab("exec", "--", REPO / "tests/selftests/sch_acp.sh", status=None).stdout)
+
+
+@pytest.mark.parametrize("version", wanted_kernels())
+def test_life_on_kernel(lab, version):
+    if not kernel.available(version):
+        pytest.skip(f"no linux-source-{version}")
+    script = REPO / "tests/selftests/sch_acp.sh"
+    assert_ktap(lab("exec", "--kernel", version, "--", script, status=None).stdout)
+
+
+@pytest.mark.skipif(not wanted_kernels(), reason="make check-kernels runs it")
+def test_life_under_sanitizers(lab):
+    """KASAN, UBSAN, lockdep and the sleep checker have nothing to say.
+
+    Loaded once and never unloaded: see the test of the same name in test_ccpd.py.
+    """
+    log = lab("exec", "--variant", "debug", "--", "sh", "-c", "modprobe sch_acp_test && dmesg",
+              timeout=1200).stdout  # fmt: skip
+    assert "# sch_acp: pass:" in log and "fail:0" in log and "KASAN:" not in log
+    tests = """loads_once needs_bandwidth changes_options refuses_bad_options shapes_segments
+        marks_packets marks_v6 leaves_others_alone changes_under_traffic shrinks_without_loss
+        replaces_under_traffic deletes_under_traffic below_htb statistics_move forgets_on_down
+        device_goes kernel_is_quiet"""
+    script = REPO / "tests/selftests/sch_acp.sh"
+    assert_ktap(
+        lab("exec", "--variant", "debug", "--", script, *tests.split(), status=None,
+            timeout=3000).stdout
+    )  # fmt: skip
+
+
+def test_tc_exports_what_the_plugin_needs():
+    """A function that tc did not export would end it in the middle of its output."""
+    (plugin,) = kernel.tc_plugins()
+    path = "/usr/sbin:/sbin:/usr/bin:/bin"
+    nm, tc = shutil.which("nm"), shutil.which("tc", path=path)
+    assert nm and tc
+
+    def symbols(*arguments):
+        command = [nm, "-D", "--format=posix", *arguments]
+        lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        return {line.split()[0] for line in lines.splitlines()}
+
+    declared = set(re.findall(r"(\w+)\(", (REPO / "tc/iproute2.h").read_text()))
+    needed = symbols("--undefined-only", str(plugin)) & declared
+    assert needed and needed <= symbols("--defined-only", tc)
+
+
+def test_shaper_fills_the_link(lab):
+    """CUBIC, which knows no header, meets an ordinary link of that rate and that queue."""
+    (result,) = lab(
+        "run", "dumbbell", "--cc", "cubic", "--json", "--set", "qdisc=acp", "--set", "rate=155mbit",
+        "--set", "rtt=40ms", "--set", "flows=4", "--set", "duration=10",
+    ).json  # fmt: skip
+    (link,) = result["links"]
+    assert link["utilization_equilibrium"] == pytest.approx(1, abs=1e-4)
+    assert link["queue_max"] <= result["settings"]["buffer"]
