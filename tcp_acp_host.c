@@ -51,7 +51,8 @@
  *     timeout the window is 1, and the next echo says what it should be.
  *   o After an idle time of more than a retransmission timeout the window is 1
  *     again (unless net.ipv4.tcp_slow_start_after_idle is off): what was granted
- *     may be in use by others by now.  One round trip brings it back.
+ *     may be in use by others by now.  One round trip brings it back.  With TSO the
+ *     first packet is as large as the window before had allowed.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt

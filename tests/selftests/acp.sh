@@ -478,7 +478,7 @@ unknown_version()
 	return $status
 }
 
-# The first ACK after a pause is for one segment.
+# The first ACK after a pause is for one segment, or for one packet that TSO had made.
 starts_again_after_idle()
 {
 	local status=0
@@ -491,7 +491,7 @@ starts_again_after_idle()
 	echo 0 > $TRACING/events/acp/acp_update/enable
 	sed -n "s/.* \([0-9.]*\): acp_update: sport=[0-9]* dport=$PORT .*acked=\([0-9]*\) .*window=\([0-9]*\)/\1 \2 \3/p" \
 		$TRACING/trace > idle.txt
-	awk 'last && $1 - last > 2 { seen++; bad += $2 != 1 } { last = $1 }
+	awk 'last && $1 - last > 2 { seen++; bad += $2 > 4 } { last = $1 }
 		END { exit seen != 1 || bad }' idle.txt || { head -n 3 idle.txt | sed 's/^/# /'; status=1; }
 	return $status
 }
