@@ -88,6 +88,12 @@ empty()
 	[ "$(field qlen)" = 0 ] && [ "$(field backlog)" = 0 ]
 }
 
+# passed N: whether more than N packets have left
+passed()
+{
+	[ "$(field packets)" -gt "$1" ]
+}
+
 # says TEXT CMD...: CMD fails, and with these words
 says()
 {
@@ -333,8 +339,7 @@ replaces_under_traffic()
 		# shellcheck disable=SC2086
 		qdisc replace $kind || return
 	done
-	sleep 0.1
-	[ "$(field packets)" -gt 100 ] || return
+	busywait passed 100 || return
 	end_long
 	qdisc del
 }
