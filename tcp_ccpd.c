@@ -487,7 +487,7 @@ static u32 ccpd_capacity(const struct ccpd *ca)
 
 /*
  * Something lets through less than the slowest link does, and drops the rest: a
- * policer.  For the next 16 to 32 pairs what it let through is the capacity.
+ * policer.  For the next 32 pairs what it let through is the capacity.
  */
 static void ccpd_cap(struct ccpd *ca, u32 rate)
 {

@@ -69,6 +69,20 @@ def run_ktap(output: str) -> list[KtapResult]:
     return results
 
 
+def assert_ktap(output: str) -> None:
+    """Every point of a KTAP stream is ok; run_ktap() makes one that is not of an empty stream."""
+    failed = [f"{r.name}\n{r.diag}" for r in run_ktap(output) if not r.ok]
+    assert not failed, "\n".join(failed)
+
+
+def assert_kunit(lab: Callable[..., "LabCall"], suite: str) -> None:
+    """The KUnit suite in the module of its name passes in the lab kernel."""
+    log = lab("exec", "--", "sh", "-c", f"modprobe {suite}_test && dmesg").stdout
+    start = log.index(f"# Subtest: {suite}\n")
+    lines = [line.partition("] ")[2] for line in log[start:].splitlines()]
+    assert_ktap("\n".join(line for line in lines if "ok " in line or line.startswith("1..")))
+
+
 _STATUS = pytest.StashKey[int]()
 
 

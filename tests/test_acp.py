@@ -3,7 +3,7 @@
 
 import pytest
 
-from conftest import REPO, run_ktap, wanted_kernels
+from conftest import REPO, assert_ktap, assert_kunit, wanted_kernels
 
 SELFTEST = REPO / "tests/selftests/acp.sh"
 # Without unloading, for the reason that tests/test_ccpd.py gives.
@@ -11,19 +11,10 @@ UNDER_SANITIZERS = """registers carries carries_v6 follows_a_router sack_gives_w
     malformed has_room_for_so_many changes_under_traffic kernel_is_quiet""".split()
 
 
-def assert_ktap(output):
-    results = run_ktap(output)
-    failed = [f"{r.name}\n{r.diag}" for r in results if not r.ok]
-    assert results and not failed, "\n".join(failed)
-
-
 @pytest.mark.parametrize("suite", ["tcp_feedback", "tcp_acp"])
 def test_kunit(lab, suite):
     """The header and the law, in the kernel."""
-    log = lab("exec", "--", "sh", "-c", f"modprobe {suite}_test && dmesg").stdout
-    start = log.index(f"# Subtest: {suite}\n")
-    lines = [line.partition("] ")[2] for line in log[start:].splitlines()]
-    assert_ktap("\n".join(line for line in lines if "ok " in line or line.startswith("1..")))
+    assert_kunit(lab, suite)
 
 
 def test_life_of_the_modules(lab):

@@ -10,7 +10,7 @@ from statistics import mean
 
 import pytest
 
-from conftest import REPO, run_ktap, wanted_kernels
+from conftest import REPO, assert_ktap, assert_kunit, wanted_kernels
 
 SHARED = {"rate": "100mbit", "rtt": "50ms", "buffer": "1bdp"}
 PAYLOAD = 1448 / 1514  # of an Ethernet frame without its checksum, with TCP timestamps
@@ -33,17 +33,9 @@ def series(result, name):
         return list(csv.DictReader(file))
 
 
-def assert_ktap(output):
-    failed = [f"{r.name}\n{r.diag}" for r in run_ktap(output) if not r.ok]
-    assert not failed, "\n".join(failed)
-
-
 def test_kunit(lab):
     """The laws and estimators, with the paper's numbers, in the kernel."""
-    log = lab("exec", "--", "sh", "-c", "modprobe tcp_ccpd_test && dmesg").stdout
-    start = log.index("# Subtest: tcp_ccpd")
-    lines = [line.partition("] ")[2] for line in log[start:].splitlines()]
-    assert_ktap("\n".join(line for line in lines if "ok " in line or line.startswith("1..")))
+    assert_kunit(lab, "tcp_ccpd")
 
 
 def test_life_of_the_module(lab):

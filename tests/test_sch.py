@@ -7,21 +7,13 @@ import subprocess
 
 import pytest
 
-from conftest import REPO, run_ktap, wanted_kernels
+from conftest import REPO, assert_ktap, assert_kunit, wanted_kernels
 from labkit import kernel
-
-
-def assert_ktap(output):
-    failed = [f"{r.name}\n{r.diag}" for r in run_ktap(output) if not r.ok]
-    assert not failed, "\n".join(failed)
 
 
 def test_kunit(lab):
     """The law with the paper's numbers, the header with hostile ones."""
-    log = lab("exec", "--", "sh", "-c", "modprobe sch_acp_test && dmesg").stdout
-    start = log.index("# Subtest: sch_acp")
-    lines = [line.partition("] ")[2] for line in log[start:].splitlines()]
-    assert_ktap("\n".join(line for line in lines if "ok " in line or line.startswith("1..")))
+    assert_kunit(lab, "sch_acp")
 
 
 def test_life_of_the_qdisc(lab):
