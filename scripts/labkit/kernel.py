@@ -180,19 +180,19 @@ def sparse(kernel: LabKernel) -> list[str]:
 
 def shim() -> Path:
     """The LD_PRELOAD library that draws the lab kernel's host randomness from TCPCC_SEED."""
-    return _compile(GUEST / "norandom.c", "norandom.so", ["-shared", "-fPIC"])
+    return _program(GUEST / "norandom.c", "norandom.so", ["-shared", "-fPIC"])
 
 
 def agent() -> Path:
     """The program that makes and samples traffic inside the guest."""
-    return _compile(GUEST / "agent.c", "agent", [])
+    return _program(GUEST / "agent.c", "agent", [])
 
 
 def tc_plugins() -> list[Path]:
     """This project's plug-ins for tc: without one, tc can give a qdisc of ours no options."""
     headers = [*(REPO / "tc").glob("*.h"), REPO / "include/tcpcc_pkt_sched.h"]
     flags = ["-shared", "-fPIC", f"-I{REPO / 'include'}"]
-    return [_compile(source, f"{source.stem}.so", flags, headers)
+    return [_program(source, f"{source.stem}.so", flags, headers)
             for source in sorted((REPO / "tc").glob("q_*.c"))]
 
 
@@ -393,7 +393,7 @@ def _forget_old(home: Path, keep: int) -> None:
             shutil.rmtree(old, ignore_errors=True)
 
 
-def _compile(source: Path, target: str, flags: list[str], headers: Iterable[Path] = ()) -> Path:
+def _program(source: Path, target: str, flags: list[str], headers: Iterable[Path] = ()) -> Path:
     """A program or a library for the guest, compiled once for what source and headers hold."""
     command = ["gcc", "-O2", "-Wall", "-Wextra", *flags]
     content = [_sha(path) for path in (source, *headers)]
