@@ -22,7 +22,7 @@ from typing import Any
 
 from . import scenario as scenarios
 from .errors import LabError
-from .result import METRICS, metric
+from .result import METRICS, metric, split
 from .scenario import Finding, Scenario
 
 STATISTICS: dict[str, Callable[[list[float]], float]] = {
@@ -132,7 +132,7 @@ def value(of: Scenario, run: Any, name: str) -> float | None:
 def at_least(of: Scenario, run: Any, name: str) -> float | None:
     """The same, but a flow that did not finish took as long as it was given."""
     found = value(of, run, name)
-    if found is None and name.partition(":")[0] == "completion_s":
+    if found is None and split(name).base == "completion_s":
         found = run["settings"].get("timeout")
     return found
 
@@ -179,7 +179,7 @@ def _check(of: Scenario, reference: Reference, where: str) -> None:
     other = scenarios.load(reference.scenario) if reference.scenario else of
     metrics = metric_names(other)
     for what, name, there in (
-        ("metric", reference.metric.partition(":")[0], metrics),
+        ("metric", split(reference.metric).base, metrics),
         ("column", reference.column, [c.name for c in other.column]),
         ("case", reference.case, [c.name for c in other.case]),
     ):
@@ -198,7 +198,7 @@ def check(of: Scenario) -> None:
             if isinstance(node, ast.Name) and node.id == name:
                 raise LabError(f"{of.path}: the metric {name!r} is made of itself")
     for expected in of.expected:
-        if expected.metric.partition(":")[0] not in metric_names(of):
+        if split(expected.metric).base not in metric_names(of):
             raise LabError(
                 f"{of.path}: [[expected]]: no metric {expected.metric!r};"
                 f" there are: {', '.join(metric_names(of))}"

@@ -185,7 +185,8 @@ def shim() -> Path:
 
 def agent() -> Path:
     """The program that makes and samples traffic inside the guest."""
-    return _program(GUEST / "agent.c", "agent", [])
+    include = REPO / "include"
+    return _program(GUEST / "agent.c", "agent", [f"-I{include}"], [include / "tcpcc_pkt_sched.h"])
 
 
 def tc_plugins() -> list[Path]:

@@ -14,6 +14,7 @@ import matplotlib.pyplot as plt
 
 from . import findings, plot
 from .plot import Cell
+from .result import split
 from .scenario import Scenario
 
 if TYPE_CHECKING:
@@ -56,14 +57,19 @@ _ALWAYS = ("goodput_bps", "retransmits", "utilization", "queue_mean", "queue_max
 
 
 def _words(metric: str) -> str:
-    base, _, which = metric.partition(":")
-    name = _METRICS.get(base, (base.replace("_", " "),))[0]
-    flow = {"0": "first flow", "1": "second flow"}.get(which, which)
-    return f"{name}, {flow}" if which else name
+    found = split(metric)
+    name = _METRICS.get(found.base, (found.base.replace("_", " "),))[0]
+    flows = found.which.replace("link", "link ")
+    if found.which.isdecimal():
+        flows = f"flow {int(found.which) + 1}"
+    elif found.which[:1].isdecimal():
+        flows = "flows {} to {}".format(*(int(n) + 1 for n in found.which.split("-")))
+    stage = "" if found.stage is None else f"stage {found.stage + 1}"
+    return ", ".join(filter(None, (name, flows, stage)))
 
 
 def _text(metric: str, value: float) -> str:
-    return _METRICS.get(metric.partition(":")[0], ("", _plain))[1](value)
+    return _METRICS.get(split(metric).base, ("", _plain))[1](value)
 
 
 def _bound(low: float, high: float) -> str:
@@ -127,7 +133,9 @@ def _main_metrics(of: Scenario) -> list[str]:
     if "pairs" in of.plot:
         return ["completion_s:0", "completion_s:1"]
     wanted = dict.fromkeys(x.metric for x in of.expected)
-    wanted |= dict.fromkeys(p.partition(":")[2] for p in of.plot if p.startswith("sweep:"))
+    wanted |= dict.fromkeys(
+        p.partition(":")[2] for p in of.plot if p.startswith(("sweep:", "links:"))
+    )
     return list(wanted) or ["completion_s" if "bytes" in of.settings else "goodput_bps"]
 
 

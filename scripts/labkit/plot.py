@@ -7,6 +7,10 @@
     pairs          bars: completion time of each of two flows
     sweep:METRIC   a metric against the cases' x, a line per column
     rates          throughput per flow, rtt and queue over time
+    shares:FLOWS   windows of these flows (0.1.4) against their max-min fair shares
+    users          how many users a router takes to be there, and how many are, over time
+    use            how full each link is, and its queue, over time
+    links:METRIC   bars: a metric of each link of a network
 """
 
 import colorsys
@@ -25,7 +29,7 @@ from matplotlib.colors import to_rgb
 from . import findings
 from .errors import LabError
 from .paths import REPO
-from .result import payload_bps, series
+from .result import LINK_COLUMNS, payload_bps, series, split
 from .scenario import Case, Column, Scenario
 
 REPORT = REPO / "report"
@@ -102,9 +106,10 @@ def _grid(count: int, wide: int = 3, height: float = 1.9, **more: Any) -> tuple[
 
 def _title(metric: str) -> str:
     """Words for the name of a metric."""
-    base, _, unit = metric.partition(":")[0].rpartition("_")
-    units = {"s": "s", "bps": "bit/s"}
-    return f"{base.replace('_', ' ')}, {units[unit]}" if unit in units else metric.replace("_", " ")
+    words, _, unit = split(metric).base.rpartition("_")
+    units = {"s": ", s", "bps": ", bit/s"}
+    shown = f"{words}{units[unit]}" if unit in units else metric
+    return shown.replace("_", " ")
 
 
 # Kinds ------------------------------------------------------------------------------------------
@@ -151,7 +156,7 @@ def expected(cell: Cell, metric: str) -> list[Any]:
 def _windows(cells: list[Cell], until: str) -> Any:
     figure, axes = _grid(len(cells), sharex=True, sharey=True)
     for axis, cell in zip(axes, cells, strict=True):
-        queue = series(cell.first / "links.csv", (0, 2))
+        queue = _links(cell)[0]
         axis.fill_between(queue[:, 0], queue[:, 1], 0.5, where=queue[:, 1] > 0.5, color="#999999",
                           alpha=0.5, linewidth=0)  # fmt: skip
         table = series(cell.first / "flows.csv", (0, 1, 2))
@@ -178,7 +183,7 @@ def _estimates(cells: list[Cell], what: str) -> Any:
                         "level": (3, "segments")}[what]  # fmt: skip
         scale = 1e-6 if what == "capacity" else 1
         if what == "level":
-            queue = series(cell.first / "links.csv", (0, 2))
+            queue = _links(cell)[0]
             axis.plot(queue[:, 0], queue[:, 1], color="black", linewidth=1, label="sampled queue")
         else:
             truth = payload_bps(run["settings"]) * scale
@@ -258,7 +263,7 @@ def _rates(cells: list[Cell], until: str) -> Any:
             speed = np.diff(rows_[:, 3]) * 8 / np.diff(rows_[:, 0]) / 1e6
             rate.plot(rows_[1:, 0], speed, linewidth=1)
             rtt.plot(rows[:, 0], rows[:, 2] * 1e3, linewidth=1)
-        table = series(cell.first / "links.csv", (0, 2))
+        table = _links(cell)[0]
         queue.plot(table[:, 0], table[:, 1], color="black", linewidth=1)
         rate.set_title(cell.name, fontsize="small")
         for axis in (rate, rtt, queue):
@@ -268,6 +273,91 @@ def _rates(cells: list[Cell], until: str) -> Any:
     if until:
         axes[0][0].set_xlim(0, float(until))
     figure.supxlabel("time, s", fontsize="small")
+    return figure
+
+
+def _links(cell: Cell) -> list[np.ndarray]:
+    """The series of each link of a cell's first run; see LINK_COLUMNS."""
+    table = series(cell.first / "links.csv", LINK_COLUMNS)
+    count = len(cell.runs[0]["links"])
+    return [table[k::count] for k in range(count)]
+
+
+def _shares(cells: list[Cell], which: str) -> Any:
+    """Fair shares are rates: a window's is as much of its mean as its rate is of the share."""
+    chosen = [int(number) for number in which.split(".")]
+    figure, axes = _grid(len(cells), wide=2, height=3.2, sharex=True, sharey=True)
+    colours = plt.get_cmap("tab10").colors
+    for axis, cell in zip(axes, cells, strict=True):
+        run = cell.runs[0]
+        table = series(cell.first / "flows.csv", (0, 1, 2))
+        for flow, colour in zip(chosen, colours, strict=False):
+            rows = table[table[:, 1] == flow]
+            axis.plot(rows[:, 0], rows[:, 2], color=colour, linewidth=1, label=f"user {flow + 1}")
+            for own, stage in zip(run["flows"][flow]["stages"], run["stages"], strict=True):
+                if "fair_cwnd" in own:
+                    axis.plot([stage["from"], stage["to"]], [own["fair_cwnd"]] * 2, color=colour,
+                              linewidth=1, linestyle=":")  # fmt: skip
+        axis.set_title(cell.name, fontsize="small")
+        axis.set_ylim(bottom=0)
+        axis.grid(alpha=0.3)
+    axes[0].legend(fontsize="small")
+    figure.supxlabel("time, s", fontsize="small")
+    figure.supylabel("window, packets; dotted: max-min fair", fontsize="small")
+    return figure
+
+
+def _users(cells: list[Cell], _: str) -> Any:
+    figure, axes = _grid(len(cells), wide=2, height=3.2)
+    for axis, cell in zip(axes, cells, strict=True):
+        flows = cell.runs[0]["flows"]
+        times = sorted({x for f in flows for x in (f["start_s"], f["end_s"])})
+        there = [sum(f["start_s"] <= t < f["end_s"] for f in flows) for t in times]
+        axis.step(times, there, where="post", color="black", linestyle=":", label="users")
+        for k, table in enumerate(tables := _links(cell)):
+            label = "estimated" if len(tables) == 1 else f"estimated at link {k + 1}"
+            axis.plot(table[:, 0], table[:, 4], color=_lighter(_colour(cell), k / len(tables)),
+                      linewidth=1, label=label)  # fmt: skip
+        axis.set_title(cell.name, fontsize="small")
+        axis.set_ylim(bottom=0)
+        axis.grid(alpha=0.3)
+    axes[0].legend(fontsize="small")
+    figure.supxlabel("time, s", fontsize="small")
+    return figure
+
+
+def _use(cells: list[Cell], _: str) -> Any:
+    figure, axes = plt.subplots(2, len(cells), squeeze=False, sharex=True, sharey="row",
+                                layout="constrained", figsize=(9, 5))  # fmt: skip
+    for (use, queue), cell in zip(axes.T, cells, strict=True):
+        for link, table in zip(cell.runs[0]["links"], _links(cell), strict=True):
+            step = max(1, len(table) // 300)
+            rows = table[::step]
+            share = np.diff(rows[:, 2]) * 8 / np.diff(rows[:, 0]) / link["rate_bps"]
+            use.plot(rows[1:, 0], share, linewidth=1, label=link["name"])
+            queue.plot(table[:, 0], table[:, 1], linewidth=1)
+        use.set_title(cell.name, fontsize="small")
+        use.grid(alpha=0.3)
+        queue.grid(alpha=0.3)
+    axes[0][0].set(ylabel="utilization", ylim=(0, 1.05))
+    axes[1][0].set(ylabel="queue, packets")
+    if len(cells[0].runs[0]["links"]) > 1:
+        axes[0][0].legend(fontsize="small")
+    figure.supxlabel("time, s", fontsize="small")
+    return figure
+
+
+def _bars(cells: list[Cell], metric: str) -> Any:
+    figure, axis = plt.subplots(figsize=(9, 2.8), layout="constrained")
+    names = [link["name"] for link in cells[0].runs[0]["links"]]
+    width = 0.8 / len(cells)
+    for n, cell in enumerate(cells):
+        means = [float(np.mean(cell.values(f"{metric}:{name}") or [np.nan])) for name in names]
+        places = np.arange(len(names)) + (n + 0.5) * width - 0.4
+        axis.bar(places, means, width * 0.95, color=_colour(cell), label=cell.name)
+    axis.set(xticks=range(len(names)), xticklabels=names, ylabel=_title(metric))
+    axis.grid(axis="y", alpha=0.3)
+    axis.legend(fontsize="small", loc="lower right")
     return figure
 
 
@@ -286,6 +376,10 @@ KINDS = {
     "estimates": Kind(_estimates, True, "Estimated {} over time against the truth"),
     "pairs": Kind(_pairs, False, "Completion times of two flows that start together"),
     "sweep": Kind(_sweep, False, "{} against the cases"),
+    "shares": Kind(_shares, True, "Windows of some users, and their max-min fair shares"),
+    "users": Kind(_users, True, "Estimated number of users over time, and the true one"),
+    "use": Kind(_use, True, "Utilization and queue of each link over time"),
+    "links": Kind(_bars, False, "{} of each link"),
     "rates": Kind(_rates, True, "Throughput, round-trip time and queue over time"),
 }
 
@@ -298,9 +392,9 @@ def check(of: Scenario) -> None:
             raise LabError(f"{of.path}: no plot {kind!r}; there are: {', '.join(KINDS)}")
         if kind == "estimates" and detail not in ("capacity", "buffer", "level"):
             raise LabError(f"{of.path}: plot estimates needs :capacity, :buffer or :level")
-        metric = detail if kind in ("sweep", "times", "pairs") else ""
-        if (kind == "sweep" and not metric) or (
-            metric and metric.partition(":")[0] not in findings.metric_names(of)
+        metric = detail if kind in ("sweep", "links", "times", "pairs") else ""
+        if (kind in ("sweep", "links") and not metric) or (
+            metric and split(metric).base not in findings.metric_names(of)
         ):
             there = ", ".join(findings.metric_names(of))
             raise LabError(f"{of.path}: plot {asked!r}: metrics are: {there}")

@@ -6,6 +6,7 @@ SI units throughout: seconds, bits per second, packets.  What was not measured i
 
 import json
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from .errors import LabError
 from .scenario import ETHERNET_HEADER, Expected, Scenario, Settings
-from .topology import BOTTLENECK, POLICER
+from .topology import POLICER, Row
 
 Json = dict[str, Any]
 
@@ -70,9 +71,10 @@ def check(summary: Json, settings: Settings) -> None:
             f"run refused: {summary['backlog_drops']} packets fell out of a device's input queue"
             " (softnet_stat); raise netdev_max_backlog in topology.py"
         )
+    bottlenecks = Row(settings).link_names()
     for link in summary["links"]:
         losses = settings.loss or any(change.loss for change in settings.change)
-        lossy = link["name"] in (BOTTLENECK, POLICER) or (link["name"] == "forward" and losses)
+        lossy = link["name"] in (*bottlenecks, POLICER) or (link["name"] == "forward" and losses)
         if link["drops"] and not lossy:
             raise LabError(
                 f"run refused: netem dropped {link['drops']} packets of its own on link"
@@ -89,10 +91,10 @@ def build(
     sampled = settings.sample != 0
     end = summary["end_s"]
     started = [_flow(flow, settings) for flow in summary["flows"] if flow["started"]]
-    # The numbers after those of the flows are of the ones in the other direction.
+    # The numbers after those of the flows are of short ones, and of ones in the other direction.
     flows = [flow for flow in started if flow["id"] < settings.flows]
-    if sampled:
-        _flow_means(flows, run / "flows.csv")
+    others = [flow for flow in started if flow["id"] >= settings.flows]
+    links = _links(summary, settings, run / "links.csv" if sampled else None)
     result = {
         "scenario": scenario,
         "cc": ",".join(f"{n}:{c}" for n, c in settings.mix) if settings.mix else cc,
@@ -100,13 +102,30 @@ def build(
         "kernel": kernel,
         "settings": settings.as_json(),
         "virtual_s": end,
-        "flows": [{k: v for k, v in flow.items() if k != "id"} for flow in flows],
-        "links": [_link(summary, settings, run / "links.csv" if sampled else None)],
+        "flows": flows,
+        "links": links,
         "jain": jain([flow["goodput_bps"] for flow in flows]),
     }
+    if sampled:
+        _flow_means(flows, run / "flows.csv")
+        if settings.stages or settings.network:
+            result["stages"] = _stages(flows, links, settings, run)
+    result["flows"] = [{k: v for k, v in flow.items() if k != "id"} for flow in flows]
+    if settings.short:
+        done = sorted(flow["completion_s"] for flow in others if "completion_s" in flow)
+        result["short"] = {
+            "flows": len(others),
+            "completed": len(done),
+            "bytes": sum(flow["bytes"] for flow in others),
+            "retransmits": sum(flow["retransmits"] for flow in others),
+        }
+        if done:
+            result["short"]["completion_mean_s"] = sum(done) / len(done)
+            result["short"]["completion_median_s"] = done[len(done) // 2]
+            result["short"]["completion_p99_s"] = done[min(len(done) - 1, len(done) * 99 // 100)]
     if settings.reverse:
         name, count = settings.reverse
-        rate = sum(flow["goodput_bps"] for flow in started if flow["id"] >= settings.flows)
+        rate = sum(flow["goodput_bps"] for flow in others)
         result["reverse"] = {"cc": name, "flows": count, "goodput_bps": rate}
     return _rounded(result)
 
@@ -186,26 +205,47 @@ def _estimates(flow: Json, rows: np.ndarray, weight: np.ndarray) -> None:
         flow["estimated_level"] = np.average(levels, weights=weight[half])
 
 
-def _link(summary: Json, settings: Settings, path: Path | None) -> Json:
+def _links(summary: Json, settings: Settings, path: Path | None) -> list[Json]:
+    names = Row(settings).link_names()
+    # A sample of each link at each moment, in this order.
+    rows = series(path, LINK_COLUMNS) if path else np.empty((0, len(LINK_COLUMNS)))
+    return [
+        _link(summary, settings, k, name, rows[k :: len(names)]) for k, name in enumerate(names)
+    ]
+
+
+# Of a link's series: time, queue, bytes sent, the rate that a router wants of each flow, and how
+# many flows it takes to be there; the last two only of kind acp.
+LINK_COLUMNS = (0, 2, 5, 7, 8)
+
+
+def _link(summary: Json, settings: Settings, k: int, name: str, table: np.ndarray) -> Json:
     """Means over time: intervals between samples may double in the course of a run."""
-    counted = next(link for link in summary["links"] if link["name"] == BOTTLENECK)
+    counted = next(link for link in summary["links"] if link["name"] == name)
     end = summary["end_s"]
+
+    def capacity(until: float) -> float:
+        if settings.network:
+            return settings.net.links[k].rate * until
+        return settings.capacity_bits(until)
+
     link = {
-        "name": BOTTLENECK,
-        "rate_bps": settings.rate,
-        "utilization": counted["sent_bytes"] * 8 / settings.capacity_bits(end),
+        "name": name,
+        "rate_bps": settings.net.links[k].rate,
+        "utilization": counted["sent_bytes"] * 8 / capacity(end),
     }
-    table = series(path, (0, 2, 5)) if path else np.empty((0, 3))
     table = table[table[:, 0] <= end]
     if len(table):
         weight = np.diff(table[:, 0], prepend=0)
         half = table[:, 0] > end / 2
-        first, last = np.vstack(([0, 0, 0], table[~half]))[-1], table[-1]
-        could = settings.capacity_bits(last[0]) - settings.capacity_bits(first[0])
+        first, last = np.vstack((np.zeros(table.shape[1]), table[~half]))[-1], table[-1]
+        could = capacity(last[0]) - capacity(first[0])
         link["utilization_equilibrium"] = (last[2] - first[2]) * 8 / could
         link["queue_mean"] = np.average(table[:, 1], weights=weight)
         link["queue_equilibrium"] = np.average(table[half, 1], weights=weight[half])
         link["queue_max"] = int(table[:, 1].max())
+        if not np.isnan(table[half, 4]).any():
+            link["flows_estimated"] = np.average(table[half, 4], weights=weight[half])
     link["drops"] = counted["drops"]
     if settings.police:
         link["policed"] = sum(x["drops"] for x in summary["links"] if x["name"] == POLICER)
@@ -215,6 +255,80 @@ def _link(summary: Json, settings: Settings, path: Path | None) -> Json:
             if space == "r" and name in ("IpExtInCEPkts", "Ip6InCEPkts")
         )  # fmt: skip
     return link
+
+
+# How far from its mean a window may be that has settled: this share of it, or one packet.
+SETTLED = 0.1
+
+
+def _stages(flows: list[Json], links: list[Json], settings: Settings, run: Path) -> list[Json]:
+    """Each stage: its second half's means, and how long it took to settle to them."""
+    table = series(run / "flows.csv", (0, 1, 2, 7))
+    of_flow = {flow["id"]: table[table[:, 1] == flow["id"]] for flow in flows}
+    of_links = series(run / "links.csv", LINK_COLUMNS)
+    stages = []
+    for since, until in settings.bounds:
+        half = ((since + until) / 2, until)
+        fair = settings.net.fair(*half)
+        stage = {"from": since, "to": until}
+        errors, settled = [], []
+        for flow in flows:
+            rows, share = of_flow[flow["id"]], fair[flow["id"]]
+            own = _flow_stage(rows[_within(rows, *half)]) if share else {}
+            flow.setdefault("stages", []).append(own)
+            if own:
+                had = own["goodput_bps"] * _on_link(flow, settings) / share
+                own |= {"fair_bps": share, "fair_cwnd": own["cwnd_mean"] / had if had else 0.0}
+                errors.append(abs(had - 1))
+                settled.append(_settled(rows[_within(rows, since, until)], own["cwnd_mean"]))
+        if errors:
+            stage |= {"fair_error": max(errors), "settle_s": max(0, max(settled) - since)}
+        stages.append(stage)
+        for k, link in enumerate(links):
+            rows = of_links[k :: len(links)]
+            own = _link_stage(rows[_within(rows, *half)], link["rate_bps"])
+            own["users"] = settings.net.present(k, *half)
+            link.setdefault("stages", []).append(own)
+    return stages
+
+
+def _within(rows: np.ndarray, since: float, until: float) -> np.ndarray:
+    return (rows[:, 0] > since) & (rows[:, 0] <= until)
+
+
+def _flow_stage(rows: np.ndarray) -> Json:
+    if len(rows) < 2:
+        return {}
+    rate = (rows[-1, 3] - rows[0, 3]) * 8 / (rows[-1, 0] - rows[0, 0])
+    return {"goodput_bps": rate, "cwnd_mean": rows[:, 2].mean()}
+
+
+def _settled(rows: np.ndarray, mean: float) -> float:
+    """When the window was last away from its mean."""
+    away = rows[np.abs(rows[:, 2] - mean) > max(1, SETTLED * mean), 0]
+    return away[-1] if len(away) else rows[0, 0]
+
+
+def _link_stage(rows: np.ndarray, rate: float) -> Json:
+    sent = (rows[-1, 2] - rows[0, 2]) * 8
+    found = {
+        "utilization_equilibrium": sent / (rows[-1, 0] - rows[0, 0]) / rate,
+        "queue_equilibrium": rows[:, 1].mean(),
+    }
+    if not np.isnan(rows[:, 4]).any():
+        found["flows_estimated"] = rows[:, 4].mean()
+    return found
+
+
+# Bytes that a sender with a congestion header keeps free in each segment, and those it uses.
+HEADER_SPACE, HEADER_LENGTH = 16, 12
+WITH_HEADER = ("acp",)
+
+
+def _on_link(flow: Json, settings: Settings) -> float:
+    """Bytes on the link for each of a flow's data."""
+    space, used = (HEADER_SPACE, HEADER_LENGTH) if flow["cc"] in WITH_HEADER else (0, 0)
+    return (settings.frame - space + used) / (settings.mtu - _HEADERS[settings.ip] - space)
 
 
 def series(path: Path, columns: tuple[int, ...]) -> np.ndarray:
@@ -256,11 +370,20 @@ def _level_error(r: Json) -> float:
     return abs(flow["estimated_level"] - queue) / max(queue, 1.0)
 
 
-# What a paper's number may be compared with, from a result.
+def _flows_error(r: Json) -> float:
+    """Of the routers that take their flows to be so many."""
+    links = r["links"]
+    users = [link.get("users", len(r["flows"])) for link in links]
+    return max(abs(x["flows_estimated"] / n - 1) for x, n in zip(links, users, strict=True) if n)
+
+
+# What a paper's number may be compared with, from a result.  Of several links: the least use, the
+# longest queue, all drops.
 METRICS = {
     "capacity_error": _capacity_error,
     "buffer_error": _buffer_error,
     "level_error": _level_error,
+    "flows_error": _flows_error,
     **{
         name: (lambda r, name=name: _mean(f[name] for f in r["flows"]))
         for name in ("in_flight_equilibrium", "estimated_capacity_bps", "estimated_min_rtt_s",
@@ -271,31 +394,68 @@ METRICS = {
     "retransmits": lambda r: sum(f["retransmits"] for f in r["flows"]),
     "cwnd_mean": lambda r: _mean(f["cwnd_mean"] for f in r["flows"]),
     "rtt_mean_s": lambda r: _mean(f["rtt_mean_s"] for f in r["flows"]),
-    "jain": lambda r: r["jain"],
+    "jain": lambda r: jain([f["goodput_bps"] for f in r["flows"]]),
+    "fair_error": lambda r: max(stage["fair_error"] for stage in r["stages"]),
+    "settle_s": lambda r: max(stage["settle_s"] for stage in r["stages"]),
+    "short_completion_s": lambda r: r["short"]["completion_mean_s"],
     **{
-        name: (lambda r, name=name: r["links"][0][name])
-        for name in (
-            "utilization", "utilization_equilibrium", "queue_mean", "queue_equilibrium",
-            "queue_max", "drops",
+        name: (lambda r, name=name, of=of: of(link[name] for link in r["links"]))
+        for name, of in (
+            ("utilization", min), ("utilization_equilibrium", min), ("queue_mean", max),
+            ("queue_equilibrium", max), ("queue_max", max), ("drops", sum),
+            ("flows_estimated", max),
         )
     },
 }
 
+@dataclass(frozen=True)
+class Name:
+    """A metric's name, and what it is restricted to."""
+
+    base: str
+    which: str = ""  # of these flows, or of this link
+    stage: int | None = None
+
+
+def split(name: str) -> Name:
+    """The parts of a name such as cwnd_mean:0-9@2."""
+    found = re.fullmatch(r"(\w+)(?::([\w.-]+))?(?:@(\d+))?", name)
+    if not found:
+        return Name(name)
+    return Name(found[1], found[2] or "", int(found[3]) if found[3] else None)
+
 
 def metric(result: Json, name: str) -> float | None:
-    """A metric of a run, or with completion_s:cubic or completion_s:0 of those of its flows.
+    """A metric of a run; with completion_s:cubic, :0 or :0-9 of those of its flows; with :link3 of
+    that link; with @1 of the second stage.
 
     None if it was not measured: a flow that never finished has no completion time.
     """
-    base, _, which = name.partition(":")
-    if which:
-        flows = result["flows"]
-        chosen = [f for i, f in enumerate(flows) if which in (str(i), f["cc"])]
-        result = result | {"flows": chosen}
+    asked = split(name)
     try:
-        return float(METRICS[base](result))
-    except (KeyError, ValueError, ZeroDivisionError):
+        return float(METRICS[asked.base](_part(result, asked.which, asked.stage)))
+    except (KeyError, ValueError, ZeroDivisionError, IndexError):
         return None
+
+
+def _part(result: Json, which: str, stage: int | None) -> Json:
+    """The result as if nothing else had been measured."""
+    flows, links = result["flows"], result["links"]
+    if numbers := re.fullmatch(r"(\d+)(?:-(\d+))?", which):
+        first = int(numbers[1])
+        flows = flows[first : int(numbers[2] or first) + 1]
+    elif which.startswith("link"):
+        links = [link for link in links if link["name"] == which]
+    elif which:
+        flows = [flow for flow in flows if flow["cc"] == which]
+    part = result | {"flows": flows, "links": links}
+    if stage is not None:
+        part |= {
+            "stages": [result["stages"][stage]],
+            "flows": [own for flow in flows if (own := flow["stages"][stage])],
+            "links": [link["stages"][stage] for link in links],
+        }
+    return part
 
 
 def _mean(values: Any) -> float:

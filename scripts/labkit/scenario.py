@@ -11,13 +11,19 @@ import re
 import tomllib
 from collections.abc import Callable, Iterable
 from dataclasses import MISSING, dataclass, field, fields
+from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from . import network
 from .errors import LabError
+from .network import Network
 from .paths import REPO
 
 SCENARIOS = REPO / "scripts" / "scenarios"
+
+MOST_SHORT = 20_000  # flows of a run, for which there are ports
 
 ETHERNET_HEADER = 14  # bytes; the frame check sequence is not counted, as nowhere in Linux
 
@@ -221,6 +227,32 @@ def _app(text: str) -> App:
         raise ValueError("BYTES/INTERVAL of at least 100us, such as 250k/100ms") from None
 
 
+@dataclass(frozen=True)
+class Short:
+    """Short flows: Poisson arrivals, sizes of a Pareto distribution."""
+
+    rate: float  # arrivals/s
+    mean: float  # packets
+    shape: float
+
+
+def _short(text: str) -> Short:
+    try:
+        rate, mean, shape = text.split(":")
+        return Short(_number(rate, 1e-3, 1e4), _number(mean, 1, 1e6), _number(shape, 1.01, 100))
+    except ValueError:
+        raise ValueError(
+            "ARRIVALS:PACKETS:SHAPE, a second, the mean and Pareto's exponent: 100:30:1.35"
+        ) from None
+
+
+def _stages(text: str) -> tuple[float, ...]:
+    bounds = tuple(_time(0, 1e6)(part) for part in text.split(","))
+    if list(bounds) != sorted({*bounds, 0.0})[-len(bounds):] or not bounds[0]:
+        raise ValueError("rising times between stages, such as 20,40")
+    return bounds
+
+
 def _reverse(text: str) -> tuple[str, int]:
     try:
         ((name, count),) = _mix(text)
@@ -238,6 +270,13 @@ def _params(text: str) -> tuple[tuple[str, str, str], ...]:
         parts.append((found[1], found[2], found[3]))
     return tuple(parts)
 
+
+def _network(text: str) -> str:
+    network.check(text)
+    return text
+
+
+_NETWORKS = ", ".join(network.names())
 
 # qdisc kinds for the bottleneck.  These hold a plain queue, limited in packets, below our shaper;
 # SHAPING ones limit the rate themselves.
@@ -266,6 +305,10 @@ KEYS: dict[str, Key] = {
     "start": Key(_time(0, 1e6), "0", "seconds from one flow's start to the next's"),
     "bytes": Key(_bytes, None, "per flow; the run ends when all have arrived: 100M"),
     "duration": Key(_time(0.01, 1e6), None, "seconds of the run, when not bytes (default 10)"),
+    "network": Key(_network, None, f"in place of rate, rtt, flows, start: {_NETWORKS}"),
+    "scale": Key(lambda t: _number(t, 1e-6, 1e3), None, "of a network's rates: 0.1"),
+    "short": Key(_short, None, "more flows: arrivals a second, mean packets, shape: 100:30:1.35"),
+    "stages": Key(_stages, None, "seconds at which others begin, each measured for itself: 20,40"),
     "mtu": Key(_count(576, 9000), "1500", "bytes, of every link"),
     "app": Key(_app, None, "each flow has so much to send so often, not always: 250k/100ms"),
     "ssthresh": Key(_count(2, 10**9), None, "initial, in packets; bbr takes no notice: 100"),
@@ -316,6 +359,33 @@ class Settings:
     param: tuple[tuple[str, str, str], ...] = ()
     sample: float | None = None
     timeout: float | None = None
+    network: str | None = None
+    scale: float | None = None
+    short: Short | None = None
+    stages: tuple[float, ...] = ()
+
+    @cached_property
+    def net(self) -> Network:
+        """Links, hosts and users."""
+        if self.network is None:
+            rtts = self.rtt if len(self.rtt) > 1 else self.rtt * self.flows
+            return network.dumbbell(self.rate, rtts, self.start)
+        return network.scaled(_load(self.network), self.scale or 1)
+
+    def buffer_of(self, link: int) -> int:
+        """Of a network's link, packets; its bandwidth-delay product is of the longest rtt."""
+        if self.network is None:
+            return self.buffer_packets
+        if not self.buffer.endswith("bdp"):
+            return int(self.buffer)
+        bits = self.net.links[link].rate * self.net.longest_rtt(link)
+        return max(1, round(float(self.buffer[:-3]) * bits / 8 / self.frame))
+
+    @property
+    def bounds(self) -> list[tuple[float, float]]:
+        """From when to when each stage lasts, s."""
+        at = (0.0, *self.stages, self.end)
+        return list(pairwise(at))
 
     @property
     def frame(self) -> int:
@@ -352,9 +422,6 @@ class Settings:
                 rate = min(change.rate, most)
         return total + rate * (end - since)
 
-    def rtt_of(self, flow: int) -> float:
-        return self.rtt[0] if len(self.rtt) == 1 else self.rtt[flow]
-
     def ccs(self, cc: str) -> list[str]:
         """The congestion control of each flow in a run whose --cc is cc."""
         if self.mix:
@@ -369,14 +436,47 @@ class Settings:
         """For the result: SI units; what is not set is absent."""
         shown = {f.name: getattr(self, f.name) for f in fields(self)}
         shown["buffer"] = self.buffer_packets
+        if len(self.net.links) > 1:
+            shown["buffer"] = [self.buffer_of(k) for k in range(len(self.net.links))]
         shown["mix"] = self.mix and ",".join(f"{name}:{count}" for name, count in self.mix)
         shown["reverse"] = self.reverse and "{}:{}".format(*self.reverse)
         shown["police"] = self.police and vars(self.police)
         shown["app"] = self.app and vars(self.app)
+        shown["short"] = self.short and vars(self.short)
         shown["param"] = [f"{m}.{p}={v}" for m, p, v in self.param]
         shown["cross"] = [{"rate": c.rate, "start": c.start, "end": c.end} for c in self.cross]
         shown["change"] = [{k: v for k, v in vars(c).items() if v is not None} for c in self.change]
-        return {k: v for k, v in shown.items() if v is not None and v != []}
+        return {k: v for k, v in shown.items() if v is not None and v not in ([], ())}
+
+
+_seconds = _time(0, 1e6)
+
+
+def _load(name: str) -> Network:
+    try:
+        return network.load(name, _rate, _seconds)
+    except ValueError as error:
+        raise LabError(str(error)) from None
+
+
+# What a network's file says itself, and what only goes with a single link.
+_OF_NETWORK = ("rate", "rtt", "flows", "start", "mix")
+_SINGLE = ("loss", "jitter", "reverse", "police", "batch", "aggregate", "cross", "change",
+           "ssthresh", "bytes")  # fmt: skip
+
+
+def _with_network(texts: dict[str, str], values: dict[str, Any]) -> None:
+    """Sets what else there is to know of a run on that network."""
+    for name in _OF_NETWORK:
+        if name in texts:
+            raise _usage(f"a network has its own {name}: drop {name}, or network")
+    for name in _SINGLE:
+        if name in texts:
+            raise _usage(f"{name} goes with one link of its own: drop {name}, or network")
+    net = network.scaled(_load(values["network"]), values.get("scale", 1))
+    values["rate"] = max(link.rate for link in net.links)
+    values["rtt"] = tuple(net.groups[user.group].rtt for user in net.users)
+    values["flows"] = len(net.users)
 
 
 def compile_settings(texts: dict[str, str]) -> Settings:
@@ -398,6 +498,10 @@ def compile_settings(texts: dict[str, str]) -> Settings:
         values.setdefault("duration", 10.0)
         if values.pop("timeout", None) is not None:
             raise _usage("timeout limits a run of bytes: set bytes, or drop timeout")
+    if "network" in values:
+        _with_network(texts, values)
+    elif "scale" in values:
+        raise _usage("scale is of a network's rates: set network, or drop scale")
     if "mix" in values:
         total = sum(count for _, count in values["mix"])
         if "flows" in texts and values["flows"] != total:
@@ -420,8 +524,15 @@ def compile_settings(texts: dict[str, str]) -> Settings:
         if not least <= settings.police.burst <= most:
             raise _usage(f"police takes a burst from {least} to {most} bytes,"
                          f" not {settings.police.burst}")  # fmt: skip
-    if settings.start * (settings.flows - 1) >= settings.end:
+    last = max(user.start for user in settings.net.users)
+    if last >= settings.end:
         raise _usage(f"the last flow would start after the end of the run ({settings.end:g} s)")
+    if settings.stages and settings.stages[-1] >= settings.end:
+        raise _usage(f"the last stage would begin after the end of the run ({settings.end:g} s)")
+    if settings.short and settings.bytes is not None:
+        raise _usage("short flows go with a duration: drop bytes, or short")
+    if settings.short and settings.short.rate * settings.end > MOST_SHORT:
+        raise _usage(f"short makes at most {MOST_SHORT} flows in a run: shorten it")
     if settings.change and (len(settings.rtt) > 1 or settings.qdisc in SHAPING):
         raise _usage("change goes with one rtt, and not with acp or estcp")
     if settings.cross and any(c.end > settings.end for c in settings.cross):
@@ -610,7 +721,8 @@ def check_keys(given: Iterable[str]) -> None:
 
 # One of a pair that excludes the other replaces it.
 _REPLACES = (("bytes", "duration"), ("duration", "bytes"), ("duration", "timeout"),
-             ("mix", "flows"), ("flows", "mix"))  # fmt: skip
+             ("mix", "flows"), ("flows", "mix"),
+             *(("network", name) for name in ("rate", "rtt", "flows", "start", "mix")))  # fmt: skip
 
 
 def override(

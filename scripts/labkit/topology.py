@@ -9,14 +9,22 @@
 
 d delays data by half of the shortest rtt, and the acknowledgments of each group of senders by the
 rest of its own rtt, so that all groups see the same losses and meet in the same queue.  Where data
-or acknowledgments go in batches, it is in a, between b and r.  The script runs on any Linux kernel;
-the lab's own gives it virtual time.
+or acknowledgments go in batches, it is in a, between b and r.
+
+Networks of several links have d1, b1, d2, b2, ... in a row; see network.py.  Senders are at the d
+where their path begins, receivers (r1, r2, ...) behind the b where it ends: at the next d, since
+all that leaves a b goes through one queue.  Each b then delays the acknowledgments by its link's
+delay.
+
+The script runs on any Linux kernel; the lab's own gives it virtual time.
 """
 
 import hashlib
 from dataclasses import dataclass, replace
-from math import ceil
+from math import ceil, inf
+from random import Random
 
+from .network import Network
 from .scenario import ETHERNET_HEADER, SHAPING, Settings
 
 START_NS = 5_000_000_000  # of traffic on CLOCK_MONOTONIC: set-up is over, and it is always the same
@@ -60,22 +68,73 @@ class _Hop:
 
 
 def compile_plan(settings: Settings, cc: str, seed: int) -> Plan:
-    groups = sorted(set(settings.rtt), key=settings.rtt.index)
-    hops = [_Hop(f"s{i}", "d", 10 + i) for i in range(len(groups))]
-    hops += [_Hop("d", "b", 1)]
-    hops += [_Hop("b", "a", 4), _Hop("a", "r", 2)] if _batches(settings) else [_Hop("b", "r", 2)]
-    if settings.cross:
-        hops.append(_Hop("x", "b", 3))
+    row = Row(settings)
     slowest = max(settings.rtt) + sum(
         filter(None, (settings.jitter, settings.batch, settings.aggregate))
     )
-    queues = settings.buffer_packets * (2 if settings.reverse else 1)
+    links = range(len(row.net.links))
+    queues = sum(map(settings.buffer_of, links)) * (2 if settings.reverse else 1)
     window = settings.rate * slowest / 8 + queues * settings.frame
     return Plan(
-        _setup(settings, hops, groups, settings.every_cc(cc), window),
-        _traffic(settings, hops, groups, settings.ccs(cc), seed),
+        _setup(settings, row, settings.every_cc(cc), window),
+        _traffic(settings, row, cc, seed),
         memory=max(4 << 30, ceil(16 * window) * (2 if settings.reverse else 1)),
     )
+
+
+class Row:
+    """The namespaces of a network by their names, and the cables between them."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.net: Network = settings.net
+        links = range(len(self.net.links))
+        several = len(links) > 1
+        self.d = [f"d{k + 1}" if several else "d" for k in links]
+        self.b = [f"b{k + 1}" if several else "b" for k in links]
+        self.senders = [f"s{g}" for g in range(len(self.net.groups))]
+        ends = sorted({group.last for group in self.net.groups})
+        self.receivers = {k: f"r{k + 1}" if several else "r" for k in ends}
+        self.hops = [
+            _Hop(f"s{g}", self.d[group.first], 10 + g) for g, group in enumerate(self.net.groups)
+        ]
+        # one link: 1, 2; of several, the first 200 are for groups of senders
+        self.hops += [
+            _Hop(d, b, 200 + k if several else 1)
+            for k, (d, b) in enumerate(zip(self.d, self.b, strict=True))
+        ]
+        self.hops += [
+            _Hop(b, d, 220 + k) for k, (b, d) in enumerate(zip(self.b, self.d[1:], strict=False))
+        ]
+        for k, r in self.receivers.items():
+            if _batches(settings):
+                self.hops += [_Hop("b", "a", 4), _Hop("a", "r", 2)]
+            else:
+                self.hops.append(_Hop(self.door(k), r, 240 + k if several else 2))
+        if settings.cross:
+            self.hops.append(_Hop("x", "b", 3))
+        self.spaces = [*self.senders]
+        for k in links:
+            self.spaces += filter(None, (self.d[k], self.b[k], self.receivers.get(k)))
+        self.spaces += ["x"] * bool(settings.cross) + ["a"] * _batches(settings)
+        self.exits = [
+            self.between(b, d).device(b) for b, d in zip(self.b, self.d[1:], strict=False)
+        ] + [f"{self.b[-1]}-{'a' if _batches(settings) else self.receivers[links[-1]]}"]
+
+    def door(self, k: int) -> str:
+        """What receivers behind a link are at."""
+        return self.d[k + 1] if k + 1 < len(self.d) else self.b[k]
+
+    def between(self, a: str, b: str) -> _Hop:
+        return next(hop for hop in self.hops if {hop.a, hop.b} == {a, b})
+
+    def address(self, host: str, ip: int) -> str:
+        """Of a sender, a receiver or the cross traffic: they have one cable."""
+        return next(hop for hop in self.hops if host in (hop.a, hop.b)).address(host, ip)
+
+    def link_names(self) -> list[str]:
+        """As results call the bottlenecks."""
+        count = len(self.net.links)
+        return [BOTTLENECK] if count == 1 else [f"link{k + 1}" for k in range(count)]
 
 
 def _batches(s: Settings) -> bool:
@@ -85,11 +144,8 @@ def _batches(s: Settings) -> bool:
 # The script -------------------------------------------------------------------------------------
 
 
-def _setup(s: Settings, hops: list[_Hop], groups: list[float], ccs: list[str],
-           window: float) -> str:  # fmt: skip
+def _setup(s: Settings, row: Row, ccs: list[str], window: float) -> str:
     """The shell script; window is what path and buffer hold, in bytes."""
-    spaces = [h.a for h in hops if h.a.startswith("s")] + ["d", "b", "r"] + ["x"] * bool(s.cross)
-    spaces += ["a"] * _batches(s)
     # Eight windows: an skb occupies up to four times its data, and only half may be window.
     memory = min(2**31 - 1, max(16 << 20, int(8 * window)))
     version = "" if s.ip == 4 else "-6 "
@@ -109,18 +165,18 @@ def _setup(s: Settings, hops: list[_Hop], groups: list[float], ccs: list[str],
         "",
         "# Namespaces and the cables between them.",
         "ip -batch - <<END",
-        *(f"netns add {n}" for n in spaces),
+        *(f"netns add {n}" for n in row.spaces),
         *(f"link add {h.device(h.a)} netns {h.a} mtu {s.mtu} address {h.mac(h.a)} type veth"
           f" peer name {h.device(h.b)} netns {h.b} mtu {s.mtu} address {h.mac(h.b)}"
-          for h in hops),
+          for h in row.hops),
         "END",
     ]  # fmt: skip
-    for name in spaces:
-        ends = [h for h in hops if name in (h.a, h.b)]
+    for name in row.spaces:
+        ends = [h for h in row.hops if name in (h.a, h.b)]
         lines += ["", f"# {name}", f"ip netns exec {name} sysctl -qw {_sysctls(s, name)}"]
-        if name == "r" and s.ack == "every":
+        if name[0] == "r" and s.ack == "every":
             lines.append("# Linux 6.7 and later")
-            lines.append("ip netns exec r sysctl -eqw net.ipv4.tcp_backlog_ack_defer=0")
+            lines.append(f"ip netns exec {name} sysctl -eqw net.ipv4.tcp_backlog_ack_defer=0")
         lines.append(f"ip {version}-n {name} -batch - <<END")
         lines.append("link set lo up")
         for hop in ends:
@@ -131,7 +187,7 @@ def _setup(s: Settings, hops: list[_Hop], groups: list[float], ccs: list[str],
                 f"addr add {hop.address(name, s.ip)}/{size} dev {device}{flags}",
                 f"neigh add {hop.address(peer, s.ip)} lladdr {hop.mac(peer)} dev {device}",
             ]
-        lines += _routes(s, name, hops)
+        lines += _routes(s, name, row)
         lines.append("END")
         if not s.offload and name[0] in "sr":
             for hop in ends:
@@ -139,20 +195,22 @@ def _setup(s: Settings, hops: list[_Hop], groups: list[float], ccs: list[str],
                     f"ip netns exec {name} ethtool -K {hop.device(name)} tso off gso off gro off"
                 )
     if s.ssthresh:
-        lines += _acquaintance(s, hops)
-    lines += [
-        "",
-        "# d: the path's delay, and its loss, which only data meets.",
-        "tc -n d -batch - <<END",
-        *_delays("add", s, groups),
-        "END",
-        "",
-        "# b: the bottleneck.",
-        "tc -n b -batch - <<END",
-        *_bottleneck("add", s, s.rate),
-        *_policer(s),
-        "END",
-    ]
+        lines += _acquaintance(s, row)
+    for k, (d, b) in enumerate(zip(row.d, row.b, strict=True)):
+        lines += [
+            "",
+            f"# {d}: the path's delay, and its loss, which only data meets.",
+            f"tc -n {d} -batch - <<END",
+            *_delays("add", s, row, k),
+            "END",
+            "",
+            f"# {b}: the bottleneck.",
+            f"tc -n {b} -batch - <<END",
+            *_bottleneck("add", s, row, k, row.net.links[k].rate),
+            *_delay_back(row, k),
+            *_policer(s),
+            "END",
+        ]
     if _batches(s):
         lines += [
             "",
@@ -163,14 +221,14 @@ def _setup(s: Settings, hops: list[_Hop], groups: list[float], ccs: list[str],
               for device, gap in (("a-b", s.batch), ("a-r", s.aggregate)) if gap),
             "END",
         ]  # fmt: skip
-    path = s
+    now = s
     for change in s.change:
         if change.rate:
-            name, what = "b", _bottleneck("change", s, change.rate)
+            name, what = "b", _bottleneck("change", s, row, 0, change.rate)
         else:
-            path = replace(path, rtt=(change.rtt,)) if change.rtt else replace(
-                path, loss=change.loss)  # fmt: skip
-            name, what = "d", _delays("change", path, list(path.rtt))
+            now = replace(now, rtt=(change.rtt,)) if change.rtt else replace(
+                now, loss=change.loss)  # fmt: skip
+            name, what = "d", _delays("change", now, Row(now), 0)
         lines += [
             "",
             f"# {change.at:g} s after traffic begins; /proc/uptime says when that is.",
@@ -185,19 +243,38 @@ def _setup(s: Settings, hops: list[_Hop], groups: list[float], ccs: list[str],
     return "\n".join(lines) + "\n"
 
 
-def _delays(verb: str, s: Settings, rtts: list[float]) -> list[str]:
-    """Half of the shortest rtt on the way to the receiver, the rest on the way back."""
-    forward = min(rtts) / 2
+def _delays(verb: str, s: Settings, row: Row, k: int) -> list[str]:
+    """Of a link: its delay on the way to the receivers, and of each host's rtt what is left."""
+    d, forward = row.d[k], row.net.links[k].delay
     delay = _tc_time(forward)
     loss = f" loss random {s.loss * 100:.9g}%" if s.loss else ""
     if s.jitter:
         # netem draws from the mean, less or more; a rate, here one that takes no time, keeps order.
         delay = f"{_tc_time(forward + s.jitter / 2)} {_tc_time(s.jitter / 2)} rate 100tbit"
     return [
-        f"qdisc {verb} dev d-b root netem delay {delay}{loss} limit 100000000",
-        *(f"qdisc {verb} dev d-s{i} root netem delay {_tc_time(rtt - forward)} limit 100000000"
-          for i, rtt in enumerate(rtts)),
+        f"qdisc {verb} dev {d}-{row.b[k]} root netem delay {delay}{loss} limit 100000000",
+        *(f"qdisc {verb} dev {device} root netem delay {_tc_time(rest)} limit 100000000"
+          for device, rest in _ways_back(row, k)),
     ]  # fmt: skip
+
+
+def _ways_back(row: Row, k: int) -> list[tuple[str, float]]:
+    """The devices to the hosts at a link, and what acknowledgments wait there, s."""
+    links, found = row.net.links, []
+    for sender, group in zip(row.senders, row.net.groups, strict=True):
+        if group.first == k:
+            ways = 1 if len(links) == 1 else 2
+            elsewhere = ways * sum(links[i].delay for i in group.path)
+            found.append((f"{row.d[k]}-{sender}", group.rtt - elsewhere))
+    return found
+
+
+def _delay_back(row: Row, k: int) -> list[str]:
+    if len(row.b) == 1:
+        return []
+    device = row.between(row.b[k], row.d[k]).device(row.b[k])
+    delay = _tc_time(row.net.links[k].delay)
+    return [f"qdisc add dev {device} root netem delay {delay} limit 100000000"]
 
 
 def _modules(s: Settings, ccs: list[str]) -> list[str]:
@@ -220,7 +297,7 @@ def _modules(s: Settings, ccs: list[str]) -> list[str]:
 def _sysctls(s: Settings, name: str) -> str:
     """Without IPv6, or at least its link-local addresses, its own chatter is not on the links."""
     quiet = ["net.ipv6.conf.all.disable_ipv6=1"] if s.ip == 4 else []
-    if name in "dba":
+    if name[0] in "dba":
         forward = "net.ipv4.ip_forward=1" if s.ip == 4 else "net.ipv6.conf.all.forwarding=1"
         return " ".join([*quiet, forward])
     values = [*quiet, "net.ipv4.tcp_no_metrics_save=1", f"net.ipv4.tcp_ecn={int(s.ecn)}"]
@@ -231,40 +308,52 @@ def _sysctls(s: Settings, name: str) -> str:
     return " ".join(values)
 
 
-def _routes(s: Settings, name: str, hops: list[_Hop]) -> list[str]:
+def _routes(s: Settings, name: str, row: Row) -> list[str]:
     def via(other: str) -> str:
-        hop = next(h for h in hops if {h.a, h.b} == {name, other})
+        hop = row.between(name, other)
         return f"via {hop.address(other, s.ip)} dev {hop.device(name)}"
 
-    if name == "d":
+    def net(hop: _Hop) -> str:
+        return f"10.77.{hop.net}.0/24" if s.ip == 4 else f"fd77:0:0:{hop.net}::/64"
+
+    if name in row.senders:
+        ssthresh = f" ssthresh lock {s.ssthresh}" if s.ssthresh else ""
+        first = row.net.groups[row.senders.index(name)].first
+        return [f"route add default {via(row.d[first])}{ssthresh}"]
+    if name in row.d:
+        k = row.d.index(name)
+        earlier = [h for g, h in zip(row.net.groups, row.hops, strict=False) if g.first < k]
+        return [f"route add default {via(row.b[k])}"] + [
+            f"route add {net(hop)} {via(row.b[k - 1])}" for hop in earlier
+        ]
+    if name in row.b:
+        k = row.b.index(name)
+        lines = [f"route add default {via(row.d[k])}"]
+        if _batches(s):
+            lines.append(f"route add {net(row.between('a', 'r'))} {via('a')}")
+        return lines + [
+            f"route add {net(row.between(row.door(j), r))} {via(row.d[k + 1])}"
+            for j, r in row.receivers.items() if k <= j and k + 1 < len(row.d)
+        ]  # fmt: skip
+    if name in ("a", "x"):
         return [f"route add default {via('b')}"]
-    if name == "b" and _batches(s):
-        net = "10.77.2.0/24" if s.ip == 4 else "fd77:0:0:2::/64"
-        return [f"route add default {via('d')}", f"route add {net} {via('a')}"]
-    if name == "b":
-        return [f"route add default {via('d')}"]
-    if name == "r":
-        return [f"route add default {via('a' if _batches(s) else 'b')}"
-                + (" quickack 1" if s.ack == "every" else "")]  # fmt: skip
-    if name in "ax":
-        return [f"route add default {via('b')}"]
-    ssthresh = f" ssthresh lock {s.ssthresh}" if s.ssthresh else ""
-    return [f"route add default {via('d')}{ssthresh}"]
+    last = next(k for k, r in row.receivers.items() if r == name)
+    quick = " quickack 1" if s.ack == "every" else ""
+    return [f"route add default {via('a' if _batches(s) else row.door(last))}{quick}"]
 
 
-def _acquaintance(s: Settings, hops: list[_Hop]) -> list[str]:
+def _acquaintance(s: Settings, row: Row) -> list[str]:
     """TCP takes ssthresh from an entry in tcp_metrics, not from the route that the entry copies.
 
     An entry is there from the end of a first connection on.  This one meets no delay and no loss
     yet, so that nothing else of the entry, such as its rtt, makes a difference to the next.
     """
-    receiver = next(h for h in hops if h.b == "r").address("r", s.ip)
+    receiver = row.address("r", s.ip)
     lines = ["", "# A first connection of each sender, from which later ones know their ssthresh."]
-    for hop in hops:
-        if hop.a.startswith("s"):
-            save = f"ip netns exec {hop.a} sysctl -qw net.ipv4.tcp_no_metrics_save"
-            meet = f"./agent meet {hop.a} {hop.address(hop.a, s.ip)} r {receiver}"
-            lines += [f"{save}=0", meet, f"{save}=1"]
+    for sender in row.senders:
+        save = f"ip netns exec {sender} sysctl -qw net.ipv4.tcp_no_metrics_save"
+        meet = f"./agent meet {sender} {row.address(sender, s.ip)} r {receiver}"
+        lines += [f"{save}=0", meet, f"{save}=1"]
     return lines
 
 
@@ -287,18 +376,12 @@ def _policer(s: Settings) -> list[str]:
     ]
 
 
-def _exit(s: Settings) -> str:
-    """The device that the bottleneck is on."""
-    return "b-a" if _batches(s) else "b-r"
+def _bottleneck(verb: str, s: Settings, row: Row, k: int, rate: int) -> list[str]:
+    devices = [row.exits[k]] + ["b-d"] * bool(s.reverse)
+    return [line for device in devices for line in _shaper(verb, s, rate, s.buffer_of(k), device)]
 
 
-def _bottleneck(verb: str, s: Settings, rate: int) -> list[str]:
-    devices = [_exit(s)] + ["b-d"] * bool(s.reverse)
-    return [line for device in devices for line in _shaper(verb, s, rate, device)]
-
-
-def _shaper(verb: str, s: Settings, rate: int, device: str) -> list[str]:
-    limit = s.buffer_packets
+def _shaper(verb: str, s: Settings, rate: int, limit: int, device: str) -> list[str]:
     if s.qdisc in SHAPING:
         shaping = f"{s.qdisc} bandwidth {rate}bit limit {limit}"
         return [f"qdisc {verb} dev {device} root handle 1: {shaping}"]
@@ -321,33 +404,39 @@ def _tc_time(seconds: float) -> str:
 # The plan ---------------------------------------------------------------------------------------
 
 
-def _traffic(s: Settings, hops: list[_Hop], groups: list[float], ccs: list[str], seed: int) -> str:
-    def address(end: str) -> str:
-        return next(h for h in hops if h.a == end or (end == "r" and h.b == end)).address(end, s.ip)
-
+def _traffic(s: Settings, row: Row, cc: str, seed: int) -> str:
     sample, link_sample = intervals(s)
+    receivers = list(row.receivers.values())
     lines = [
         f"run start={START_NS} end={_ns(s.end)} sample={_ns(sample)}"
         f" link_sample={_ns(link_sample)} rows={ROWS}",
-        f"link name={BOTTLENECK} ns=b dev={_exit(s)} sampled=1",
-        "link name=forward ns=d dev=d-b sampled=0",
-        *(f"link name=back{i} ns=d dev=d-s{i} sampled=0" for i in range(len(groups))),
+        *(f"link name={name} ns={b} dev={device} sampled=1"
+          for name, b, device in zip(row.link_names(), row.b, row.exits, strict=True)),
+    ]  # fmt: skip
+    for k, (d, b) in enumerate(zip(row.d, row.b, strict=True)):
+        lines.append(f"link name=forward{d[1:]} ns={d} dev={d}-{b} sampled=0")
+        lines += [f"link name=back{device.partition('-s')[2]} ns={d} dev={device} sampled=0"
+                  for device, _ in _ways_back(row, k)]  # fmt: skip
+    lines += [
         *(f"ingress name={POLICER} ns=b dev={door} sampled=0"
           for door in ["b-d"] * bool(s.police) + ["b-x"] * bool(s.police and s.cross)),
-        f"seed ns=d dev=d-b seed={_netem_seed(seed, 'd-b')}",
-        *(f"count ns={n}" for n in [*(f"s{i}" for i in range(len(groups))), "r"]),
+        *(f"seed ns={d} dev={d}-{b} seed={_netem_seed(seed, f'{d}-{b}')}"
+          for d, b in zip(row.d, row.b, strict=True)),
+        *(f"count ns={n}" for n in [*row.senders, *receivers]),
+    ]  # fmt: skip
+    flows = [
+        _Flow(row, user.group, user.start, cc, s.bytes or 0, user.stop)
+        for user, cc in zip(row.net.users, s.ccs(cc), strict=True)
     ]
-    for i, cc in enumerate(ccs):
-        sender = f"s{groups.index(s.rtt_of(i))}"
-        lines.append(
-            f"flow id={i} ns={sender} peer=r src={address(sender)} sport={20000 + i}"
-            f" dst={address('r')} dport=5001 cc={cc} start={_ns(s.start * i)} bytes={s.bytes or 0}"
-        )
+    count = len(flows)
+    if s.short:
+        flows += [_Flow(row, 0, start, cc, size) for start, size in _arrivals(s, seed)]
+    lines += [f.line(i, s.ip, "flow" if i < count else "short") for i, f in enumerate(flows)]
     if s.reverse:
         name, count = s.reverse
         lines += [
-            f"reverse id={len(ccs) + i} ns=r peer=s0 src={address('r')} sport={30000 + i}"
-            f" dst={address('s0')} dport=5001 cc={name} start=0 bytes=0"
+            f"reverse id={len(flows) + i} ns=r peer=s0 src={row.address('r', s.ip)}"
+            f" sport={30000 + i} dst={row.address('s0', s.ip)} dport=5001 cc={name} start=0 bytes=0"
             for i in range(count)
         ]
     if s.app:
@@ -355,11 +444,44 @@ def _traffic(s: Settings, hops: list[_Hop], groups: list[float], ccs: list[str],
     headers = 28 if s.ip == 4 else 48
     for i, cross in enumerate(s.cross):
         lines.append(
-            f"udp ns=x peer=r src={address('x')} sport={6000 + i} dst={address('r')}"
-            f" dport={6000 + i} size={s.mtu - headers} frame={s.frame} rate={cross.rate}"
-            f" from={_ns(cross.start)} to={_ns(cross.end)}"
+            f"udp ns=x peer=r src={row.address('x', s.ip)} sport={6000 + i}"
+            f" dst={row.address('r', s.ip)} dport={6000 + i} size={s.mtu - headers}"
+            f" frame={s.frame} rate={cross.rate} from={_ns(cross.start)} to={_ns(cross.end)}"
         )
     return "\n".join(lines) + "\n"
+
+
+@dataclass(frozen=True)
+class _Flow:
+    row: Row
+    group: int
+    start: float
+    cc: str
+    bytes: int  # 0: without end
+    stop: float = inf
+
+    def line(self, number: int, ip: int, kind: str) -> str:
+        sender = self.row.senders[self.group]
+        receiver = self.row.receivers[self.row.net.groups[self.group].last]
+        stop = "" if self.stop == inf else f" stop={_ns(self.stop)}"
+        return (
+            f"{kind} id={number} ns={sender} peer={receiver} src={self.row.address(sender, ip)}"
+            f" sport={20000 + number} dst={self.row.address(receiver, ip)} dport=5001 cc={self.cc}"
+            f" start={_ns(self.start)} bytes={self.bytes}{stop}"
+        )
+
+
+def _arrivals(s: Settings, seed: int) -> list[tuple[float, int]]:
+    """When short flows come, and with how many bytes."""
+    dice = Random(f"{seed} short")
+    least = s.short.mean * (s.short.shape - 1) / s.short.shape
+    payload = s.mtu - (52 if s.ip == 4 else 72)
+    found, now = [], dice.expovariate(s.short.rate)
+    while now < s.end:
+        packets = max(1, round(least * dice.paretovariate(s.short.shape)))
+        found.append((now, min(packets, 10**9) * payload))
+        now += dice.expovariate(s.short.rate)
+    return found
 
 
 def intervals(s: Settings) -> tuple[float, float]:

@@ -24,9 +24,11 @@
  *   ingress name=NAME ns=NAME dev=NAME sampled=0
  *       the same of its ingress qdisc
  *   count ns=NAME                               a namespace whose protocol counters are reported
- *   flow id=N ns=NAME peer=NAME src=A sport=P dst=A dport=P cc=NAME start=NS bytes=N
- *       bytes=0: until the end
- *   reverse ...                                 like flow, but not in the series
+ *   flow id=N ns=NAME peer=NAME src=A sport=P dst=A dport=P cc=NAME start=NS bytes=N [stop=NS]
+ *       bytes=0: until it stops, or the end; no source port twice
+ *   short ...                                   like flow, but not in the series, and the run does
+ *                                               not wait for it
+ *   reverse ...                                 like short, but app does not apply to it
  *   app size=BYTES interval=NS                  flows write so much so often, not all they can
  *   udp ns=NAME peer=NAME src=A sport=P dst=A dport=P size=BYTES frame=BYTES rate=BPS from=NS to=NS
  *       constant bit rate; size is the datagram's payload, frame what it occupies on the link
@@ -63,6 +65,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tcpcc_pkt_sched.h"
+
 /* Not in the headers of older distributions. */
 #define NETEM_PRNG_SEED 14 /* TCA_NETEM_PRNG_SEED */
 
@@ -87,7 +91,7 @@ __attribute__((format(printf, 1, 2), noreturn)) static void die(const char *form
 /* Plan ----------------------------------------------------------------------------------------- */
 
 /* What an epoll event is about: the first member of everything that waits. */
-enum role { LISTENER, SENDER, RECEIVER, APP, UDP, SCHEDULE, SAMPLER };
+enum role { LISTENER, SENDER, RECEIVER, APP, STOP, UDP, SCHEDULE, SAMPLER };
 
 struct waiter {
 	enum role role;
@@ -99,18 +103,21 @@ struct end {
 	struct sockaddr_storage address;
 };
 
+enum kind { LONG, SHORT, REVERSE };
+
 struct flow {
-	struct waiter sender, receiver, app;
+	struct waiter sender, receiver, app, stopper;
 	struct flow *next;
 	int id;
 	struct end from, to;
 	char cc[16];
-	ns_t start, connected, end; /* end: the last byte's arrival */
+	enum kind kind;
+	ns_t start, stop, end; /* end: the last byte's arrival */
 	uint64_t bytes, written, received;
 	uint64_t allowed; /* of written, by what the application has produced so far */
 	int low_water;
 	unsigned int refills, starved; /* writes, and those that came too late to keep it sending */
-	bool started, finished, reverse, has_bbr_info, asked_cc_info;
+	bool started, finished, stopped, has_bbr_info, asked_cc_info;
 	struct tcp_info info;
 };
 
@@ -125,6 +132,8 @@ struct udp {
 
 struct qdisc_stats {
 	uint64_t sent_bytes, sent_packets, queue_packets, queue_bytes, drops, requeues, overlimits;
+	bool is_acp;
+	struct tc_acp_xstats acp;
 };
 
 struct link {
@@ -148,7 +157,8 @@ struct listener {
 	struct end at;
 };
 
-static struct flow *flows;
+static struct flow *flows, *at_port[65536];
+static struct flow **due; /* in the order of their starts, from the next on; NULL ends it */
 static struct udp *udps;
 static struct link *links;
 static struct counter *counters;
@@ -160,7 +170,7 @@ static struct {
 } run;
 
 static int epoll_fd, home_ns;
-static int unfinished; /* flows with a byte count that have not delivered it */
+static int unfinished; /* long flows with a byte count that have not delivered it */
 static struct waiter schedule = { SCHEDULE, -1 }, sampler = { SAMPLER, -1 };
 static FILE *flows_csv, *links_csv;
 static int progress_fd = -1;
@@ -293,6 +303,8 @@ static void read_stats(struct link *l, struct qdisc_stats *s)
 	int left;
 
 	memset(s, 0, sizeof(*s));
+	a = attribute(answer, TCA_KIND);
+	s->is_acp = a && !strcmp(RTA_DATA(a), "acp");
 	if (!nest)
 		die("agent: the qdisc of %s has no statistics", l->name);
 	left = RTA_PAYLOAD(nest);
@@ -313,6 +325,9 @@ static void read_stats(struct link *l, struct qdisc_stats *s)
 			s->drops = queue->drops;
 			s->requeues = queue->requeues;
 			s->overlimits = queue->overlimits;
+		} else if (a->rta_type == TCA_STATS_APP && s->is_acp) {
+			memcpy(&s->acp, RTA_DATA(a),
+			       RTA_PAYLOAD(a) < sizeof(s->acp) ? RTA_PAYLOAD(a) : sizeof(s->acp));
 		}
 	}
 }
@@ -499,6 +514,12 @@ static int socket_in(const struct end *e, int type)
 	return fd;
 }
 
+static uint16_t port_of(const struct sockaddr_storage *a)
+{
+	return ntohs(a->ss_family == AF_INET ? ((struct sockaddr_in *)a)->sin_port :
+					       ((struct sockaddr_in6 *)a)->sin6_port);
+}
+
 /* One listener per receiving address, made before anything flows. */
 static void listen_at(const struct end *e)
 {
@@ -543,10 +564,8 @@ static void accept_all(struct listener *l)
 
 	while ((fd = accept4(l->waiter.fd, (struct sockaddr *)&peer, &size,
 			     SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0) {
-		for (f = flows; f; f = f->next)
-			if (f->started && !memcmp(&f->from.address, &peer, size))
-				break;
-		if (!f)
+		f = at_port[port_of(&peer)];
+		if (!f || memcmp(&f->from.address, &peer, size))
 			die("agent: a connection that is not of the plan");
 		f->receiver = (struct waiter){ RECEIVER, fd };
 		want_bytes(f);
@@ -569,7 +588,11 @@ static void start_flow(struct flow *f)
 		die("agent: connect: %m");
 	watch(&f->sender, EPOLLOUT);
 	f->allowed = f->bytes ? f->bytes : UINT64_MAX;
-	if (run.app_size && run.app_size < f->allowed && !f->reverse) {
+	if (f->stop) {
+		f->stopper = (struct waiter){ STOP, -1 };
+		arm(&f->stopper, f->stop, 0);
+	}
+	if (run.app_size && run.app_size < f->allowed && f->kind != REVERSE) {
 		f->allowed = run.app_size;
 		f->app = (struct waiter){ APP, -1 };
 		arm(&f->app, f->start + run.app_interval, run.app_interval);
@@ -597,7 +620,7 @@ static void finish_flow(struct flow *f)
 	close(f->sender.fd);
 	close(f->receiver.fd);
 	f->sender.fd = f->receiver.fd = -1;
-	unfinished--;
+	unfinished -= f->kind == LONG;
 }
 
 static void want_room(struct flow *f, uint32_t events)
@@ -662,6 +685,13 @@ static void drain(struct flow *f)
 {
 	ssize_t n = recv(f->receiver.fd, NULL, READ_SIZE, MSG_TRUNC);
 
+	if (f->stopped) {
+		if (!n || (n < 0 && errno != EAGAIN)) {
+			close(f->receiver.fd);
+			f->receiver.fd = -1;
+		}
+		return;
+	}
 	if (n < 0 && errno != EAGAIN)
 		die("flow %d was broken off: %m", f->id);
 	if (n > 0)
@@ -670,6 +700,28 @@ static void drain(struct flow *f)
 		finish_flow(f);
 	else
 		want_bytes(f);
+}
+
+/* The user leaves: what is on the way may arrive, but nothing is sent any more. */
+static void stop_flow(struct flow *f)
+{
+	struct linger now_or_never = { 1, 0 };
+
+	close(f->stopper.fd);
+	f->stopper.fd = -1;
+	if (f->receiver.fd >= 0)
+		drain(f);
+	if (f->sender.fd < 0)
+		return; /* it has finished */
+	f->end = now();
+	f->stopped = true;
+	read_info(f);
+	setsockopt(f->sender.fd, SOL_SOCKET, SO_LINGER, &now_or_never, sizeof(now_or_never));
+	close(f->sender.fd);
+	f->sender.fd = -1;
+	if (f->app.fd > 0)
+		close(f->app.fd);
+	f->app.fd = -1;
 }
 
 /* Cross traffic -------------------------------------------------------------------------------- */
@@ -752,18 +804,21 @@ static const char flows_header[] =
 	"time_s,flow,cwnd,in_flight,rtt_s,min_rtt_s,ssthresh,acked_bytes,retransmits,lost,"
 	"ca_state,delivery_bps,pacing_bps,cc_bw_bps,cc_min_rtt_s,cc_pacing_gain,cc_cwnd_gain\n";
 static const char links_header[] =
-	"time_s,link,queue_packets,queue_bytes,sent_packets,sent_bytes,drops\n";
+	"time_s,link,queue_packets,queue_bytes,sent_packets,sent_bytes,drops,desired_bps,flows\n";
 
 static void sample_link(struct link *l, ns_t at)
 {
 	struct qdisc_stats s;
 
 	read_stats(l, &s);
-	fprintf(links_csv, "%.9g,%s,%llu,%llu,%llu,%llu,%llu\n", at / 1e9, l->name,
+	fprintf(links_csv, "%.9g,%s,%llu,%llu,%llu,%llu,%llu", at / 1e9, l->name,
 		(unsigned long long)s.queue_packets, (unsigned long long)s.queue_bytes,
 		(unsigned long long)(s.sent_packets - l->first.sent_packets),
 		(unsigned long long)(s.sent_bytes - l->first.sent_bytes),
 		(unsigned long long)(s.drops - l->first.drops));
+	print_optional(links_csv, s.is_acp, s.acp.desired * 8.0);
+	print_optional(links_csv, s.is_acp, s.acp.flows / 1000.0);
+	fputc('\n', links_csv);
 }
 
 /* Tells the host how far virtual time has come; what it sees stand still, it ends. */
@@ -795,7 +850,7 @@ static void sample(void)
 			sample_link(l, at);
 	if (at % run.sample == 0)
 		for (struct flow *f = flows; f; f = f->next)
-			if (f->sender.fd >= 0 && !f->reverse)
+			if (f->sender.fd >= 0 && f->kind == LONG)
 				sample_flow(f, at);
 	if (at - reported >= NSEC / 4) {
 		reported = at;
@@ -815,9 +870,19 @@ static void sample(void)
 
 /* The run -------------------------------------------------------------------------------------- */
 
+static int by_start(const void *a, const void *b)
+{
+	const struct flow *const *x = a, *const *y = b;
+
+	if ((*x)->start != (*y)->start)
+		return (*x)->start < (*y)->start ? -1 : 1;
+	return (*x)->id - (*y)->id;
+}
+
 static void read_plan(const char *path)
 {
 	struct flow **last_flow = &flows;
+	size_t count = 0, n = 0;
 	struct link **last_link = &links;
 	char line[1024], a[64], b[64];
 	FILE *plan = fopen(path, "r");
@@ -850,19 +915,23 @@ static void read_plan(const char *path)
 		} else if (!strncmp(line, "app ", 4)) {
 			run.app_size = number(line, "size");
 			run.app_interval = number(line, "interval");
-		} else if (!strncmp(line, "flow ", 5) || !strncmp(line, "reverse ", 8)) {
+		} else if (!strncmp(line, "flow ", 5) || !strncmp(line, "short ", 6) ||
+			   !strncmp(line, "reverse ", 8)) {
 			struct flow *f = new(sizeof(*f));
 
 			f->id = number(line, "id");
-			f->reverse = *line == 'r';
+			f->kind = *line == 'f' ? LONG : *line == 's' ? SHORT : REVERSE;
 			field(line, "cc", f->cc, sizeof(f->cc));
 			f->start = number(line, "start");
 			f->bytes = number(line, "bytes");
-			f->sender.fd = f->receiver.fd = -1;
+			f->stop = strstr(line, " stop=") ? number(line, "stop") : 0;
+			f->sender.fd = f->receiver.fd = f->app.fd = -1;
 			parse_end(line, "ns", "src", "sport", &f->from);
 			parse_end(line, "peer", "dst", "dport", &f->to);
+			at_port[port_of(&f->from.address)] = f;
 			listen_at(&f->to);
-			unfinished += f->bytes > 0;
+			unfinished += f->bytes > 0 && f->kind == LONG;
+			count++;
 			*last_flow = f;
 			last_flow = &f->next;
 		} else if (!strncmp(line, "udp ", 4)) {
@@ -882,20 +951,18 @@ static void read_plan(const char *path)
 		}
 	}
 	fclose(plan);
+	due = new((count + 1) * sizeof(*due));
+	for (struct flow *f = flows; f; f = f->next)
+		due[n++] = f;
+	qsort(due, count, sizeof(*due), by_start);
 }
 
 /* Starts what is due; arms the timer for what comes next, at the latest the end. */
 static void start_due(ns_t at)
 {
-	ns_t next = run.end;
-
-	for (struct flow *f = flows; f; f = f->next) {
-		if (!f->started && f->start <= at)
-			start_flow(f);
-		else if (!f->started && f->start < next)
-			next = f->start;
-	}
-	arm(&schedule, next, 0);
+	for (; *due && (*due)->start <= at; due++)
+		start_flow(*due);
+	arm(&schedule, *due && (*due)->start < run.end ? (*due)->start : run.end, 0);
 }
 
 static void loop(void)
@@ -928,6 +995,9 @@ static void loop(void)
 				break;
 			case APP:
 				produce((struct flow *)((char *)w - offsetof(struct flow, app)));
+				break;
+			case STOP:
+				stop_flow((struct flow *)((char *)w - offsetof(struct flow, stopper)));
 				break;
 			case UDP:
 				send_udp((struct udp *)w);
@@ -981,7 +1051,7 @@ static void print_summary(ns_t end)
 			"\"sndbuf_limited_s\": %.6f, \"refills\": %u, \"starved\": %u}",
 			f == flows ? "" : ",", f->id, f->cc, f->started ? "true" : "false",
 			f->finished ? "true" : "false", f->start / 1e9,
-			(f->finished ? f->end : end) / 1e9, (unsigned long long)f->received,
+			(f->finished || f->stopped ? f->end : end) / 1e9, (unsigned long long)f->received,
 			i->tcpi_total_retrans, i->tcpi_busy_time / 1e6,
 			i->tcpi_rwnd_limited / 1e6, i->tcpi_sndbuf_limited / 1e6, f->refills,
 			f->starved);

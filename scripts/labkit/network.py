@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Networks: bottleneck links in a row, and users whose paths are a part of the row.
+
+    users 1            users 3, 4           users 5 to 7
+       |                  |                    |
+       d1 -- b1 ========= d2 -- b2 =========== d3 -- b3 === users' receivers
+               link 1 |          link 2 |           link 3
+                  receivers          receivers
+
+A link is a queue that is served at the link's rate (b), with its propagation delay before it (d).
+The network of a scenario's own keys (rate, rtt, flows, ...) has one link; others are files in
+scripts/networks, for which network=NAME stands:
+
+    [[link]]                    in the order of the row
+    rate = "155mbit"
+    delay = "20ms"              one way
+
+    [[users]]                   alike, one flow each
+    count = 2
+    path = "1-3"                from the first link to the last
+    access = "20ms"             delay of the link that they come by, one way
+    start = "20s"               of the first of them; default 0
+    every = "80ms"              from one's start to the next's; default 0
+    stop = "60s"                of all; default: they stay
+"""
+
+import math
+import re
+import tomllib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import cache as remembered
+from pathlib import Path
+from typing import Any
+
+from .paths import REPO
+
+NETWORKS = REPO / "scripts" / "networks"
+
+
+@dataclass(frozen=True)
+class Link:
+    """A bottleneck."""
+
+    rate: int  # bit/s
+    delay: float  # s, one way
+
+
+@dataclass(frozen=True)
+class Group:
+    """Users that come from one host: alike in path and round trip."""
+
+    first: int  # links, from 0
+    last: int
+    rtt: float  # s, without queueing
+
+    @property
+    def path(self) -> range:
+        return range(self.first, self.last + 1)
+
+
+@dataclass(frozen=True)
+class User:
+    """One flow."""
+
+    group: int
+    start: float  # s
+    stop: float  # s; math.inf: stays
+
+
+@dataclass(frozen=True)
+class Network:
+    """Links in a row, the hosts at it, and their users in the order in which they are numbered."""
+
+    links: tuple[Link, ...]
+    groups: tuple[Group, ...]
+    users: tuple[User, ...]
+
+    def longest_rtt(self, link: int) -> float:
+        """Of those who use the link, s."""
+        return max(group.rtt for group in self.groups if link in group.path)
+
+    def fair(self, since: float, until: float) -> list[float | None]:
+        """The max-min fair share of each user, bit/s; None for who is not there all the time."""
+        there = [u for u, user in enumerate(self.users)
+                 if user.start <= since and user.stop >= until]  # fmt: skip
+        share: list[float | None] = [None] * len(self.users)
+        spare = [float(link.rate) for link in self.links]
+        paths = {u: self.groups[self.users[u].group].path for u in there}
+        while open_ := [u for u in there if share[u] is None]:
+            crowd = [sum(k in paths[u] for u in open_) for k in range(len(spare))]
+            least, tightest = min((spare[k] / n, k) for k, n in enumerate(crowd) if n)
+            for u in open_:
+                if tightest in paths[u]:
+                    share[u] = least
+                    for k in paths[u]:
+                        spare[k] -= least
+        return share
+
+    def present(self, link: int, since: float, until: float) -> int:
+        """How many users the link has all that time."""
+        return sum(
+            user.start <= since and user.stop >= until and link in self.groups[user.group].path
+            for user in self.users
+        )
+
+
+def dumbbell(
+    rate: int, rtts: Iterable[float], start: float, stop: float = math.inf
+) -> Network:
+    """One link, and users of these round-trip times that start one after the other.
+
+    Data is delayed by half of the shortest rtt, acknowledgments by the rest of each one's own.
+    """
+    rtts = list(rtts)
+    hosts = list(dict.fromkeys(rtts))
+    return Network(
+        (Link(rate, min(hosts) / 2),),
+        tuple(Group(0, 0, rtt) for rtt in hosts),
+        tuple(User(hosts.index(rtt), start * i, stop) for i, rtt in enumerate(rtts)),
+    )
+
+
+def names() -> list[str]:
+    return sorted(path.stem for path in NETWORKS.glob("*.toml"))
+
+
+@remembered
+def load(name: str, rate: Callable[[str], int], time: Callable[[str], float]) -> Network:
+    """The network of that file; ValueError says what is wrong with it.
+
+    rate and time read values as a scenario's keys do.
+    """
+    path = NETWORKS / f"{name}.toml"
+    try:
+        return _read(tomllib.loads(path.read_text()), rate, time)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        what = f"{error} is missing" if isinstance(error, KeyError) else error
+        raise ValueError(f"{path}: {what}") from None
+
+
+def scaled(network: Network, by: float) -> Network:
+    """The same with other rates."""
+    links = (replace(link, rate=max(1000, round(link.rate * by))) for link in network.links)
+    return replace(network, links=tuple(links))
+
+
+def _read(
+    content: dict[str, Any], rate: Callable[[str], int], time: Callable[[str], float]
+) -> Network:
+    for table, known in ((content, {"title", "link", "users"}),
+                         *((t, {"rate", "delay"}) for t in content["link"]),
+                         *((t, {"count", "path", "access", "start", "every", "stop"})
+                           for t in content["users"])):  # fmt: skip
+        if unknown := set(table) - known:
+            raise ValueError(f"no key {min(unknown)!r}; there are: {', '.join(sorted(known))}")
+    links = tuple(Link(rate(t["rate"]), time(t["delay"])) for t in content["link"])
+    if not 1 <= len(links) <= 16:
+        raise ValueError(f"a network has 1 to 16 links, not {len(links)}")
+    groups: list[Group] = []
+    users: list[User] = []
+    for table in content["users"]:
+        group = _group(links, table["path"], time(table.get("access", "0")))
+        if group not in groups:
+            groups.append(group)
+        stop = time(table["stop"]) if "stop" in table else math.inf
+        for i in range(int(table.get("count", 1))):
+            start = time(table.get("start", "0")) + i * time(table.get("every", "0"))
+            if start >= stop:
+                raise ValueError(f"a user of path {table['path']} would stop before it starts")
+            users.append(User(groups.index(group), round(start, 9), stop))
+    return Network(links, tuple(groups), tuple(users))
+
+
+def _group(links: tuple[Link, ...], path: str, access: float) -> Group:
+    found = re.fullmatch(r"(\d+)(?:-(\d+))?", path)
+    first = int(found[1]) if found else 0
+    last = int(found[2] or first) if found else 0
+    if not 1 <= first <= last <= len(links):
+        raise ValueError(f"path {path!r}: links as 1-{len(links)}, or one of them")
+    delay = sum(link.delay for link in links[first - 1 : last])
+    return Group(first - 1, last - 1, round(2 * (access + delay), 9))
+
+
+def check(name: str) -> Path:
+    """The file of a network; ValueError if there is none."""
+    if name not in names():
+        raise ValueError(f"one of: {', '.join(names())}")
+    return NETWORKS / f"{name}.toml"

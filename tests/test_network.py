@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Networks of several links: their files, fair shares, and that the lab builds what they say."""
+
+import math
+from pathlib import Path
+
+import pytest
+
+from labkit import network, result, scenario, topology
+from labkit.errors import LabError
+
+MBIT = 1e6
+
+
+def settings(**given):
+    return scenario.override(scenario.load("dumbbell"), [f"{k}={v}" for k, v in given.items()])
+
+
+def test_three_links_are_shared_max_min():
+    """The paper's Fig. 8: 77.5 each, then 51.7 for three, then 38.75 for four."""
+    net = settings(network="three-links", duration=60).net
+    near = pytest.approx
+    assert net.fair(10, 20)[:2] == [near(77.5 * MBIT)] * 2
+    assert net.fair(10, 20)[2:] == [None] * 5
+    second = net.fair(30, 40)
+    assert second[:4] == [near(x * MBIT, rel=1e-3) for x in (51.667, 103.333, 51.667, 51.667)]
+    third = net.fair(50, 60)
+    assert third[0] == third[4] == near(38.75 * MBIT)
+    assert third[1] == near(116.25 * MBIT)
+    assert third[2] == near(58.125 * MBIT)
+
+
+def test_table_1_of_acp():
+    net = settings(network="two-links", duration=60).net
+    fair = net.fair(30, 60)
+    assert fair[0] == pytest.approx(7.5 * MBIT)
+    assert fair[10] == fair[79] == pytest.approx(80 / 70 * MBIT)
+    assert [group.rtt for group in net.groups] == pytest.approx([0.06, 0.09, 0.26, 0.064])
+
+
+def test_no_link_carries_more_than_its_rate_and_each_user_has_a_full_one():
+    """What max-min means, on the largest network."""
+    net = settings(network="parking-lot", duration=60).net
+    fair = net.fair(30, 60)
+    load = [0.0] * len(net.links)
+    for user, share in zip(net.users, fair, strict=True):
+        for k in net.groups[user.group].path:
+            load[k] += share
+    rates = [link.rate for link in net.links]
+    assert all(x <= rate * (1 + 1e-9) for x, rate in zip(load, rates, strict=True))
+    for user, share in zip(net.users, fair, strict=True):
+        path = net.groups[user.group].path
+        full = [k for k in path if load[k] == pytest.approx(rates[k])]
+        others = {k: max(fair[u] for u, other in enumerate(net.users)
+                         if k in net.groups[other.group].path) for k in full}  # fmt: skip
+        assert any(share == pytest.approx(others[k]) for k in full)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ('[[link]]\nrate = "1mbit"\ndelay = "1ms"\n[[users]]\npath = "2"', "path '2': links as"),
+        ('[[link]]\nrate = "1mbit"\ndelay = "1ms"\n[[users]]\npath = "1"\nhow = 3', "no key 'how'"),
+        ('[[link]]\nrate = "1mbit"\n[[users]]\npath = "1"', "'delay' is missing"),
+        ('[[link]]\nrate = "fast"\ndelay = "1ms"\n[[users]]\npath = "1"', "a rate from 1kbit"),
+        ('[[link]]\nrate = "1mbit"\ndelay = "1ms"\n[[users]]\npath = "1"\nstart = "2"\nstop = "1"',
+         "stop before it starts"),
+        ("[[link]", "Expected"),
+        ('title = "none"', "'link' is missing"),
+    ],
+)  # fmt: skip
+def test_a_bad_file_is_named(tmp_path: Path, monkeypatch, text: str, says: str) -> None:
+    (tmp_path / "bad.toml").write_text(text)
+    monkeypatch.setattr(network, "NETWORKS", tmp_path)
+    network.load.cache_clear()
+    with pytest.raises(LabError) as caught:
+        settings(network="bad")
+    assert says in str(caught.value)
+    assert "bad.toml" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"network": "nowhere"}, "one of: comings-and-goings"),
+        ({"network": "two-links", "rate": "1mbit"}, "has its own rate"),
+        ({"network": "two-links", "loss": "0.1"}, "loss goes with one link"),
+        ({"scale": "0.5"}, "set network"),
+        ({"network": "comings-and-goings", "duration": "40"}, "after the end of the run"),
+        ({"stages": "20,10"}, "rising times"),
+        ({"stages": "20"}, "the last stage would begin after the end"),
+        ({"short": "10:30"}, "ARRIVALS:PACKETS:SHAPE"),
+        ({"short": "10:30:1"}, "ARRIVALS:PACKETS:SHAPE"),
+        ({"short": "5000:30:2"}, "at most 20000 flows"),
+        ({"short": "10:30:2", "bytes": "1M"}, "drop bytes, or short"),
+    ],
+)
+def test_settings_that_do_not_go_together(given: dict[str, str], says: str) -> None:
+    with pytest.raises(LabError) as caught:
+        settings(**given)
+    assert says in str(caught.value)
+
+
+def test_short_flows_are_what_they_are_said_to_be():
+    """A Poisson process, sizes of Pareto's distribution (its mean converges slowly: the median)."""
+    s = settings(short="200:30:1.35", duration=60, mtu=1000)
+    found = topology._arrivals(s, 1)
+    assert len(found) == pytest.approx(12000, rel=0.03)
+    packets = sorted(size / 948 for _, size in found)
+    assert packets[0] == 8  # 30 * 0.35 / 1.35, and nothing below
+    assert packets[len(packets) // 2] == pytest.approx(30 * 0.35 / 1.35 * 2 ** (1 / 1.35), abs=1)
+    assert found == topology._arrivals(s, 1) != topology._arrivals(s, 2)
+
+
+def test_the_lab_builds_the_network(lab):
+    """Round-trip times and rates are the file's; short flows come to an end."""
+    (r,) = lab("run", "dumbbell", "--cc", "reno", "--json", "--set", "network=three-links",
+               "--set", "duration=42", "--set", "stages=20,40").json  # fmt: skip
+    table = result.series(Path(r["series"]) / "flows.csv", (0, 1, 5))
+    for flow, rtt in enumerate((0.16, *[0.08] * 6)):
+        least = table[table[:, 1] == flow][:, 2].min()
+        assert rtt <= least < rtt + 0.001  # and what it takes to send
+    assert [link["name"] for link in r["links"]] == ["link1", "link2", "link3"]
+    sent = [link["stages"][1]["utilization_equilibrium"] for link in r["links"]]
+    assert sent[1] == pytest.approx(1, abs=0.001)
+    assert [link["stages"][2]["users"] for link in r["links"]] == [2, 3, 4]
+
+    (r,) = lab("run", "dumbbell", "--cc", "reno", "--json", "--set", "short=50:30:1.35", "--set",
+               "rate=50mbit", "--set", "duration=10", "--set", "mtu=1000").json  # fmt: skip
+    assert r["short"]["completed"] > 0.9 * r["short"]["flows"] > 400
+    assert len(r["flows"]) == 1
+    assert not math.isnan(r["short"]["completion_mean_s"])
+
+
+def test_users_leave(lab):
+    (r,) = lab("run", "acp-fig9", "--cc", "acp", "--json").json
+    ends = [flow["end_s"] for flow in r["flows"]]
+    assert sorted(set(ends)) == [30, 60]
+    assert ends.count(30) == 20
+    assert all(not flow["stages"][1] for flow in r["flows"][10:30])
