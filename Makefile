@@ -34,7 +34,7 @@ export PATH := $(PATH):/usr/sbin:/sbin
 
 .PHONY: modules headers root loadable install uninstall dkms-install dkms-uninstall \
 	tc tc-install tc-uninstall \
-	demo check check-kernels report lint clean help
+	demo demo-acp check check-kernels report lint clean help
 
 modules: headers
 	$(KBUILD) modules
@@ -96,6 +96,10 @@ demo:
 	@scripts/setup demo
 	@scripts/lab demo
 
+demo-acp:
+	@scripts/setup demo
+	@scripts/lab demo acp
+
 check:
 	@scripts/setup check
 	@PYTHONPATH=scripts $(PYTHON) -m labkit.kernel
@@ -126,6 +130,7 @@ help:
 	@echo "make install         into /lib/modules of that kernel (as root); make uninstall undoes it"
 	@echo "make dkms-install    the same for this and all later kernels; make dkms-uninstall"
 	@echo "make demo            the main job, in the lab: sets up what it needs, changes nothing here"
+	@echo "make demo-acp        the same for ACP: users who join and leave, and routers that say the rate"
 	@echo "make check           all tests: sets up what they need"
 	@echo "make check-kernels   the same on kernels $(TCPCC_KERNELS) and with the kernel's sanitizers"
 	@echo "make report          the papers' tables and figures beside ours: report/index.html"

@@ -138,3 +138,13 @@ def test_users_leave(lab):
     assert sorted(set(ends)) == [30, 60]
     assert ends.count(30) == 20
     assert all(not flow["stages"][1] for flow in r["flows"][10:30])
+
+
+def test_demo_of_acp(lab):
+    """A line for each stage, and the picture that it names."""
+    shown = lab("demo", "acp").stdout
+    assert [line.split()[-7] for line in shown.splitlines() if " s  " in line][:4] == [
+        "2", "5", "10", "2"
+    ]  # fmt: skip
+    (picture,) = [Path(word) for word in shown.split() if word.endswith(".png")]
+    assert picture.stat().st_size > 10_000

@@ -82,7 +82,9 @@ def _parser() -> argparse.ArgumentParser:
     reporting.add_argument("--jobs", type=int, default=0, metavar="N",
                            help="runs side by side (default: one per core)")  # fmt: skip
 
-    verb("demo", _demo, "The main job: six congestion controls on a long, lossy, fast path.")
+    showing = verb("demo", _demo, "The main job: six congestion controls on a long, lossy, fast"
+                   " path.  With acp: users who join and leave, over routers that say the rate.")
+    showing.add_argument("what", nargs="?", choices=["acp"], metavar="acp")
     return parser
 
 
@@ -167,7 +169,7 @@ def _report(args: argparse.Namespace) -> int:
 def _demo(args: argparse.Namespace) -> int:
     from . import demo
 
-    return demo.main()
+    return demo.acp() if args.what else demo.main()
 
 
 # Output -----------------------------------------------------------------------------------------

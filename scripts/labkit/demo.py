@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The demo: the main job on one long, fast and lossy path, and one table."""
+"""The demos, each one table and one picture: the main job on one long, fast and lossy path; and, for
+ACP, users who join and leave."""
 
 import sys
 from typing import Any
@@ -44,6 +45,66 @@ def main() -> int:
     print("  on this machine           make && sudo make install, then")
     print("                            sysctl net.ipv4.tcp_congestion_control=ccpd_path")
     return 0
+
+
+def acp() -> int:
+    """Ten users join and leave: ACP beside CUBIC over fq_codel, stage by stage."""
+    laboratory = run.Laboratory()
+    wanted = scenario.load("acp-demo")
+    jobs = [
+        run.Job(wanted, scenario.override(wanted, [], column), column.cc, SEEDS[0], column.name)
+        for column in wanted.column
+    ]
+    settings = jobs[0].settings
+    print(
+        f"{wanted.title}: {rate(settings.rate)}, {settings.min_rtt * 1e3:g} ms,"
+        f" a buffer of {settings.buffer_of(0)} packets;\n"
+        f"Linux {laboratory.kernel.release} in virtual time\n",
+        flush=True,
+    )
+    with Progress([job.column for job in jobs]) as shown:
+        results = run.run_all(laboratory, jobs, 0, None, shown.update)
+    print(_stages(results))
+    print("\nNext:")
+    print(f"  who got what, and the queue  {_rates(wanted, results)}")
+    print("  the paper's networks         scripts/lab run acp-fig8; scripts/lab list")
+    print("  what routers think           tc -s qdisc show, see README.md, section ACP")
+    return 0
+
+
+def _stages(results: list[Any]) -> str:
+    """What each stage came to in its second half: a line for each."""
+    lines = [f"{'':<18}{'users':>6}{'link used':>11}{'queue':>7}{'off by':>9}{'settled':>10}"
+             f"{'router saw':>12}"]  # fmt: skip
+    for r in results:
+        (link,) = r["links"]
+        name = r.get("column", r["cc"])
+        for stage, of_link in zip(r["stages"], link["stages"], strict=True):
+            saw = f"{of_link['flows_estimated']:.1f}" if "flows_estimated" in of_link else "-"
+            lines.append(
+                f"{name:<18}{of_link['users']:>6}{of_link['utilization_equilibrium']:>11.0%}"
+                f"{of_link['queue_equilibrium']:>7.0f}{stage['fair_error']:>9.0%}"
+                f"{stage['settle_s']:>8.1f} s{saw:>12}"
+            )
+            name = ""
+        lines.append(
+            f"{'':<18}over all: {link['utilization']:.0%} used, {link['drops']} drops, at most"
+            f" {link['queue_max']} packets queued\n"
+        )
+    lines.append("off by: what the share of the worst served differs from a fair one's; settled:"
+                 " seconds\nfrom a stage's beginning until all windows keep to their means; queue"
+                 " in packets")  # fmt: skip
+    return "\n".join(lines)
+
+
+def _rates(wanted: scenario.Scenario, results: list[Any]) -> str:
+    from . import plot
+
+    cells = [plot.Cell(wanted, column, None, [r])
+             for column, r in zip(wanted.column, results, strict=True)]  # fmt: skip
+    path = plot.REPORT / "demo-acp.png"
+    plot.save(plot.draw("rates", cells)[0], path)
+    return str(path)
 
 
 def _table(best: Any, runs: dict[str, list[Any]], settings: scenario.Settings) -> str:

@@ -256,7 +256,7 @@ def _rates(cells: list[Cell], until: str) -> Any:
                                 layout="constrained", figsize=(9, 6))  # fmt: skip
     for (rate, rtt, queue), cell in zip(axes.T, cells, strict=True):
         table = series(cell.first / "flows.csv", (0, 1, 4, 7))
-        for flow in range(min(8, len(cell.runs[0]["flows"]))):
+        for flow in range(min(10, len(cell.runs[0]["flows"]))):
             rows = table[table[:, 1] == flow]
             step = max(1, len(rows) // 200)
             rows_ = rows[::step]
