@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The demos, each one table and one picture: the main job on one long, fast and lossy path; and, for
-ACP, users who join and leave."""
+"""The demos, each one table and one picture: the main job on one long, fast and lossy path; and,
+for ACP, users who join and leave."""
 
 import sys
 from typing import Any

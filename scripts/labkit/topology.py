@@ -20,6 +20,7 @@ The script runs on any Linux kernel; the lab's own gives it virtual time.
 """
 
 import hashlib
+import re
 from dataclasses import dataclass, replace
 from math import ceil, inf
 from random import Random
@@ -172,43 +173,25 @@ def _setup(s: Settings, row: Row, ccs: list[str], window: float) -> str:
         "END",
     ]  # fmt: skip
     for name in row.spaces:
-        ends = [h for h in row.hops if name in (h.a, h.b)]
-        lines += ["", f"# {name}", f"ip netns exec {name} sysctl -qw {_sysctls(s, name)}"]
+        lines += ["", f"# {name}", f"ip netns exec {name} sysctl -qw {sysctls(s, name)}"]
         if name[0] == "r" and s.ack == "every":
             lines.append("# Linux 6.7 and later")
             lines.append(f"ip netns exec {name} sysctl -eqw net.ipv4.tcp_backlog_ack_defer=0")
-        lines.append(f"ip {version}-n {name} -batch - <<END")
-        lines.append("link set lo up")
-        for hop in ends:
-            device, peer = hop.device(name), hop.b if name == hop.a else hop.a
-            size, flags = (24, "") if s.ip == 4 else (64, " nodad")
-            lines += [
-                f"link set {device} {'' if s.ip == 4 else 'addrgenmode none '}up",
-                f"addr add {hop.address(name, s.ip)}/{size} dev {device}{flags}",
-                f"neigh add {hop.address(peer, s.ip)} lladdr {hop.mac(peer)} dev {device}",
-            ]
-        lines += _routes(s, name, row)
-        lines.append("END")
-        if not s.offload and name[0] in "sr":
-            for hop in ends:
-                lines.append(
-                    f"ip netns exec {name} ethtool -K {hop.device(name)} tso off gso off gro off"
-                )
+        lines += [f"ip {version}-n {name} -batch - <<END", *addresses(s, row, name), "END"]
+        lines += [f"ip netns exec {name} {command}" for command in offloads(s, row, name)]
     if s.ssthresh:
         lines += _acquaintance(s, row)
-    for k, (d, b) in enumerate(zip(row.d, row.b, strict=True)):
+    for d, b in zip(row.d, row.b, strict=True):
         lines += [
             "",
             f"# {d}: the path's delay, and its loss, which only data meets.",
             f"tc -n {d} -batch - <<END",
-            *_delays("add", s, row, k),
+            *queues(s, row, d),
             "END",
             "",
             f"# {b}: the bottleneck.",
             f"tc -n {b} -batch - <<END",
-            *_bottleneck("add", s, row, k, row.net.links[k].rate),
-            *_delay_back(row, k),
-            *_policer(s),
+            *queues(s, row, b),
             "END",
         ]
     if _batches(s):
@@ -216,11 +199,9 @@ def _setup(s: Settings, row: Row, ccs: list[str], window: float) -> str:
             "",
             "# a: the first packet of a batch waits for others, and all leave together.",
             "tc -n a -batch - <<END",
-            *(f"qdisc add dev {device} root netem slot {_tc_time(gap)} {_tc_time(gap)}"
-              " limit 100000000"
-              for device, gap in (("a-b", s.batch), ("a-r", s.aggregate)) if gap),
+            *queues(s, row, "a"),
             "END",
-        ]  # fmt: skip
+        ]
     now = s
     for change in s.change:
         if change.rate:
@@ -241,6 +222,55 @@ def _setup(s: Settings, row: Row, ccs: list[str], window: float) -> str:
             "} &",
         ]
     return "\n".join(lines) + "\n"
+
+
+def addresses(s: Settings, row: Row, name: str) -> list[str]:
+    """What ip is told in one namespace, line by line."""
+    lines = ["link set lo up"]
+    for hop in row.hops:
+        if name not in (hop.a, hop.b):
+            continue
+        device, peer = hop.device(name), hop.b if name == hop.a else hop.a
+        size, flags = (24, "") if s.ip == 4 else (64, " nodad")
+        lines += [
+            f"link set {device} {'' if s.ip == 4 else 'addrgenmode none '}up",
+            f"addr add {hop.address(name, s.ip)}/{size} dev {device}{flags}",
+            f"neigh add {hop.address(peer, s.ip)} lladdr {hop.mac(peer)} dev {device}",
+        ]
+    return lines + _routes(s, name, row)
+
+
+def offloads(s: Settings, row: Row, name: str) -> list[str]:
+    """Commands that make a host send and receive packets as they are on the wire."""
+    if s.offload or name[0] not in "sr":
+        return []
+    return [
+        f"ethtool -K {hop.device(name)} tso off gso off gro off"
+        for hop in row.hops if name in (hop.a, hop.b)
+    ]  # fmt: skip
+
+
+def queues(s: Settings, row: Row, name: str) -> list[str]:
+    """What tc is told in one namespace, line by line; hosts have no queue of ours."""
+    if name in row.d:
+        return _delays("add", s, row, row.d.index(name))
+    if name in row.b:
+        k = row.b.index(name)
+        rate = row.net.links[k].rate
+        return [*_bottleneck("add", s, row, k, rate), *_delay_back(row, k), *_policer(s)]
+    if name == "a":
+        return [
+            f"qdisc add dev {device} root netem slot {_tc_time(gap)} {_tc_time(gap)}"
+            " limit 100000000"
+            for device, gap in (("a-b", s.batch), ("a-r", s.aggregate)) if gap
+        ]  # fmt: skip
+    return []
+
+
+def for_real_timers(text: str, rate: int, slack_s: float) -> str:
+    """Commands of this module for a kernel whose timers fire late: shapers may make up for it."""
+    more = round(rate / 8 * slack_s)
+    return re.sub(r" burst (\d+)", lambda found: f" burst {int(found[1]) + more}", text)
 
 
 def _delays(verb: str, s: Settings, row: Row, k: int) -> list[str]:
@@ -294,8 +324,11 @@ def _modules(s: Settings, ccs: list[str]) -> list[str]:
     return lines
 
 
-def _sysctls(s: Settings, name: str) -> str:
-    """Without IPv6, or at least its link-local addresses, its own chatter is not on the links."""
+def sysctls(s: Settings, name: str) -> str:
+    """What sysctl is told in one namespace.
+
+    Without IPv6, or at least its link-local addresses, its own chatter is not on the links.
+    """
     quiet = ["net.ipv6.conf.all.disable_ipv6=1"] if s.ip == 4 else []
     if name[0] in "dba":
         forward = "net.ipv4.ip_forward=1" if s.ip == 4 else "net.ipv6.conf.all.forwarding=1"

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The lab's networks in Mininet, on this machine's own kernel and in real time.
+
+    sudo mn --custom scripts/mn_tcpcc.py --controller none --topo tcpcc,SCENARIO[,KEY=VALUE]...
+            [--test traffic | --test rtts]
+
+SCENARIO is one of scripts/lab list, KEY=VALUE what scripts/lab run takes as --set; cc=NAME is the
+scenario's column of that name, or a congestion control.  With --test traffic each user is an iperf3
+that comes and goes as the network's file says; with --test rtts each host pings once.  Without a
+test there is Mininet's prompt.  Hosts are called s0, s1, ... (senders), d and b (a link's delay and
+its queue), r (receivers).
+
+    sudo mn --custom scripts/mn_tcpcc.py --controller none --topo tcpcc,acp-fig8,cc=acp,scale=0.1
+    sudo mn --custom scripts/mn_tcpcc.py --controller none \\
+            --topo tcpcc,dumbbell,cc=acp,qdisc=acp,flows=4,rate=20mbit,rtt=40ms --test traffic
+
+The modules of congestion controls and queues must be installed; iperf3 and ethtool, too.
+"""
+
+import json
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from mininet.log import info, output
+from mininet.node import Node
+from mininet.topo import Topo
+
+# mn executes this file without telling it where it is.
+sys.path.insert(0, str(Path(sys._getframe().f_code.co_filename).resolve().parent))
+
+from labkit import scenario, topology
+from labkit.errors import LabError
+
+TIMER_SLACK_S = 1e-4  # by which real timers may be late
+FIRST_PORT = 5201
+
+
+class Place(Node):
+    """A namespace of the network, set up by the lab's own commands."""
+
+    def config(self, commands=(), **_):
+        for what, text in commands:
+            process = self.popen(["sh", "-c", what], stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+            _, error = process.communicate(text.encode())
+            if process.returncode:
+                raise SystemExit(f"{self.name}: {what}: {error.decode().strip()}")
+        return {}
+
+
+class Network(Topo):
+    """The network of a scenario."""
+
+    def build(self, name="dumbbell", cc="cubic", **settings):
+        try:
+            of = scenario.load(str(name))
+            column = of.column_of(str(cc))
+            given = [f"{key}={value}" for key, value in settings.items()]
+            self.settings = scenario.override(of, given, column)
+        except LabError as error:
+            raise SystemExit(f"{name}: {error}") from None
+        self.cc = column.cc
+        self.row = topology.Row(self.settings)
+        for place in self.row.spaces:
+            self.addHost(place, cls=Place, ip=None, commands=self._commands(place))
+        for hop in self.row.hops:
+            self.addLink(hop.a, hop.b, intfName1=hop.device(hop.a), addr1=hop.mac(hop.a),
+                         intfName2=hop.device(hop.b), addr2=hop.mac(hop.b))  # fmt: skip
+
+    def _commands(self, place):
+        """Pairs of a command and its input."""
+        s, row = self.settings, self.row
+        devices = [hop.device(place) for hop in row.hops if place in (hop.a, hop.b)]
+        version = "" if s.ip == 4 else "-6 "
+        queues = "\n".join(topology.queues(s, row, place))
+        if place in row.b:
+            rate = row.net.links[row.b.index(place)].rate
+            queues = topology.for_real_timers(queues, rate, TIMER_SLACK_S)
+        commands = [(f"sysctl -qw {topology.sysctls(s, place)}", "")]
+        if place in row.senders:
+            commands.append((f"sysctl -qw net.ipv4.tcp_congestion_control={self.cc}", ""))
+        commands += [(f"ip link set {device} mtu {s.mtu}", "") for device in devices]
+        commands.append((f"ip {version}-batch -", "\n".join(topology.addresses(s, row, place))))
+        commands += [(command, "") for command in topology.offloads(s, row, place)]
+        if queues:
+            commands.append(("tc -batch -", queues))
+        return commands
+
+
+def traffic(net):
+    """Each user is an iperf3; prints what each had in the second half of the last stage."""
+    topo = net.topo
+    s, row = topo.settings, topo.row
+    users = row.net.users
+    clients = {}
+    for number, user in enumerate(users):
+        receiver = net[row.receivers[row.net.groups[user.group].last]]
+        receiver.popen(["iperf3", "-s", "-1", "-p", str(FIRST_PORT + number)])
+    time.sleep(1)
+    began = time.monotonic()
+    for number in sorted(range(len(users)), key=lambda n: users[n].start):
+        user = users[number]
+        group = row.net.groups[user.group]
+        time.sleep(max(0, began + user.start - time.monotonic()))
+        length = min(user.stop, s.end) - user.start
+        address = row.address(row.receivers[group.last], s.ip)
+        command = f"iperf3 -J -i 1 -t {length:g} -p {FIRST_PORT + number} -c {address}"
+        info(f"*** {time.monotonic() - began:.1f} s: user {number + 1} begins\n")
+        clients[number] = net[row.senders[user.group]].popen(command.split())
+    since = sum(s.bounds[-1]) / 2
+    fair = row.net.fair(since, s.end)
+    output(f"{'user':>4} {'links':>6} {'rtt':>7} {'Mb/s':>8} {'max-min':>8}\n")
+    for number, user in enumerate(users):
+        group = row.net.groups[user.group]
+        mbps = _mbps(clients[number].communicate()[0], since - user.start)
+        links = "-".join(str(k + 1) for k in sorted({group.first, group.last}))
+        share = f"{fair[number] / 1e6:8.2f}" if fair[number] else "       -"
+        output(f"{number + 1:>4} {links:>6} {group.rtt * 1e3:>4g} ms {mbps:>8} {share}\n")
+    for b, device in zip(row.b, row.exits, strict=True):
+        output(f"\n{b}: " + net[b].cmd(f"tc -s qdisc show dev {device}").strip() + "\n")
+
+
+def _mbps(report, since):
+    """The mean from a time on of what iperf3 reports; - if it had ended."""
+    try:
+        intervals = [interval["sum"] for interval in json.loads(report)["intervals"]]
+    except (ValueError, KeyError):
+        error = re.search(rb'"error":\s*"([^"]*)"', report)
+        raise SystemExit(f"iperf3: {error[1].decode() if error else 'no report'}") from None
+    rates = [i["bits_per_second"] for i in intervals if i["start"] >= since - 0.5]
+    return f"{sum(rates) / len(rates) / 1e6:.2f}" if rates else "-"
+
+
+def rtts(net):
+    """Each sender pings its receiver; prints what the network's file says beside it."""
+    row, ip = net.topo.row, net.topo.settings.ip
+    for name, group in zip(row.senders, row.net.groups, strict=True):
+        address = row.address(row.receivers[group.last], ip)
+        said = net[name].cmd(f"ping -c 1 -W 2 {address}")
+        found = re.search(r"time=([\d.]+) ms", said)
+        links = "-".join(str(k + 1) for k in sorted({group.first, group.last}))
+        answer = f"{float(found[1]):.1f} ms" if found else "no answer"
+        output(f"{name:>4}  links {links:<6} {group.rtt * 1e3:g} ms: {answer}\n")
+
+
+topos = {"tcpcc": Network}
+tests = {"traffic": traffic, "rtts": rtts}
