@@ -161,8 +161,10 @@ def test_what_is_not_built_is_left_out_and_named(laboratory, capsys) -> None:
         ("most('twice')", "most.__class__", "more than arithmetic"),
         ("most('twice')", "1 + 1", "names no metric of a run"),
         ("most('twice')", "most(", "was never closed"),
+        ("most('twice')", "fluid('twice')", "fluid() takes one of: remaining:start"),
         ('"windows"', '"doors"', "no plot 'doors'; there are: times"),
         ('"sweep:twice"', '"sweep:thrice"', "sweep:thrice"),
+        ('"sweep:twice"', '"portrait:thrice"', "needs :start or :delay"),
         ('twice = "2', 'twice = "twice', "made of itself"),
         ("title", "= title", "cheap.toml"),
     ],
@@ -173,6 +175,22 @@ def test_errors_of_a_scenario_name_file_and_remedy(laboratory, old, new, names) 
     with pytest.raises(LabError) as error:
         report.main(["cheap"], 1)
     assert "cheap.toml" in str(error.value) and names in str(error.value)
+
+
+def test_model_has_no_runs(laboratory, lab) -> None:
+    page = laboratory(
+        """title = "M"\ncc = []\nplot = "portrait:delay"\n"""
+        """[[finding]]\nclaim = "C"\nmeasure = "fluid('queues')"\nhigh = 1"""
+    )
+    assert report.main(["cheap"], 1) == 0
+    text = page.read_text()
+    assert "1 of 1 findings hold" in text and "<table>" not in text
+    assert len(re.findall(r'src="data:image/png;base64,', text)) == 1
+    assert {*re.findall(r'href="#([^"]+)"', text)} <= {*re.findall(r'id="([^"]+)"', text)}
+    assert "\nacp-phase " in lab("list").stdout
+    for cc in ([], ["--cc", "cubic"]):
+        error = lab("run", "acp-phase", *cc, status=2).stderr
+        assert error == "lab: acp-phase is a model, without runs: scripts/lab report acp-phase\n"
 
 
 def test_one_column_of_one_case(lab) -> None:

@@ -127,6 +127,9 @@ def _list(args: argparse.Namespace) -> int:
 
 def _run(args: argparse.Namespace) -> int:
     wanted = scenario.load(args.scenario)
+    if not wanted.column:
+        raise LabError(f"{wanted.name} is a model, without runs: scripts/lab report {wanted.name}",
+                       status=2)  # fmt: skip
     case = wanted.case_of(args.case) if args.case else None
     settings = scenario.override(wanted, args.set, case=case)
     if settings.mix and args.cc:

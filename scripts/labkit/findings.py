@@ -11,6 +11,8 @@ A finding's measure is arithmetic over many runs: mean, median, least and most o
 column's runs, of one case or of all, in this scenario or in another:
 
     median('completion_s', 'cubic') / median('completion_s', 'ccpd', scenario='ccpd-table3')
+
+or of a model that needs no runs: fluid('margin'), with the names of fluid.MEASURES.
 """
 
 import ast
@@ -20,6 +22,7 @@ from dataclasses import dataclass
 from statistics import fmean, median
 from typing import Any
 
+from . import fluid
 from . import scenario as scenarios
 from .errors import LabError
 from .result import METRICS, metric, split
@@ -29,6 +32,7 @@ STATISTICS: dict[str, Callable[[list[float]], float]] = {
     "mean": fmean, "median": median, "least": min, "most": max,
 }  # fmt: skip
 PLAIN = {"min": min, "max": max, "abs": abs}
+MODELS = {"fluid": fluid.measure}
 
 _ALLOWED = (
     ast.Expression, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop, ast.Call, ast.keyword,
@@ -144,15 +148,18 @@ def references(of: Scenario, finding: Finding) -> list[Reference]:
     """Which runs a finding is about; an error that names the file if it names what is not there."""
     where = f"{of.path}: {finding.claim!r}"
     tree = _parse(finding.measure, where)
-    found = []
-    functions = [*STATISTICS, *PLAIN]
+    found, modelled = [], False
+    functions = [*STATISTICS, *PLAIN, *MODELS]
     called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and (node.id not in functions or id(node) not in called):
             raise LabError(f"{where}: no {node.id!r}; there are: {', '.join(functions)}")
         if isinstance(node, ast.Call) and node.func.id in STATISTICS:
             found.append(_reference(node, where))
-    if not found:
+        if isinstance(node, ast.Call) and node.func.id in MODELS:
+            modelled = True
+            _check_model(node, where)
+    if not found and not modelled:
         raise LabError(f"{where}: the measure names no metric of a run")
     for reference in found:
         _check(of, reference, where)
@@ -171,6 +178,11 @@ def _reference(node: ast.Call, where: str) -> Reference:
         raise LabError(
             f"{where}: {node.func.id}() takes metric, column, case and scenario"
         ) from None
+
+
+def _check_model(node: ast.Call, where: str) -> None:
+    if [getattr(a, "value", None) in fluid.MEASURES for a in node.args] != [True] or node.keywords:
+        raise LabError(f"{where}: {node.func.id}() takes one of: {', '.join(fluid.MEASURES)}")
 
 
 def _check(of: Scenario, reference: Reference, where: str) -> None:
@@ -230,7 +242,7 @@ def measure(of: Scenario, finding: Finding, lookup: Lookup) -> float:
     references(of, finding)
     tree = _parse(finding.measure, str(of.path))
     try:
-        measured = _evaluate(tree, functions | PLAIN)
+        measured = _evaluate(tree, functions | PLAIN | MODELS)
     except ZeroDivisionError:
         raise NotMeasuredError from None
     if math.isnan(measured):

@@ -87,14 +87,15 @@ def _finding(m: "Measured") -> str:
         True: ("holds", "holds"), False: ("fails", "does not hold"), None: ("open", "not measured")
     }[m.holds]  # fmt: skip
     name = m.scenario.name
-    links = [f'<a href="#{name}">{name}</a>: <a href="#{name}-table">table</a>']
+    links = [f'<a href="#{name}-table">table</a>'] if m.scenario.column else []
     if m.scenario.plot:
         links.append(f'<a href="#{name}-picture">picture</a>')
-    links.append(f'<a href="#{name}-raw">raw</a>')
+    if m.scenario.column:
+        links.append(f'<a href="#{name}-raw">raw</a>')
     note = f"<p class=note>{e(_unwrap(f.note))}</p>" if f.note else ""
     return (
         f'<li class="{state}"><span class=mark>{mark}</span> {e(f.claim)}.'
-        f"<p>{_numbers(m)}. {', '.join(links)}</p>{note}</li>"
+        f'<p>{_numbers(m)}. <a href="#{name}">{name}</a>: {", ".join(links)}</p>{note}</li>'
     )
 
 
@@ -230,7 +231,7 @@ def _row(report: "Report", cell: Cell, main: list[str], others: list[str]) -> st
 
 def _picture(asked: str, cells: list[Cell]) -> str:
     shown = [cell for cell in cells if cell.runs]
-    if not shown:
+    if not shown and plot.of_runs(asked):
         return ""
     figure, words = plot.draw(asked, shown)
     data = io.BytesIO()
@@ -238,7 +239,7 @@ def _picture(asked: str, cells: list[Cell]) -> str:
     plt.close(figure)
     coded = base64.b64encode(data.getvalue()).decode()
     columns = ", ".join(dict.fromkeys(cell.column.name for cell in shown))
-    alt = f"{words}: {columns}; the numbers are in the table above"
+    alt = f"{words}: {columns}; the numbers are in the table above" if shown else words
     return (
         f'<figure><img alt="{e(alt)}" src="data:image/png;base64,{coded}">'
         f"<figcaption>{e(words)}.</figcaption></figure>"
@@ -256,6 +257,8 @@ def _raw(of: Scenario, cells: list[Cell]) -> str:
 
 def _commands(of: Scenario) -> str:
     """One run of a column, and of all."""
+    if not of.column:
+        return f"scripts/lab report {of.name}"
     parts = ["scripts/lab run", of.name]
     case = ["--case", shlex.quote(of.case[0].name)] if of.case else []
     one = [*parts, "--cc", shlex.quote(of.column[0].name), *case]
@@ -267,14 +270,15 @@ def _section(report: "Report", of: Scenario) -> str:
     about = "".join(f"<p>{e(_unwrap(p))}</p>" for p in of.about.strip().split("\n\n") if p)
     origin = ": ".join(filter(None, (of.seed, of.figure)))
     settings = " ".join(f"{k}={v}" for k, v in of.settings.items())
-    table = _table(report, of, cells)
+    table = _table(report, of, cells) if cells else ""
     if len(cells) > 40:
         table = f"<details><summary>{len(cells)} rows</summary>{table}</details>"
     pictures = "".join(_picture(asked, cells) for asked in of.plot)
     seeds = f"seeds 1 to {of.seeds}" if of.seeds > 1 else "seed 1"
+    made = f"{seeds} · {_raw(of, cells)}" if of.column else "a model, without runs"
     return f"""<section>
 <h3 id="{of.name}">{e(of.title)}</h3>
-<p class=origin>{e(origin)} · <code>{of.name}</code> · {seeds} · {_raw(of, cells)}</p>
+<p class=origin>{e(origin)} · <code>{of.name}</code> · {made}</p>
 {about}
 <p><code>{e(settings)}</code></p>
 <div id="{of.name}-table">{table}</div>

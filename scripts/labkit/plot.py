@@ -11,6 +11,7 @@
     users          how many users a router takes to be there, and how many are, over time
     use            how full each link is, and its queue, over time
     links:METRIC   bars: a metric of each link of a network
+    portrait       of ACP's fluid model, without runs: portrait:start or :delay
 """
 
 import colorsys
@@ -26,7 +27,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.colors import to_rgb
 
-from . import findings
+from . import findings, fluid
 from .errors import LabError
 from .paths import REPO
 from .result import LINK_COLUMNS, payload_bps, series, split
@@ -361,13 +362,31 @@ def _bars(cells: list[Cell], metric: str) -> Any:
     return figure
 
 
+def _portrait(cells: list[Cell], name: str) -> Any:
+    figure, axis = plt.subplots(figsize=(9, 4.5), layout="constrained")
+    x, q = fluid.portrait(name)
+    for column, (x0, q0, tau) in enumerate(fluid.PORTRAITS[name]):
+        colour = plt.get_cmap("viridis")(column / len(fluid.PORTRAITS[name]))
+        label = f"{tau * 1e3:.0f} ms" if name == "delay" else None
+        axis.plot(x[:, column], q[:, column], color=colour, linewidth=1, label=label)
+        axis.plot(x0, q0, "o", color=colour, markersize=4)
+    axis.plot(0, 0, "k+", markersize=10)
+    axis.set(xlabel="input above capacity, packets/s", ylabel="queue, packets")
+    axis.grid(alpha=0.3)
+    if name == "delay":
+        axis.legend(title="delay", fontsize="small")
+    return figure
+
+
 @dataclass(frozen=True)
 class Kind:
-    """A kind of picture: how it is drawn, whether of sampled series, and what it shows in words."""
+    """A kind of picture: how it is drawn, whether of sampled series, what it shows in words, and
+    whether it shows runs."""
 
     draw: Callable[[list[Cell], str], Any]
     sampled: bool
     words: str
+    of_runs: bool = True
 
 
 KINDS = {
@@ -381,6 +400,7 @@ KINDS = {
     "use": Kind(_use, True, "Utilization and queue of each link over time"),
     "links": Kind(_bars, False, "{} of each link"),
     "rates": Kind(_rates, True, "Throughput, round-trip time and queue over time"),
+    "portrait": Kind(_portrait, False, "Trajectories of the fluid model by {}", of_runs=False),
 }
 
 
@@ -392,12 +412,19 @@ def check(of: Scenario) -> None:
             raise LabError(f"{of.path}: no plot {kind!r}; there are: {', '.join(KINDS)}")
         if kind == "estimates" and detail not in ("capacity", "buffer", "level"):
             raise LabError(f"{of.path}: plot estimates needs :capacity, :buffer or :level")
+        if kind == "portrait" and detail not in fluid.PORTRAITS:
+            raise LabError(f"{of.path}: plot portrait needs :{' or :'.join(fluid.PORTRAITS)}")
         metric = detail if kind in ("sweep", "links", "times", "pairs") else ""
         if (kind in ("sweep", "links") and not metric) or (
             metric and split(metric).base not in findings.metric_names(of)
         ):
             there = ", ".join(findings.metric_names(of))
             raise LabError(f"{of.path}: plot {asked!r}: metrics are: {there}")
+
+
+def of_runs(asked: str) -> bool:
+    """Whether a picture shows runs."""
+    return KINDS[asked.partition(":")[0]].of_runs
 
 
 def sampled(of: Scenario) -> bool:

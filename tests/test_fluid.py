@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-2.0
+"""ACP's fluid model: its integrator against solutions that are known."""
+
+import numpy as np
+import pytest
+from numpy.polynomial import Polynomial
+
+from labkit.fluid import KI, KQ, dominant_root, trajectories
+
+
+def by_hand(x0: float, q0: float, tau: float, delays: int) -> list[tuple[Polynomial, Polynomial]]:
+    """x and q within each delay, of the time in it, where the queue stays: polynomials."""
+    pieces = [(Polynomial([x0]), Polynomial([q0]))]
+    for _ in range(delays):
+        x, q = pieces[-1]
+        start = (x(tau), q(tau)) if len(pieces) > 1 else (x0, q0)
+        x = start[0] - (KI / tau * x + KQ / tau**2 * q).integ()
+        pieces.append((x, start[1] + x.integ()))
+    return pieces[1:]
+
+
+def error(steps: int, x0: float, q0: float, tau: float) -> float:
+    """The largest in the first two delays, before the queue is empty."""
+    x, q = trajectories([x0], [q0], tau, delays=2, steps=steps)
+    t = np.linspace(0, tau, steps + 1)
+    return max(
+        np.abs(got[n * steps : (n + 1) * steps + 1, 0] - want(t)).max()
+        for n, piece in enumerate(by_hand(x0, q0, tau, 2))
+        for got, want in zip((x, q), piece, strict=True)
+    )
+
+
+@pytest.mark.parametrize(("x0", "q0", "tau"), [(100, 0, 1), (60, 10, 0.2), (-10, 400, 5)])
+def test_before_the_queue_is_empty(x0, q0, tau) -> None:
+    """It is what comes by hand, and the error falls with the square of the step."""
+    errors = [error(steps, x0, q0, tau) for steps in (20, 40, 80)]
+    assert errors[0] < 1e-4 * np.hypot(x0, q0)
+    assert errors[0] / errors[1] == pytest.approx(4, rel=0.02)
+    assert errors[1] / errors[2] == pytest.approx(4, rel=0.02)
+
+
+@pytest.mark.parametrize("steps", [1, 3, 10])
+def test_empty_queue(steps) -> None:
+    """What x does as a straight line, q follows without error wherever the queue ends or begins."""
+    t = np.arange(4 * steps + 1) / steps
+    _, q = trajectories([-2.0], [3.0], delays=4, steps=steps, ki=0, kq=0)
+    assert q[:, 0] == pytest.approx(np.maximum(0, 3 - 2 * t))
+    for q0, least in ((0, 0), (0.1, 0), (0.25, 0), (1, 0.75)):  # x = 2t - 1 in the first delay
+        _, q = trajectories([-1.0], [q0], delays=1, steps=steps, ki=2, kq=0)
+        assert q[-1, 0] == pytest.approx(least + 0.25)
+
+
+def test_past() -> None:
+    """Half a delay without anything: x keeps its value so long."""
+    past = np.array([0, 0, 0, 0, 0, 8, 8, 8, 8, 8, 8.0])[:, None]
+    x, q = trajectories(past, np.zeros_like(past), delays=1, steps=10)
+    assert (x[:5, 0] == 8).all() and x[6, 0] < 8
+    assert q[4, 0] == pytest.approx(8 * 0.4)
+
+
+def test_dominant_root() -> None:
+    root = dominant_root()
+    assert abs(root**2 + (KI * root + KQ) * np.exp(-root)) < 1e-12
+    # the gains of XCP, which are chosen to be stable; and a delayed integrator, which is to pi/2
+    assert dominant_root(0.4, 0.226).real < 0
+    assert dominant_root(np.pi / 2 - 0.01, 1e-6).real < 0 < dominant_root(np.pi / 2 + 0.01, 0).real
+    # without saturation this root is what is left in the end
+    x, _ = trajectories([1.0], [0.0], saturates=False, delays=60, steps=100)
+    a, b, c = x[[-401, -201, -1], 0]
+    turn = np.exp(2 * root)
+    assert c - 2 * turn.real * b + abs(turn) ** 2 * a == pytest.approx(0, abs=1e-3 * abs(b))
