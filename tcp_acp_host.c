@@ -42,11 +42,21 @@
  *   o Eq. 4 is applied for each segment that was acknowledged, or a receiver that
  *     delays its ACKs would make the filter slower.  What an ACK without an echo
  *     acknowledged counts with the next echo.
- *   o Fractions of a window are kept, in 1/65536 segment; what is sent is the whole
- *     part.
+ *   o Fractions of a window are kept, in 1/65536 segment, and sent: the window is
+ *     spread over a round trip (acp_pacing), one packet each rtt / cwnd, and one
+ *     that the round trip is not long enough for may be in flight beside the whole
+ *     ones.  So on average cwnd packets are, at any cwnd.  In the paper's simulator
+ *     windows are whole.  There, senders that are told the same rate round the same
+ *     window at the same time, their sum moves in steps of N packets, and what the
+ *     link wants lies between two steps: it oscillates, which the paper describes,
+ *     for windows of 1 and 2, as the loss of a tenth of the capacity.  Without
+ *     acp_pacing it is so here.
+ *   o The round trip to spread over is the newest one, so that a sender slows down
+ *     while a queue grows, as windows do.  One above twice mrtt counts as that: an
+ *     outlier is not to delay the next packet by as much.
+ *   o Pacing also takes apart what the first ACK releases, which may be a whole
+ *     bandwidth-delay product.
  *   o H_feedback starts as "no limit", or as SO_MAX_PACING_RATE.
- *   o A window of data is spread over mrtt (acp_pacing), since the first ACK may
- *     release a whole bandwidth-delay product.
  *   o A loss changes nothing: the rate is what counts, and it is known.  After a
  *     timeout the window is 1, and the next echo says what it should be.
  *   o After an idle time of more than a retransmission timeout the window is 1
@@ -105,6 +115,7 @@ struct acp {
 	u64	desired;	/* of Eq. 3, ACP_SCALE; 0: none yet */
 	u64	feedback;	/* H_feedback, bytes/s; TCPCC_FB_RATE_NONE: no limit */
 	u32	mrtt_us;
+	u32	rtt_us;		/* the newest; 0: none yet */
 	u32	acked;		/* segments that wait for an echo */
 	u32	round_delivered; /* tp->delivered when this round trip began */
 	u8	mode;		/* enum acp_mode */
@@ -166,6 +177,19 @@ static u64 acp_filter(u64 window, u64 desired, bool congested, u32 slow,
 			break;
 	}
 	return window;
+}
+
+/**
+ * acp_packets() - how many packets of a window may be in flight
+ * @window: ACP_SCALE
+ * @paced: the rate is acp_rate(), which lets the last of them go when its time has
+ *	come; or else the fraction of a packet has to wait
+ *
+ * Return: packets
+ */
+static u32 acp_packets(u64 window, bool paced)
+{
+	return (paced ? window + ACP_ONE - 1 : window) >> ACP_SCALE;
 }
 
 /**
@@ -240,14 +264,23 @@ static u32 acp_size(const struct sock *sk)
 	       READ_ONCE(acp_overhead);
 }
 
-/* Where Reno's window is now, if TCP or Reno has changed it. */
+/* Where the window is now, if it is not ours: TCP or Reno has changed it. */
 static void acp_sync(struct sock *sk)
 {
 	struct acp *ca = inet_csk_ca(sk);
 	u32 cwnd = tcp_snd_cwnd(tcp_sk(sk));
 
-	if (ca->window >> ACP_SCALE != cwnd)
+	if (acp_packets(ca->window, false) != cwnd &&
+	    acp_packets(ca->window, true) != cwnd)
 		ca->window = min(max_t(u64, cwnd, 1) << ACP_SCALE, ACP_MOST);
+}
+
+static bool acp_paced(const struct sock *sk)
+{
+	const struct acp *ca = inet_csk_ca(sk);
+
+	return READ_ONCE(acp_pacing) && ca->mrtt_us != U32_MAX &&
+	       READ_ONCE(sk->sk_pacing_status) != SK_PACING_NONE;
 }
 
 static void acp_request(struct sock *sk)
@@ -277,8 +310,10 @@ static void acp_enter(struct sock *sk, enum acp_mode mode)
 		return;
 	}
 	ca->desired = 0;
+	ca->window = 0;
 	tp->snd_ssthresh = max(tcp_snd_cwnd(tp) / 2, 2U);
 	acp_set_cwnd(sk, tp->snd_ssthresh);
+	acp_sync(sk);
 	pr_info_once("feedback has ceased, as Reno from here\n");
 }
 
@@ -367,6 +402,8 @@ static void acp_update(struct sock *sk, const struct rate_sample *rs)
 	if (tp->srtt_us)
 		ca->mrtt_us = min3(ca->mrtt_us, tp->srtt_us >> 3,
 				   (u32)ACP_RTT_CAP);
+	if (rs->rtt_us > 0)
+		ca->rtt_us = min_t(long, rs->rtt_us, ACP_RTT_CAP);
 	acp_request(sk);
 	echoes = acp_listen(sk);
 	if (rs->prior_delivered > 0 &&
@@ -385,10 +422,12 @@ static void acp_update(struct sock *sk, const struct rate_sample *rs)
 						ca->congested,
 						READ_ONCE(acp_slow), ca->acked);
 			ca->acked = 0;
-			acp_set_cwnd(sk, ca->window >> ACP_SCALE);
+			acp_set_cwnd(sk, acp_packets(ca->window, acp_paced(sk)));
 		}
-		if (READ_ONCE(acp_pacing) && ca->mrtt_us != U32_MAX)
-			rate = acp_rate(ca->window, tp->mss_cache, ca->mrtt_us);
+		if (acp_paced(sk))
+			rate = acp_rate(ca->window, tp->mss_cache,
+					clamp(ca->rtt_us, ca->mrtt_us,
+					      2 * ca->mrtt_us));
 		acp_set_rate(sk, rate);
 	}
 	if (echoes || acked)
