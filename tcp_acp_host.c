@@ -93,6 +93,15 @@
 /* Segments that one ACK may count for in Eq. 4: it has converged long before */
 #define ACP_ACKED_MAX	1024U
 
+/*
+ * Fraction bits of the share of the difference that a segment leaves in Eq. 4:
+ * with those of a window they are 64, the width of a quotient
+ */
+#define ACP_LEFT	(64 - ACP_SCALE)
+
+/* A step of several segments moves the window by 1/8 of it at most */
+#define ACP_STEP	3
+
 TCPCC_PARAM(acp_slow, 10, 1, 1000,
 	    "divides the gain of Eq. 4 for growth while H_congestion is set");
 TCPCC_PARAM(acp_overhead, 14, 0, 256,
@@ -146,6 +155,25 @@ static u64 acp_desired(u64 feedback, u32 mrtt_us, u32 size)
 }
 
 /**
+ * acp_power() - a fraction multiplied by itself
+ * @x: ACP_LEFT, at most 1
+ * @n: how often it is there
+ *
+ * Return: x^n, ACP_LEFT
+ */
+static u64 acp_power(u64 x, u32 n)
+{
+	u64 power = BIT_ULL(ACP_LEFT);
+
+	for (; n; n >>= 1) {
+		if (n & 1)
+			power = mul_u64_u64_shr(power, x, ACP_LEFT);
+		x = mul_u64_u64_shr(x, x, ACP_LEFT);
+	}
+	return power;
+}
+
+/**
  * acp_filter() - the window after some segments were acknowledged (Eqs. 4, 5)
  * @window: before, ACP_SCALE, ACP_ONE to ACP_MOST
  * @desired: of Eq. 3, ACP_SCALE
@@ -153,28 +181,43 @@ static u64 acp_desired(u64 feedback, u32 mrtt_us, u32 size)
  * @slow: what H_congestion divides the gain by
  * @acked: segments
  *
+ * Of the difference to desired each segment leaves 1 - gain / window.  While the
+ * window changes little, n segments leave the nth power of that, with the window
+ * in the middle of its way.  So one ACK for many segments takes a step or two; only
+ * for a window that becomes a multiple or a part of itself it takes more, at most
+ * 80.  A step of one segment is Eq. 4 itself.
+ *
  * Return: window, ACP_SCALE, at least ACP_ONE
  */
 static u64 acp_filter(u64 window, u64 desired, bool congested, u32 slow,
 		      u32 acked)
 {
-	for (acked = min(acked, ACP_ACKED_MAX); acked; acked--) {
-		u64 gain = congested && desired > window ? slow : 1;
-		u64 delta;
+	bool up = desired > window;
+	u32 divisor = congested && up ? slow : 1;
+	u32 n;
 
-		/* the difference is below 2^46, so it may be shifted by 16 */
-		if (desired > window) {
-			delta = div64_u64((desired - window) << ACP_SCALE,
-					  window * gain);
-			window += delta;
+	for (acked = min(acked, ACP_ACKED_MAX); acked; acked -= n) {
+		u64 way = up ? desired - window : window - desired;
+		/* the way is below 2^46, so it may be shifted by 16 */
+		u64 delta = div64_u64(way << ACP_SCALE, window * divisor);
+
+		if (!way || (!up && window == ACP_ONE))
+			break;
+		for (n = acked; n > 1 && delta * n > window >> ACP_STEP;)
+			n >>= 1;
+		if (n == 1) {
+			window = up ? window + delta : window - delta;
 		} else {
-			delta = div64_u64((window - desired) << ACP_SCALE,
-					  window);
-			window -= delta;
+			u64 half = min(delta * (n - 1), way) / 2;
+			u64 middle = up ? window + half : window - half;
+			u64 gain = div64_u64(U64_MAX,
+					     max(middle, ACP_ONE) * divisor);
+
+			gain = BIT_ULL(ACP_LEFT) - gain;
+			way = mul_u64_u64_shr(way, acp_power(gain, n), ACP_LEFT);
+			window = up ? desired - way : desired + way;
 		}
 		window = max(window, ACP_ONE);
-		if (!delta)
-			break;
 	}
 	return window;
 }
