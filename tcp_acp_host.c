@@ -61,8 +61,7 @@
  *     timeout the window is 1, and the next echo says what it should be.
  *   o After an idle time of more than a retransmission timeout the window is 1
  *     again (unless net.ipv4.tcp_slow_start_after_idle is off): what was granted
- *     may be in use by others by now.  One round trip brings it back.  With TSO the
- *     first packet is as large as the window before had allowed.
+ *     may be in use by others by now.  One round trip brings it back.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -485,7 +484,7 @@ tcpcc_cong_control(acp_cong_control)
 }
 
 /* The first segment of all, or the first after all was acknowledged */
-tcpcc_tx_start(acp_tx_start)
+static void acp_restart(struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct acp *ca = inet_csk_ca(sk);
@@ -498,9 +497,28 @@ tcpcc_tx_start(acp_tx_start)
 	if (tp->data_segs_out)
 		tp->snd_ssthresh = tcp_current_ssthresh(sk);
 	acp_set_cwnd(sk, 1);
+	ca->window = ACP_ONE;
 	ca->acked = 0;
-	acp_sync(sk);
 	acp_request(sk);
+}
+
+/*
+ * TCP asks for this each time before it looks at the window to send, and before it
+ * makes packets for TSO: that is when an idle time ends.  (When TCP calls it an
+ * event, the first packet has been made, as large as the window was.)
+ *
+ * Paced packets are of one segment, unless the rate is such that TCP makes larger
+ * ones.  Two at once would be more than a window's fraction.
+ */
+static u32 acp_min_tso_segs(struct sock *sk)
+{
+	const struct acp *ca = inet_csk_ca(sk);
+
+	if (!tcp_sk(sk)->packets_out)
+		acp_restart(sk);
+	if (ca->mode == ACP_FEEDBACK && acp_paced(sk))
+		return 1;
+	return READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_min_tso_segs);
 }
 
 static void acp_init(struct sock *sk)
@@ -585,7 +603,7 @@ static struct tcp_congestion_ops acp_ops __read_mostly = {
 	.ssthresh	= acp_ssthresh,
 	.undo_cwnd	= acp_undo_cwnd,
 	.get_info	= acp_get_info,
-	TCPCC_TX_START(acp_tx_start),
+	.min_tso_segs	= acp_min_tso_segs,
 };
 
 static int __init acp_register(void)
