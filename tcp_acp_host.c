@@ -42,17 +42,26 @@
  *   o Eq. 4 is applied for each segment that was acknowledged, or a receiver that
  *     delays its ACKs would make the filter slower.  What an ACK without an echo
  *     acknowledged counts with the next echo.
- *   o Fractions of a window are kept, in 1/65536 segment; what is sent is the whole
- *     part.
+ *   o Fractions of a window are kept, in 1/65536 segment, and sent: the window is
+ *     spread over a round trip (acp_pacing), one packet each rtt / cwnd, and one
+ *     that the round trip is not long enough for may be in flight beside the whole
+ *     ones.  So on average cwnd packets are, at any cwnd.  In the paper's simulator
+ *     windows are whole.  There, senders that are told the same rate round the same
+ *     window at the same time, their sum moves in steps of N packets, and what the
+ *     link wants lies between two steps: it oscillates, which the paper describes,
+ *     for windows of 1 and 2, as the loss of a tenth of the capacity.  Without
+ *     acp_pacing it is so here.
+ *   o The round trip to spread over is the newest one, so that a sender slows down
+ *     while a queue grows, as windows do.  One above twice mrtt counts as that: an
+ *     outlier is not to delay the next packet by as much.
+ *   o Pacing also takes apart what the first ACK releases, which may be a whole
+ *     bandwidth-delay product.
  *   o H_feedback starts as "no limit", or as SO_MAX_PACING_RATE.
- *   o A window of data is spread over mrtt (acp_pacing), since the first ACK may
- *     release a whole bandwidth-delay product.
  *   o A loss changes nothing: the rate is what counts, and it is known.  After a
  *     timeout the window is 1, and the next echo says what it should be.
  *   o After an idle time of more than a retransmission timeout the window is 1
  *     again (unless net.ipv4.tcp_slow_start_after_idle is off): what was granted
- *     may be in use by others by now.  One round trip brings it back.  With TSO the
- *     first packet is as large as the window before had allowed.
+ *     may be in use by others by now.  One round trip brings it back.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -83,6 +92,15 @@
 /* Segments that one ACK may count for in Eq. 4: it has converged long before */
 #define ACP_ACKED_MAX	1024U
 
+/*
+ * Fraction bits of the share of the difference that a segment leaves in Eq. 4:
+ * with those of a window they are 64, the width of a quotient
+ */
+#define ACP_LEFT	(64 - ACP_SCALE)
+
+/* A step of several segments moves the window by 1/8 of it at most */
+#define ACP_STEP	3
+
 TCPCC_PARAM(acp_slow, 10, 1, 1000,
 	    "divides the gain of Eq. 4 for growth while H_congestion is set");
 TCPCC_PARAM(acp_overhead, 14, 0, 256,
@@ -105,6 +123,7 @@ struct acp {
 	u64	desired;	/* of Eq. 3, ACP_SCALE; 0: none yet */
 	u64	feedback;	/* H_feedback, bytes/s; TCPCC_FB_RATE_NONE: no limit */
 	u32	mrtt_us;
+	u32	rtt_us;		/* the newest; 0: none yet */
 	u32	acked;		/* segments that wait for an echo */
 	u32	round_delivered; /* tp->delivered when this round trip began */
 	u8	mode;		/* enum acp_mode */
@@ -135,6 +154,25 @@ static u64 acp_desired(u64 feedback, u32 mrtt_us, u32 size)
 }
 
 /**
+ * acp_power() - a fraction multiplied by itself
+ * @x: ACP_LEFT, at most 1
+ * @n: how often it is there
+ *
+ * Return: x^n, ACP_LEFT
+ */
+static u64 acp_power(u64 x, u32 n)
+{
+	u64 power = BIT_ULL(ACP_LEFT);
+
+	for (; n; n >>= 1) {
+		if (n & 1)
+			power = mul_u64_u64_shr(power, x, ACP_LEFT);
+		x = mul_u64_u64_shr(x, x, ACP_LEFT);
+	}
+	return power;
+}
+
+/**
  * acp_filter() - the window after some segments were acknowledged (Eqs. 4, 5)
  * @window: before, ACP_SCALE, ACP_ONE to ACP_MOST
  * @desired: of Eq. 3, ACP_SCALE
@@ -142,30 +180,58 @@ static u64 acp_desired(u64 feedback, u32 mrtt_us, u32 size)
  * @slow: what H_congestion divides the gain by
  * @acked: segments
  *
+ * Of the difference to desired each segment leaves 1 - gain / window.  While the
+ * window changes little, n segments leave the nth power of that, with the window
+ * in the middle of its way.  So one ACK for many segments takes a step or two; only
+ * for a window that becomes a multiple or a part of itself it takes more, at most
+ * 80.  A step of one segment is Eq. 4 itself.
+ *
  * Return: window, ACP_SCALE, at least ACP_ONE
  */
 static u64 acp_filter(u64 window, u64 desired, bool congested, u32 slow,
 		      u32 acked)
 {
-	for (acked = min(acked, ACP_ACKED_MAX); acked; acked--) {
-		u64 gain = congested && desired > window ? slow : 1;
-		u64 delta;
+	bool up = desired > window;
+	u32 divisor = congested && up ? slow : 1;
+	u32 n;
 
-		/* the difference is below 2^46, so it may be shifted by 16 */
-		if (desired > window) {
-			delta = div64_u64((desired - window) << ACP_SCALE,
-					  window * gain);
-			window += delta;
+	for (acked = min(acked, ACP_ACKED_MAX); acked; acked -= n) {
+		u64 way = up ? desired - window : window - desired;
+		/* the way is below 2^46, so it may be shifted by 16 */
+		u64 delta = div64_u64(way << ACP_SCALE, window * divisor);
+
+		if (!way || (!up && window == ACP_ONE))
+			break;
+		for (n = acked; n > 1 && delta * n > window >> ACP_STEP;)
+			n >>= 1;
+		if (n == 1) {
+			window = up ? window + delta : window - delta;
 		} else {
-			delta = div64_u64((window - desired) << ACP_SCALE,
-					  window);
-			window -= delta;
+			u64 half = min(delta * (n - 1), way) / 2;
+			u64 middle = up ? window + half : window - half;
+			u64 gain = div64_u64(U64_MAX,
+					     max(middle, ACP_ONE) * divisor);
+
+			gain = BIT_ULL(ACP_LEFT) - gain;
+			way = mul_u64_u64_shr(way, acp_power(gain, n), ACP_LEFT);
+			window = up ? desired - way : desired + way;
 		}
 		window = max(window, ACP_ONE);
-		if (!delta)
-			break;
 	}
 	return window;
+}
+
+/**
+ * acp_packets() - how many packets of a window may be in flight
+ * @window: ACP_SCALE
+ * @paced: the rate is acp_rate(), which lets the last of them go when its time has
+ *	come; or else the fraction of a packet has to wait
+ *
+ * Return: packets
+ */
+static u32 acp_packets(u64 window, bool paced)
+{
+	return (paced ? window + ACP_ONE - 1 : window) >> ACP_SCALE;
 }
 
 /**
@@ -240,14 +306,23 @@ static u32 acp_size(const struct sock *sk)
 	       READ_ONCE(acp_overhead);
 }
 
-/* Where Reno's window is now, if TCP or Reno has changed it. */
+/* Where the window is now, if it is not ours: TCP or Reno has changed it. */
 static void acp_sync(struct sock *sk)
 {
 	struct acp *ca = inet_csk_ca(sk);
 	u32 cwnd = tcp_snd_cwnd(tcp_sk(sk));
 
-	if (ca->window >> ACP_SCALE != cwnd)
+	if (acp_packets(ca->window, false) != cwnd &&
+	    acp_packets(ca->window, true) != cwnd)
 		ca->window = min(max_t(u64, cwnd, 1) << ACP_SCALE, ACP_MOST);
+}
+
+static bool acp_paced(const struct sock *sk)
+{
+	const struct acp *ca = inet_csk_ca(sk);
+
+	return READ_ONCE(acp_pacing) && ca->mrtt_us != U32_MAX &&
+	       READ_ONCE(sk->sk_pacing_status) != SK_PACING_NONE;
 }
 
 static void acp_request(struct sock *sk)
@@ -277,8 +352,10 @@ static void acp_enter(struct sock *sk, enum acp_mode mode)
 		return;
 	}
 	ca->desired = 0;
+	ca->window = 0;
 	tp->snd_ssthresh = max(tcp_snd_cwnd(tp) / 2, 2U);
 	acp_set_cwnd(sk, tp->snd_ssthresh);
+	acp_sync(sk);
 	pr_info_once("feedback has ceased, as Reno from here\n");
 }
 
@@ -367,6 +444,8 @@ static void acp_update(struct sock *sk, const struct rate_sample *rs)
 	if (tp->srtt_us)
 		ca->mrtt_us = min3(ca->mrtt_us, tp->srtt_us >> 3,
 				   (u32)ACP_RTT_CAP);
+	if (rs->rtt_us > 0)
+		ca->rtt_us = min_t(long, rs->rtt_us, ACP_RTT_CAP);
 	acp_request(sk);
 	echoes = acp_listen(sk);
 	if (rs->prior_delivered > 0 &&
@@ -385,10 +464,12 @@ static void acp_update(struct sock *sk, const struct rate_sample *rs)
 						ca->congested,
 						READ_ONCE(acp_slow), ca->acked);
 			ca->acked = 0;
-			acp_set_cwnd(sk, ca->window >> ACP_SCALE);
+			acp_set_cwnd(sk, acp_packets(ca->window, acp_paced(sk)));
 		}
-		if (READ_ONCE(acp_pacing) && ca->mrtt_us != U32_MAX)
-			rate = acp_rate(ca->window, tp->mss_cache, ca->mrtt_us);
+		if (acp_paced(sk))
+			rate = acp_rate(ca->window, tp->mss_cache,
+					clamp(ca->rtt_us, ca->mrtt_us,
+					      2 * ca->mrtt_us));
 		acp_set_rate(sk, rate);
 	}
 	if (echoes || acked)
@@ -403,7 +484,7 @@ tcpcc_cong_control(acp_cong_control)
 }
 
 /* The first segment of all, or the first after all was acknowledged */
-tcpcc_tx_start(acp_tx_start)
+static void acp_restart(struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct acp *ca = inet_csk_ca(sk);
@@ -416,9 +497,28 @@ tcpcc_tx_start(acp_tx_start)
 	if (tp->data_segs_out)
 		tp->snd_ssthresh = tcp_current_ssthresh(sk);
 	acp_set_cwnd(sk, 1);
+	ca->window = ACP_ONE;
 	ca->acked = 0;
-	acp_sync(sk);
 	acp_request(sk);
+}
+
+/*
+ * TCP asks for this each time before it looks at the window to send, and before it
+ * makes packets for TSO: that is when an idle time ends.  (When TCP calls it an
+ * event, the first packet has been made, as large as the window was.)
+ *
+ * Paced packets are of one segment, unless the rate is such that TCP makes larger
+ * ones.  Two at once would be more than a window's fraction.
+ */
+static u32 acp_min_tso_segs(struct sock *sk)
+{
+	const struct acp *ca = inet_csk_ca(sk);
+
+	if (!tcp_sk(sk)->packets_out)
+		acp_restart(sk);
+	if (ca->mode == ACP_FEEDBACK && acp_paced(sk))
+		return 1;
+	return READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_min_tso_segs);
 }
 
 static void acp_init(struct sock *sk)
@@ -503,7 +603,7 @@ static struct tcp_congestion_ops acp_ops __read_mostly = {
 	.ssthresh	= acp_ssthresh,
 	.undo_cwnd	= acp_undo_cwnd,
 	.get_info	= acp_get_info,
-	TCPCC_TX_START(acp_tx_start),
+	.min_tso_segs	= acp_min_tso_segs,
 };
 
 static int __init acp_register(void)

@@ -38,6 +38,13 @@
  * where headers cease, echoes cease, and the sender knows.  A sender takes an echo
  * from an ACK that it could expect, and never one that is older than what it has.
  *
+ * ACKs.  A receiver acknowledges segments with headers at once, in the way of
+ * TCP_QUICKACK: the papers' receivers answer each packet.  A sender with a window
+ * of one or two would have to wait for every delayed ACK, and take it for a longer
+ * path; what it learns of the network would be as old.  A receiver that sends data
+ * of its own is left to delay ACKs to it, and so is one whose socket early
+ * demultiplexing does not find (net.ipv4.ip_early_demux).
+ *
  * Room.  A sender's segments are made smaller by what the option needs, in the way
  * of IP options (icsk_ext_hdr_len).  Where the option would make a packet larger
  * than the path's MTU all the same, or the options longer than 40 bytes, see
@@ -72,6 +79,9 @@
 
 /* What a sender's segments are smaller: the longest option */
 #define FEEDBACK_RESERVE	TCPCC_FB_LEN_BOTH
+
+/* Segments that are acknowledged at once after one that has a header */
+#define FEEDBACK_QUICK		16
 
 TCPCC_PARAM(receivers, 16384, 1, 1048576,
 	    "Flows of other hosts that a network namespace may remember");
@@ -360,13 +370,30 @@ static void feedback_put(atomic64_t *box, u8 protocol, u32 word, u32 segs,
 	} while (!atomic64_try_cmpxchg(box, (s64 *)&old, sum));
 }
 
+/*
+ * Has a receiving socket acknowledge the next segments at once.  TCP would lock it
+ * next, and so may we.  What is granted lasts for some segments: so the lock is
+ * taken for few of them, and it does not matter if the owner has it.
+ */
+static void feedback_quick(struct sock *sk)
+{
+	u8 *quick = &inet_csk(sk)->icsk_ack.quick;
+
+	if (READ_ONCE(*quick) > FEEDBACK_QUICK / 2)
+		return;
+	bh_lock_sock_nested(sk);
+	if (!sock_owned_by_user(sk))
+		WRITE_ONCE(*quick, FEEDBACK_QUICK);
+	bh_unlock_sock(sk);
+}
+
 static void feedback_take_word(const struct feedback_segment *s,
 			       const struct sk_buff *skb,
 			       const struct feedback_key *key,
 			       struct tcpcc_feedback *fb,
 			       const struct tcpcc_fb_header *h)
 {
-	const struct sock *sk = skb->sk;
+	struct sock *sk = skb->sk;
 
 	if (h->protocol < TCPCC_FB_ACP || h->protocol > TCPCC_FB_RCP ||
 	    h->word >> TCPCC_FB_VERSION_SHIFT) {
@@ -383,6 +410,8 @@ static void feedback_take_word(const struct feedback_segment *s,
 	WRITE_ONCE(fb->seen, jiffies);
 	feedback_put(&fb->pending, h->protocol, h->word,
 		     max_t(u32, skb_shinfo(skb)->gso_segs, 1), 1);
+	if (sk && sk_fullsock(sk) && sk_is_tcp(sk))
+		feedback_quick(sk);
 }
 
 static void feedback_take_echo(const struct feedback_segment *s,

@@ -41,29 +41,6 @@
 	static void name(struct sock *sk, const struct rate_sample *rs)
 #endif
 
-/*
- * tcpcc_tx_start(name) - head of a callback for the first segment after idle
- * TCPCC_TX_START(name) - its place in struct tcp_congestion_ops
- *
- * It was an event among others before it became a callback of its own, on which
- * Kbuild defines TCPCC_HAVE_TX_START.
- */
-#ifdef TCPCC_HAVE_TX_START
-#define tcpcc_tx_start(name) \
-	static void name(struct sock *sk)
-#define TCPCC_TX_START(name)	.cwnd_event_tx_start = name
-#else
-#define tcpcc_tx_start(name)						\
-	static void name(struct sock *sk);				\
-	static void name##_event(struct sock *sk, enum tcp_ca_event event) \
-	{								\
-		if (event == CA_EVENT_TX_START)				\
-			name(sk);					\
-	}								\
-	static void name(struct sock *sk)
-#define TCPCC_TX_START(name)	.cwnd_event = name##_event
-#endif
-
 /* By what the kernel asks for the module of a qdisc, from 6.8 on */
 #ifndef MODULE_ALIAS_NET_SCH
 #define MODULE_ALIAS_NET_SCH(id)	MODULE_ALIAS("net-sch-" id)

@@ -73,16 +73,93 @@ static void one_round_trip(struct kunit *test)
 			acp_filter(segs(1000), segs(990), false, 10, 77));
 }
 
-/* Three segments in one ACK are three ACKs. */
+/* Eq. 4 as it is printed, once for each segment */
+static u64 filter_by_segments(u64 window, u64 desired, bool congested, u32 slow,
+			      u32 acked)
+{
+	while (acked--) {
+		u64 gain = congested && desired > window ? slow : 1;
+
+		if (desired > window)
+			window += div64_u64((desired - window) << ACP_SCALE,
+					    window * gain);
+		else
+			window -= div64_u64((window - desired) << ACP_SCALE,
+					    window);
+		window = max(window, ACP_ONE);
+	}
+	return window;
+}
+
+/*
+ * One segment in an ACK is Eq. 4 exactly; many are as many ACKs to 1/500 of the
+ * window or, if that is longer, of the way that it goes.
+ */
 static void per_segment(struct kunit *test)
 {
-	u64 w = segs(20), one = w;
-	int i;
+	static const u64 windows[] = {
+		ACP_ONE, 3 * ACP_ONE / 2, 2 * ACP_ONE, 3 * ACP_ONE, 10 * ACP_ONE,
+		31 * ACP_ONE, 138 * ACP_ONE, 775 * ACP_ONE, 20000 * ACP_ONE,
+		ACP_MOST / 3, ACP_MOST,
+	};
+	static const u64 desireds[] = {
+		0, ACP_ONE / 6, ACP_ONE, 3 * ACP_ONE / 2, 5 * ACP_ONE,
+		31 * ACP_ONE, 32 * ACP_ONE, 160 * ACP_ONE, 775 * ACP_ONE,
+		9000 * ACP_ONE, 21000 * ACP_ONE, ACP_MOST / 2, ACP_MOST,
+	};
+	static const u32 segments[] = {
+		0, 1, 2, 3, 4, 7, 10, 16, 44, 100, 255, 700, ACP_ACKED_MAX,
+	};
+	int i, j, k, congested;
 
-	for (i = 0; i < 3; i++)
-		one = acp_filter(one, segs(50), false, 10, 1);
-	KUNIT_EXPECT_EQ(test, acp_filter(w, segs(50), false, 10, 3), one);
-	KUNIT_EXPECT_EQ(test, acp_filter(w, segs(50), false, 10, 0), w);
+	for (i = 0; i < ARRAY_SIZE(windows) * ARRAY_SIZE(desireds); i++)
+		for (k = 0; k < ARRAY_SIZE(segments); k++)
+			for (congested = 0; congested < 2; congested++) {
+				u64 w = windows[i % ARRAY_SIZE(windows)];
+				u64 want, have, most;
+				u32 n = segments[k];
+
+				j = i / ARRAY_SIZE(windows);
+				want = filter_by_segments(w, desireds[j],
+							  congested, 10, n);
+				have = acp_filter(w, desireds[j], congested, 10,
+						  n);
+				most = max(want, w) - min(want, w);
+				most = n > 1 ? max(most, want) / 500 : 0;
+				KUNIT_EXPECT_LE_MSG(test,
+						    abs((s64)have - (s64)want),
+						    most,
+						    "%llu to %llu, %u segments: %llu, not %llu",
+						    w, desireds[j], n, have,
+						    want);
+			}
+}
+
+static void power(struct kunit *test)
+{
+	u64 one = BIT_ULL(ACP_LEFT);
+
+	KUNIT_EXPECT_EQ(test, acp_power(one, 1024), one);
+	KUNIT_EXPECT_EQ(test, acp_power(one / 3, 0), one);
+	KUNIT_EXPECT_EQ(test, acp_power(one / 3, 1), one / 3);
+	KUNIT_EXPECT_EQ(test, acp_power(one / 2, 5), one / 32);
+	KUNIT_EXPECT_EQ(test, acp_power(0, 3), 0);
+	/* (1 - 1/1000)^1000 = 0.367695 */
+	EXPECT_NEAR(test, acp_power(one - one / 1000, 1000),
+		    one / 1000000 * 367695, 10);
+}
+
+/* What may be in flight is the window, at most rounded up. */
+static void packets(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, acp_packets(ACP_ONE, true), 1);
+	KUNIT_EXPECT_EQ(test, acp_packets(ACP_ONE, false), 1);
+	KUNIT_EXPECT_EQ(test, acp_packets(ACP_ONE + 1, true), 2);
+	KUNIT_EXPECT_EQ(test, acp_packets(ACP_ONE + 1, false), 1);
+	KUNIT_EXPECT_EQ(test, acp_packets(segs(31), true), 31);
+	KUNIT_EXPECT_EQ(test, acp_packets(segs(32) - 1, true), 32);
+	KUNIT_EXPECT_EQ(test, acp_packets(segs(32) - 1, false), 31);
+	KUNIT_EXPECT_EQ(test, acp_packets(ACP_MOST, true), BIT(30));
 }
 
 /* It converges to what is desired, from both sides, to a part in 10^4. */
@@ -157,6 +234,8 @@ static struct kunit_case acp_cases[] = {
 	KUNIT_CASE(first_ack),
 	KUNIT_CASE(one_round_trip),
 	KUNIT_CASE(per_segment),
+	KUNIT_CASE(power),
+	KUNIT_CASE(packets),
 	KUNIT_CASE(converges),
 	KUNIT_CASE(window_is_bounded),
 	KUNIT_CASE(pacing_rate),

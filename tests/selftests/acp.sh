@@ -478,7 +478,7 @@ unknown_version()
 	return $status
 }
 
-# The first ACK after a pause is for one segment, or for one packet that TSO had made.
+# After a pause one segment is sent, and the next when it is acknowledged.
 starts_again_after_idle()
 {
 	local status=0
@@ -491,13 +491,16 @@ starts_again_after_idle()
 	echo 0 > $TRACING/events/acp/acp_update/enable
 	sed -n "s/.* \([0-9.]*\): acp_update: sport=[0-9]* dport=$PORT .*acked=\([0-9]*\) .*window=\([0-9]*\)/\1 \2 \3/p" \
 		$TRACING/trace > idle.txt
-	awk 'last && $1 - last > 2 { seen++; bad += $2 > 4 } { last = $1 }
-		END { exit seen != 1 || bad }' idle.txt || { head -n 3 idle.txt | sed 's/^/# /'; status=1; }
+	# what is acknowledged within 5 ms of that ACK was sent before it came
+	awk 'last && $1 - last > 2 { seen++; first = $1 } first && $1 - first < 0.005 { sent += $2 }
+		{ last = $1 } END { exit seen != 1 || sent != 1 }' idle.txt ||
+		{ awk 'last && $1 - last > 2 { n = 3 } { last = $1 } n-- > 0 { print "# " $0 }' idle.txt; status=1; }
 	return $status
 }
 
 mount_tracing()
 {
+	modprobe tcp_acp_host
 	[ -d $TRACING/events ] || mount -t tracefs none $TRACING
 }
 
