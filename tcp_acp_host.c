@@ -18,7 +18,7 @@
  * One ACK for each packet of a window makes Eq. 4 a first-order filter with a time
  * constant of one round trip; with H_congestion, where a link is already at 95 % of
  * its capacity, newcomers take ten times as long, so that the link can see them
- * coming.  The first window is 1, and the first ACK takes it to desired at once.
+ * coming.  The first window is 1.
  *
  *      first limit from a router                  four round trips without one
  *   START ----------------------------> FEEDBACK ---------------------> FALLBACK
@@ -42,6 +42,12 @@
  *   o Eq. 4 is applied for each segment that was acknowledged, or a receiver that
  *     delays its ACKs would make the filter slower.  What an ACK without an echo
  *     acknowledged counts with the next echo.
+ *   o From a window of 1 Eq. 4 goes all the way to desired with one ACK.  That is
+ *     no first-order filter, and not what the paper has it for: three users who
+ *     come at once to a link that was nearly idle (its Fig. 7) then put three
+ *     bandwidth-delay products on it, and 887 packets are lost of which the paper
+ *     reports none.  The first ACK goes 1 - 1/e of the way, as a round trip would
+ *     with a larger window (acp_first; 1000 is Eq. 4 as it is printed).
  *   o Fractions of a window are kept, in 1/65536 segment, and sent: the window is
  *     spread over a round trip (acp_pacing), one packet each rtt / cwnd, and one
  *     that the round trip is not long enough for may be in flight beside the whole
@@ -103,6 +109,8 @@
 
 TCPCC_PARAM(acp_slow, 10, 1, 1000,
 	    "divides the gain of Eq. 4 for growth while H_congestion is set");
+TCPCC_PARAM(acp_first, 632, 1, 1000,
+	    "Of the way to the desired window, what the first ACK may go, 1/1000");
 TCPCC_PARAM(acp_overhead, 14, 0, 256,
 	    "Bytes of link header that routers count for a packet");
 TCPCC_PARAM(acp_pacing, 1, 0, 1,
@@ -219,6 +227,23 @@ static u64 acp_filter(u64 window, u64 desired, bool congested, u32 slow,
 		window = max(window, ACP_ONE);
 	}
 	return window;
+}
+
+/**
+ * acp_first_step() - the window to go to, for now
+ * @window: ACP_SCALE
+ * @desired: of Eq. 3, ACP_SCALE
+ * @congested: H_congestion
+ * @first: share of the way that one ACK may go from a window of 1, 1/1000
+ *
+ * Return: @desired, or nearer, ACP_SCALE
+ */
+static u64 acp_first_step(u64 window, u64 desired, bool congested, u32 first)
+{
+	if (window != ACP_ONE || desired <= window || congested)
+		return desired;
+	/* below 2^46 times 1000 */
+	return window + div_u64((desired - window) * first, 1000);
 }
 
 /**
@@ -460,7 +485,11 @@ static void acp_update(struct sock *sk, const struct rate_sample *rs)
 		if (echoes && ca->mrtt_us != U32_MAX) {
 			ca->desired = acp_desired(ca->feedback, ca->mrtt_us,
 						  acp_size(sk));
-			ca->window = acp_filter(ca->window, ca->desired,
+			ca->window = acp_filter(ca->window,
+						acp_first_step(ca->window,
+							       ca->desired,
+							       ca->congested,
+							       READ_ONCE(acp_first)),
 						ca->congested,
 						READ_ONCE(acp_slow), ca->acked);
 			ca->acked = 0;
