@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The channel of Explicitly Synchronized TCP (ESTCP): what a router tells senders
+ * in the two ECN bits of the IP header, and what these bits stand for.
+ *
+ *   H. Nishiyama, N. Ansari, N. Kato, "Wireless Loss-Tolerant Congestion Control
+ *   Protocol Based on Dynamic AIMD Theory".
+ *
+ * Phases.  A router numbers its phases; one ends with each overflow of its buffer.
+ * It writes into each data packet that leaves it one of two codepoints:
+ *
+ *              not marked   marked
+ *   even phase     00         01
+ *   odd phase      10         11
+ *
+ * A sender that sees the other pair knows that a new phase has begun.  The share p
+ * of marked packets stands for g, the seconds in which senders are to open their
+ * windows by one packet per round trip and second of it:
+ *
+ *   p = f(g) = (25 - log2(g / us)) / 16,  g from 2^10 to 2^24 us
+ *
+ * so p is from 1/16 (16.8 s) to 15/16 (1.02 ms).  It is never 0, nor 1: a path on
+ * which nobody marks shows as such.
+ *
+ * Class.  The bits have another meaning for everybody else (RFC 3168), so they are
+ * only used where a packet is of this class: its DSCP is TCPCC_ESTCP_DSCP, one of
+ * those for local use (RFC 2474, pool 2).  A sender that has chosen estcp gives it
+ * to its data, with 00.  A receiver with tcp_feedback.ko answers such data with
+ * ACKs of the class, which carry the codepoint that came.  Routers change data of
+ * the class and nothing else.
+ */
+#ifndef _TCPCC_ESTCP_H
+#define _TCPCC_ESTCP_H
+
+#include <linux/bitops.h>
+#include <linux/kernel.h>
+#include <linux/types.h>
+
+#define TCPCC_ESTCP_DSCP	0x03
+
+/* Codepoints: the pair tells the phase, the lower bit is the mark */
+#define TCPCC_ESTCP_MARK	0x01
+#define TCPCC_ESTCP_ODD		0x02
+
+/* Shares and logarithms are in units of 2^-16 */
+#define TCPCC_ESTCP_SCALE	16
+#define TCPCC_ESTCP_ONE		BIT(TCPCC_ESTCP_SCALE)
+
+/* The range of g, us, and that of p */
+#define TCPCC_ESTCP_G_MIN	BIT(10)
+#define TCPCC_ESTCP_G_MAX	BIT(24)
+#define TCPCC_ESTCP_P_MIN	(TCPCC_ESTCP_ONE / 16)
+#define TCPCC_ESTCP_P_MAX	(TCPCC_ESTCP_ONE / 16 * 15)
+
+/**
+ * tcpcc_estcp_log2() - logarithm to the base of 2
+ * @x: at least 1
+ *
+ * Each squaring of the mantissa yields a bit.
+ *
+ * Return: log2(x), TCPCC_ESTCP_SCALE, rounded down
+ */
+static inline u32 tcpcc_estcp_log2(u32 x)
+{
+	u32 log = __fls(x);
+	u64 mantissa = (u64)x << (31 - log);
+	int i;
+
+	for (i = 0; i < TCPCC_ESTCP_SCALE; i++) {
+		mantissa = mantissa * mantissa >> 31;
+		log <<= 1;
+		if (mantissa >> 32) {
+			mantissa >>= 1;
+			log |= 1;
+		}
+	}
+	return log;
+}
+
+/**
+ * tcpcc_estcp_exp2() - power of 2
+ * @log: exponent, TCPCC_ESTCP_SCALE, below 31
+ *
+ * Return: 2^log, rounded down
+ */
+static inline u32 tcpcc_estcp_exp2(u32 log)
+{
+	/* 2^(1/2), 2^(1/4), ..., in units of 2^-31 */
+	static const u32 roots[TCPCC_ESTCP_SCALE] = {
+		0xb504f334, 0x9837f052, 0x8b95c1e4, 0x85aac368,
+		0x82cd8699, 0x8164d1f4, 0x80b1ed50, 0x8058d7d3,
+		0x802c6437, 0x8016302f, 0x800b179d, 0x80058baf,
+		0x8002c5d0, 0x800162e6, 0x8000b173, 0x800058b9,
+	};
+	u64 mantissa = BIT_ULL(31);
+	int i;
+
+	for (i = 0; i < TCPCC_ESTCP_SCALE; i++)
+		if (log & BIT(TCPCC_ESTCP_SCALE - 1 - i))
+			mantissa = mantissa * roots[i] >> 31;
+	return mantissa >> (31 - (log >> TCPCC_ESTCP_SCALE));
+}
+
+/**
+ * tcpcc_estcp_share() - what share of packets to mark: f
+ * @g_us: us per packet; beyond its range it counts as its bound
+ *
+ * Return: p, TCPCC_ESTCP_SCALE, TCPCC_ESTCP_P_MIN to TCPCC_ESTCP_P_MAX
+ */
+static inline u32 tcpcc_estcp_share(u32 g_us)
+{
+	u32 g = clamp_t(u32, g_us, TCPCC_ESTCP_G_MIN, TCPCC_ESTCP_G_MAX);
+
+	return (25 * TCPCC_ESTCP_ONE - tcpcc_estcp_log2(g)) / 16;
+}
+
+/**
+ * tcpcc_estcp_g_us() - what a share of marked packets stands for: the inverse of f
+ * @share: p, TCPCC_ESTCP_SCALE; beyond its range it counts as its bound
+ *
+ * Return: g, us per packet, TCPCC_ESTCP_G_MIN to TCPCC_ESTCP_G_MAX
+ */
+static inline u32 tcpcc_estcp_g_us(u32 share)
+{
+	u32 p = clamp_t(u32, share, TCPCC_ESTCP_P_MIN, TCPCC_ESTCP_P_MAX);
+
+	return tcpcc_estcp_exp2(25 * TCPCC_ESTCP_ONE - 16 * p);
+}
+
+#endif /* _TCPCC_ESTCP_H */
