@@ -57,9 +57,8 @@
  *     link wants lies between two steps: it oscillates, which the paper describes,
  *     for windows of 1 and 2, as the loss of a tenth of the capacity.  Without
  *     acp_pacing it is so here.
- *   o The round trip to spread over is the newest one, so that a sender slows down
- *     while a queue grows, as windows do.  One above twice mrtt counts as that: an
- *     outlier is not to delay the next packet by as much.
+ *   o That round trip is in the middle between mrtt and the newest one, so that a
+ *     sender slows down while a queue grows, as windows do: see acp_spread_us().
  *   o Pacing also takes apart what the first ACK releases, which may be a whole
  *     bandwidth-delay product.
  *   o H_feedback starts as "no limit", or as SO_MAX_PACING_RATE.
@@ -257,6 +256,29 @@ static u64 acp_first_step(u64 window, u64 desired, bool congested, u32 first)
 static u32 acp_packets(u64 window, bool paced)
 {
 	return (paced ? window + ACP_ONE - 1 : window) >> ACP_SCALE;
+}
+
+/**
+ * acp_spread_us() - over how long a window is spread
+ * @rtt_us: of the segment that was acknowledged last, us; 0: not known
+ * @mrtt_us: us
+ *
+ * With the newest rtt the rate would be a window's own, cwnd / rtt.  But the rtt is
+ * of a packet that left m = ceil(cwnd) packets ago.  Where that one saw a longer
+ * queue the next packet leaves later, by 1 / cwnd of it, so that of a bunch x of
+ * packets remains x(k) = x(k - 1) - x(k - 1 - m) / cwnd.  It grows if cwnd is below
+ * 1 / (2 * sin(pi / (4 * m + 2))), as 1 to 1.6 and 2 to 2.2 are: a thousand users
+ * with 1.5 each would come to leave in bunches of 300.  With mrtt nothing would take
+ * a bunch apart.  Half of the queue does it at any window.
+ *
+ * An rtt above twice mrtt counts as that: an outlier is not to hold the next packet
+ * back for as long.
+ *
+ * Return: us
+ */
+static u32 acp_spread_us(u32 rtt_us, u32 mrtt_us)
+{
+	return mrtt_us + (clamp(rtt_us, mrtt_us, 2 * mrtt_us) - mrtt_us) / 2;
 }
 
 /**
@@ -497,8 +519,7 @@ static void acp_update(struct sock *sk, const struct rate_sample *rs)
 		}
 		if (acp_paced(sk))
 			rate = acp_rate(ca->window, tp->mss_cache,
-					clamp(ca->rtt_us, ca->mrtt_us,
-					      2 * ca->mrtt_us));
+					acp_spread_us(ca->rtt_us, ca->mrtt_us));
 		acp_set_rate(sk, rate);
 	}
 	if (echoes || acked)

@@ -209,6 +209,18 @@ static void window_is_bounded(struct kunit *test)
 					 U32_MAX), ACP_MOST);
 }
 
+static void spread(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, acp_spread_us(80000, 80000), 80000);
+	KUNIT_EXPECT_EQ(test, acp_spread_us(90000, 80000), 85000);
+	KUNIT_EXPECT_EQ(test, acp_spread_us(160001, 80000), 120000);
+	KUNIT_EXPECT_EQ(test, acp_spread_us(U32_MAX, 80000), 120000);
+	KUNIT_EXPECT_EQ(test, acp_spread_us(0, 80000), 80000);
+	KUNIT_EXPECT_EQ(test, acp_spread_us(79999, 80000), 80000);
+	KUNIT_EXPECT_EQ(test, acp_spread_us(U32_MAX, ACP_RTT_CAP),
+			ACP_RTT_CAP / 2 * 3);
+}
+
 static void pacing_rate(struct kunit *test)
 {
 	/* 31 segments of 960 bytes in 80 ms */
@@ -255,6 +267,7 @@ static struct kunit_case acp_cases[] = {
 	KUNIT_CASE(packets),
 	KUNIT_CASE(converges),
 	KUNIT_CASE(window_is_bounded),
+	KUNIT_CASE(spread),
 	KUNIT_CASE(pacing_rate),
 	KUNIT_CASE(reduction),
 	{}
