@@ -91,8 +91,7 @@ def build(
     started = [_flow(flow, settings) for flow in summary["flows"] if flow["started"]]
     # The numbers after those of the flows are of the ones in the other direction.
     flows = [flow for flow in started if flow["id"] < settings.flows]
-    if sampled:
-        _flow_means(flows, run / "flows.csv")
+    later = _flow_means(flows, run / "flows.csv", end) if sampled else []
     result = {
         "scenario": scenario,
         "cc": ",".join(f"{n}:{c}" for n, c in settings.mix) if settings.mix else cc,
@@ -104,6 +103,8 @@ def build(
         "links": [_link(summary, settings, run / "links.csv" if sampled else None)],
         "jain": jain([flow["goodput_bps"] for flow in flows]),
     }
+    if later:
+        result["jain_equilibrium"] = jain(later)
     if settings.reverse:
         name, count = settings.reverse
         rate = sum(flow["goodput_bps"] for flow in started if flow["id"] >= settings.flows)
@@ -154,11 +155,15 @@ def _flow(flow: Json, settings: Settings) -> Json:
 ESTIMATORS = ("ccp", "ccpd", "ccpd_path")
 
 
-def _flow_means(flows: list[Json], path: Path) -> None:
-    """The columns are time, flow, window, in flight, rtt, and four estimates or nothing."""
-    table = series(path, (0, 1, 2, 3, 4, 13, 14, 15, 16))
+def _flow_means(flows: list[Json], path: Path, end: float) -> list[float]:
+    """Adds each flow's; returns the rates of those that live in the second half of the run.
+
+    The columns are time, flow, window, in flight, rtt, four estimates or nothing, and bytes.
+    """
+    table = series(path, (0, 1, 2, 3, 4, 13, 14, 15, 16, 7))
+    later: list[float] = []
     if not len(table):
-        return
+        return later
     order = np.argsort(table[:, 1], kind="stable")
     table = table[order]
     ids = [flow["id"] for flow in flows]
@@ -172,6 +177,11 @@ def _flow_means(flows: list[Json], path: Path) -> None:
             flow["rtt_mean_s"] = np.average(rows[:, 4], weights=weight)
             if flow["cc"] in ESTIMATORS:
                 _estimates(flow, rows, weight)
+            half = rows[rows[:, 0] > end / 2]
+            if len(half) > 1:
+                time, done = half[-1, [0, 9]] - half[0, [0, 9]]
+                later.append(done * 8 / time)
+    return later
 
 
 def _estimates(flow: Json, rows: np.ndarray, weight: np.ndarray) -> None:
@@ -272,6 +282,7 @@ METRICS = {
     "cwnd_mean": lambda r: _mean(f["cwnd_mean"] for f in r["flows"]),
     "rtt_mean_s": lambda r: _mean(f["rtt_mean_s"] for f in r["flows"]),
     "jain": lambda r: r["jain"],
+    "jain_equilibrium": lambda r: r["jain_equilibrium"],
     **{
         name: (lambda r, name=name: r["links"][0][name])
         for name in (
