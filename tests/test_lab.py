@@ -131,7 +131,7 @@ def test_json_is_the_contract(lab) -> None:
     for r in results:
         assert set(r) == {
             "scenario", "cc", "seed", "kernel", "settings", "virtual_s", "wall_s", "flows",
-            "links", "jain", "series",
+            "links", "jain", "jain_equilibrium", "series",
         }  # fmt: skip
         # No flow of a run of fixed duration has a completion time.
         assert set(r["flows"][0]) == {

@@ -47,6 +47,7 @@ _METRICS: dict[str, tuple[str, Callable[[float], str]]] = {
     "goodput_bps": ("goodput", _rate),
     "utilization": ("utilization", lambda v: f"{v:.3f}"),
     "jain": ("Jain's index", lambda v: f"{v:.3f}"),
+    "jain_equilibrium": ("Jain's index, second half", lambda v: f"{v:.3f}"),
     "queue_mean": ("mean queue", _plain),
     "queue_max": ("max queue", _plain),
     "capacity_error": ("capacity off by", _share),

@@ -95,6 +95,7 @@ def build(
     flows = [flow for flow in started if flow["id"] < settings.flows]
     others = [flow for flow in started if flow["id"] >= settings.flows]
     links = _links(summary, settings, run / "links.csv" if sampled else None)
+    later = _flow_means(flows, run / "flows.csv", end) if sampled else []
     result = {
         "scenario": scenario,
         "cc": ",".join(f"{n}:{c}" for n, c in settings.mix) if settings.mix else cc,
@@ -106,10 +107,10 @@ def build(
         "links": links,
         "jain": jain([flow["goodput_bps"] for flow in flows]),
     }
-    if sampled:
-        _flow_means(flows, run / "flows.csv")
-        if settings.stages or settings.network:
-            result["stages"] = _stages(flows, links, settings, run)
+    if later:
+        result["jain_equilibrium"] = jain(later)
+    if sampled and (settings.stages or settings.network):
+        result["stages"] = _stages(flows, links, settings, run)
     result["flows"] = [{k: v for k, v in flow.items() if k != "id"} for flow in flows]
     if settings.short:
         done = sorted(flow["completion_s"] for flow in others if "completion_s" in flow)
@@ -173,11 +174,15 @@ def _flow(flow: Json, settings: Settings) -> Json:
 ESTIMATORS = ("ccp", "ccpd", "ccpd_path")
 
 
-def _flow_means(flows: list[Json], path: Path) -> None:
-    """The columns are time, flow, window, in flight, rtt, and four estimates or nothing."""
-    table = series(path, (0, 1, 2, 3, 4, 13, 14, 15, 16))
+def _flow_means(flows: list[Json], path: Path, end: float) -> list[float]:
+    """Adds each flow's; returns the rates of those that live in the second half of the run.
+
+    The columns are time, flow, window, in flight, rtt, four estimates or nothing, and bytes.
+    """
+    table = series(path, (0, 1, 2, 3, 4, 13, 14, 15, 16, 7))
+    later: list[float] = []
     if not len(table):
-        return
+        return later
     order = np.argsort(table[:, 1], kind="stable")
     table = table[order]
     ids = [flow["id"] for flow in flows]
@@ -191,6 +196,11 @@ def _flow_means(flows: list[Json], path: Path) -> None:
             flow["rtt_mean_s"] = np.average(rows[:, 4], weights=weight)
             if flow["cc"] in ESTIMATORS:
                 _estimates(flow, rows, weight)
+            half = rows[rows[:, 0] > end / 2]
+            if len(half) > 1:
+                time, done = half[-1, [0, 9]] - half[0, [0, 9]]
+                later.append(done * 8 / time)
+    return later
 
 
 def _estimates(flow: Json, rows: np.ndarray, weight: np.ndarray) -> None:
@@ -395,6 +405,7 @@ METRICS = {
     "cwnd_mean": lambda r: _mean(f["cwnd_mean"] for f in r["flows"]),
     "rtt_mean_s": lambda r: _mean(f["rtt_mean_s"] for f in r["flows"]),
     "jain": lambda r: jain([f["goodput_bps"] for f in r["flows"]]),
+    "jain_equilibrium": lambda r: r["jain_equilibrium"],
     "fair_error": lambda r: max(stage["fair_error"] for stage in r["stages"]),
     "settle_s": lambda r: max(stage["settle_s"] for stage in r["stages"]),
     "short_completion_s": lambda r: r["short"]["completion_mean_s"],
