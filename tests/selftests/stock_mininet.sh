@@ -1,0 +1,69 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The lab's networks in Mininet: scripts/mn_tcpcc.py on a distribution's kernel.
+# Runs as root where the modules and Mininet are installed; prints KTAP.
+
+DIR=$(dirname "$(readlink -f "$0")")
+
+# shellcheck source=tests/selftests/lib.sh
+. "$DIR/lib.sh"
+
+CUSTOM=$DIR/../../scripts/mn_tcpcc.py
+
+setup()
+{
+	:
+}
+
+cleanup()
+{
+	:
+}
+
+# mininet ARGUMENT...: what it says is in said.txt.  Without a time limit: an emulated
+# clock leaps while the guest waits for its host, who has one.
+mininet()
+{
+	mn --custom "$CUSTOM" --controller none "$@" > said.txt 2>&1
+}
+
+failed()
+{
+	tail -n 15 said.txt | sed 's/^/# /'
+	return 1
+}
+
+# Three links and four hosts: each path is as long as its file says, to half a millisecond.
+three_links()
+{
+	mininet --topo tcpcc,acp-fig8,cc=cubic --test rtts || failed || return
+	[ "$(grep -c ' links ' said.txt)" = 4 ] || failed || return
+	awk '/ links / { want = $4; have = $6; n++; if (have < want || have > want + 0.5) exit 1 }
+		END { exit n != 4 }' said.txt || failed
+}
+
+# Four users of ACP share a link, which knows how many they are and drops nothing.
+four_users()
+{
+	mininet --topo tcpcc,dumbbell,cc=acp,qdisc=acp,flows=4,rate=20mbit,rtt=40ms,buffer=200,duration=8 \
+		--test traffic || failed || return
+	grep -q '(dropped 0,' said.txt || failed || return
+	awk '$3 ~ /^[0-9.]+$/ && $4 == "ms" { n++; if ($5 < 4.4 || $5 > 5) exit 1 }
+		END { exit n != 4 }' said.txt || failed
+}
+
+# What is wrong with a setting is said in a line.
+bad_setting()
+{
+	mininet --topo tcpcc,dumbbell,rate=fast --test rtts
+	! grep -q Traceback said.txt || failed || return
+	grep -q 'a rate from 1kbit' said.txt || failed
+}
+
+command -v mn >/dev/null || skip_all "needs Mininet"
+ksft_begin 3
+ksft_test "three links are as long as they should be" three_links
+ksft_test "four users of acp share a link" four_users
+ksft_test "a bad setting is named" bad_setting
+ksft_end
