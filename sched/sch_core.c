@@ -13,6 +13,12 @@
  * that wakes us late costs nothing, up to TCPCC_CATCH_UP: what should have left
  * meanwhile leaves at once.
  *
+ * To read the clock is what costs most of all that is done with a packet, so it is
+ * read once for each, when it leaves.  What arrives meanwhile at a queue that is not
+ * empty has arrived at that time, if this tick is still the same.  So a packet may
+ * count to the period before its own, by the time of a packet on the wire, or a
+ * tick while the device stands still; it counts once, whatever it counts to.
+ *
  * Large packets are cut into segments before they are queued: each has a header
  * to be marked, and the limit is in packets.  (As with tbf and cake, their size
  * is then their own, without what a size table of tc's "stab" would add.)
@@ -52,6 +58,8 @@ TCPCC_PARAM(limit, 1000, 1, 100000000,
  * @shift: see @mult
  * @free_ns: when the wire is free for the next packet
  * @free_part: and the fraction of ns to that, ns << @shift
+ * @now_ns: what the clock said last
+ * @now_jiffies: the tick of that
  * @watchdog: wakes us then
  * @state: the kind's
  */
@@ -62,6 +70,8 @@ struct tcpcc_sched {
 	u64 mult;
 	u64 free_ns;
 	u64 free_part;
+	u64 now_ns;
+	unsigned long now_jiffies;
 	struct qdisc_watchdog watchdog;
 	u64 state[TCPCC_STATE_MAX / sizeof(u64)];
 };
@@ -91,6 +101,20 @@ static void tcpcc_spend(struct tcpcc_sched *q, u32 len)
 	q->free_part += len * q->mult;
 	q->free_ns += q->free_part >> q->shift;
 	q->free_part &= BIT_ULL(q->shift) - 1;
+}
+
+static u64 tcpcc_read_clock(struct tcpcc_sched *q)
+{
+	q->now_jiffies = jiffies;
+	q->now_ns = ktime_get_ns();
+	return q->now_ns;
+}
+
+static u64 tcpcc_arrival_ns(const struct Qdisc *sch, struct tcpcc_sched *q)
+{
+	if (sch->q.head && time_is_after_eq_jiffies(q->now_jiffies))
+		return q->now_ns;
+	return tcpcc_read_clock(q);
 }
 
 static int tcpcc_enqueue_one(struct sk_buff *skb, struct Qdisc *sch, u64 now_ns,
@@ -146,7 +170,7 @@ static int tcpcc_enqueue_segments(struct sk_buff *skb, struct Qdisc *sch,
 int tcpcc_sched_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 			struct sk_buff **to_free)
 {
-	u64 now_ns = ktime_get_ns();
+	u64 now_ns = tcpcc_arrival_ns(sch, qdisc_priv(sch));
 
 	if (skb_is_gso(skb))
 		return tcpcc_enqueue_segments(skb, sch, now_ns, to_free);
@@ -161,7 +185,7 @@ struct sk_buff *tcpcc_sched_dequeue(struct Qdisc *sch)
 
 	if (!sch->q.head)
 		return NULL;
-	now_ns = ktime_get_ns();
+	now_ns = tcpcc_read_clock(q);
 	if (now_ns < q->free_ns) {
 		qdisc_qstats_overlimit(sch);
 		qdisc_watchdog_schedule_ns(&q->watchdog, q->free_ns);
