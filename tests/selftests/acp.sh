@@ -39,21 +39,6 @@ setup()
 		tc -n "$SND" qdisc add dev veth0 root handle 1: tbf rate 100mbit burst 1514 limit 151400
 }
 
-# count snd|rcv NAME: a counter of tcp_feedback
-count()
-{
-	$1 sed -n "s/^$2 //p" /proc/net/tcpcc_feedback
-}
-
-# grows snd|rcv NAME BEFORE: says so if it does not
-grows()
-{
-	local now
-
-	now=$(count "$1" "$2")
-	[ "$now" -gt "$3" ] || { echo "# $1 $2 stays at $now"; return 1; }
-}
-
 # rewrite NAMESPACE BYTES-OF-IP-HEADER LENGTH EDIT...: segments that come in there with
 # an option of that length; offsets in EDIT are from the option's first byte
 rewrite()
@@ -499,18 +484,6 @@ has_room_for_so_many()
 	[ "$(count rcv Receivers)" = 1 ] && grows rcv InTableFull "$full" || status=1
 	echo 16384 > /sys/module/tcp_feedback/parameters/receivers
 	return $status
-}
-
-# InErrs and InCsumErrors of TCP after all that was sent up to here
-checksums_are_right()
-{
-	local ns
-
-	for ns in snd rcv; do
-		$ns grep ^Tcp: /proc/net/snmp | tail -n 1 |
-			awk '{ exit $14 + $16 != 0 }' || return
-		[ "$(count $ns InBadChecksum)" = 0 ] && [ "$(count $ns OutNoMemory)" = 0 ] || return
-	done
 }
 
 changes_under_traffic()

@@ -1,7 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What the selftests share; they source it from $DIR.  KTAP, waiting, and two namespaces:
+# What the selftests share; they source it from $DIR.  KTAP, waiting, tcp_feedback's
+# counters, and two namespaces:
 #
 #   +--------------+  192.0.2.0/24, 2001:db8::/64  +--------------+
 #   | $SND    veth +-------------------------------+ veth    $RCV |
@@ -225,4 +226,33 @@ end_long()
 mount_tracing()
 {
 	[ -d $TRACING/events ] || mount -t tracefs none $TRACING
+}
+
+# tcp_feedback ----------------------------------------------------------------------------
+
+# count snd|rcv NAME: a counter of tcp_feedback
+count()
+{
+	$1 sed -n "s/^$2 //p" /proc/net/tcpcc_feedback
+}
+
+# grows snd|rcv NAME BEFORE: says so if it does not
+grows()
+{
+	local now
+
+	now=$(count "$1" "$2")
+	[ "$now" -gt "$3" ] || { echo "# $1 $2 stays at $now"; return 1; }
+}
+
+# Nothing that TCP or tcp_feedback received up to here was wrong.
+checksums_are_right()
+{
+	local ns
+
+	for ns in snd rcv; do
+		$ns grep ^Tcp: /proc/net/snmp | tail -n 1 |
+			awk '{ exit $14 + $16 != 0 }' || return
+		[ "$(count $ns InBadChecksum)" = 0 ] && [ "$(count $ns OutNoMemory)" = 0 ] || return
+	done
 }

@@ -62,7 +62,7 @@ autoload()
 # fills_link IP CC [IPERF3 OPTION...]
 fills_link()
 {
-	local ip=$1 cc=$2 seen=yes ideal kbps percent
+	local ip=$1 cc=$2 seen=yes payload=1448 percent
 
 	shift 2
 	start_flow "$ip" "$SECONDS_EACH" "$@" || return
@@ -71,23 +71,15 @@ fills_link()
 	end_flow || return
 
 	# Of a frame of 1514 bytes, 14 + 20 or 40 + 32 are headers.
-	case $ip in
-	4) ideal=$((RATE_MBIT * 1000 * 1448 / 1514)) ;;
-	6) ideal=$((RATE_MBIT * 1000 * 1428 / 1514)) ;;
-	esac
-	kbps=$(goodput_kbps)
-	percent=$((${kbps:-0} * 100 / ideal))
-	diag "$cc, IPv$ip: ${kbps:-no} kb/s, $percent % of $ideal"
-	if [ "$seen" = no ]; then
+	[ "$ip" = 4 ] || payload=1428
+	percent=$(link_percent $RATE_MBIT $payload)
+	diag "$cc, IPv$ip: $(goodput_kbps) kb/s, $percent % of the link"
+	if [ $seen = no ]; then
 		diag "ss does not show $cc:"
 		sed 's/^/# /' ss.txt
 		return 1
 	fi
-	grep -q "\"sender_tcp_congestion\":[[:space:]]*\"$cc\"" report || {
-		diag "iperf3 reports $(grep sender_tcp_congestion report)"
-		return 1
-	}
-	[ "$percent" -ge "$LOW" ] && [ "$percent" -le "$HIGH" ]
+	reports_cc "$cc" && [ "$percent" -ge "$LOW" ] && [ "$percent" -le "$HIGH" ]
 }
 
 by_sysctl()

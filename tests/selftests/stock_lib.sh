@@ -24,7 +24,7 @@ requires()
 {
 	local tool
 
-	for tool in ip tc ss iperf3 modprobe; do
+	for tool in ip tc ss iperf3 ethtool modprobe; do
 		command -v $tool >/dev/null || skip_all "needs $tool"
 	done
 	modprobe -n "$1" 2>/dev/null || skip_all "no module $1 for $(uname -r)"
@@ -61,8 +61,8 @@ cleanup()
 {
 	local ns
 
+	end_long 2>/dev/null
 	for ns in "$SND" "$RTR" "$RCV"; do
-		ip netns pids "$ns" 2>/dev/null | xargs -r kill
 		ip netns del "$ns" 2>/dev/null
 	done
 }
@@ -94,11 +94,12 @@ set_sysctl()
 	snd sysctl -qw net.ipv4.tcp_congestion_control="$1"
 }
 
+NETWORK=2		# in which the receiver is
 destination()
 {
 	case $1 in
-	4) echo 10.77.2.2 ;;
-	6) echo fd77:2::2 ;;
+	4) echo 10.77.$NETWORK.2 ;;
+	6) echo fd77:$NETWORK::2 ;;
 	esac
 }
 
@@ -109,6 +110,7 @@ start_flow()
 
 	to=$(destination "$1")
 	shift 2
+	rm -f report
 	rcv iperf3 -s -1 >server 2>&1 &
 	SERVER=$!
 	busywait listening 5201 || {
@@ -143,4 +145,21 @@ goodput_kbps()
 {
 	awk -F'[:,]' '/"sum_received"/ { found = 1 }
 		found && /"bits_per_second"/ { printf "%d\n", $2 / 1000; exit }' report
+}
+
+# link_percent MBIT PAYLOAD: goodput in per cent of what frames with that much of it can be
+link_percent()
+{
+	local kbps
+
+	kbps=$(goodput_kbps)
+	echo $((${kbps:-0} * 100 / ($1 * 1000 * $2 / 1514)))
+}
+
+# reports_cc CC: whether iperf3 used it
+reports_cc()
+{
+	grep -q "\"sender_tcp_congestion\":[[:space:]]*\"$1\"" report && return
+	diag "iperf3 reports $(grep sender_tcp_congestion report)"
+	return 1
 }
