@@ -6,23 +6,31 @@ build_modules() builds this project's modules for it; shim(), agent() and tc_plu
 else a run needs.  All return at once when there is nothing to do.
 """
 
-import contextlib
-import fcntl
-import hashlib
 import json
 import os
 import re
 import shutil
-import signal
-import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from .errors import LabError
+from .host import (
+    Progress,
+    digest_of,
+    file_digest,
+    first_error,
+    forget_old,
+    locked,
+    missing_packages,
+    output_of,
+    run_logged,
+    sync_sources,
+    tail_of,
+    write_marker,
+)
 from .paths import GUEST, LABKIT, REPO, cache
 
 DEFAULT_VERSION = "6.12"
@@ -117,18 +125,18 @@ def ensure(
     _require_tools()
     names = ["", version, variant] if variant else ["", version]
     config = "".join(path.read_text() for path in map(_fragment, names) if path.exists())
-    with _Progress(f"lab kernel {version}{variant and ' ' + variant}", progress) as shown:
+    with Progress(f"lab kernel {version}{variant and ' ' + variant}", progress) as shown:
         source = _source(version, shown)
         identity = "\n".join((source.name, config, _compiler()))
-        name = "-".join(filter(None, (version, variant, _digest(identity))))
+        name = "-".join(filter(None, (version, variant, digest_of(identity))))
         build = cache("kernel", name)
         done = build / ".done"
-        with _locked(build, shown) as lock:
+        with locked(build, shown) as lock:
             if not done.exists():
                 _configure(source, build, config)
                 _compile(source, build, variant, shown, lock)
                 release = (build / "include/config/kernel.release").read_text().strip()
-                _write(done, json.dumps({"release": release}))
+                write_marker(done, json.dumps({"release": release}))
         release = json.loads(done.read_text())["release"]
     return LabKernel(version, variant, release, build / "linux", build, source)
 
@@ -137,7 +145,7 @@ def available(version: str) -> bool:
     """Whether that version's source is in the cache or in the package lists."""
     stem = f"linux-source-{version}"
     return any(cache("src").glob(f"{stem}_*[0-9a-f]")) or bool(
-        _output(["apt-cache", "show", "--no-all-versions", stem])
+        output_of(["apt-cache", "show", "--no-all-versions", stem])
     )
 
 
@@ -147,33 +155,34 @@ def build_modules(kernel: LabKernel, strict: bool = True) -> Path:
     Returns a directory whose lib/modules/<release> is ready for modprobe.  strict turns each
     compiler and modpost warning (W=1) into a failure.
     """
-    files = _module_sources()
+    files = module_sources()
     if not any(name.endswith(".c") for name in files):
         raise LabError(f"no module sources in {REPO}")
-    digest = _digest(kernel.key, str(strict), *(f"{n}\0{_sha(p)}" for n, p in files.items()))
+    content = (f"{name}\0{file_digest(path)}" for name, path in files.items())
+    digest = digest_of(kernel.key, str(strict), *content)
     home = cache("mod", kernel.key)
     result = home / digest
-    with _locked(home):
+    with locked(home):
         if not (result / ".done").exists():
             stage = home / "stage"
-            _sync(files, stage)
+            sync_sources(files, stage)
             _make_modules(kernel, stage, strict)
             _install_modules(kernel, stage, result)
-            _write(result / ".done", "")
+            write_marker(result / ".done", "")
         os.utime(result)
-        _forget_old(home, keep=8)
+        forget_old(home, keep=8)
     return result
 
 
 def sparse(kernel: LabKernel) -> list[str]:
     """What sparse has to say about the modules."""
     stage = cache("lint", kernel.key)
-    with _locked(stage):
-        _sync(_module_sources(), stage)
+    with locked(stage):
+        sync_sources(module_sources(), stage)
         log = stage / "sparse.log"
-        failed = _run(_kbuild(kernel, stage, "C=2", "CF=-D__CHECK_ENDIAN__"), log)
+        failed = run_logged(_kbuild(kernel, stage, "C=2", "CF=-D__CHECK_ENDIAN__"), log)
         if failed:
-            raise LabError(f"the modules do not build under sparse: {_first_error(log)}")
+            raise LabError(f"the modules do not build under sparse: {first_error(log)}")
         found = re.findall(r"^.*: (?:warning|error): .*$", log.read_text(), re.M)
     return [line.replace(f"{stage}/", "") for line in found if str(stage) in line]
 
@@ -196,15 +205,24 @@ def tc_plugins() -> list[Path]:
             for source in sorted((REPO / "tc").glob("q_*.c"))]
 
 
+def _compiler() -> str:
+    return output_of(["gcc", "--version"]).partition("\n")[0]
+
+
+def _require_tools() -> None:
+    if missing := missing_packages(TOOLS):
+        raise LabError(f"building the lab kernel needs {' '.join(missing)}: run scripts/setup demo")
+
+
 # Source -----------------------------------------------------------------------------------------
 
 
-def _source(version: str, shown: "_Progress") -> Path:
+def _source(version: str, shown: Progress) -> Path:
     """The unpacked kernel source; the newest already in the cache, else the newest apt has."""
     sources = cache("src")
     stem = f"linux-source-{version}"
-    pattern = f"{stem}_*_{_digest(*UNPACK_EXCLUDES, *(text for edit in EDITS for text in edit))}"
-    with _locked(sources / stem, shown):
+    pattern = f"{stem}_*_{digest_of(*UNPACK_EXCLUDES, *(text for edit in EDITS for text in edit))}"
+    with locked(sources / stem, shown):
         if ready := sorted(sources.glob(pattern), key=lambda p: p.stat().st_mtime):
             return ready[-1]
         packages = sorted(cache("dl").glob(f"{stem}_*.deb"), key=lambda p: p.stat().st_mtime)
@@ -215,9 +233,9 @@ def _source(version: str, shown: "_Progress") -> Path:
         return target
 
 
-def _download(name: str, shown: "_Progress") -> Path:
+def _download(name: str, shown: Progress) -> Path:
     """Fetches a .deb with apt, which needs no root for that and checks its signature."""
-    record = _output(["apt-cache", "show", "--no-all-versions", name])
+    record = output_of(["apt-cache", "show", "--no-all-versions", name])
     fields = dict(re.findall(r"^(Version|Size): (.*)$", record or "", re.M))
     if not {"Version", "Size"} <= fields.keys():
         raise LabError(
@@ -231,20 +249,21 @@ def _download(name: str, shown: "_Progress") -> Path:
     with tempfile.TemporaryDirectory(prefix=".fetch-", dir=home) as part:
         log = Path(part, "log")
 
-        def fetched() -> float:
-            return sum(p.stat().st_size for p in Path(part).glob("*.deb*")) / size
+        def poll() -> None:
+            fetched = sum(p.stat().st_size for p in Path(part).glob("*.deb*"))
+            shown.show("downloading", fetched / size)
 
-        status = _run(command, log, cwd=part, poll=lambda: shown.show("downloading", fetched()))
+        status = run_logged(command, log, cwd=part, poll=poll)
         packages = list(Path(part).glob("*.deb"))
         if status or not packages:
             raise LabError(
                 f"apt-get could not download {name}: check the network, run 'sudo apt-get update'",
-                log=_tail(log),
+                log=tail_of(log),
             )
         return packages[0].rename(home / packages[0].name)
 
 
-def _unpack(package: Path, stem: str, target: Path, shown: "_Progress") -> None:
+def _unpack(package: Path, stem: str, target: Path, shown: Progress) -> None:
     """Unpacks the source tar inside the package, without what is never compiled."""
     shown.show("unpacking the source")
     excludes = " ".join(f"--exclude='{pattern}'" for pattern in UNPACK_EXCLUDES)
@@ -256,9 +275,9 @@ def _unpack(package: Path, stem: str, target: Path, shown: "_Progress") -> None:
         tree = Path(part, "tree")
         tree.mkdir()
         command = ["bash", "-c", script, str(package), str(tree)]
-        if _run(command, log, poll=lambda: shown.show("unpacking the source")):
+        if run_logged(command, log, poll=lambda: shown.show("unpacking the source")):
             package.unlink()  # it may be damaged: the next attempt downloads it again
-            raise LabError(f"cannot unpack {package.name} (disk full?)", log=_tail(log))
+            raise LabError(f"cannot unpack {package.name} (disk full?)", log=tail_of(log))
         for name, old, new in EDITS:
             file = tree / name
             text = file.read_text()
@@ -285,8 +304,8 @@ def _configure(source: Path, build: Path, config: str) -> None:
     wanted.write_text(config)
     log = build / "config.log"
     make = ["make", "-C", source, f"O={build}", "ARCH=um", "allnoconfig"]
-    if _run(make, log, KCONFIG_ALLCONFIG=str(wanted)):
-        raise LabError(f"cannot configure the kernel; see {log}", log=_tail(log))
+    if run_logged(make, log, KCONFIG_ALLCONFIG=str(wanted)):
+        raise LabError(f"cannot configure the kernel; see {log}", log=tail_of(log))
     have = set((build / ".config").read_text().splitlines())
     option = re.compile(r"(CONFIG_\w+=.+|# CONFIG_\w+ is not set)")
     lost = []
@@ -300,7 +319,7 @@ def _configure(source: Path, build: Path, config: str) -> None:
     wanted.rename(fragment)
 
 
-def _compile(source: Path, build: Path, variant: str, shown: "_Progress", lock: int) -> None:
+def _compile(source: Path, build: Path, variant: str, shown: Progress, lock: int) -> None:
     log = build / "build.log"
     command = [
         "make", "-C", source, f"O={build}", "ARCH=um", f"-j{os.cpu_count()}", "linux", "modules",
@@ -321,14 +340,14 @@ def _compile(source: Path, build: Path, variant: str, shown: "_Progress", lock: 
         "KBUILD_BUILD_TIMESTAMP": "2025-01-01", "KBUILD_BUILD_USER": "tcpcc",
         "KBUILD_BUILD_HOST": "lab", "KBUILD_BUILD_VERSION": "1",
     }
-    if _run(command, log, poll=poll, keep=(lock,), **stamp):
-        raise LabError(f"the lab kernel does not build; the whole log is {log}", log=_tail(log))
+    if run_logged(command, log, poll=poll, keep=(lock,), **stamp):
+        raise LabError(f"the lab kernel does not build; the whole log is {log}", log=tail_of(log))
 
 
 # Modules ----------------------------------------------------------------------------------------
 
 
-def _module_sources() -> dict[str, Path]:
+def module_sources() -> dict[str, Path]:
     """What the module build reads, by path in the source tree."""
     found = [REPO / "Kbuild", *REPO.glob("*.c"), *REPO.glob("*.h")]
     for folder in ("include", "feedback", "sched", "tests/kunit"):
@@ -336,18 +355,6 @@ def _module_sources() -> dict[str, Path]:
         found += (REPO / folder).rglob("Kbuild")
     made = ".mod.c"  # by a build in the source tree
     return {str(p.relative_to(REPO)): p for p in sorted(found) if not p.name.endswith(made)}
-
-
-def _sync(files: dict[str, Path], stage: Path) -> None:
-    """Makes stage hold these sources and no others; what has not changed keeps its object."""
-    for name, path in files.items():
-        copy = stage / name
-        if not copy.exists() or copy.read_bytes() != path.read_bytes():
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, copy)
-    for old in [p for p in stage.rglob("*") if p.suffix in (".c", ".h") or p.name == "Kbuild"]:
-        if not old.name.endswith(".mod.c") and str(old.relative_to(stage)) not in files:
-            old.unlink()
 
 
 def _kbuild(kernel: LabKernel, stage: Path, *options: str) -> list[str]:
@@ -362,11 +369,11 @@ def _make_modules(kernel: LabKernel, stage: Path, strict: bool) -> None:
         stale.unlink()
     log = stage / "build.log"
     options = ["W=1", "KCFLAGS=-Werror"] if strict else []
-    failed = _run(_kbuild(kernel, stage, *options), log)
+    failed = run_logged(_kbuild(kernel, stage, *options), log)
     warned = strict and re.search(r"^WARNING: modpost:.*", log.read_text(), re.M)
     if failed or warned:
-        what = warned[0] if warned and not failed else _first_error(log)
-        raise LabError(f"the modules do not build for {kernel.release}: {what}", log=_tail(log))
+        what = warned[0] if warned and not failed else first_error(log)
+        raise LabError(f"the modules do not build for {kernel.release}: {what}", log=tail_of(log))
 
 
 def _install_modules(kernel: LabKernel, stage: Path, result: Path) -> None:
@@ -380,185 +387,24 @@ def _install_modules(kernel: LabKernel, stage: Path, result: Path) -> None:
         shutil.copyfile(kernel.build_dir / index, tree / index)
     log = result / "depmod.log"
     depmod = ["depmod", "-b", result, "-F", kernel.build_dir / "System.map", "-e", kernel.release]
-    if _run(depmod, log) or log.read_text().strip():
-        raise LabError(f"depmod complains about the modules for {kernel.release}", log=_tail(log))
-
-
-def _forget_old(home: Path, keep: int) -> None:
-    """Removes the module builds of the past, but none that a run may still be using."""
-    builds = sorted((p for p in home.iterdir() if p.is_dir() and p.name != "stage"),
-                    key=lambda p: p.stat().st_mtime, reverse=True)
-    for old in builds[keep:]:
-        if time.time() - old.stat().st_mtime > 86400:
-            shutil.rmtree(old, ignore_errors=True)
+    if run_logged(depmod, log) or log.read_text().strip():
+        raise LabError(f"depmod complains about the modules for {kernel.release}", log=tail_of(log))
 
 
 def _program(source: Path, target: str, flags: list[str], headers: Iterable[Path] = ()) -> Path:
     """A program or a library for the guest, compiled once for what source and headers hold."""
     command = ["gcc", "-O2", "-Wall", "-Wextra", *flags]
-    content = [_sha(path) for path in (source, *headers)]
-    home = cache("guest", _digest(*content, _compiler(), *command))
+    content = [file_digest(path) for path in (source, *headers)]
+    home = cache("guest", digest_of(*content, _compiler(), *command))
     result = home / target
     if not result.exists():
         part = home / f".{target}.{os.getpid()}"
         log = home / f".{target}.{os.getpid()}.log"
-        if _run([*command, "-o", part, source], log):
-            raise LabError(f"{source.name} does not compile: {_first_error(log)}", log=_tail(log))
+        if run_logged([*command, "-o", part, source], log):
+            raise LabError(f"{source.name} does not compile: {first_error(log)}", log=tail_of(log))
         log.unlink()
         part.rename(result)
     return result
-
-
-# Processes, locks and files ---------------------------------------------------------------------
-
-
-def _environment(**extra: str) -> dict[str, str]:
-    """A build's environment: nothing of a calling make, nothing of the user's language or flags."""
-    keep = ("HOME", "TMPDIR", "http_proxy", "https_proxy", "no_proxy")
-    kept = {name: os.environ[name] for name in keep if name in os.environ}
-    path = os.environ.get("PATH", "/usr/bin:/bin") + ":/usr/sbin:/sbin"
-    return {**kept, "PATH": path, "LC_ALL": "C.UTF-8", **extra}
-
-
-def _run(command, log: Path, *, cwd=None, poll=None, keep=(), **env: str) -> int:
-    """Runs a command with its output in log; returns its status.
-
-    It gets a process group of its own, ended with us; keep is the lock that it holds on to should
-    we be killed.  poll is called about once a second.
-    """
-    log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("wb") as out:
-        child = subprocess.Popen(
-            [str(part) for part in command], cwd=cwd, env=_environment(**env), pass_fds=keep,
-            stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, start_new_session=True,
-        )
-        try:
-            while True:
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    return child.wait(timeout=1 if poll else None)
-                poll()
-        except BaseException:
-            os.killpg(child.pid, signal.SIGTERM)
-            child.wait()
-            raise
-
-
-def _output(command: list[str]) -> str:
-    """What a command prints; nothing if it fails."""
-    done = subprocess.run(
-        command, env=_environment(), stdin=subprocess.DEVNULL, capture_output=True, text=True
-    )
-    return done.stdout if done.returncode == 0 else ""
-
-
-def _require_tools() -> None:
-    path = _environment()["PATH"]
-    missing = [package for tool, package in TOOLS.items() if not shutil.which(tool, path=path)]
-    if missing:
-        raise LabError(f"building the lab kernel needs {' '.join(missing)}: run scripts/setup demo")
-
-
-def _compiler() -> str:
-    return _output(["gcc", "--version"]).partition("\n")[0]
-
-
-@contextlib.contextmanager
-def _locked(path: Path, shown: "_Progress | None" = None) -> Iterator[int]:
-    """Holds path for this process alone: two builds of one thing never mix."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.with_name(path.name + ".lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if shown:
-                shown.show("waiting for another process that builds it")
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        yield lock.fileno()
-
-
-def _write(path: Path, text: str) -> None:
-    """Writes a marker whole or not at all."""
-    part = path.with_name(path.name + ".part")
-    part.write_text(text)
-    part.rename(path)
-
-
-def _digest(*parts: str) -> str:
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
-
-
-def _sha(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def _tail(log: Path, lines: int = 25) -> str:
-    return "\n".join(log.read_text(errors="replace").splitlines()[-lines:]) if log.exists() else ""
-
-
-def _first_error(log: Path) -> str:
-    text = log.read_text(errors="replace")
-    found = re.search(r"^.*\b(?:error|ERROR)\b:? .*$", text, re.M)
-    return found[0].strip() if found else f"see {log}"
-
-
-class _Progress:
-    """One line on standard error: what goes on.  Rewritten on a terminal, sparse elsewhere."""
-
-    SPARSE_S = 20
-
-    def __init__(self, title: str, wanted: bool) -> None:
-        self.title = title
-        self.wanted = wanted
-        self.live = sys.stderr.isatty()
-        self.start = time.monotonic()
-        self.phase = ""
-        self.phase_start = self.last = 0.0
-        self.first = 0.0
-
-    def __enter__(self) -> "_Progress":
-        return self
-
-    def __exit__(self, kind: object, *_: object) -> None:
-        if not self.phase or not self.wanted:
-            return
-        if self.live:
-            sys.stderr.write("\r\x1b[K")
-        if kind is None:
-            self._line(f"{self.title}: ready after {_clock(time.monotonic() - self.start)}\n")
-
-    def show(self, phase: str, part: float = 0.0, unit: str = "", total: int = 0) -> None:
-        """Says that phase is done to this part (0 to 1; 0 when unknown)."""
-        now = time.monotonic()
-        if phase != self.phase:
-            self.phase, self.phase_start, self.last, self.first = phase, now, 0.0, part
-        if not self.wanted or (self.last and not self.live and now - self.last < self.SPARSE_S):
-            return
-        self.last = now
-        spent = now - self.phase_start
-        text = f"{self.title}: {phase}"
-        if unit:
-            text += f" {round(part * total)} of about {total} {unit}"
-        elif part:
-            text += f" {part:.0%}"
-        if spent >= 1:
-            text += f", {_clock(spent)}"
-        if self.first < part < 1 and spent > 5:
-            left = spent * (1 - part) / (part - self.first)
-            text += f", about {_clock(left)} left"
-        if self.live:
-            width = shutil.get_terminal_size().columns - 1
-            self._line("\r" + text[:width] + "\x1b[K")
-        else:
-            self._line(text + "\n")
-
-    @staticmethod
-    def _line(text: str) -> None:
-        sys.stderr.write(text)
-        sys.stderr.flush()
-
-
-def _clock(seconds: float) -> str:
-    return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
 
 
 def main(names: list[str]) -> int:

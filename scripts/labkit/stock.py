@@ -20,28 +20,29 @@ import sys
 import tarfile
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import NoReturn
 
+from .debian import Apt, files_in, unpack, wrap_programs
 from .errors import LabError
-from .kernel import (
-    _digest,
-    _environment,
-    _first_error,
-    _forget_old,
-    _locked,
-    _module_sources,
-    _output,
-    _Progress,
-    _run,
-    _sha,
-    _sync,
-    _tail,
-    _write,
-    tc_plugins,
+from .host import (
+    Progress,
+    digest_of,
+    environment,
+    file_digest,
+    first_error,
+    forget_old,
+    locked,
+    missing_packages,
+    output_of,
+    run_logged,
+    sync_sources,
+    tail_of,
+    write_marker,
 )
+from .kernel import module_sources, tc_plugins
 from .paths import REPO, cache
 from .scenario import Settings
 from .topology import compile_plan
@@ -146,11 +147,11 @@ def ensure(release: str, progress: bool = True) -> StockKernel:
     _require_tools()
     home = cache("stock", release)
     done = home / ".done"
-    with _Progress(f"stock kernel {release}", progress) as shown, _locked(home, shown):
+    with Progress(f"stock kernel {release}", progress) as shown, locked(home, shown):
         if not done.exists() or json.loads(done.read_text())["layout"] != LAYOUT:
             done.unlink(missing_ok=True)
             found = _fetch(release, SUITES[release], home, shown)
-            _write(done, json.dumps({"layout": LAYOUT, **asdict(found)}, default=str))
+            write_marker(done, json.dumps({"layout": LAYOUT, **asdict(found)}, default=str))
         found = json.loads(done.read_text())
     return StockKernel(found["version"], found["release"], found["package"], Path(found["root"]))
 
@@ -164,21 +165,21 @@ def build(
     Returns a directory with the kernel's image and a lib/modules/<release> ready for modprobe.
     strict turns each warning into a failure.
     """
-    files = _module_sources() if srcdir == REPO else _sources_in(srcdir)
+    files = module_sources() if srcdir == REPO else _sources_in(srcdir)
     options = [*extra, *(["KCFLAGS=-Werror"] if strict else [])]
-    digest = _digest(*options, *(f"{name}\0{_sha(path)}" for name, path in files.items()))
-    unpacked = _digest(str(LAYOUT), kernel.package, str(kernel.root))
+    digest = digest_of(*options, *(f"{name}\0{file_digest(path)}" for name, path in files.items()))
+    unpacked = digest_of(str(LAYOUT), kernel.package, str(kernel.root))
     home = cache("mod", f"stock-{kernel.version}-{unpacked}")
     result = home / digest
-    with _locked(home):
+    with locked(home):
         if not (result / ".done").exists():
             stage = home / "stage"
-            _sync(files, stage)
+            sync_sources(files, stage)
             _make(kernel, stage, options, strict)
             _install(kernel, stage, result)
-            _write(result / ".done", "")
+            write_marker(result / ".done", "")
         os.utime(result)
-        _forget_old(home, keep=4)
+        forget_old(home, keep=4)
     return result
 
 
@@ -219,7 +220,7 @@ def boot(
             "--exec", f"sh {_GUEST_RUN}/init",
         ]  # fmt: skip
         home = cache("stock", "home")  # not the user's, whose settings for virtme-ng are her own
-        env = {"HOME": str(home), "PATH": f"{vng.parent}:{_environment()['PATH']}"}
+        env = {"HOME": str(home), "PATH": f"{vng.parent}:{environment()['PATH']}"}
         with _Follower(run, echo) as follower:
             deadline = time.monotonic() + timeout_s
 
@@ -229,7 +230,7 @@ def boot(
                     raise TimeoutError
 
             try:
-                _run(line, run / "console", poll=poll, cwd=run, **env)
+                run_logged(line, run / "console", poll=poll, cwd=run, **env)
             except TimeoutError:
                 why = f"did not finish within {timeout_s:g} s"
             else:
@@ -289,25 +290,25 @@ def measure(
 # Packages ---------------------------------------------------------------------------------------
 
 
-def _fetch(version: str, suite: str, home: Path, shown: _Progress) -> StockKernel:
+def _fetch(version: str, suite: str, home: Path, shown: Progress) -> StockKernel:
     """Downloads and unpacks all that a kernel, and a module build for it, consist of."""
     root = home / "root"
     if root.exists():
         shutil.rmtree(root)
     packages = home / "packages"
     packages.mkdir(exist_ok=True)
-    apt = _Apt(suite, home / "apt", shown)
+    apt = Apt(suite, home / "apt", shown)
     apt.update()
-    release, image = apt.newest(version)
+    release, image = _newest(apt, version)
     shown.show("downloading")
     names = [f"linux-headers-{release}", *image]
-    size = apt.download(names, packages)
+    size = apt.download(names, packages, _BUILD_PACKAGES)
     for package, part in size.items():
         shown.show("unpacking", part)
         if any(package.name.startswith(f"{name}_") for name in image):
             _unpack_image(package, root)
         elif _BUILD_PACKAGES.match(package.name):
-            _unpack(package, root)
+            unpack(package, root)
     _relocate(root)
     package = next(p.name.split("_")[1] for p in size if p.name.startswith(f"{image[0]}_"))
     kernel = StockKernel(version, release, package, root)
@@ -317,119 +318,23 @@ def _fetch(version: str, suite: str, home: Path, shown: _Progress) -> StockKerne
     return kernel
 
 
-class _Apt:
-    """APT with sources, lists and a package database of its own, which an ordinary user can run."""
-
-    def __init__(self, suite: str, home: Path, shown: _Progress) -> None:
-        self.suite, self.home, self.shown = suite, home, shown
-        for name in ("lists/partial", "archives/partial", "none"):
-            (home / name).mkdir(parents=True, exist_ok=True)
-        (home / "status").write_text("")
-        (home / "sources.list").write_text(self._sources())
-        config = {
-            "APT::Architecture": "amd64", "APT::Architectures": "amd64",
-            "APT::Sandbox::User": "root", "Acquire::Languages": "none",
-            "Acquire::IndexTargets::deb::DEP-11::DefaultEnabled": "false",
-            "Debug::NoLocking": "true",
-            "Dir::State": home, "Dir::State::status": home / "status",
-            "Dir::State::lists": home / "lists", "Dir::Cache": home,
-            "Dir::Etc::sourcelist": home / "sources.list", "Dir::Etc::sourceparts": home / "none",
-            "Dir::Etc::preferences": "/dev/null", "Dir::Etc::preferencesparts": home / "none",
-        }  # fmt: skip
-        self.options = [part for key, value in config.items() for part in ("-o", f"{key}={value}")]
-
-    def _sources(self) -> str:
-        """The suite, from the mirrors that the host itself uses."""
-        form = "$(LABEL)|$(RELEASE)|$(REPO_URI)"
-        main = security = ""
-        listed = _output(["apt-get", "indextargets", "--format", form, "Created-By: Packages"])
-        for line in listed.splitlines():
-            label, release, uri = line.split("|")
-            # Without downloaded lists there is no label; the suite's name tells then.
-            if label == "Debian" or (label.startswith("$") and "-" not in release):
-                main = main or uri
-            elif label == "Debian-Security" or (label[0] == "$" and release.endswith("-security")):
-                security = security or uri
-        if not main or not (security or self.suite == "sid"):
-            raise LabError("apt's sources name no mirror of Debian to take a stock kernel from")
-        keys = "/usr/share/keyrings/debian-archive-keyring.gpg"
-        lines = [f"deb [signed-by={keys}] {main} {self.suite} main"]
-        if self.suite != "sid":
-            lines.append(f"deb [signed-by={keys}] {security} {self.suite}-security main")
-        return "\n".join(lines) + "\n"
-
-    def update(self) -> None:
-        log = self.home / "update.log"
-        command = ["apt-get", *self.options, "-q", "update"]
-        if _run(command, log, poll=lambda: self.shown.show(f"reading {self.suite}'s packages")):
-            raise LabError(
-                f"cannot read the package lists of Debian {self.suite}: check the network",
-                log=_tail(log),
-            )
-
-    def newest(self, version: str) -> tuple[str, list[str]]:
-        """The newest release of that version that has headers and the packages of its image."""
-        names = set(_output(["apt-cache", *self.options, "pkgnames", "linux-"]).split())
-        pattern = rf"linux-headers-({re.escape(version)}\.\d+(?:-\d+|\+deb\d+)-amd64)"
-        releases = [found[1] for name in names if (found := re.fullmatch(pattern, name))]
-        for release in sorted(releases, key=_numbers, reverse=True):
-            split = [f"linux-binary-{release}", f"linux-modules-{release}"]
-            for image in (split, [f"linux-image-{release}"]):
-                wanted = [f"linux-headers-{release}", *image]
-                # A name may be known only because others mention it.
-                if names.issuperset(wanted) and all(map(self._exists, wanted)):
-                    return release, image
-        raise LabError(f"Debian {self.suite} has no kernel {version} any more")
-
-    def _exists(self, name: str) -> bool:
-        return bool(_output(["apt-cache", *self.options, "madison", name]).strip())
-
-    def download(self, names: list[str], target: Path) -> dict[Path, float]:
-        """Fetches packages with what they depend on; by file, the part of all bytes before it."""
-        simulate = ["install", "--print-uris", "--yes", "--no-install-recommends"]
-        listed = _output(["apt-get", *self.options, "-qq", *simulate, *names])
-        # 'URI' FILE SIZE and, of some, SUM
-        found = re.findall(r"^'\S+' (\S+) (\d+)\b", listed, re.M)
-        wanted = {name: int(size) for name, size in found if _BUILD_PACKAGES.match(name)}
-        if not wanted:
-            raise LabError(f"apt cannot resolve what {names[0]} of Debian {self.suite} needs")
-        total = sum(wanted.values())
-
-        def poll() -> None:
-            have = sum(p.stat().st_size for p in _files(target))
-            self.shown.show("downloading", min(have / total, 0.99))
-
-        asked = [f"{n.split('_')[0]}={n.split('_')[1].replace('%3a', ':')}" for n in wanted]
-        log = self.home / "download.log"
-        command = ["apt-get", *self.options, "-q", "download", *asked]
-        if _run(command, log, cwd=target, poll=poll):
-            raise LabError(f"cannot download {names[0]} of Debian {self.suite}: check the network",
-                           log=_tail(log))  # fmt: skip
-        before, parts = 0, {}
-        for name, size in wanted.items():
-            parts[target / name] = before / total
-            before += size
-        return parts
-
-
-def _files(folder: Path) -> Iterator[Path]:
-    """All files below folder, some of which may vanish meanwhile."""
-    for path in folder.rglob("*"):
-        with contextlib.suppress(FileNotFoundError):
-            if path.is_file():
-                yield path
+def _newest(apt: Apt, version: str) -> tuple[str, list[str]]:
+    """The newest release of that version that has headers and the packages of its image."""
+    names = apt.names("linux-")
+    pattern = rf"linux-headers-({re.escape(version)}\.\d+(?:-\d+|\+deb\d+)-amd64)"
+    releases = [found[1] for name in names if (found := re.fullmatch(pattern, name))]
+    for release in sorted(releases, key=_numbers, reverse=True):
+        split = [f"linux-binary-{release}", f"linux-modules-{release}"]
+        for image in (split, [f"linux-image-{release}"]):
+            wanted = [f"linux-headers-{release}", *image]
+            # A name may be known only because others mention it.
+            if names.issuperset(wanted) and all(map(apt.exists, wanted)):
+                return release, image
+    raise LabError(f"Debian {apt.suite} has no kernel {version} any more")
 
 
 def _numbers(text: str) -> list[int]:
     return [int(n) for n in re.findall(r"\d+", text)]
-
-
-def _unpack(package: Path, root: Path) -> None:
-    with tempfile.NamedTemporaryFile(dir=root.parent) as log:
-        if _run(["dpkg-deb", "-x", package, root], Path(log.name)):
-            text = _tail(Path(log.name))
-            package.unlink()  # it may be damaged: the next attempt downloads it again
-            raise LabError(f"cannot unpack {package.name} (disk full?)", log=text)
 
 
 def _unpack_image(package: Path, root: Path) -> None:
@@ -452,11 +357,7 @@ def _unpack_image(package: Path, root: Path) -> None:
 
 
 def _relocate(root: Path) -> None:
-    """Makes headers and tools work from where they are, on a host with an older C library.
-
-    Programs were linked for the C library of their own suite.  It lies beside them, and each is
-    wrapped into a script that runs it with that one.
-    """
+    """Makes headers and the tools of a module build work from where they are."""
     for makefile in root.glob("usr/src/linux-headers-*/Makefile"):
         text = makefile.read_text()
         if text.count("\n") < 9:  # Debian's own, which includes the common one
@@ -464,22 +365,7 @@ def _relocate(root: Path) -> None:
     # Type information would need pahole and as much time as the build; no module of ours uses it.
     for vmlinux in root.glob("usr/src/linux-headers-*/vmlinux"):
         vmlinux.unlink()
-    loader = next(root.glob("**/x86_64-linux-gnu/ld-linux-x86-64.so.2"))
-    libraries = ":".join(str(root / top / "x86_64-linux-gnu") for top in ("lib", "usr/lib"))
-    places = ("usr/bin", "usr/lib/gcc", "usr/libexec/gcc", "usr/lib/linux-kbuild-*")
-    programs = [path for place in places for top in root.glob(place) for path in _files(top)]
-    for path in programs:
-        if path.is_symlink() or not os.access(path, os.X_OK) or ".so" in path.name:
-            continue
-        with path.open("rb") as file:
-            if file.read(4) != b"\x7fELF":
-                continue
-        real = path.with_name(path.name + ".elf")
-        path.rename(real)
-        path.write_text(
-            f'#!/bin/sh\nexec {loader} --argv0 "$0" --library-path {libraries} {real} "$@"\n'
-        )
-        path.chmod(0o755)
+    wrap_programs(root, "usr/bin", "usr/lib/gcc", "usr/libexec/gcc", "usr/lib/linux-kbuild-*")
 
 
 # Modules ----------------------------------------------------------------------------------------
@@ -488,7 +374,7 @@ def _relocate(root: Path) -> None:
 def _sources_in(folder: Path) -> dict[str, Path]:
     return {
         str(path.relative_to(folder)): path
-        for path in sorted(_files(folder)) if path.suffix in (".c", ".h") or path.name == "Kbuild"
+        for path in sorted(files_in(folder)) if path.suffix in (".c", ".h") or path.name == "Kbuild"
     }  # fmt: skip
 
 
@@ -498,11 +384,11 @@ def _make(kernel: StockKernel, stage: Path, options: list[str], strict: bool) ->
     log = stage / "build.log"
     jobs = f"-j{os.cpu_count()}"
     command = ["make", "-C", kernel.build_dir, f"M={stage}", jobs, *options, "modules"]
-    failed = _run(command, log, PATH=f"{kernel.root}/usr/bin:{_environment()['PATH']}")
+    failed = run_logged(command, log, PATH=f"{kernel.root}/usr/bin:{environment()['PATH']}")
     warned = strict and re.search(r"^.*\bwarning\b.*$", log.read_text(), re.M | re.I)
     if failed or warned:
-        what = warned[0].strip() if warned and not failed else _first_error(log)
-        raise LabError(f"the modules do not build for {kernel.release}: {what}", log=_tail(log))
+        what = warned[0].strip() if warned and not failed else first_error(log)
+        raise LabError(f"the modules do not build for {kernel.release}: {what}", log=tail_of(log))
 
 
 def _install(kernel: StockKernel, stage: Path, result: Path) -> None:
@@ -518,8 +404,8 @@ def _install(kernel: StockKernel, stage: Path, result: Path) -> None:
         shutil.copyfile(module, tree / "updates" / module.name)
     os.link(kernel.image, result / "vmlinuz")
     log = result / "depmod.log"
-    if _run(["depmod", "-b", result, kernel.release], log):
-        raise LabError(f"depmod fails for the modules of {kernel.release}", log=_tail(log))
+    if run_logged(["depmod", "-b", result, kernel.release], log):
+        raise LabError(f"depmod fails for the modules of {kernel.release}", log=tail_of(log))
 
 
 # Guests -----------------------------------------------------------------------------------------
@@ -569,9 +455,9 @@ def _hot_files() -> list[str]:
 
     An emulated clock runs fast while the guest waits for the host's files: these it reads once.
     """
-    found = [shutil.which(name, path=_environment()["PATH"]) for name in _HOT_PROGRAMS]
+    found = [shutil.which(name, path=environment()["PATH"]) for name in _HOT_PROGRAMS]
     programs = [path for path in found if path]
-    libraries = re.findall(r"=> (/\S+) \(0x", _output(["ldd", *programs]))
+    libraries = re.findall(r"=> (/\S+) \(0x", output_of(["ldd", *programs]))
     for_tc = [*Path("/usr/lib").glob("tc/*"), *Path("/usr/lib").glob("*/tc/*"), *tc_plugins()]
     return sorted({*programs, *libraries, *map(str, for_tc)})
 
@@ -580,17 +466,17 @@ def _virtme() -> Path:
     """virtme-ng, in an environment of its own."""
     home = cache("venv", VIRTME.replace("==", "-"))
     done = home / ".done"
-    with _locked(home):
+    with locked(home):
         if not done.exists():
             log = home / "install.log"
-            if _run(["/usr/bin/python3", "-m", "venv", "--clear", home], log) or _run(
+            if run_logged(["/usr/bin/python3", "-m", "venv", "--clear", home], log) or run_logged(
                 [home / "bin/pip", "install", "-q", "--disable-pip-version-check", VIRTME],
                 log := home / "install.log",
             ):
                 raise LabError(
-                    f"cannot install {VIRTME} from PyPI: check the network", log=_tail(log)
+                    f"cannot install {VIRTME} from PyPI: check the network", log=tail_of(log)
                 )
-            _write(done, "")
+            write_marker(done, "")
     return home / "bin/vng"
 
 
@@ -602,7 +488,7 @@ def _kvm_works(kernel: StockKernel) -> bool:
     if not os.access("/dev/kvm", os.R_OK | os.W_OK):
         return False
     verdict = cache("stock") / f"kvm-{Path('/proc/sys/kernel/random/boot_id').read_text().strip()}"
-    with _locked(cache("stock") / "kvm"):
+    with locked(cache("stock") / "kvm"):
         if not verdict.exists():
             command = [
                 "qemu-system-x86_64", "-accel", "kvm", "-cpu", "host", "-m", "512M",
@@ -611,7 +497,7 @@ def _kvm_works(kernel: StockKernel) -> bool:
             ]  # fmt: skip
             try:
                 done = subprocess.run(
-                    command, env=_environment(), timeout=10, stdin=subprocess.DEVNULL,
+                    command, env=environment(), timeout=10, stdin=subprocess.DEVNULL,
                     stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                 )  # fmt: skip
                 works = b"Kernel panic" in done.stdout
@@ -619,14 +505,12 @@ def _kvm_works(kernel: StockKernel) -> bool:
                 works = False
             for old in cache("stock").glob("kvm-*"):
                 old.unlink()
-            _write(verdict, "yes" if works else "no")
+            write_marker(verdict, "yes" if works else "no")
         return verdict.read_text() == "yes"
 
 
 def _require_tools() -> None:
-    path = _environment()["PATH"]
-    missing = [package for tool, package in TOOLS.items() if not shutil.which(tool, path=path)]
-    if missing:
+    if missing := missing_packages(TOOLS):
         raise LabError(f"stock kernels need {' '.join(missing)}: run scripts/setup check")
     if os.uname().machine != "x86_64":
         raise LabError("stock kernels are tried on x86-64 machines only")

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What builds need of the host: processes, locks, files, and a line that says how far they are."""
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+
+def environment(**extra: str) -> dict[str, str]:
+    """A build's environment: nothing of a calling make, nothing of the user's language or flags."""
+    keep = ("HOME", "TMPDIR", "http_proxy", "https_proxy", "no_proxy")
+    kept = {name: os.environ[name] for name in keep if name in os.environ}
+    path = os.environ.get("PATH", "/usr/bin:/bin") + ":/usr/sbin:/sbin"
+    return {**kept, "PATH": path, "LC_ALL": "C.UTF-8", **extra}
+
+
+def run_logged(command, log: Path, *, cwd=None, poll=None, keep=(), **env: str) -> int:
+    """Runs a command with its output in log; returns its status.
+
+    It gets a process group of its own, ended with us; keep is the lock that it holds on to should
+    we be killed.  poll is called about once a second.
+    """
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("wb") as out:
+        child = subprocess.Popen(
+            [str(part) for part in command], cwd=cwd, env=environment(**env), pass_fds=keep,
+            stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, start_new_session=True,
+        )
+        try:
+            while True:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    return child.wait(timeout=1 if poll else None)
+                poll()
+        except BaseException:
+            os.killpg(child.pid, signal.SIGTERM)
+            child.wait()
+            raise
+
+
+def output_of(command: list[str]) -> str:
+    """What a command prints; nothing if it fails."""
+    done = subprocess.run(
+        command, env=environment(), stdin=subprocess.DEVNULL, capture_output=True, text=True
+    )
+    return done.stdout if done.returncode == 0 else ""
+
+
+def missing_packages(tools: dict[str, str]) -> list[str]:
+    """Of tools, a package by program, the packages that this machine lacks."""
+    path = environment()["PATH"]
+    return [package for tool, package in tools.items() if not shutil.which(tool, path=path)]
+
+
+@contextlib.contextmanager
+def locked(path: Path, shown: "Progress | None" = None) -> Iterator[int]:
+    """Holds path for this process alone: two builds of one thing never mix."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.with_name(path.name + ".lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if shown:
+                shown.show("waiting for another process that builds it")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield lock.fileno()
+
+
+def write_marker(path: Path, text: str) -> None:
+    """Writes a marker whole or not at all."""
+    part = path.with_name(path.name + ".part")
+    part.write_text(text)
+    part.rename(path)
+
+
+def digest_of(*parts: str) -> str:
+    """Twelve hexadecimal digits that stand for these texts."""
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
+
+
+def file_digest(path: Path) -> str:
+    """What stands for the content of a file."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def tail_of(log: Path, lines: int = 25) -> str:
+    """The end of a log, nothing if there is none."""
+    return "\n".join(log.read_text(errors="replace").splitlines()[-lines:]) if log.exists() else ""
+
+
+def first_error(log: Path) -> str:
+    """The line of a build's log that says why it failed."""
+    text = log.read_text(errors="replace")
+    found = re.search(r"^.*\b(?:error|ERROR)\b:? .*$", text, re.M)
+    return found[0].strip() if found else f"see {log}"
+
+
+class Progress:
+    """One line on standard error: what goes on.  Rewritten on a terminal, sparse elsewhere."""
+
+    SPARSE_S = 20
+
+    def __init__(self, title: str, wanted: bool) -> None:
+        self.title = title
+        self.wanted = wanted
+        self.live = sys.stderr.isatty()
+        self.start = time.monotonic()
+        self.phase = ""
+        self.phase_start = self.last = 0.0
+        self.first = 0.0
+
+    def __enter__(self) -> "Progress":
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if not self.phase or not self.wanted:
+            return
+        if self.live:
+            sys.stderr.write("\r\x1b[K")
+        if kind is None:
+            self._line(f"{self.title}: ready after {_clock(time.monotonic() - self.start)}\n")
+
+    def show(self, phase: str, part: float = 0.0, unit: str = "", total: int = 0) -> None:
+        """Says that phase is done to this part (0 to 1; 0 when unknown)."""
+        now = time.monotonic()
+        if phase != self.phase:
+            self.phase, self.phase_start, self.last, self.first = phase, now, 0.0, part
+        if not self.wanted or (self.last and not self.live and now - self.last < self.SPARSE_S):
+            return
+        self.last = now
+        spent = now - self.phase_start
+        text = f"{self.title}: {phase}"
+        if unit:
+            text += f" {round(part * total)} of about {total} {unit}"
+        elif part:
+            text += f" {part:.0%}"
+        if spent >= 1:
+            text += f", {_clock(spent)}"
+        if self.first < part < 1 and spent > 5:
+            left = spent * (1 - part) / (part - self.first)
+            text += f", about {_clock(left)} left"
+        if self.live:
+            width = shutil.get_terminal_size().columns - 1
+            self._line("\r" + text[:width] + "\x1b[K")
+        else:
+            self._line(text + "\n")
+
+    @staticmethod
+    def _line(text: str) -> None:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+
+
+def _clock(seconds: float) -> str:
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
+
+
+def sync_sources(files: dict[str, Path], stage: Path) -> None:
+    """Makes stage hold these sources and no others; what has not changed keeps its object."""
+    for name, path in files.items():
+        copy = stage / name
+        if not copy.exists() or copy.read_bytes() != path.read_bytes():
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, copy)
+    for old in [p for p in stage.rglob("*") if p.suffix in (".c", ".h") or p.name == "Kbuild"]:
+        if not old.name.endswith(".mod.c") and str(old.relative_to(stage)) not in files:
+            old.unlink()
+
+
+def forget_old(home: Path, keep: int) -> None:
+    """Removes the module builds of the past, but none that a run may still be using."""
+    builds = sorted((p for p in home.iterdir() if p.is_dir() and p.name != "stage"),
+                    key=lambda p: p.stat().st_mtime, reverse=True)
+    for old in builds[keep:]:
+        if time.time() - old.stat().st_mtime > 86400:
+            shutil.rmtree(old, ignore_errors=True)
