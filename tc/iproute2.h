@@ -29,7 +29,7 @@ struct qdisc_util {
 	int (*print_copt)(const struct qdisc_util *qu, FILE *f,
 			  struct rtattr *opt);
 	int (*has_block)(const struct qdisc_util *qu, struct rtattr *opt,
-			 bool *p_has);
+			 __u32 block_idx, bool *p_has);
 };
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))

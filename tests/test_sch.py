@@ -8,7 +8,8 @@ import subprocess
 import pytest
 
 from conftest import REPO, assert_ktap, assert_kunit, wanted_kernels
-from labkit import kernel
+from labkit import iproute, kernel
+from labkit.errors import LabError
 
 
 def test_kunit(lab):
@@ -48,21 +49,52 @@ def test_life_under_sanitizers(lab):
     )  # fmt: skip
 
 
-def test_tc_exports_what_the_plugin_needs():
-    """A function that tc did not export would end it in the middle of its output."""
-    (plugin,) = kernel.tc_plugins()
-    path = "/usr/sbin:/sbin:/usr/bin:/bin"
-    nm, tc = shutil.which("nm"), shutil.which("tc", path=path)
-    assert nm and tc
+@pytest.fixture(scope="session")
+def current_tc():
+    """tc of the newest iproute2, if it can be had."""
+    try:
+        return iproute.current_tc(progress=False)
+    except LabError as error:
+        pytest.skip(f"no current iproute2: {error}")
 
-    def symbols(*arguments):
-        command = [nm, "-D", "--format=posix", *arguments]
+
+def test_options_with_current_tc(lab, current_tc):
+    """The plug-in is compiled without tc's headers: what it parses and prints is right."""
+    tests = """needs_bandwidth default_bandwidth shows_options shows_json changes_options
+        refuses_bad_options refuses_atomically kernel_is_quiet"""
+    path = f"PATH={current_tc.parent}:/usr/sbin:/usr/bin:/sbin:/bin"
+    script = f"tc -V && exec {REPO}/tests/selftests/sch_acp.sh {' '.join(tests.split())}"
+    output = lab("exec", "--", "env", path, "sh", "-c", script, status=None).stdout
+    version, _, ktap = output.partition("\n")
+    # not the host's, Debian 12's or 13's
+    assert int(re.search(r"iproute2-(\d+)", version)[1]) >= 7
+    assert_ktap(ktap)
+
+
+def symbols_of(program):
+    """What an ELF file defines for others, and what it wants of them."""
+    nm = shutil.which("nm")
+    assert nm
+
+    def symbols(option):
+        command = [nm, "-D", "--format=posix", option, str(program)]
         lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         return {line.split()[0] for line in lines.splitlines()}
 
+    return symbols("--defined-only"), symbols("--undefined-only")
+
+
+@pytest.mark.parametrize("which", ["host", "current"])
+def test_tc_exports_what_the_plugin_needs(which, request):
+    """A function that tc did not export would end it in the middle of its output."""
+    (plugin,) = kernel.tc_plugins()
+    if which == "host":
+        tc = shutil.which("tc", path="/usr/sbin:/sbin:/usr/bin:/bin")
+    else:
+        tc = request.getfixturevalue("current_tc").with_name("tc.elf")
     declared = set(re.findall(r"(\w+)\(", (REPO / "tc/iproute2.h").read_text()))
-    needed = symbols("--undefined-only", str(plugin)) & declared
-    assert needed and needed <= symbols("--defined-only", tc)
+    needed = symbols_of(plugin)[1] & declared
+    assert needed and needed <= symbols_of(tc)[0]
 
 
 def test_shaper_fills_the_link(lab):

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The newest iproute2 that Debian has, beside the host's own: our plug-ins must work with both."""
+
+import re
+import shutil
+from pathlib import Path
+
+from .debian import Apt, unpack, wrap_programs
+from .host import Progress, locked, write_marker
+from .paths import cache
+
+SUITE = "sid"
+
+_PACKAGES = re.compile(r"iproute2|lib|zlib1g")
+
+
+def current_tc(progress: bool = True) -> Path:
+    """Its tc, with the libraries that it needs, unpacked into the cache at the first call."""
+    home = cache("iproute2", SUITE)
+    root, done = home / "root", home / ".done"
+    with Progress(f"iproute2 of Debian {SUITE}", progress) as shown, locked(home, shown):
+        if not done.exists():
+            shutil.rmtree(root, ignore_errors=True)
+            packages = home / "packages"
+            packages.mkdir(exist_ok=True)
+            apt = Apt(SUITE, home / "apt", shown)
+            apt.update()
+            for package, part in apt.download(["iproute2"], packages, _PACKAGES).items():
+                shown.show("unpacking", part)
+                unpack(package, root)
+            wrap_programs(root, "usr/bin", "usr/sbin")
+            shutil.rmtree(packages)
+            write_marker(done, "")
+    return next(root.glob("usr/*bin/tc"))
