@@ -7,7 +7,7 @@ import pytest
 
 from conftest import REPO
 
-TOOLS = ["checkpatch", "sparse", "warnings", "shellcheck", "ruff", "codespell"]
+TOOLS = ["checkpatch", "sparse", "warnings", "shellcheck", "ruff", "redefinitions", "codespell"]
 
 
 @pytest.mark.parametrize("tool", TOOLS)
