@@ -21,7 +21,6 @@ DIR=$(dirname "$(readlink -f "$0")")
 RATE_MBIT=80
 RTT_MS=20
 FLOWS=4
-SECONDS_EACH=2		# an emulated machine needs several times that
 ACP=(acp bandwidth "${RATE_MBIT}mbit" limit 300)
 DRIVER=e1000		# of the cards: one that has TSO in QEMU too
 
@@ -112,16 +111,16 @@ shows()
 	[ "$(field "$3")" -ge "$4" ]
 }
 
-# acp_flows IP NAMESPACE DEVICE: through the qdisc there.  Its statistics are kept from two thirds of
-# the way, and what had been SENT by then.  An emulated clock is no measure of that.
+# acp_flows IP SECONDS NAMESPACE DEVICE: through the qdisc there.  Its statistics are kept from two
+# thirds of the way, and what had been SENT by then.  An emulated clock is no measure of that.
 acp_flows()
 {
 	rm -f qdisc.txt
-	qdisc "$2" "$3" add "${ACP[@]}" && start_flow "$1" $SECONDS_EACH -P $FLOWS -C acp || return
-	busywait shows "$2" "$3" headers $((RATE_MBIT * SECONDS_EACH * 80))
+	qdisc "$3" "$4" add "${ACP[@]}" && start_flow "$1" "$2" -P $FLOWS -C acp || return
+	busywait shows "$3" "$4" headers $((RATE_MBIT * 55 * ($2 + 1)))
 	SENT=$(count snd OutData)
 	end_flow
-	qdisc "$2" "$3" del
+	qdisc "$3" "$4" del
 	diag "$(grep estimated_flows qdisc.txt)"
 }
 
@@ -171,7 +170,7 @@ carries_cubic()
 {
 	local percent
 
-	qdisc "$RTR" rtr1 add "${ACP[@]}" && start_flow 4 $SECONDS_EACH -C cubic || return
+	qdisc "$RTR" rtr1 add "${ACP[@]}" && start_flow 4 1 -C cubic || return
 	end_flow || return
 	tc -n "$RTR" -s qdisc show dev rtr1 >qdisc.txt
 	qdisc "$RTR" rtr1 del
@@ -189,11 +188,11 @@ survives_changes()
 	qdisc "$RTR" rtr1 add "${ACP[@]}" && start_flow 4 60 -P $FLOWS -C acp &&
 		busywait shows "$RTR" rtr1 headers 1000 || return
 	for kind in "pfifo limit 100" "acp bandwidth 50mbit" fq_codel "acp bandwidth 10mbit"; do
-		sleep 0.2
+		sleep 0.1
 		# shellcheck disable=SC2086
 		qdisc "$RTR" rtr1 replace $kind || return
 	done
-	for _ in $(seq 10); do
+	for _ in $(seq 5); do
 		sleep 0.1
 		qdisc "$RTR" rtr1 del && qdisc "$RTR" rtr1 add "${ACP[@]}" || return
 	done
@@ -228,10 +227,10 @@ segments_before_card()
 	local before whole sent
 
 	before=$(count snd OutData) whole=$(card_segmented)
-	acp_flows "$1" "$SND" "$CARD" || return
+	acp_flows "$1" 1 "$SND" "$CARD" || return
 	sent=$((SENT - before))
 	diag "$sent from TCP, $(field headers) from the qdisc"
-	fills_link "$1" && drops_nothing && estimates_flows && shares_equally && has_headers &&
+	fills_link "$1" && drops_nothing && has_headers &&
 		[ $((sent * 3)) -lt $(($(field headers) * 2)) ] && [ "$(card_segmented)" = "$whole" ]
 }
 
@@ -261,7 +260,7 @@ diag "kernel $(uname -r)"
 ksft_test "names load the modules" aliases_load
 ksft_test "tc sets options and shows them" options_are_shown
 for ip in 4 6; do
-	acp_flows $ip "$RTR" rtr1
+	acp_flows $ip 2 "$RTR" rtr1
 	ksft_test "acp fills the link, IPv$ip" fills_link $ip
 	ksft_test "acp drops nothing, IPv$ip" drops_nothing
 	ksft_test "acp estimates the flows, IPv$ip" estimates_flows

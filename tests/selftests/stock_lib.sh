@@ -24,7 +24,7 @@ requires()
 {
 	local tool
 
-	for tool in ip tc ss iperf3 modprobe; do
+	for tool in ip tc ss iperf3 ethtool modprobe; do
 		command -v $tool >/dev/null || skip_all "needs $tool"
 	done
 	modprobe -n "$1" 2>/dev/null || skip_all "no module $1 for $(uname -r)"
