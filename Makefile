@@ -103,12 +103,12 @@ demo-acp:
 check:
 	@scripts/setup check
 	@PYTHONPATH=scripts $(PYTHON) -m labkit.kernel
-	@$(PYTHON) -m pytest -n "$$(nproc)" tests
+	@$(PYTHON) -m pytest -n "$$(nproc)" --dist loadgroup tests
 
 check-kernels:
 	@scripts/setup kernels
 	@PYTHONPATH=scripts $(PYTHON) -m labkit.kernel 6.12-debug $(subst $(comma), ,$(TCPCC_KERNELS))
-	@TCPCC_KERNELS=$(TCPCC_KERNELS) $(PYTHON) -m pytest -n "$$(nproc)" tests
+	@TCPCC_KERNELS=$(TCPCC_KERNELS) $(PYTHON) -m pytest -n "$$(nproc)" --dist loadgroup tests
 
 report:
 	@scripts/setup demo

@@ -40,6 +40,7 @@ from .kernel import (
     _sync,
     _tail,
     _write,
+    tc_plugins,
 )
 from .paths import REPO, cache
 from .scenario import Settings
@@ -49,7 +50,7 @@ from .topology import compile_plan
 SUITES = {"6.1": "bookworm", "6.12": "bookworm", "7.2": "sid"}
 
 # Raised when what _fetch() leaves in the cache changes: older caches are then made anew.
-LAYOUT = 1
+LAYOUT = 2
 
 VIRTME = "virtme-ng==1.42"
 
@@ -62,11 +63,16 @@ TOOLS = {
 # Of the packages that headers depend on, those that a module build uses.
 _BUILD_PACKAGES = re.compile(r"(linux-|gcc-|cpp-|binutils|pahole|lib|zlib1g)")
 
-# Of an image's modules, those that a guest without hardware can use: a tenth.
+# Of an image's modules, those that a guest can use, which has no hardware but network cards: a
+# tenth.
 _GUEST_MODULES = re.compile(
     r"kernel/(arch|crypto|lib|net|fs/(9p|fscache|fuse|netfs|overlayfs)"
-    r"|drivers/(block|char|input|net/[^/]+\.ko|virtio))\b"
+    r"|drivers/(block|char|input|net/[^/]+\.ko|net/ethernet/intel/e1000|virtio))\b"
 )
+
+# The card of boot(nics=True): QEMU's cuts a packet into segments as a real one does.  virtio-net
+# leaves that to the other end of its wire, and e1000e makes IP fragments of it until QEMU 8.
+_NIC = "e1000"
 
 # Where virtme-ng mounts empty file systems over the host's directories.
 _HIDDEN = [Path(p) for p in ("/tmp", "/run", "/var/tmp", "/var/log", "/var/cache")]
@@ -82,6 +88,13 @@ _HOT_PROGRAMS = """awk cat dmesg ethtool grep ip iperf3 kill lsmod mktemp modpro
 # does not find a second one in that time.  With a regular tick, the clock of an idle guest does
 # not leap to a timer minutes ahead while it waits for a file of the host.
 _EMULATION = ["--disable-kvm", "--qemu-opts=-icount shift=1,sleep=off", "--append=nohz=off"]
+
+# Two network cards, and a wire between them that goes nowhere else.
+_WIRE = [
+    f"--qemu-opts=-netdev hubport,hubid=0,id=end{n} "
+    f"-device {_NIC},netdev=end{n},mac=52:54:00:00:00:0{n}"
+    for n in (1, 2)
+]
 
 # The lab's shaper may hold back one frame, which only virtual time can do without losing rate: a
 # real timer is late by up to this much.
@@ -154,7 +167,8 @@ def build(
     files = _module_sources() if srcdir == REPO else _sources_in(srcdir)
     options = [*extra, *(["KCFLAGS=-Werror"] if strict else [])]
     digest = _digest(*options, *(f"{name}\0{_sha(path)}" for name, path in files.items()))
-    home = cache("mod", f"stock-{kernel.version}-{_digest(kernel.package, str(kernel.root))}")
+    unpacked = _digest(str(LAYOUT), kernel.package, str(kernel.root))
+    home = cache("mod", f"stock-{kernel.version}-{unpacked}")
     result = home / digest
     with _locked(home):
         if not (result / ".done").exists():
@@ -170,11 +184,13 @@ def build(
 
 def boot(
     kernel: StockKernel, command: list[str], *, modules: Path | None = None,
-    timeout_s: float = 600, cpus: int = 2, memory_mb: int = 1024, echo: bool = False,
+    timeout_s: float = 600, cpus: int = 2, memory_mb: int = 1024, nics: bool = False,
+    echo: bool = False,
 ) -> Result:  # fmt: skip
     """Runs a command as root on kernel, which sees the host's files but can change none of them.
 
-    modules is what build() returned.  echo passes the command's output on as it comes.
+    modules is what build() returned.  nics gives the guest two network cards that are connected
+    with each other and with nothing else.  echo passes the command's output on as it comes.
     timeout_s is real time.  The guest's own is real, and cpus more than one, under KVM alone: see
     _EMULATION.
     """
@@ -188,7 +204,7 @@ def boot(
         (run / "init").write_text(_guest_init(command))
         for stream in ("stdout", "stderr", "console"):
             (run / stream).touch()
-        visible = {Path.cwd(), REPO, tree, kernel.root}
+        visible = {Path.cwd(), REPO, tree, kernel.root, *(p.parent for p in tc_plugins())}
         line = [
             # Ends the guest even if we are killed and can not.
             "timeout", "--kill-after=5", str(timeout_s + 10),
@@ -196,6 +212,7 @@ def boot(
             "--cpus", str(cpus if accelerated else 1), "--memory", f"{memory_mb}M",
             "--run", tree / "vmlinuz",
             *([] if accelerated else _EMULATION),
+            *(_WIRE if nics else []),
             f"--rwdir={_GUEST_RUN}={run}",
             *(f"--rodir={path}={path}" for path in sorted(visible)
               if any(path.is_relative_to(hidden) for hidden in _HIDDEN)),
@@ -537,7 +554,7 @@ export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 export HOME=/tmp TMPDIR=/tmp LC_ALL=C.UTF-8
 mkdir {_GUEST_HOT} &&
 cp -L {shlex.join(_hot_files())} {_GUEST_HOT} &&
-export PATH={_GUEST_HOT}:$PATH LD_LIBRARY_PATH={_GUEST_HOT}
+export PATH={_GUEST_HOT}:$PATH LD_LIBRARY_PATH={_GUEST_HOT} TC_LIB_DIR={_GUEST_HOT}
 (
     cd {shlex.quote(str(Path.cwd()))} &&
     exec {shlex.join(command)}
@@ -548,14 +565,15 @@ mv {_GUEST_RUN}/status.part {_GUEST_RUN}/status
 
 
 def _hot_files() -> list[str]:
-    """The programs that tests run all the time, with their libraries.
+    """The programs that tests run all the time, with their libraries and what tc loads and reads.
 
     An emulated clock runs fast while the guest waits for the host's files: these it reads once.
     """
     found = [shutil.which(name, path=_environment()["PATH"]) for name in _HOT_PROGRAMS]
     programs = [path for path in found if path]
     libraries = re.findall(r"=> (/\S+) \(0x", _output(["ldd", *programs]))
-    return sorted({*programs, *libraries})
+    for_tc = [*Path("/usr/lib").glob("tc/*"), *Path("/usr/lib").glob("*/tc/*"), *tc_plugins()]
+    return sorted({*programs, *libraries, *map(str, for_tc)})
 
 
 def _virtme() -> Path:
@@ -645,6 +663,8 @@ def _parser() -> argparse.ArgumentParser:
                           help=f"one of {', '.join(SUITES)} (default 6.12)")  # fmt: skip
     running.add_argument("--timeout", type=_seconds, default=600, metavar="SECONDS",
                          help="of real time, boot included (default 600)")  # fmt: skip
+    running.add_argument("--nics", action="store_true",
+                         help="with two network cards, connected with each other")  # fmt: skip
     running.add_argument("command", nargs="+", metavar="COMMAND",
                          help="and its arguments, after --")  # fmt: skip
     return parser
@@ -671,7 +691,10 @@ def _build_verb(args: argparse.Namespace) -> int:
 
 
 def _run_verb(args: argparse.Namespace) -> int:
-    return boot(ensure(args.kernel), args.command, timeout_s=args.timeout, echo=True).returncode
+    kernel = ensure(args.kernel)
+    return boot(
+        kernel, args.command, timeout_s=args.timeout, nics=args.nics, echo=True
+    ).returncode
 
 
 def main(argv: list[str] | None = None) -> int:

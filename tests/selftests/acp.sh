@@ -15,15 +15,11 @@
 #
 # The delay sits at the receiver, never at the sender.
 
-set -u
-
 DIR=$(dirname "$(readlink -f "$0")")
-SND=acp-snd-$$
-RCV=acp-rcv-$$
+# shellcheck source=tests/selftests/lib.sh
+. "$DIR/lib.sh"
+
 PARAMETERS=/sys/module/tcp_acp_host/parameters
-TRACING=/sys/kernel/tracing
-KSFT_FAIL=1
-KSFT_SKIP=4
 
 # Tests in the order of their run; each is a function of this name.
 TESTS="registers autoloads refuses_bad_values carries carries_v6 carries_without_timestamps
@@ -35,64 +31,12 @@ TESTS="registers autoloads refuses_bad_values carries carries_v6 carries_without
 	changes_under_traffic stays_while_used survives_netns_exit unloads_beside_receivers
 	loads_again_and_again kernel_is_quiet"
 
-cleanup()
-{
-	end_long 2>/dev/null
-	ip netns del "$SND" 2>/dev/null
-	ip netns del "$RCV" 2>/dev/null
-}
-
-# busywait CMD...: until CMD succeeds, 10 s at most
-busywait()
-{
-	for _ in $(seq 200); do
-		"$@" && return 0
-		sleep 0.05
-	done
-	return 1
-}
-
 setup()
 {
-	ip netns add "$SND" && ip netns add "$RCV" || return
-	ip link add veth0 netns "$SND" type veth peer name veth0 netns "$RCV"
-	for end in "$SND 1" "$RCV 2"; do
-		set -- "${end% *}" "${end#* }"
-		ip -n "$1" link set lo up
-		ip -n "$1" addr add "192.0.2.$2/24" dev veth0
-		ip -n "$1" addr add "2001:db8::$2/64" dev veth0 nodad
-		ip -n "$1" link set veth0 up
-		ip netns exec "$1" sysctl -qw net.ipv4.tcp_no_metrics_save=1
-		tc -n "$1" qdisc add dev veth0 clsact
-	done
-	tc -n "$RCV" qdisc add dev veth0 root netem delay 10ms limit 10000
-	tc -n "$SND" qdisc add dev veth0 root handle 1: tbf rate 100mbit burst 1514 limit 151400
-}
-
-# snd CMD..., rcv CMD...: in a namespace
-snd()
-{
-	ip netns exec "$SND" "$@"
-}
-
-rcv()
-{
-	ip netns exec "$RCV" "$@"
-}
-
-# count snd|rcv NAME: a counter of tcp_feedback
-count()
-{
-	$1 sed -n "s/^$2 //p" /proc/net/tcpcc_feedback
-}
-
-# grows snd|rcv NAME BEFORE: says so if it does not
-grows()
-{
-	local now
-
-	now=$(count "$1" "$2")
-	[ "$now" -gt "$3" ] || { echo "# $1 $2 stays at $now"; return 1; }
+	sysctl -qw net.ipv4.tcp_congestion_control=reno
+	setup_pair && tc -n "$SND" qdisc add dev veth0 clsact &&
+		tc -n "$RCV" qdisc add dev veth0 clsact &&
+		tc -n "$SND" qdisc add dev veth0 root handle 1: tbf rate 100mbit burst 1514 limit 151400
 }
 
 # rewrite NAMESPACE BYTES-OF-IP-HEADER LENGTH EDIT...: segments that come in there with
@@ -138,29 +82,14 @@ offloads()
 	done
 }
 
-listening()
-{
-	rcv ss -tlnH "sport = :$1" | grep -q .
-}
-
-# flow [-6] ARGS...: one transfer; prints how many milliseconds it took.  What the receiver
-# is told besides is in SERVER.
-PORT=5000
-SERVER=""
+# flow [-6] ARGS...: one transfer; prints how many milliseconds it took
 flow()
 {
-	local family=-4 address=192.0.2.2 start
+	local start
 
-	if [ "${1-}" = -6 ]; then
-		family=-6 address=2001:db8::2
-		shift
-	fi
-	PORT=$((PORT + 1))
-	# shellcheck disable=SC2046,SC2086
-	rcv "$DIR/flow.py" $([ $family = -6 ] && echo -6) --port $PORT $SERVER &
-	busywait listening $PORT || return
+	receiver "${1-}" || return
 	start=$(date +%s%N)
-	snd "$DIR/flow.py" $address --port $PORT "$@" >/dev/null || return
+	sender "$@" >/dev/null || return
 	wait
 	echo $((($(date +%s%N) - start) / 1000000))
 }
@@ -509,22 +438,6 @@ ss_shows()
 	snd ss -tinH 'dport = :5000' | tee ss.txt | grep -q "$1"
 }
 
-# run_long: a transfer of 10 s on port 5000, in the background
-run_long()
-{
-	rcv "$DIR/flow.py" --port 5000 &
-	busywait listening 5000 || return
-	snd "$DIR/flow.py" 192.0.2.2 --port 5000 --bytes 50000000 "$@" >/dev/null 2>&1 &
-}
-
-# The receiver first: its reset also ends what a closed socket still has to send.
-end_long()
-{
-	ip netns pids "$RCV" | xargs -r kill
-	ip netns pids "$SND" | xargs -r kill
-	wait
-}
-
 unload()
 {
 	modprobe -r tcp_acp_host 2>/dev/null
@@ -579,18 +492,6 @@ has_room_for_so_many()
 	[ "$(count rcv Receivers)" = 1 ] && grows rcv InTableFull "$full" || status=1
 	echo 16384 > /sys/module/tcp_feedback/parameters/receivers
 	return $status
-}
-
-# InErrs and InCsumErrors of TCP after all that was sent up to here
-checksums_are_right()
-{
-	local ns
-
-	for ns in snd rcv; do
-		$ns grep ^Tcp: /proc/net/snmp | tail -n 1 |
-			awk '{ exit $14 + $16 != 0 }' || return
-		[ "$(count $ns InBadChecksum)" = 0 ] && [ "$(count $ns OutNoMemory)" = 0 ] || return
-	done
 }
 
 changes_under_traffic()
@@ -648,32 +549,4 @@ loads_again_and_again()
 	done
 }
 
-kernel_is_quiet()
-{
-	! dmesg | grep -E 'BUG|WARNING|Oops|Call Trace|suspicious|new suspected memory leaks|sleeping' | sed 's/^/# /' |
-		grep .
-}
-
-[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP needs root"; exit $KSFT_SKIP; }
-cd "$(mktemp -d)" || exit $KSFT_FAIL
-trap 'cleanup; rm -rf "$PWD"' EXIT
-sysctl -qw net.ipv4.tcp_congestion_control=reno
-
-echo "KTAP version 1"
-# shellcheck disable=SC2086
-[ $# != 0 ] || set -- $TESTS
-echo "1..$#"
-setup || { echo "Bail out! no namespaces"; exit $KSFT_FAIL; }
-number=0
-failed=0
-for name; do
-	number=$((number + 1))
-	if $name; then
-		echo "ok $number $name"
-	else
-		echo "not ok $number $name"
-		failed=$((failed + 1))
-	fi
-done
-echo "# Totals: pass:$((number - failed)) fail:$failed xfail:0 xpass:0 skip:0 error:0"
-[ $failed = 0 ]
+ksft_main "$@"

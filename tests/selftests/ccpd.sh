@@ -13,74 +13,27 @@
 #
 # The delay sits at the receiver, never at the sender.
 
-set -u
-
 DIR=$(dirname "$(readlink -f "$0")")
-SND=ccpd-snd-$$
-RCV=ccpd-rcv-$$
+# shellcheck source=tests/selftests/lib.sh
+. "$DIR/lib.sh"
+
 PARAMETERS=/sys/module/tcp_ccpd/parameters
-TRACING=/sys/kernel/tracing
-KSFT_FAIL=1
-KSFT_SKIP=4
 
 # Tests in the order of their run; each is a function of this name.
 TESTS="registers autoloads refuses_bad_values refuses_bad_load by_sysctl by_route
 	by_route_v6 by_socket shows_in_ss traces changes_under_traffic
 	stays_while_used survives_netns_exit loads_again_and_again kernel_is_quiet"
 
-cleanup()
-{
-	end_long 2>/dev/null
-	ip netns del "$SND" 2>/dev/null
-	ip netns del "$RCV" 2>/dev/null
-}
-
-# busywait CMD...: until CMD succeeds, 10 s at most
-busywait()
-{
-	for _ in $(seq 200); do
-		"$@" && return 0
-		sleep 0.05
-	done
-	return 1
-}
-
 setup()
 {
-	ip netns add "$SND" && ip netns add "$RCV" || return
-	ip link add veth0 netns "$SND" type veth peer name veth0 netns "$RCV"
-	for end in "$SND 1" "$RCV 2"; do
-		set -- "${end% *}" "${end#* }"
-		ip -n "$1" link set lo up
-		ip -n "$1" addr add "192.0.2.$2/24" dev veth0
-		ip -n "$1" addr add "2001:db8::$2/64" dev veth0 nodad
-		ip -n "$1" link set veth0 up
-		ip netns exec "$1" sysctl -qw net.ipv4.tcp_no_metrics_save=1
-	done
-	tc -n "$RCV" qdisc add dev veth0 root netem delay 10ms limit 10000
-	tc -n "$SND" qdisc add dev veth0 root tbf rate 100mbit burst 1514 limit 151400
-}
-
-listening()
-{
-	ip netns exec "$RCV" ss -tlnH "sport = :$1" | grep -q .
+	sysctl -qw net.ipv4.tcp_congestion_control=reno
+	setup_pair && tc -n "$SND" qdisc add dev veth0 root tbf rate 100mbit burst 1514 limit 151400
 }
 
 # flow [-6] ARGS...: one transfer; prints the congestion control that it used
-PORT=5000
 flow()
 {
-	local family=-4 address=192.0.2.2
-
-	if [ "${1-}" = -6 ]; then
-		family=-6 address=2001:db8::2
-		shift
-	fi
-	PORT=$((PORT + 1))
-	# shellcheck disable=SC2046
-	ip netns exec "$RCV" "$DIR/flow.py" $([ $family = -6 ] && echo -6) --port $PORT &
-	busywait listening $PORT || return
-	ip netns exec "$SND" "$DIR/flow.py" $address --port $PORT "$@"
+	receiver "${1-}" && sender "$@"
 }
 
 flow_uses()
@@ -108,9 +61,9 @@ autoloads()
 
 	for name in ccpd ccp ccpd_path; do
 		modprobe -r tcp_ccpd || return
-		ip netns exec "$SND" sysctl -qw net.ipv4.tcp_congestion_control=$name || return
+		snd sysctl -qw net.ipv4.tcp_congestion_control=$name || return
 		[ -d /sys/module/tcp_ccpd ] || return
-		ip netns exec "$SND" sysctl -qw net.ipv4.tcp_congestion_control=reno
+		snd sysctl -qw net.ipv4.tcp_congestion_control=reno
 	done
 }
 
@@ -145,10 +98,10 @@ by_sysctl()
 	local name
 
 	for name in ccpd ccp ccpd_path; do
-		ip netns exec "$SND" sysctl -qw net.ipv4.tcp_congestion_control=$name
+		snd sysctl -qw net.ipv4.tcp_congestion_control=$name
 		flow_uses $name && flow_uses $name -6 || return
 	done
-	ip netns exec "$SND" sysctl -qw net.ipv4.tcp_congestion_control=reno
+	snd sysctl -qw net.ipv4.tcp_congestion_control=reno
 }
 
 by_route()
@@ -179,25 +132,8 @@ by_socket()
 # With a transfer under way the estimate is that of the link: 95.64 Mb/s of payload.
 ss_shows()
 {
-	ip netns exec "$SND" ss -tinH 'dport = :5000' | tee ss.txt |
+	snd ss -tinH 'dport = :5000' | tee ss.txt |
 		grep -Eq "$1 .*bbr:\(bw:9[0-9]{7}bps,mrtt:10"
-}
-
-# run_long: a transfer of 4 s on port 5000, in the background
-run_long()
-{
-	ip netns exec "$RCV" "$DIR/flow.py" --port 5000 &
-	busywait listening 5000 || return
-	ip netns exec "$SND" "$DIR/flow.py" 192.0.2.2 --port 5000 --bytes 50000000 "$@" \
-		>/dev/null 2>&1 &
-}
-
-# The receiver first: its reset also ends what a closed socket still has to send.
-end_long()
-{
-	ip netns pids "$RCV" | xargs -r kill
-	ip netns pids "$SND" | xargs -r kill
-	wait
 }
 
 unload()
@@ -271,32 +207,4 @@ loads_again_and_again()
 	done
 }
 
-kernel_is_quiet()
-{
-	! dmesg | grep -E 'BUG|WARNING|Oops|Call Trace|suspicious|new suspected memory leaks|sleeping' | sed 's/^/# /' |
-		grep .
-}
-
-[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP needs root"; exit $KSFT_SKIP; }
-cd "$(mktemp -d)" || exit $KSFT_FAIL
-trap 'cleanup; rm -rf "$PWD"' EXIT
-sysctl -qw net.ipv4.tcp_congestion_control=reno
-
-echo "KTAP version 1"
-# shellcheck disable=SC2086
-[ $# != 0 ] || set -- $TESTS
-echo "1..$#"
-setup || { echo "Bail out! no namespaces"; exit $KSFT_FAIL; }
-number=0
-failed=0
-for name; do
-	number=$((number + 1))
-	if $name; then
-		echo "ok $number $name"
-	else
-		echo "not ok $number $name"
-		failed=$((failed + 1))
-	fi
-done
-echo "# Totals: pass:$((number - failed)) fail:$failed xfail:0 xpass:0 skip:0 error:0"
-[ $failed = 0 ]
+ksft_main "$@"

@@ -12,13 +12,11 @@
 #   |  192.0.2.1   |  acp here          10 ms here |  192.0.2.2   |
 #   +--------------+                               +--------------+
 
-set -u
+# shellcheck disable=SC2119 # run_long can do without arguments
 
 DIR=$(dirname "$(readlink -f "$0")")
-SND=acp-snd-$$
-RCV=acp-rcv-$$
-KSFT_FAIL=1
-KSFT_SKIP=4
+# shellcheck source=tests/selftests/lib.sh
+. "$DIR/lib.sh"
 
 # Tests in the order of their run; each is a function of this name.
 TESTS="loads needs_bandwidth default_bandwidth shows_options shows_json changes_options
@@ -28,38 +26,17 @@ TESTS="loads needs_bandwidth default_bandwidth shows_options shows_json changes_
 	statistics_move forgets_on_down device_goes unloads_under_traffic
 	loads_again_and_again kernel_is_quiet"
 
-cleanup()
-{
-	end_long 2>/dev/null
-	ip netns del "$SND" 2>/dev/null
-	ip netns del "$RCV" 2>/dev/null
-}
-
-# busywait CMD...: until CMD succeeds, 10 s at most
-busywait()
-{
-	for _ in $(seq 200); do
-		"$@" && return 0
-		sleep 0.05
-	done
-	return 1
-}
-
 setup()
 {
-	ip netns add "$SND" && ip netns add "$RCV" || return
-	ip link add veth0 netns "$SND" type veth peer name veth0 netns "$RCV"
-	for end in "$SND 1" "$RCV 2"; do
-		set -- "${end% *}" "${end#* }"
-		ip -n "$1" link set lo up
-		ip -n "$1" addr add "192.0.2.$2/24" dev veth0
-		ip -n "$1" addr add "2001:db8::$2/64" dev veth0 nodad
-		ip -n "$1" link set veth0 up
-	done
-	tc -n "$RCV" qdisc add dev veth0 root netem delay 10ms limit 10000
 	# they shall know each other
-	ip netns exec "$SND" ping -qc 1 192.0.2.2 >/dev/null &&
-		ip netns exec "$SND" ping -qc 1 2001:db8::2 >/dev/null
+	setup_pair && snd ping -qc 1 192.0.2.2 >/dev/null && snd ping -qc 1 2001:db8::2 >/dev/null
+}
+
+# What the next test would stumble over
+after_failure()
+{
+	end_long 2>/dev/null
+	qdisc del 2>/dev/null
 }
 
 qdisc()
@@ -107,43 +84,10 @@ says()
 	grep -q -- "$text" said.txt || { sed 's/^/# /' said.txt; return 1; }
 }
 
-listening()
-{
-	ip netns exec "$RCV" ss -tlnH "sport = :$1" | grep -q .
-}
-
 # flow [-6] ARGS...: one transfer
-PORT=5000
 flow()
 {
-	local family=-4 address=192.0.2.2
-
-	if [ "${1-}" = -6 ]; then
-		family=-6 address=2001:db8::2
-		shift
-	fi
-	PORT=$((PORT + 1))
-	# shellcheck disable=SC2046
-	ip netns exec "$RCV" "$DIR/flow.py" $([ $family = -6 ] && echo -6) --port $PORT &
-	busywait listening $PORT || return
-	ip netns exec "$SND" "$DIR/flow.py" $address --port $PORT "$@" >/dev/null
-}
-
-# run_long: a transfer of 4 s at 100 Mbit/s on port 5000, in the background
-run_long()
-{
-	ip netns exec "$RCV" "$DIR/flow.py" --port 5000 &
-	busywait listening 5000 || return
-	ip netns exec "$SND" "$DIR/flow.py" 192.0.2.2 --port 5000 --bytes 50000000 \
-		>/dev/null 2>&1 &
-}
-
-# The receiver first: its reset also ends what a closed socket still has to send.
-end_long()
-{
-	ip netns pids "$RCV" | xargs -r kill
-	ip netns pids "$SND" | xargs -r kill
-	wait
+	receiver "${1-}" && sender "$@" >/dev/null
 }
 
 # raw NAMESPACE ARGS...: packets made by hand, see raw.py
@@ -268,7 +212,7 @@ shapes_exactly()
 
 shapes_segments()
 {
-	ip netns exec "$SND" ethtool -K veth0 tso on gso on
+	snd ethtool -K veth0 tso on gso on
 	qdisc add acp bandwidth 100mbit && flow --bytes 2000000 || return
 	# a segment has 1448 bytes
 	busywait empty && [ "$(field packets)" -ge 1382 ] && qdisc del
@@ -430,33 +374,4 @@ loads_again_and_again()
 	done
 }
 
-kernel_is_quiet()
-{
-	! dmesg | grep -E 'BUG|WARNING|Oops|Call Trace|suspicious|new suspected memory leaks|sleeping' | sed 's/^/# /' |
-		grep .
-}
-
-[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP needs root"; exit $KSFT_SKIP; }
-cd "$(mktemp -d)" || exit $KSFT_FAIL
-trap 'cleanup; rm -rf "$PWD"' EXIT
-
-echo "KTAP version 1"
-# shellcheck disable=SC2086
-[ $# != 0 ] || set -- $TESTS
-echo "1..$#"
-setup || { echo "Bail out! no namespaces"; exit $KSFT_FAIL; }
-number=0
-failed=0
-for name; do
-	number=$((number + 1))
-	if $name; then
-		echo "ok $number $name"
-	else
-		echo "not ok $number $name"
-		failed=$((failed + 1))
-		end_long 2>/dev/null
-		qdisc del 2>/dev/null
-	fi
-done
-echo "# Totals: pass:$((number - failed)) fail:$failed xfail:0 xpass:0 skip:0 error:0"
-[ $failed = 0 ]
+ksft_main "$@"

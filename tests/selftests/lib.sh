@@ -1,0 +1,258 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# What the selftests share; they source it from $DIR.  KTAP, waiting, tcp_feedback's
+# counters, and two namespaces:
+#
+#   +--------------+  192.0.2.0/24, 2001:db8::/64  +--------------+
+#   | $SND    veth +-------------------------------+ veth    $RCV |
+#   |  192.0.2.1   |            10 ms              |  192.0.2.2   |
+#   +--------------+                               +--------------+
+#
+# The delay sits at the receiver, never at the sender.
+#
+# A script has setup() and cleanup(), and lists its tests, each a function, in
+# TESTS for ksft_main; or it calls ksft_begin, ksft_test and ksft_end.
+
+set -u
+
+KSFT_FAIL=1
+KSFT_SKIP=4
+
+TRACING=/sys/kernel/tracing
+SND=snd-$$
+RCV=rcv-$$
+
+# Tests ---------------------------------------------------------------------------------
+
+TEST=0			# number of the last one
+PASSED=0
+FAILED=0
+SKIPPED=""		# why the running one cannot be made
+
+skip_all()
+{
+	echo "1..0 # SKIP $*"
+	exit $KSFT_SKIP
+}
+
+# skip REASON: the running test
+skip()
+{
+	SKIPPED=$*
+}
+
+diag()
+{
+	echo "# $*"
+}
+
+# ksft_begin N: so many tests follow, in a directory that goes with the script
+ksft_begin()
+{
+	[ "$(id -u)" = 0 ] || skip_all "needs root"
+	cd "$(mktemp -d)" || exit $KSFT_FAIL
+	trap 'cleanup; rm -rf "$PWD"' EXIT
+	trap 'exit $KSFT_FAIL' INT TERM
+	echo "KTAP version 1"
+	echo "1..$1"
+	setup || { echo "Bail out! no namespaces"; exit $KSFT_FAIL; }
+}
+
+# ksft_test NAME CMD...
+ksft_test()
+{
+	local name=$1
+
+	shift
+	TEST=$((TEST + 1))
+	SKIPPED=""
+	if ! "$@"; then
+		echo "not ok $TEST $name"
+		FAILED=$((FAILED + 1))
+		after_failure
+	elif [ -n "$SKIPPED" ]; then
+		echo "ok $TEST $name # SKIP $SKIPPED"
+	else
+		echo "ok $TEST $name"
+		PASSED=$((PASSED + 1))
+	fi
+}
+
+# What a failed test may have left behind; scripts that know define it anew.
+after_failure()
+{
+	:
+}
+
+ksft_end()
+{
+	echo "# Totals: pass:$PASSED fail:$FAILED xfail:0 xpass:0 skip:$((TEST - PASSED - FAILED)) error:0"
+	[ $FAILED = 0 ]
+}
+
+# ksft_main [TEST]...: these, or all
+ksft_main()
+{
+	local name
+
+	# shellcheck disable=SC2086,SC2153
+	[ $# != 0 ] || set -- $TESTS
+	ksft_begin $#
+	for name; do
+		ksft_test "$name" "$name"
+	done
+	ksft_end
+}
+
+# own_log NAME: other drivers' complaints up to here are not ours
+own_log()
+{
+	LOG_START="$1 $$ starts"
+	echo "$LOG_START" >/dev/kmsg
+}
+
+kernel_is_quiet()
+{
+	! dmesg | sed ${LOG_START+-e "1,/$LOG_START/d"} -e 's/^/# /' |
+		grep -E 'BUG|WARNING|Oops|Call Trace|protection fault|UBSAN|refcount_t|suspicious|new suspected memory leaks|sleeping'
+}
+
+# Waiting -------------------------------------------------------------------------------
+
+# wait_for SECONDS CMD...: until CMD succeeds
+wait_for()
+{
+	local tries=$(($1 * 20))
+
+	shift
+	while ! "$@" >/dev/null 2>&1; do
+		tries=$((tries - 1))
+		[ $tries -gt 0 ] || return 1
+		sleep 0.05
+	done
+}
+
+# busywait CMD...: 10 s at most
+busywait()
+{
+	wait_for 10 "$@"
+}
+
+# Two namespaces ------------------------------------------------------------------------
+
+# snd CMD..., rcv CMD...: in a namespace
+snd()
+{
+	ip netns exec "$SND" "$@"
+}
+
+rcv()
+{
+	ip netns exec "$RCV" "$@"
+}
+
+setup_pair()
+{
+	local end
+
+	ip netns add "$SND" && ip netns add "$RCV" &&
+		ip link add veth0 netns "$SND" type veth peer name veth0 netns "$RCV" || return
+	for end in "$SND 1" "$RCV 2"; do
+		set -- "${end% *}" "${end#* }"
+		ip -n "$1" link set lo up
+		ip -n "$1" addr add "192.0.2.$2/24" dev veth0
+		ip -n "$1" addr add "2001:db8::$2/64" dev veth0 nodad
+		ip -n "$1" link set veth0 up
+		# what one flow learned must not help the next
+		ip netns exec "$1" sysctl -qw net.ipv4.tcp_no_metrics_save=1
+	done
+	tc -n "$RCV" qdisc add dev veth0 root netem delay 10ms limit 10000
+}
+
+cleanup()
+{
+	end_long 2>/dev/null
+	ip netns del "$SND" 2>/dev/null
+	ip netns del "$RCV" 2>/dev/null
+}
+
+listening()
+{
+	rcv ss -tlnH "sport = :$1" | grep -q .
+}
+
+# receiver [-6]: in the background, of one transfer, on a port of its own.  What it is told
+# besides is in SERVER.
+PORT=5000
+SERVER=""
+receiver()
+{
+	local option=()
+
+	TO=192.0.2.2
+	if [ "${1-}" = -6 ]; then
+		option=(-6)
+		TO=2001:db8::2
+	fi
+	PORT=$((PORT + 1))
+	# shellcheck disable=SC2086
+	rcv "$DIR/flow.py" "${option[@]}" --port $PORT $SERVER &
+	busywait listening $PORT
+}
+
+# sender ARGS...: to that receiver; prints the congestion control that it used
+sender()
+{
+	snd "$DIR/flow.py" "$TO" --port $PORT "$@"
+}
+
+# run_long [ARGS...]: 4 s at 100 Mbit/s on port 5000, in the background
+run_long()
+{
+	rcv "$DIR/flow.py" --port 5000 &
+	busywait listening 5000 || return
+	snd "$DIR/flow.py" 192.0.2.2 --port 5000 --bytes 50000000 "$@" >/dev/null 2>&1 &
+}
+
+# The receiver first: its reset also ends what a closed socket still has to send.
+end_long()
+{
+	ip netns pids "$RCV" | xargs -r kill
+	ip netns pids "$SND" | xargs -r kill
+	wait
+}
+
+mount_tracing()
+{
+	[ -d $TRACING/events ] || mount -t tracefs none $TRACING
+}
+
+# tcp_feedback ----------------------------------------------------------------------------
+
+# count snd|rcv NAME: a counter of tcp_feedback
+count()
+{
+	$1 sed -n "s/^$2 //p" /proc/net/tcpcc_feedback
+}
+
+# grows snd|rcv NAME BEFORE: says so if it does not
+grows()
+{
+	local now
+
+	now=$(count "$1" "$2")
+	[ "$now" -gt "$3" ] || { echo "# $1 $2 stays at $now"; return 1; }
+}
+
+# Nothing that TCP or tcp_feedback received up to here was wrong.
+checksums_are_right()
+{
+	local ns
+
+	for ns in snd rcv; do
+		$ns grep ^Tcp: /proc/net/snmp | tail -n 1 |
+			awk '{ exit $14 + $16 != 0 }' || return
+		[ "$(count $ns InBadChecksum)" = 0 ] && [ "$(count $ns OutNoMemory)" = 0 ] || return
+	done
+}

@@ -1,0 +1,280 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# ACP on a distribution's kernel: its modules, loaded by the names that users know
+# them by, the router's qdisc under tc, hosts that speak to it, all under iperf3;
+# then the same on a network card that segments what TCP hands it:
+#
+#   +------------+ 10.77.3.1   10.77.3.2 +------------+
+#   |    $SND    +-----------------------+    $RCV    |
+#   +------------+ fd77:3::1   fd77:3::2 +------------+
+#
+# A router's qdisc, or the sender's own, gives $RATE_MBIT Mb/s; acknowledgments are
+# delayed by $RTT_MS ms.
+#
+# Run by scripts/stock run --nics, as root.  Exit status: 0 all passed, 1 not, 4 skipped.
+
+DIR=$(dirname "$(readlink -f "$0")")
+# shellcheck source=tests/selftests/stock_lib.sh
+. "$DIR/stock_lib.sh"
+
+RATE_MBIT=80
+RTT_MS=20
+FLOWS=4
+SECONDS_EACH=2		# an emulated machine needs several times that
+ACP=(acp bandwidth "${RATE_MBIT}mbit" limit 300)
+DRIVER=e1000		# of the cards: one that has TSO in QEMU too
+
+setup()
+{
+	setup_router && setup_cards &&
+		tc -n "$RTR" qdisc add dev rtr0 root netem delay ${RTT_MS}ms limit 10000
+}
+
+# Two cards of that driver are taken to be connected with each other.
+setup_cards()
+{
+	local cards driver
+
+	modprobe -q $DRIVER
+	for driver in /sys/class/net/*/device/driver; do
+		[ "$(basename "$(readlink -f "$driver")")" != $DRIVER ] ||
+			cards="${cards-} $(basename "${driver%/device/driver}")"
+	done
+	# shellcheck disable=SC2086
+	set -- ${cards-}
+	[ $# = 2 ] || return 0
+	CARD=$1
+	ip link set "$1" netns "$SND" && ip link set "$2" netns "$RCV" || return
+	# The kernel shall see each segment, and look at its checksum itself.
+	rcv ethtool -K "$2" rx off gro off
+	address "$SND" "$1" 3 1
+	address "$RCV" "$2" 3 2
+	tc -n "$RCV" qdisc add dev "$2" root netem delay ${RTT_MS}ms limit 10000
+}
+
+# What the next test would stumble over
+after_failure()
+{
+	end_long
+	qdisc "$RTR" rtr1 del 2>/dev/null
+	[ -z "${CARD-}" ] || qdisc "$SND" "$CARD" del 2>/dev/null
+}
+
+# qdisc NAMESPACE DEVICE COMMAND...: of the root
+qdisc()
+{
+	tc -n "$1" qdisc "$3" dev "$2" root "${@:4}"
+}
+
+# field NAME: a number from the statistics of a qdisc that were kept
+field()
+{
+	sed -n "s/.*\b$1 \([0-9.]*\).*/\1/p" qdisc.txt
+}
+
+# within LEAST VALUE MOST
+within()
+{
+	awk -v a="$1" -v x="${2:-none}" -v b="$3" 'BEGIN { exit !(x ~ /^[0-9.]+$/ && a <= x && x <= b) }'
+}
+
+# Each is loaded by the name of what it registers.
+aliases_load()
+{
+	set_sysctl acp && loaded tcp_acp_host && loaded tcp_feedback && set_sysctl reno &&
+		qdisc "$RTR" rtr1 add acp bandwidth 1mbit && loaded sch_tcpcc &&
+		qdisc "$RTR" rtr1 del && unload &&
+		modprobe tcp_acp && modprobe sch_acp && loaded tcp_acp_host && loaded sch_tcpcc
+}
+
+unload()
+{
+	# A closed flow's socket may live on for a moment: not yet is no failure.
+	wait_for 30 rmmod tcp_acp_host && rmmod tcp_feedback && rmmod sch_tcpcc
+}
+
+options_are_shown()
+{
+	qdisc "$RTR" rtr1 add "${ACP[@]}" && qdisc "$RTR" rtr1 change acp ki 0.2 interval 20ms || return
+	tc -n "$RTR" -s qdisc show dev rtr1 >qdisc.txt
+	qdisc "$RTR" rtr1 del
+	grep -q "^qdisc acp .* bandwidth ${RATE_MBIT}Mbit limit 300p ki 0.2 .* interval 20ms" qdisc.txt &&
+		grep -q "estimated_flows .* state waiting" qdisc.txt && return
+	sed 's/^/# /' qdisc.txt
+	return 1
+}
+
+# shows NAMESPACE DEVICE FIELD LEAST: keeps the statistics; whether this one is at least so much
+shows()
+{
+	tc -n "$1" -s qdisc show dev "$2" >qdisc.txt
+	[ "$(field "$3")" -ge "$4" ]
+}
+
+# acp_flows IP NAMESPACE DEVICE: through the qdisc there.  Its statistics are kept from two thirds of
+# the way, and what had been SENT by then.  An emulated clock is no measure of that.
+acp_flows()
+{
+	rm -f qdisc.txt
+	qdisc "$2" "$3" add "${ACP[@]}" && start_flow "$1" $SECONDS_EACH -P $FLOWS -C acp || return
+	busywait shows "$2" "$3" headers $((RATE_MBIT * SECONDS_EACH * 80))
+	SENT=$(count snd OutData)
+	end_flow
+	qdisc "$2" "$3" del
+	diag "$(grep estimated_flows qdisc.txt)"
+}
+
+# Of a frame of 1514 bytes, 14 + 20 or 40 + 32 are headers, and 16 are what ACP reserves.
+fills_link()
+{
+	local payload=1432 percent
+
+	[ "$1" = 4 ] || payload=1412
+	percent=$(link_percent $RATE_MBIT $payload)
+	diag "IPv$1: $(goodput_kbps) kb/s, $percent % of the link"
+	reports_cc acp && within 90 "$percent" 101
+}
+
+drops_nothing()
+{
+	[ "$(field dropped)" = 0 ]
+}
+
+estimates_flows()
+{
+	within $((FLOWS - 1)).5 "$(field estimated_flows)" $FLOWS.5
+}
+
+shares_equally()
+{
+	local jain
+
+	jain=$(awk -F'[:,]' '/"receiver":/ { found = 1 }
+		found && /"bits_per_second"/ { n++; sum += $2; squares += $2 * $2; found = 0 }
+		END { if (n == '$FLOWS') print sum * sum / (n * squares) }' report)
+	diag "Jain's index: ${jain:-no}"
+	within 0.95 "$jain" 1
+}
+
+# All but the first packets of a connection have one, and the rate in most of them falls.
+has_headers()
+{
+	diag "$(grep malformed qdisc.txt)"
+	[ "$(field headers)" -gt 5000 ] && [ "$(field no_header)" -lt 200 ] &&
+		[ "$(field lowered)" -gt 5000 ] &&
+		[ "$(field malformed)" = 0 ] && [ "$(field unwritable)" = 0 ]
+}
+
+# A flow that knows nothing of it
+carries_cubic()
+{
+	local percent
+
+	qdisc "$RTR" rtr1 add "${ACP[@]}" && start_flow 4 $SECONDS_EACH -C cubic || return
+	end_flow || return
+	tc -n "$RTR" -s qdisc show dev rtr1 >qdisc.txt
+	qdisc "$RTR" rtr1 del
+	percent=$(link_percent $RATE_MBIT 1448)
+	diag "$(goodput_kbps) kb/s, $percent % of the link"
+	[ "$(field headers)" = 0 ] && [ "$(field no_header)" -gt 5000 ] && reports_cc cubic &&
+		within 90 "$percent" 101
+}
+
+# Flows go on whatever is done to the qdisc below them, and nothing goes that they use.
+survives_changes()
+{
+	local kind
+
+	qdisc "$RTR" rtr1 add "${ACP[@]}" && start_flow 4 60 -P $FLOWS -C acp &&
+		busywait shows "$RTR" rtr1 headers 1000 || return
+	for kind in "pfifo limit 100" "acp bandwidth 50mbit" fq_codel "acp bandwidth 10mbit"; do
+		sleep 0.2
+		# shellcheck disable=SC2086
+		qdisc "$RTR" rtr1 replace $kind || return
+	done
+	for _ in $(seq 10); do
+		sleep 0.1
+		qdisc "$RTR" rtr1 del && qdisc "$RTR" rtr1 add "${ACP[@]}" || return
+	done
+	! rmmod tcp_acp_host 2>/dev/null && ! rmmod tcp_feedback 2>/dev/null &&
+		! rmmod sch_tcpcc 2>/dev/null && busywait shows "$RTR" rtr1 headers 1000 || return
+	end_long
+	qdisc "$RTR" rtr1 del
+}
+
+# What the card has cut into segments
+card_segmented()
+{
+	snd ethtool -S "$CARD" | sed -n 's/.*tx_tcp_seg_good: //p'
+}
+
+# on_card CMD...: with the card, if there is one
+on_card()
+{
+	local NETWORK=3
+
+	if [ -z "${CARD-}" ]; then
+		skip "needs two cards of $DRIVER that are connected"
+		return
+	fi
+	"$@"
+}
+
+# Segments that TCP has sent as one arrive at the qdisc as one, and leave it as so many
+# with a header each: the card has nothing to cut.
+segments_before_card()
+{
+	local before whole sent
+
+	before=$(count snd OutData) whole=$(card_segmented)
+	acp_flows "$1" "$SND" "$CARD" || return
+	sent=$((SENT - before))
+	diag "$sent from TCP, $(field headers) from the qdisc"
+	fills_link "$1" && drops_nothing && estimates_flows && shares_equally && has_headers &&
+		[ $((sent * 3)) -lt $(($(field headers) * 2)) ] && [ "$(card_segmented)" = "$whole" ]
+}
+
+# Without it, the card cuts them, and each segment has the header.  This card can IPv4 alone.
+segments_on_card()
+{
+	local sent received echoes whole
+
+	sent=$(count snd OutData) received=$(count rcv InData) echoes=$(count snd InEchoes)
+	whole=$(card_segmented)
+	qdisc "$SND" "$CARD" add pfifo && start_flow 4 1 -C acp -b ${RATE_MBIT}M && end_flow || return
+	qdisc "$SND" "$CARD" del
+	sent=$(($(count snd OutData) - sent))
+	received=$(($(count rcv InData) - received))
+	whole=$(($(card_segmented) - whole))
+	diag "$sent from TCP, $whole of them cut by the card, $received at the receiver"
+	reports_cc acp && [ $whole -gt 100 ] && [ $received -gt 5000 ] &&
+		[ $((sent * 3)) -lt $((received * 2)) ] && grows snd InEchoes $((echoes + 1000))
+}
+
+requires sch_tcpcc
+requires tcp_acp_host
+own_log stock_acp
+ksft_begin 20
+diag "kernel $(uname -r)"
+
+ksft_test "names load the modules" aliases_load
+ksft_test "tc sets options and shows them" options_are_shown
+for ip in 4 6; do
+	acp_flows $ip "$RTR" rtr1
+	ksft_test "acp fills the link, IPv$ip" fills_link $ip
+	ksft_test "acp drops nothing, IPv$ip" drops_nothing
+	ksft_test "acp estimates the flows, IPv$ip" estimates_flows
+	ksft_test "acp's flows share equally, IPv$ip" shares_equally
+	ksft_test "acp's headers are there, IPv$ip" has_headers
+done
+ksft_test "CUBIC through acp" carries_cubic
+ksft_test "acp is replaced and deleted under traffic" survives_changes
+for ip in 4 6; do
+	ksft_test "acp before a card with TSO, IPv$ip" on_card segments_before_card $ip
+done
+ksft_test "headers on a card with TSO" on_card segments_on_card
+ksft_test "no wrong checksum" checksums_are_right
+ksft_test "unloading" unload
+ksft_test "kernel log without warnings" kernel_is_quiet
+ksft_end

@@ -1,0 +1,165 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# What the selftests for distributions' kernels share; they source it.  A router
+# between sender and receiver, and iperf3:
+#
+#   +---------+                +---------------------+                +-----------+
+#   |  $SND   | snd0      rtr0 |        $RTR         | rtr1      rcv0 |   $RCV    |
+#   |         +----------------+                     +----------------+           |
+#   | iperf3  |                | <- acks     data -> |                | iperf3 -s |
+#   +---------+                +---------------------+                +-----------+
+#        10.77.1.1      10.77.1.2               10.77.2.1      10.77.2.2
+#        fd77:1::1      fd77:1::2               fd77:2::1      fd77:2::2
+
+# shellcheck disable=SC2119,SC2120 # routes can do without arguments
+
+# shellcheck source=tests/selftests/lib.sh
+. "$DIR/lib.sh"
+
+RTR=rtr-$$
+
+# requires MODULE: it, and the programs that the tests run
+requires()
+{
+	local tool
+
+	for tool in ip tc ss iperf3 modprobe; do
+		command -v $tool >/dev/null || skip_all "needs $tool"
+	done
+	modprobe -n "$1" 2>/dev/null || skip_all "no module $1 for $(uname -r)"
+}
+
+rtr()
+{
+	ip netns exec "$RTR" "$@"
+}
+
+setup_router()
+{
+	local ns
+
+	for ns in "$SND" "$RTR" "$RCV"; do
+		ip netns add "$ns" || return
+		ip -n "$ns" link set lo up
+	done
+	ip link add snd0 netns "$SND" type veth peer name rtr0 netns "$RTR" &&
+		ip link add rtr1 netns "$RTR" type veth peer name rcv0 netns "$RCV" || return
+	address "$SND" snd0 1 1
+	address "$RTR" rtr0 1 2
+	address "$RTR" rtr1 2 1
+	address "$RCV" rcv0 2 2
+	routes
+	ip -n "$RCV" route add default via 10.77.2.1
+	ip -n "$RCV" route add default via fd77:2::1
+	rtr sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1
+	# What one flow learned must not help the next.
+	snd sysctl -qw net.ipv4.tcp_no_metrics_save=1
+}
+
+cleanup()
+{
+	local ns
+
+	end_long 2>/dev/null
+	for ns in "$SND" "$RTR" "$RCV"; do
+		ip netns del "$ns" 2>/dev/null
+	done
+}
+
+# address NAMESPACE DEVICE NETWORK HOST
+address()
+{
+	ip -n "$1" addr add "10.77.$3.$4/24" dev "$2"
+	ip -n "$1" addr add "fd77:$3::$4/64" dev "$2" nodad
+	ip -n "$1" link set "$2" up
+}
+
+# routes [OPTION...]: the sender's, with these attributes
+routes()
+{
+	ip -n "$SND" route replace default via 10.77.1.2 "$@" &&
+		ip -n "$SND" -6 route replace default via fd77:1::2 "$@"
+}
+
+# loaded MODULE
+loaded()
+{
+	[ -d "/sys/module/$1" ]
+}
+
+# set_sysctl CC: what the sender uses
+set_sysctl()
+{
+	snd sysctl -qw net.ipv4.tcp_congestion_control="$1"
+}
+
+NETWORK=2		# in which the receiver is
+destination()
+{
+	case $1 in
+	4) echo 10.77.$NETWORK.2 ;;
+	6) echo fd77:$NETWORK::2 ;;
+	esac
+}
+
+# start_flow IP SECONDS [IPERF3 OPTION...]: in the background; its process is $CLIENT
+start_flow()
+{
+	local to seconds=$2
+
+	to=$(destination "$1")
+	shift 2
+	rm -f report
+	rcv iperf3 -s -1 >server 2>&1 &
+	SERVER=$!
+	busywait listening 5201 || {
+		diag "no server: $(cat server)"
+		return 1
+	}
+	snd iperf3 -J -c "$to" -t "$seconds" -O 1 "$@" >report 2>error &
+	CLIENT=$!
+}
+
+end_flow()
+{
+	local status=0
+
+	wait "$CLIENT" || {
+		status=1
+		diag "iperf3: $(cat error report | grep -i error)"
+	}
+	wait "$SERVER"
+	return $status
+}
+
+# uses CC: a socket that carries data does; its control connection has the same
+# destination and the same congestion control unless that is the socket's own
+uses()
+{
+	snd ss -Htin 'dport = :5201' | grep -qw "$1"
+}
+
+# Payload that arrived, kb/s, from iperf3's report
+goodput_kbps()
+{
+	awk -F'[:,]' '/"sum_received"/ { found = 1 }
+		found && /"bits_per_second"/ { printf "%d\n", $2 / 1000; exit }' report
+}
+
+# link_percent MBIT PAYLOAD: goodput in per cent of what frames with that much of it can be
+link_percent()
+{
+	local kbps
+
+	kbps=$(goodput_kbps)
+	echo $((${kbps:-0} * 100 / ($1 * 1000 * $2 / 1514)))
+}
+
+# reports_cc CC: whether iperf3 used it
+reports_cc()
+{
+	grep -q "\"sender_tcp_congestion\":[[:space:]]*\"$1\"" report && return
+	diag "iperf3 reports $(grep sender_tcp_congestion report)"
+	return 1
+}
