@@ -192,7 +192,7 @@ static int estcp_dump(const void *state, struct sk_buff *msg)
 	    nla_put_u32(msg, TCA_ESTCP_GAMMA, READ_ONCE(c->gamma)) ||
 	    nla_put_u32(msg, TCA_ESTCP_KAPPA, READ_ONCE(c->kappa)) ||
 	    nla_put_u32(msg, TCA_ESTCP_FIRST, READ_ONCE(c->first_us)) ||
-	    nla_put_u32(msg, TCA_ESTCP_HOLDOFF, READ_ONCE(c->holdoff_us)) ||
+	    nla_put_u32(msg, TCA_ESTCP_HOLDOFF, estcp_holdoff_us(c)) ||
 	    nla_put_u32(msg, TCA_ESTCP_PATIENCE, READ_ONCE(c->patience)) ||
 	    nla_put_u32(msg, TCA_ESTCP_DSCP, READ_ONCE(estcp->dscp)))
 		return -EMSGSIZE;

@@ -187,9 +187,7 @@ bool estcp_law_overflow(struct estcp_law *e, u64 now_ns)
 	e->phase++;
 	e->pair ^= TCPCC_ESTCP_ODD;
 	e->start_ns = now_ns;
-	e->hold_ns = now_ns + (c->holdoff_us ?
-			       (u64)c->holdoff_us * NSEC_PER_USEC :
-			       div_u64(estcp_target_ns(e), 10));
+	e->hold_ns = now_ns + (u64)estcp_holdoff_us(c) * NSEC_PER_USEC;
 	estcp_be_patient(e);
 	return true;
 }

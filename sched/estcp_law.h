@@ -6,6 +6,7 @@
 #ifndef _TCPCC_ESTCP_LAW_H
 #define _TCPCC_ESTCP_LAW_H
 
+#include <linux/compiler.h>
 #include <linux/limits.h>
 #include <linux/types.h>
 
@@ -79,6 +80,18 @@ void estcp_law_configure(struct estcp_law *e,
 void estcp_law_start(struct estcp_law *e, u64 now_ns);
 bool estcp_law_overflow(struct estcp_law *e, u64 now_ns);
 void estcp_law_hurry(struct estcp_law *e, u64 now_ns);
+
+/**
+ * estcp_holdoff_us() - how long an overflow keeps others from counting
+ * @config: constants of a link
+ *
+ * Return: us
+ */
+static inline u32 estcp_holdoff_us(const struct estcp_config *config)
+{
+	return READ_ONCE(config->holdoff_us) ?:
+	       READ_ONCE(config->target_us) / 10;
+}
 
 /**
  * estcp_law_impatient() - whether the phase lasts too long
