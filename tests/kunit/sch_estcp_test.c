@@ -504,6 +504,39 @@ static void codepoint_is_written(struct kunit *test)
 	}
 }
 
+/* Headers need not be where a pointer can go: some devices put them in a page. */
+static void pages(struct kunit *test)
+{
+	int i, keep;
+
+	for (i = 0; i < 2; i++) {
+		for (keep = 0; keep < ETH + 60; keep++) {
+			struct shape s = { .v6 = i, .dsfield = DSFIELD };
+			struct sk_buff *skb = packet(test, &s, NULL, 0);
+			unsigned int rest = skb->len - keep;
+			struct page *page = alloc_page(GFP_KERNEL);
+
+			KUNIT_ASSERT_NOT_NULL(test, page);
+			memcpy(page_address(page), skb->data + keep, rest);
+			memset(skb->data + keep, 0xff, rest);
+			skb_trim(skb, keep);
+			skb_add_rx_frag(skb, 0, page, 0, rest, PAGE_SIZE);
+
+			KUNIT_EXPECT_EQ(test, tcpcc_header_dsfield(skb),
+					DSFIELD);
+			KUNIT_EXPECT_TRUE(test, tcpcc_header_is_data(skb));
+			KUNIT_EXPECT_EQ(test, tcpcc_header_set_ecn(skb, 3), 0);
+			KUNIT_EXPECT_EQ(test, tcpcc_header_dsfield(skb),
+					DSFIELD | 3);
+			if (!s.v6)
+				KUNIT_EXPECT_EQ(test, (__force u16)
+						ip_fast_csum(ip_hdr(skb), 5),
+						0);
+			kfree_skb(skb);
+		}
+	}
+}
+
 /* A header checksum that was wrong stays so: the next host shall see it. */
 static void wrong_stays_wrong(struct kunit *test)
 {
@@ -669,6 +702,7 @@ static struct kunit_case estcp_cases[] = {
 	KUNIT_CASE(survives_nonsense),
 	KUNIT_CASE(marks),
 	KUNIT_CASE(codepoint_is_written),
+	KUNIT_CASE(pages),
 	KUNIT_CASE(wrong_stays_wrong),
 	KUNIT_CASE(only_data),
 	KUNIT_CASE(lies_are_seen),
