@@ -75,4 +75,54 @@ struct tc_acp_xstats {
 	__u64 unwritable;
 };
 
+/* Kind estcp: kappa and shares are in units of 10^-6, gamma in units of 10^-9 */
+#define TC_ESTCP_UNIT		1000000
+#define TC_ESTCP_GAMMA_UNIT	1000000000
+
+enum {
+	TCA_ESTCP_TARGET = TCA_TCPCC_KIND, /* u32: D, length of a phase, us */
+	TCA_ESTCP_GAMMA,		/* u32: gain; 0: normalised, by kappa */
+	TCA_ESTCP_KAPPA,		/* u32: normalised gain */
+	TCA_ESTCP_FIRST,		/* u32: g to begin with, us */
+	TCA_ESTCP_HOLDOFF,		/* u32: us; 0: a tenth of the target */
+	TCA_ESTCP_PATIENCE,		/* u32: periods of the target; 0: off */
+	TCA_ESTCP_DSCP,			/* u32: of the class */
+	__TCA_ESTCP_MAX
+};
+
+#define TCA_ESTCP_MAX	(__TCA_ESTCP_MAX - 1)
+
+/**
+ * struct tc_estcp_xstats - TCA_XSTATS of kind estcp
+ * @g: what senders are told: seconds per packet, us
+ * @share: of data that is marked, to say so, 10^-6
+ * @phase: number of this phase, from 0
+ * @last: length of the one before, us; 0: there was none
+ * @elapsed: time in this phase, us
+ * @running: 1: since a packet of the class came, phases are counted
+ * @pad: 0
+ * @marked: data of the class that left with a mark
+ * @unmarked: and without
+ * @plain: other packets that came
+ * @foreign: data of the class that came with ECN bits other than 0
+ * @held: data of the class that was dropped in a hold-off
+ * @unwritable: data that should have been changed and could not be, for want of
+ *	memory
+ */
+struct tc_estcp_xstats {
+	__u32 g;
+	__u32 share;
+	__u64 phase;
+	__u64 last;
+	__u64 elapsed;
+	__u32 running;
+	__u32 pad;
+	__u64 marked;
+	__u64 unmarked;
+	__u64 plain;
+	__u64 foreign;
+	__u64 held;
+	__u64 unwritable;
+};
+
 #endif /* _TCPCC_PKT_SCHED_H */

@@ -118,13 +118,6 @@ static const struct nla_policy acp_policy[TCA_ACP_MAX + 1] = {
 	[TCA_ACP_INTERVAL]	= { .type = NLA_U32 },
 };
 
-static bool acp_take(const struct nlattr *attr, u32 *value, u32 min, u32 max)
-{
-	if (attr)
-		*value = nla_get_u32(attr);
-	return *value >= min && *value <= max;
-}
-
 static int acp_options(void *state, u64 rate, struct nlattr **tb,
 		       struct netlink_ext_ack *extack)
 {
@@ -132,38 +125,38 @@ static int acp_options(void *state, u64 rate, struct nlattr **tb,
 	struct acp_gains g = acp->law.gains;
 	u32 flows = g.flows, interval_us = g.interval_us;
 
-	if (!acp_take(tb[TCA_ACP_KI], &g.ki, 1, ACP_GAIN_MAX)) {
+	if (!tcpcc_take(tb[TCA_ACP_KI], &g.ki, 1, ACP_GAIN_MAX)) {
 		NL_SET_ERR_MSG_ATTR(extack, tb[TCA_ACP_KI],
 				    "acp: ki must be above 0 and at most 4");
 		return -EINVAL;
 	}
-	if (!acp_take(tb[TCA_ACP_KQ], &g.kq, 0, ACP_GAIN_MAX)) {
+	if (!tcpcc_take(tb[TCA_ACP_KQ], &g.kq, 0, ACP_GAIN_MAX)) {
 		NL_SET_ERR_MSG_ATTR(extack, tb[TCA_ACP_KQ],
 				    "acp: kq must be from 0 to 4");
 		return -EINVAL;
 	}
-	if (!acp_take(tb[TCA_ACP_GAMMA], &g.gamma, 1, ACP_UNIT)) {
+	if (!tcpcc_take(tb[TCA_ACP_GAMMA], &g.gamma, 1, ACP_UNIT)) {
 		NL_SET_ERR_MSG_ATTR(extack, tb[TCA_ACP_GAMMA],
 				    "acp: gamma must be above 0 and at most 1");
 		return -EINVAL;
 	}
-	if (!acp_take(tb[TCA_ACP_TARGET], &g.target, 1, ACP_UNIT)) {
+	if (!tcpcc_take(tb[TCA_ACP_TARGET], &g.target, 1, ACP_UNIT)) {
 		NL_SET_ERR_MSG_ATTR(extack, tb[TCA_ACP_TARGET],
 				    "acp: target must be above 0 and at most 1");
 		return -EINVAL;
 	}
-	if (!acp_take(tb[TCA_ACP_CONGESTION], &g.congestion, 1, ACP_UNIT)) {
+	if (!tcpcc_take(tb[TCA_ACP_CONGESTION], &g.congestion, 1, ACP_UNIT)) {
 		NL_SET_ERR_MSG_ATTR(extack, tb[TCA_ACP_CONGESTION],
 				    "acp: congestion must be above 0 and at most 1");
 		return -EINVAL;
 	}
-	if (!acp_take(tb[TCA_ACP_FLOWS], &g.flows, 1, ACP_FLOWS_MAX)) {
+	if (!tcpcc_take(tb[TCA_ACP_FLOWS], &g.flows, 1, ACP_FLOWS_MAX)) {
 		NL_SET_ERR_MSG_ATTR(extack, tb[TCA_ACP_FLOWS],
 				    "acp: flows must be from 1 to 16777216");
 		return -EINVAL;
 	}
-	if (!acp_take(tb[TCA_ACP_INTERVAL], &g.interval_us, ACP_INTERVAL_MIN,
-		      ACP_INTERVAL_MAX)) {
+	if (!tcpcc_take(tb[TCA_ACP_INTERVAL], &g.interval_us,
+			ACP_INTERVAL_MIN, ACP_INTERVAL_MAX)) {
 		NL_SET_ERR_MSG_ATTR(extack, tb[TCA_ACP_INTERVAL],
 				    "acp: interval must be from 1ms to 10s");
 		return -EINVAL;

@@ -126,7 +126,7 @@ static int tcpcc_enqueue_one(struct sk_buff *skb, struct Qdisc *sch, u64 now_ns,
 	kind->arrive(q->state, skb, now_ns, sch->qstats.backlog);
 	if (unlikely(sch->q.qlen >= q->limit)) {
 		if (kind->drop)
-			kind->drop(q->state, now_ns);
+			kind->drop(q->state, skb, now_ns);
 		return qdisc_drop(skb, sch, to_free);
 	}
 	/* an idle wire saves nothing up */
@@ -341,6 +341,7 @@ int tcpcc_sched_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 
 static struct tcpcc_kind * const tcpcc_kinds[] = {
 	&acp_kind,
+	&estcp_kind,
 };
 
 static int __init tcpcc_sched_register(void)
@@ -380,4 +381,4 @@ module_exit(tcpcc_sched_unregister);
 
 MODULE_AUTHOR("The tcpcc developers");
 MODULE_LICENSE("GPL");
-MODULE_DESCRIPTION("Routers with explicit feedback: qdisc acp");
+MODULE_DESCRIPTION("Routers with explicit feedback: qdiscs acp, estcp");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Finds the congestion header of a packet, and changes its word.
+ * Finds the congestion header of a packet, and changes its word; tells data by
+ * its class, and changes its ECN bits.
  *
  * A router has no connection to know a packet by.  It takes the headers as they
  * come, in the order in which they come, and believes none of them before it has
@@ -12,6 +13,8 @@
 #include <linux/ipv6.h>
 #include <linux/tcp.h>
 #include <net/checksum.h>
+#include <net/dsfield.h>
+#include <net/inet_ecn.h>
 #include <net/ip.h>
 #include <net/ipv6.h>
 
@@ -194,5 +197,91 @@ int tcpcc_header_change(struct sk_buff *skb, const struct tcpcc_place *place,
 		to = (__force __be32)ror32((__force u32)to, 8);
 	}
 	inet_proto_csum_replace4(&th->check, skb, from, to, false);
+	return 0;
+}
+
+/**
+ * tcpcc_header_dsfield() - DSCP and ECN bits of a packet
+ * @skb: a packet
+ *
+ * Return: the eight bits, or a negative number: this is not IP
+ */
+int tcpcc_header_dsfield(const struct sk_buff *skb)
+{
+	unsigned int at = skb_network_offset(skb);
+	const __be16 *first;
+	__be16 buffer;
+
+	if (skb_network_offset(skb) < 0)
+		return -EINVAL;
+	first = skb_header_pointer(skb, at, sizeof(buffer), &buffer);
+	if (!first)
+		return -EINVAL;
+
+	switch (skb_protocol(skb, true)) {
+	case htons(ETH_P_IP):
+		return get_unaligned_be16(first) & 0xff;
+	case htons(ETH_P_IPV6):
+		return get_unaligned_be16(first) >> 4 & 0xff;
+	}
+	return -EINVAL;
+}
+
+/**
+ * tcpcc_header_is_data() - whether a packet is TCP and brings data
+ * @skb: a packet of one segment
+ *
+ * Return: true if there is a payload
+ */
+bool tcpcc_header_is_data(const struct sk_buff *skb)
+{
+	unsigned int at, end, len;
+	const u8 *offset;
+	u8 buffer;
+
+	at = tcpcc_find_tcp(skb, &end);
+	if (!at || end < at + TCPCC_TCP_HEADER)
+		return false;
+	offset = skb_header_pointer(skb, at + 12, sizeof(buffer), &buffer);
+	if (!offset)
+		return false;
+	len = (*offset >> 4) * 4;
+	return len >= TCPCC_TCP_HEADER && len < end - at;
+}
+
+/**
+ * tcpcc_header_set_ecn() - put other ECN bits into a packet
+ * @skb: packet that tcpcc_header_is_data() knows
+ * @ecn: the two bits
+ *
+ * The checksum of an IPv4 header is corrected by the difference.  It makes up for
+ * the bits also in a sum over the whole packet; IPv6 has nothing that would.
+ *
+ * Return: 0 or, if there is no memory to unshare the packet, -ENOMEM
+ */
+int tcpcc_header_set_ecn(struct sk_buff *skb, u8 ecn)
+{
+	unsigned int network = skb_network_offset(skb);
+	struct ipv6hdr *ip6h;
+	__be32 old;
+	int err;
+
+	if (skb_protocol(skb, true) == htons(ETH_P_IP)) {
+		err = skb_ensure_writable(skb, network + sizeof(struct iphdr));
+		if (!err)
+			ipv4_change_dsfield(ip_hdr(skb), (u8)~INET_ECN_MASK,
+					    ecn);
+		return err;
+	}
+
+	err = skb_ensure_writable(skb, network + sizeof(struct ipv6hdr));
+	if (err)
+		return err;
+	ip6h = ipv6_hdr(skb);
+	old = *(__be32 *)ip6h;
+	ipv6_change_dsfield(ip6h, (u8)~INET_ECN_MASK, ecn);
+	if (skb->ip_summed == CHECKSUM_COMPLETE)
+		skb->csum = csum_add(csum_sub(skb->csum, (__force __wsum)old),
+				     *(__force __wsum *)ip6h);
 	return 0;
 }

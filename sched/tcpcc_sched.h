@@ -26,7 +26,7 @@
  *	given.  @rate is the bandwidth as it will be, bytes/s
  * @dump: adds its options to a message
  * @arrive: a packet is here, and will be queued or dropped
- * @drop: it is dropped; may be NULL
+ * @drop: and now it is dropped, for the queue is full; may be NULL
  * @depart: a packet leaves, and may be marked
  * @stats: its TCA_XSTATS at the time @now_ns, at most TCPCC_STATS_MAX bytes
  *
@@ -47,7 +47,7 @@ struct tcpcc_kind {
 	int (*dump)(const void *state, struct sk_buff *msg);
 	void (*arrive)(void *state, struct sk_buff *skb, u64 now_ns,
 		       u32 backlog);
-	void (*drop)(void *state, u64 now_ns);
+	void (*drop)(void *state, struct sk_buff *skb, u64 now_ns);
 	void (*depart)(void *state, struct sk_buff *skb, u64 now_ns,
 		       u32 backlog);
 	void (*stats)(void *state, u64 now_ns, u32 backlog, void *out,
@@ -55,6 +55,7 @@ struct tcpcc_kind {
 };
 
 extern struct tcpcc_kind acp_kind;
+extern struct tcpcc_kind estcp_kind;
 
 int tcpcc_sched_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 			struct sk_buff **to_free);
@@ -67,6 +68,23 @@ int tcpcc_sched_change(struct Qdisc *sch, struct nlattr *opt,
 		       struct netlink_ext_ack *extack);
 int tcpcc_sched_dump(struct Qdisc *sch, struct sk_buff *msg);
 int tcpcc_sched_dump_stats(struct Qdisc *sch, struct gnet_dump *d);
+
+/**
+ * tcpcc_take() - an option that may have been given
+ * @attr: a u32, or NULL
+ * @value: of the option so far; becomes what was given
+ * @min: the least that is allowed
+ * @max: the most
+ *
+ * Return: false if the value is not allowed
+ */
+static inline bool tcpcc_take(const struct nlattr *attr, u32 *value, u32 min,
+			      u32 max)
+{
+	if (attr)
+		*value = nla_get_u32(attr);
+	return *value >= min && *value <= max;
+}
 
 #define TCPCC_QDISC_OPS(_id)						\
 	{								\

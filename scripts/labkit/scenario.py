@@ -95,7 +95,22 @@ def _show_time(seconds: float) -> str:
     return f"{seconds * 1e9:g}ns"
 
 
-def _times(text: str) -> tuple[float, ...]:
+@dataclass(frozen=True)
+class Spread:
+    """Times that are evenly spread, one for each flow."""
+
+    low: float
+    high: float
+
+    def over(self, count: int) -> tuple[float, ...]:
+        step = (self.high - self.low) / max(1, count - 1)
+        return tuple(round(self.low + step * i, 9) for i in range(count))
+
+
+def _times(text: str) -> tuple[float, ...] | Spread:
+    low, dash, high = text.partition("-")
+    if dash and not low.endswith("e"):
+        return Spread(_time(1e-6, 10)(low), _time(1e-6, 10)(high))
     return tuple(_time(1e-6, 10)(part) for part in text.split(","))
 
 
@@ -295,7 +310,7 @@ class Key:
 
 KEYS: dict[str, Key] = {
     "rate": Key(_rate, "100mbit", "of the bottleneck; Ethernet headers (14 bytes) count"),
-    "rtt": Key(_times, "40ms", "without queueing; a list gives one per flow: 20ms,80ms"),
+    "rtt": Key(_times, "40ms", "without queueing; for each flow: 20ms,80ms or spread: 40ms-200ms"),
     "buffer": Key(_buffer, "1bdp", "of the bottleneck: packets, or 0.5bdp (shortest rtt)"),
     "loss": Key(_loss, "0", "random, of data packets only, before the bottleneck: 1e-4"),
     "jitter": Key(_time(1e-6, 1), None, "random delay of data, 0 to this; in order: 5ms"),
@@ -507,6 +522,8 @@ def compile_settings(texts: dict[str, str]) -> Settings:
         if "flows" in texts and values["flows"] != total:
             raise _usage(f"mix has {total} flows: drop flows={values['flows']}")
         values["flows"] = total
+    if isinstance(values["rtt"], Spread):
+        values["rtt"] = values["rtt"].over(values["flows"])
     if len(values["rtt"]) not in (1, values["flows"]):
         count = len(values["rtt"])
         if "flows" in texts or "mix" in texts:

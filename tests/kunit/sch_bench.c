@@ -3,7 +3,8 @@
  * What a packet costs in a qdisc: modprobe sch_bench dev=NAME puts packets into
  * the root qdisc of a device and takes them out again, many times, and says in the
  * log how long that took.  The packets are TCP segments of 50 flows with a
- * congestion header that asks for no limit, so that a router has to change each.
+ * congestion header that asks for no limit, so that an acp router has to change each;
+ * with dsfield=12 they are of ESTCP's class.
  * They come in batches of 64, as from a busy device.
  *
  * Time must be real, as in scripts/lab shell, and a shaper faster than that:
@@ -41,6 +42,10 @@ MODULE_PARM_DESC(hashed, "the flow's hash comes with the packet, as from a devic
 static unsigned int word = TCPCC_FB_NO_LIMIT;
 module_param(word, uint, 0);
 MODULE_PARM_DESC(word, "of the congestion header, anew for each packet");
+
+static unsigned int dsfield;
+module_param(dsfield, uint, 0);
+MODULE_PARM_DESC(dsfield, "DSCP and ECN bits, anew for each packet");
 
 static struct sk_buff *bench_skb(struct net_device *to, unsigned int flow)
 {
@@ -92,6 +97,7 @@ static u64 bench_run(struct Qdisc *q, struct sk_buff **skbs)
 		for (i = 0; i < BATCH; i++) {
 			put_unaligned_be32(word, (u8 *)(tcp_hdr(skbs[i]) + 1) +
 						 TCPCC_FB_WORD);
+			ip_hdr(skbs[i])->tos = dsfield;
 			if (!hashed)
 				skb_clear_hash(skbs[i]);
 			qdisc_skb_cb(skbs[i])->pkt_len = FRAME;

@@ -132,8 +132,9 @@ struct udp {
 
 struct qdisc_stats {
 	uint64_t sent_bytes, sent_packets, queue_packets, queue_bytes, drops, requeues, overlimits;
-	bool is_acp;
+	bool is_acp, is_estcp;
 	struct tc_acp_xstats acp;
+	struct tc_estcp_xstats estcp;
 };
 
 struct link {
@@ -295,6 +296,12 @@ static struct rtattr *attribute(struct nlmsghdr *message, int type)
 	return NULL;
 }
 
+/* As much of a qdisc's own statistics as both sides know. */
+static void take_xstats(const struct rtattr *a, void *xstats, size_t size)
+{
+	memcpy(xstats, RTA_DATA(a), RTA_PAYLOAD(a) < size ? RTA_PAYLOAD(a) : size);
+}
+
 static void read_stats(struct link *l, struct qdisc_stats *s)
 {
 	static char buffer[16384];
@@ -305,6 +312,7 @@ static void read_stats(struct link *l, struct qdisc_stats *s)
 	memset(s, 0, sizeof(*s));
 	a = attribute(answer, TCA_KIND);
 	s->is_acp = a && !strcmp(RTA_DATA(a), "acp");
+	s->is_estcp = a && !strcmp(RTA_DATA(a), "estcp");
 	if (!nest)
 		die("agent: the qdisc of %s has no statistics", l->name);
 	left = RTA_PAYLOAD(nest);
@@ -326,8 +334,9 @@ static void read_stats(struct link *l, struct qdisc_stats *s)
 			s->requeues = queue->requeues;
 			s->overlimits = queue->overlimits;
 		} else if (a->rta_type == TCA_STATS_APP && s->is_acp) {
-			memcpy(&s->acp, RTA_DATA(a),
-			       RTA_PAYLOAD(a) < sizeof(s->acp) ? RTA_PAYLOAD(a) : sizeof(s->acp));
+			take_xstats(a, &s->acp, sizeof(s->acp));
+		} else if (a->rta_type == TCA_STATS_APP && s->is_estcp) {
+			take_xstats(a, &s->estcp, sizeof(s->estcp));
 		}
 	}
 }
@@ -804,7 +813,8 @@ static const char flows_header[] =
 	"time_s,flow,cwnd,in_flight,rtt_s,min_rtt_s,ssthresh,acked_bytes,retransmits,lost,"
 	"ca_state,delivery_bps,pacing_bps,cc_bw_bps,cc_min_rtt_s,cc_pacing_gain,cc_cwnd_gain\n";
 static const char links_header[] =
-	"time_s,link,queue_packets,queue_bytes,sent_packets,sent_bytes,drops,desired_bps,flows\n";
+	"time_s,link,queue_packets,queue_bytes,sent_packets,sent_bytes,drops,desired_bps,flows,"
+	"g_s,phase\n";
 
 static void sample_link(struct link *l, ns_t at)
 {
@@ -818,6 +828,8 @@ static void sample_link(struct link *l, ns_t at)
 		(unsigned long long)(s.drops - l->first.drops));
 	print_optional(links_csv, s.is_acp, s.acp.desired * 8.0);
 	print_optional(links_csv, s.is_acp, s.acp.flows / 1000.0);
+	print_optional(links_csv, s.is_estcp, s.estcp.g / 1e6);
+	print_optional(links_csv, s.is_estcp, s.estcp.phase);
 	fputc('\n', links_csv);
 }
 

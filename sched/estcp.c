@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Router qdisc "estcp": the law of estcp_law.c at work on packets.
+ *
+ * On arrival a packet is data of the class or is not.  Data that is dropped may
+ * end the phase; data that leaves gets the codepoint of the phase that it leaves
+ * in, so what is queued when a phase ends already tells of the next one.
+ * Everything else shares the queue and is not touched: ACKs, which carry a
+ * codepoint back, and packets in which the two bits are ECN.
+ *
+ * Where a path has several such links, the last one has the word.
+ */
+
+#include <linux/module.h>
+#include <linux/prandom.h>
+#include <linux/random.h>
+#include <net/inet_ecn.h>
+
+#include "estcp_law.h"
+#include "sch_header.h"
+#include "tcpcc_compat.h"
+#include "tcpcc_pkt_sched.h"
+#include "tcpcc_sched.h"
+
+/* RFC 2474 */
+#define ESTCP_DSCP_SHIFT	2
+#define ESTCP_DSCP_MAX		63
+
+struct estcp {
+	struct estcp_law law;
+	struct rnd_state dice;
+	u8 dscp;
+
+	/* see struct tc_estcp_xstats */
+	u64 marked;
+	u64 unmarked;
+	u64 plain;
+	u64 foreign;
+	u64 held;
+	u64 unwritable;
+};
+
+/* What is kept with a packet while it is queued */
+struct estcp_cb {
+	bool data;	/* of the class */
+	u8 ecn;		/* the bits with which it came */
+};
+
+static struct estcp_cb *estcp_cb(struct sk_buff *skb)
+{
+	struct qdisc_skb_cb *cb = qdisc_skb_cb(skb);
+
+	BUILD_BUG_ON(sizeof(struct estcp_cb) > sizeof(cb->data));
+	return (struct estcp_cb *)cb->data;
+}
+
+static void estcp_setup(void *state, u64 rate)
+{
+	struct estcp *estcp = state;
+
+	memset(estcp, 0, sizeof(*estcp));
+	estcp->dscp = TCPCC_ESTCP_DSCP;
+	prandom_seed_state(&estcp->dice, get_random_u64());
+	estcp_law_init(&estcp->law, &estcp_default);
+}
+
+static void estcp_restart(void *state)
+{
+	struct estcp *estcp = state;
+
+	estcp_law_init(&estcp->law, &estcp->law.config);
+}
+
+static void estcp_arrive(void *state, struct sk_buff *skb, u64 now_ns,
+			 u32 backlog)
+{
+	struct estcp_cb *cb = estcp_cb(skb);
+	struct estcp *estcp = state;
+	int dsfield = tcpcc_header_dsfield(skb);
+
+	cb->data = dsfield >> ESTCP_DSCP_SHIFT == estcp->dscp &&
+		   tcpcc_header_is_data(skb);
+	if (!cb->data) {
+		estcp->plain++;
+		return;
+	}
+	cb->ecn = dsfield & INET_ECN_MASK;
+	estcp->foreign += !!cb->ecn;
+	if (unlikely(!estcp->law.running))
+		estcp_law_start(&estcp->law, now_ns);
+}
+
+static void estcp_drop(void *state, struct sk_buff *skb, u64 now_ns)
+{
+	struct estcp *estcp = state;
+
+	if (estcp_cb(skb)->data)
+		estcp->held += !estcp_law_overflow(&estcp->law, now_ns);
+}
+
+static void estcp_depart(void *state, struct sk_buff *skb, u64 now_ns,
+			 u32 backlog)
+{
+	const struct estcp_cb *cb = estcp_cb(skb);
+	struct estcp *estcp = state;
+	u8 ecn;
+
+	if (!cb->data)
+		return;
+	if (unlikely(estcp_law_impatient(&estcp->law, now_ns)))
+		estcp_law_hurry(&estcp->law, now_ns);
+
+	ecn = estcp_law_codepoint(&estcp->law, prandom_u32_state(&estcp->dice));
+	if (ecn != cb->ecn && unlikely(tcpcc_header_set_ecn(skb, ecn)))
+		estcp->unwritable++;
+	else if (ecn & TCPCC_ESTCP_MARK)
+		estcp->marked++;
+	else
+		estcp->unmarked++;
+}
+
+static const struct nla_policy estcp_policy[TCA_ESTCP_MAX + 1] = {
+	TCPCC_SCHED_POLICY,
+	[TCA_ESTCP_TARGET]	= { .type = NLA_U32 },
+	[TCA_ESTCP_GAMMA]	= { .type = NLA_U32 },
+	[TCA_ESTCP_KAPPA]	= { .type = NLA_U32 },
+	[TCA_ESTCP_FIRST]	= { .type = NLA_U32 },
+	[TCA_ESTCP_HOLDOFF]	= { .type = NLA_U32 },
+	[TCA_ESTCP_PATIENCE]	= { .type = NLA_U32 },
+	[TCA_ESTCP_DSCP]	= { .type = NLA_U32 },
+};
+
+static int estcp_options(void *state, u64 rate, struct nlattr **tb,
+			 struct netlink_ext_ack *extack)
+{
+	struct estcp *estcp = state;
+	struct estcp_config c = estcp->law.config;
+	u32 dscp = estcp->dscp;
+
+	if (!tcpcc_take(tb[TCA_ESTCP_TARGET], &c.target_us, ESTCP_TARGET_MIN,
+			ESTCP_TARGET_MAX)) {
+		NL_SET_ERR_MSG_ATTR(extack, tb[TCA_ESTCP_TARGET],
+				    "estcp: target must be from 1ms to 1000s");
+		return -EINVAL;
+	}
+	if (!tcpcc_take(tb[TCA_ESTCP_GAMMA], &c.gamma, 0, ESTCP_GAMMA_MAX)) {
+		NL_SET_ERR_MSG_ATTR(extack, tb[TCA_ESTCP_GAMMA],
+				    "estcp: gamma must be from 0 to 4");
+		return -EINVAL;
+	}
+	if (!tcpcc_take(tb[TCA_ESTCP_KAPPA], &c.kappa, ESTCP_KAPPA_MIN,
+			ESTCP_UNIT)) {
+		NL_SET_ERR_MSG_ATTR(extack, tb[TCA_ESTCP_KAPPA],
+				    "estcp: kappa must be from 0.001 to 1");
+		return -EINVAL;
+	}
+	if (!tcpcc_take(tb[TCA_ESTCP_FIRST], &c.first_us, TCPCC_ESTCP_G_MIN,
+			TCPCC_ESTCP_G_MAX)) {
+		NL_SET_ERR_MSG_ATTR(extack, tb[TCA_ESTCP_FIRST],
+				    "estcp: g must be from 1024us to 16777216us");
+		return -EINVAL;
+	}
+	if (!tcpcc_take(tb[TCA_ESTCP_HOLDOFF], &c.holdoff_us, 0,
+			c.target_us - 1)) {
+		NL_SET_ERR_MSG_ATTR(extack, tb[TCA_ESTCP_HOLDOFF],
+				    "estcp: holdoff must be shorter than target");
+		return -EINVAL;
+	}
+	if (!tcpcc_take(tb[TCA_ESTCP_PATIENCE], &c.patience, 0,
+			ESTCP_PATIENCE_MAX)) {
+		NL_SET_ERR_MSG_ATTR(extack, tb[TCA_ESTCP_PATIENCE],
+				    "estcp: patience must be from 0 to 1000000");
+		return -EINVAL;
+	}
+	if (!tcpcc_take(tb[TCA_ESTCP_DSCP], &dscp, 1, ESTCP_DSCP_MAX)) {
+		NL_SET_ERR_MSG_ATTR(extack, tb[TCA_ESTCP_DSCP],
+				    "estcp: dscp must be from 1 to 63: 0 is everybody's");
+		return -EINVAL;
+	}
+
+	WRITE_ONCE(estcp->dscp, dscp);
+	estcp_law_configure(&estcp->law, &c);
+	return 0;
+}
+
+static int estcp_dump(const void *state, struct sk_buff *msg)
+{
+	const struct estcp *estcp = state;
+	const struct estcp_config *c = &estcp->law.config;
+
+	if (nla_put_u32(msg, TCA_ESTCP_TARGET, READ_ONCE(c->target_us)) ||
+	    nla_put_u32(msg, TCA_ESTCP_GAMMA, READ_ONCE(c->gamma)) ||
+	    nla_put_u32(msg, TCA_ESTCP_KAPPA, READ_ONCE(c->kappa)) ||
+	    nla_put_u32(msg, TCA_ESTCP_FIRST, READ_ONCE(c->first_us)) ||
+	    nla_put_u32(msg, TCA_ESTCP_HOLDOFF, estcp_holdoff_us(c)) ||
+	    nla_put_u32(msg, TCA_ESTCP_PATIENCE, READ_ONCE(c->patience)) ||
+	    nla_put_u32(msg, TCA_ESTCP_DSCP, READ_ONCE(estcp->dscp)))
+		return -EMSGSIZE;
+	return 0;
+}
+
+static void estcp_stats(void *state, u64 now_ns, u32 backlog,
+			void *out, unsigned int *len)
+{
+	const struct estcp *estcp = state;
+	const struct estcp_law *e = &estcp->law;
+	struct tc_estcp_xstats *st = out;
+
+	BUILD_BUG_ON(sizeof(*st) > TCPCC_STATS_MAX);
+	*st = (struct tc_estcp_xstats) {
+		.g		= estcp_law_g_us(e),
+		.share		= (u64)e->share * ESTCP_UNIT >>
+				  TCPCC_ESTCP_SCALE,
+		.phase		= e->phase,
+		.last		= e->last_us,
+		.elapsed	= e->running ?
+				  div_u64(now_ns - e->start_ns,
+					  NSEC_PER_USEC) : 0,
+		.running	= e->running,
+		.marked		= estcp->marked,
+		.unmarked	= estcp->unmarked,
+		.plain		= estcp->plain,
+		.foreign	= estcp->foreign,
+		.held		= estcp->held,
+		.unwritable	= estcp->unwritable,
+	};
+	*len = sizeof(*st);
+}
+
+struct tcpcc_kind estcp_kind = {
+	.ops		= TCPCC_QDISC_OPS("estcp"),
+	.policy		= estcp_policy,
+	.attr_max	= TCA_ESTCP_MAX,
+	.state_size	= sizeof(struct estcp),
+	.setup		= estcp_setup,
+	.restart	= estcp_restart,
+	.options	= estcp_options,
+	.dump		= estcp_dump,
+	.arrive		= estcp_arrive,
+	.drop		= estcp_drop,
+	.depart		= estcp_depart,
+	.stats		= estcp_stats,
+};
+
+MODULE_ALIAS("sch_estcp");
+MODULE_ALIAS_NET_SCH("estcp");

@@ -1,0 +1,721 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit tests of the router qdisc estcp: the law, against windows that do what the
+ * paper says of them, what is written into packets, and what is not.
+ */
+#include "../../sched/estcp_law.c"
+#include "../../sched/sch_header.c"
+
+#include <kunit/test.h>
+#include <linux/module.h>
+#include <linux/prandom.h>
+#include <linux/random.h>
+
+#include "sch_packet.h"
+
+#define SEC		NSEC_PER_SEC
+#define MSEC		NSEC_PER_MSEC
+#define FIRST		(7 * SEC)	/* time at which the first phase begins */
+
+/* ------------------------------------------------------------------------- */
+/* The law                                                                   */
+
+static const u32 users[] = { 1, 2, 10, 30, 100, 200 };
+static const u32 buffers[] = { 50, 200, 500, 1000, 8000 };
+
+/* A link with @flows windows that fill @buffer packets, after a delay */
+struct plant {
+	struct estcp_law law;
+	u32 flows;
+	u32 buffer;
+	u32 delay_us;
+	u64 now_ns;
+};
+
+static void plant_init(struct plant *p, const struct estcp_config *config,
+		       u32 flows, u32 buffer)
+{
+	memset(p, 0, sizeof(*p));
+	estcp_law_init(&p->law, config);
+	p->flows = flows;
+	p->buffer = buffer;
+	p->now_ns = FIRST;
+	estcp_law_start(&p->law, p->now_ns);
+}
+
+/* Phases; each ends with as many drops as there are flows. */
+static void plant_run(struct kunit *test, struct plant *p, int phases)
+{
+	u32 i;
+
+	while (phases--) {
+		u64 fill = p->law.g * p->buffer;
+
+		p->now_ns += div_u64(fill * 1000, p->flows) >> ESTCP_SCALE;
+		p->now_ns += (u64)p->delay_us * NSEC_PER_USEC;
+		KUNIT_ASSERT_TRUE(test, estcp_law_overflow(&p->law, p->now_ns));
+		for (i = 0; i < p->flows; i++)
+			KUNIT_ASSERT_FALSE(test,
+					   estcp_law_overflow(&p->law,
+							      p->now_ns + i));
+	}
+}
+
+/* No hold-off to speak of: it would lengthen phases that are very short. */
+static struct estcp_config quick(u32 gamma)
+{
+	struct estcp_config c = estcp_default;
+
+	c.gamma = gamma;
+	c.holdoff_us = 1;
+	return c;
+}
+
+/* D * N / B, in the range of g, us */
+static u32 fixpoint(const struct plant *p)
+{
+	u64 g = div_u64((u64)p->law.config.target_us * p->flows, p->buffer);
+
+	return clamp_t(u64, g, TCPCC_ESTCP_G_MIN, TCPCC_ESTCP_G_MAX);
+}
+
+/* One phase of this length, from g = 100 ms */
+static u32 g_after(const struct estcp_config *config, u64 length_ns)
+{
+	struct estcp_law e;
+
+	estcp_law_init(&e, config);
+	estcp_law_start(&e, FIRST);
+	estcp_law_overflow(&e, FIRST + length_ns);
+	return estcp_law_g_us(&e);
+}
+
+static void defaults(struct kunit *test)
+{
+	struct estcp_law e;
+
+	estcp_law_init(&e, &estcp_default);
+	KUNIT_EXPECT_EQ(test, e.config.target_us, 5000000);
+	KUNIT_EXPECT_EQ(test, estcp_holdoff_us(&e.config), 500000);
+	KUNIT_EXPECT_EQ(test, estcp_law_g_us(&e), 100000);
+	KUNIT_EXPECT_EQ(test, e.share, tcpcc_estcp_share(100000));
+	KUNIT_EXPECT_EQ(test, e.pair, 0);
+	KUNIT_EXPECT_EQ(test, e.phase, 0);
+	KUNIT_EXPECT_FALSE(test, estcp_law_impatient(&e, U64_MAX - 1));
+}
+
+/* g + gamma * (D - I), done by hand */
+static void equation(struct kunit *test)
+{
+	struct estcp_config c = quick(20000000);	/* 0.02 */
+
+	KUNIT_EXPECT_EQ(test, g_after(&c, 4 * SEC), 120000);
+	KUNIT_EXPECT_EQ(test, g_after(&c, 6 * SEC), 80000);
+	KUNIT_EXPECT_EQ(test, g_after(&c, 5 * SEC), 100000);
+	/* 99 ms less would leave 1 ms: that is out of range */
+	KUNIT_EXPECT_EQ(test, g_after(&c, 9950 * MSEC), TCPCC_ESTCP_G_MIN);
+	KUNIT_EXPECT_EQ(test, g_after(&c, 3600 * SEC), TCPCC_ESTCP_G_MIN);
+	c.target_us = 2000000;
+	KUNIT_EXPECT_EQ(test, g_after(&c, 4 * SEC), 60000);
+	/* twice g is the most */
+	c.gamma = ESTCP_GAMMA_MAX;
+	KUNIT_EXPECT_EQ(test, g_after(&c, 1 * SEC), 200000);
+	/* 10^-9 */
+	c.gamma = 1;
+	c.target_us = ESTCP_TARGET_MAX;
+	EXPECT_NEAR(test, g_after(&c, 1), 100001, 0);
+}
+
+/* g + kappa * g / I * (D - I) */
+static void normalised(struct kunit *test)
+{
+	struct estcp_config c = quick(0);
+
+	EXPECT_NEAR(test, g_after(&c, 4 * SEC), 112500, 0);
+	EXPECT_NEAR(test, g_after(&c, 10 * SEC), 75000, 0);
+	KUNIT_EXPECT_EQ(test, g_after(&c, 5 * SEC), 100000);
+	/* I = D / 3 makes it twice as large, and so does less */
+	EXPECT_NEAR(test, g_after(&c, 5 * SEC / 3 + 1000), 200000, 2);
+	KUNIT_EXPECT_EQ(test, g_after(&c, SEC), 200000);
+	KUNIT_EXPECT_EQ(test, g_after(&c, 0), 200000);
+	/* and not much less than a half is left, ever */
+	EXPECT_NEAR(test, g_after(&c, 86400 * SEC), 50060, 1000);
+	EXPECT_NEAR(test, g_after(&c, U64_MAX - FIRST), 50000, 2000);
+	/* kappa = 1: at once */
+	c.kappa = ESTCP_UNIT;
+	EXPECT_NEAR(test, g_after(&c, 4 * SEC), 125000, 0);
+	EXPECT_NEAR(test, g_after(&c, 10 * SEC), 50000, 0);
+}
+
+/* Every N, B and first g: phases of length D, g = D * N / B where it can be */
+static void converges(struct kunit *test)
+{
+	static const u32 first[] = { TCPCC_ESTCP_G_MIN, 100000,
+				     TCPCC_ESTCP_G_MAX };
+	static const u32 kappas[] = { 100000, 500000, 1000000 };
+	int n, b, f, k;
+
+	for (n = 0; n < ARRAY_SIZE(users) * ARRAY_SIZE(buffers); n++) {
+		b = n / ARRAY_SIZE(users);
+		for (f = 0; f < ARRAY_SIZE(first); f++) {
+			for (k = 0; k < ARRAY_SIZE(kappas); k++) {
+				struct estcp_config c = quick(0);
+				struct plant p;
+
+				c.first_us = first[f];
+				c.kappa = kappas[k];
+				plant_init(&p, &c, users[n % ARRAY_SIZE(users)],
+					   buffers[b]);
+				/* 0.9^200: the slowest has come to 10^-9 */
+				plant_run(test, &p, k ? 40 : 250);
+				EXPECT_NEAR(test, estcp_law_g_us(&p.law),
+					    fixpoint(&p), 100);
+			}
+		}
+	}
+}
+
+/* With the default the distance halves each time, whatever N and B are. */
+static void halves_the_distance(struct kunit *test)
+{
+	int n, b, i;
+
+	for (n = 0; n < ARRAY_SIZE(users); n++) {
+		for (b = 0; b < ARRAY_SIZE(buffers); b++) {
+			struct estcp_config c = quick(0);
+			s64 far, want;
+			struct plant p;
+
+			plant_init(&p, &c, users[n], buffers[b]);
+			want = fixpoint(&p);
+			if (want <= TCPCC_ESTCP_G_MIN * 2 ||
+			    want >= TCPCC_ESTCP_G_MAX / 2)
+				continue;
+			/* up to g* / 3 it doubles */
+			while (estcp_law_g_us(&p.law) < div_u64(want, 3))
+				plant_run(test, &p, 1);
+			for (i = 0; i < 5; i++) {
+				far = estcp_law_g_us(&p.law) - want;
+				plant_run(test, &p, 1);
+				EXPECT_NEAR(test, estcp_law_g_us(&p.law),
+					    want + div_s64(far, 2), 100);
+			}
+		}
+	}
+}
+
+/* A gain of choice is stable below 2 * N / B, and only there. */
+static void fixed_gain(struct kunit *test)
+{
+	static const struct {
+		u32 tenths;
+		bool stable;
+	} gains[] = {
+		{ 2, true }, { 10, true }, { 18, true }, { 22, false },
+	};
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(gains); i++) {
+		/* N / B = 0.02, g* = 100 ms */
+		struct estcp_config c = quick(2000000 * gains[i].tenths);
+		struct plant p;
+		s64 far;
+
+		c.first_us = 101000;
+		plant_init(&p, &c, 10, 500);
+		plant_run(test, &p, 100);
+		far = abs((s64)estcp_law_g_us(&p.law) - 100000);
+		if (gains[i].stable)
+			KUNIT_EXPECT_LE(test, far, 10);
+		else
+			KUNIT_EXPECT_GT(test, far, 10000);
+	}
+}
+
+/* What part of a phase g has no say in does not keep it from D. */
+static void delay(struct kunit *test)
+{
+	static const u32 delay_us[] = { 40000, 200000, 1000000, 4000000 };
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(delay_us); i++) {
+		struct estcp_config c = quick(0);
+		struct plant p;
+
+		plant_init(&p, &c, 30, 500);
+		p.delay_us = delay_us[i];
+		plant_run(test, &p, 100);
+		EXPECT_NEAR(test, p.law.last_us, 5000000, 10);
+	}
+}
+
+/* A small distance is also seen at the ends of the range. */
+static void does_not_stick(struct kunit *test)
+{
+	struct estcp_config c = quick(0);
+	struct estcp_law e;
+	u64 g;
+
+	c.first_us = TCPCC_ESTCP_G_MIN;
+	c.kappa = 10000;
+	estcp_law_init(&e, &c);
+	estcp_law_start(&e, FIRST);
+	g = e.g;
+	estcp_law_overflow(&e, FIRST + 4999 * MSEC);
+	KUNIT_EXPECT_GT(test, e.g, g);
+
+	c.first_us = TCPCC_ESTCP_G_MAX;
+	estcp_law_init(&e, &c);
+	estcp_law_start(&e, FIRST);
+	g = e.g;
+	estcp_law_overflow(&e, FIRST + 5001 * MSEC);
+	KUNIT_EXPECT_LT(test, e.g, g);
+}
+
+static void holdoff(struct kunit *test)
+{
+	struct estcp_config c = estcp_default;
+	struct estcp_law e;
+	u64 now = FIRST;
+
+	estcp_law_init(&e, &c);
+	estcp_law_start(&e, now);
+	/* nothing has ended yet, so nothing is held off */
+	now += 100 * MSEC;
+	KUNIT_EXPECT_TRUE(test, estcp_law_overflow(&e, now));
+	KUNIT_EXPECT_EQ(test, e.phase, 1);
+	KUNIT_EXPECT_EQ(test, e.pair, TCPCC_ESTCP_ODD);
+	KUNIT_EXPECT_EQ(test, e.last_us, 100000);
+	KUNIT_EXPECT_EQ(test, e.start_ns, now);
+
+	KUNIT_EXPECT_FALSE(test, estcp_law_overflow(&e, now));
+	KUNIT_EXPECT_FALSE(test, estcp_law_overflow(&e, now + 500 * MSEC - 1));
+	KUNIT_EXPECT_EQ(test, e.phase, 1);
+	KUNIT_EXPECT_EQ(test, e.start_ns, now);
+	now += 500 * MSEC;
+	KUNIT_EXPECT_TRUE(test, estcp_law_overflow(&e, now));
+	KUNIT_EXPECT_EQ(test, e.phase, 2);
+	KUNIT_EXPECT_EQ(test, e.pair, 0);
+
+	/* what is under way goes on; then the option counts */
+	c.holdoff_us = 100000;
+	estcp_law_configure(&e, &c);
+	KUNIT_EXPECT_FALSE(test, estcp_law_overflow(&e, now + 499 * MSEC));
+	now += 500 * MSEC;
+	KUNIT_EXPECT_TRUE(test, estcp_law_overflow(&e, now));
+	KUNIT_EXPECT_FALSE(test, estcp_law_overflow(&e, now + 99 * MSEC));
+	KUNIT_EXPECT_TRUE(test, estcp_law_overflow(&e, now + 100 * MSEC));
+}
+
+static void patience(struct kunit *test)
+{
+	struct estcp_config c = estcp_default;
+	struct estcp_law e;
+	u64 now = FIRST;
+
+	c.patience = 4;
+	estcp_law_init(&e, &c);
+	KUNIT_EXPECT_FALSE(test, estcp_law_impatient(&e, U64_MAX - 1));
+	estcp_law_start(&e, now);
+	KUNIT_EXPECT_FALSE(test, estcp_law_impatient(&e, now + 20 * SEC - 1));
+	KUNIT_EXPECT_TRUE(test, estcp_law_impatient(&e, now + 20 * SEC));
+	now += 20 * SEC;
+	estcp_law_hurry(&e, now);
+	KUNIT_EXPECT_EQ(test, estcp_law_g_us(&e), 50000);
+	KUNIT_EXPECT_EQ(test, e.share, tcpcc_estcp_share(50000));
+	KUNIT_EXPECT_FALSE(test, estcp_law_impatient(&e, now + 5 * SEC - 1));
+	KUNIT_EXPECT_TRUE(test, estcp_law_impatient(&e, now + 5 * SEC));
+	/* an hour without a packet is one D too long, not 720 */
+	now += 3600 * SEC;
+	estcp_law_hurry(&e, now);
+	KUNIT_EXPECT_EQ(test, estcp_law_g_us(&e), 25000);
+	KUNIT_EXPECT_FALSE(test, estcp_law_impatient(&e, now));
+	/* an overflow starts anew */
+	now += SEC;
+	KUNIT_EXPECT_TRUE(test, estcp_law_overflow(&e, now));
+	KUNIT_EXPECT_FALSE(test, estcp_law_impatient(&e, now + 20 * SEC - 1));
+	c.patience = 0;
+	estcp_law_configure(&e, &c);
+	KUNIT_EXPECT_FALSE(test, estcp_law_impatient(&e, U64_MAX - 1));
+}
+
+/* A link at work keeps g and phase; one that waits begins with the new g. */
+static void configure(struct kunit *test)
+{
+	struct estcp_config c = estcp_default;
+	struct estcp_law e;
+
+	estcp_law_init(&e, &c);
+	c.first_us = 200000;
+	estcp_law_configure(&e, &c);
+	KUNIT_EXPECT_EQ(test, estcp_law_g_us(&e), 200000);
+	estcp_law_start(&e, FIRST);
+	c.first_us = 300000;
+	c.target_us = 1000000;
+	estcp_law_configure(&e, &c);
+	KUNIT_EXPECT_EQ(test, estcp_law_g_us(&e), 200000);
+	KUNIT_EXPECT_TRUE(test, estcp_law_overflow(&e, FIRST + SEC));
+	KUNIT_EXPECT_EQ(test, estcp_law_g_us(&e), 200000);
+	/* as after a reset */
+	estcp_law_init(&e, &e.config);
+	KUNIT_EXPECT_EQ(test, estcp_law_g_us(&e), 300000);
+	KUNIT_EXPECT_FALSE(test, e.running);
+	KUNIT_EXPECT_EQ(test, e.config.target_us, 1000000);
+}
+
+/* g stays in its range, and grows at most twofold, whatever happens. */
+static void survives_nonsense(struct kunit *test)
+{
+	static const u32 target[] = { ESTCP_TARGET_MIN, 5000000,
+				      ESTCP_TARGET_MAX };
+	static const u32 gamma[] = { 0, 1, 20000000, ESTCP_GAMMA_MAX };
+	static const u32 kappa[] = { ESTCP_KAPPA_MIN, ESTCP_UNIT };
+	static const u32 first[] = { TCPCC_ESTCP_G_MIN, TCPCC_ESTCP_G_MAX };
+	static const u64 length[] = { 0, 1, 999, 1000, MSEC, SEC, 5000 * SEC,
+				      1ULL << 62 };
+	int i, k;
+
+	for (i = 0; i < 3 * 4 * 2 * 2; i++) {
+		struct estcp_config c = {
+			.target_us = target[i % 3], .gamma = gamma[i / 3 % 4],
+			.kappa = kappa[i / 12 % 2], .first_us = first[i / 24],
+			.holdoff_us = 1,
+		};
+
+		for (k = 0; k < ARRAY_SIZE(length); k++) {
+			struct estcp_law e;
+			u64 g;
+
+			estcp_law_init(&e, &c);
+			estcp_law_start(&e, FIRST);
+			g = e.g;
+			estcp_law_overflow(&e, FIRST + length[k]);
+			KUNIT_EXPECT_GE(test, e.g, ESTCP_G_MIN);
+			KUNIT_EXPECT_LE(test, e.g, min(2 * g, ESTCP_G_MAX));
+			KUNIT_EXPECT_GE(test, e.share, TCPCC_ESTCP_P_MIN);
+			KUNIT_EXPECT_LE(test, e.share, TCPCC_ESTCP_P_MAX);
+			/* in the right direction */
+			if (div_u64(length[k], 1000) < c.target_us)
+				KUNIT_EXPECT_GE(test, e.g, g);
+			else
+				KUNIT_EXPECT_LE(test, e.g, g);
+		}
+	}
+}
+
+/* The share of marks is that of g, in either pair, and says g to who counts. */
+static void marks(struct kunit *test)
+{
+	static const u32 g_us[] = { TCPCC_ESTCP_G_MIN, 6000, 100000, 1000000,
+				    TCPCC_ESTCP_G_MAX };
+	const u32 draws = 200000;
+	struct rnd_state dice;
+	int i;
+	u32 n;
+
+	prandom_seed_state(&dice, 1);
+	for (i = 0; i < 2 * ARRAY_SIZE(g_us); i++) {
+		struct estcp_config c = estcp_default;
+		struct estcp_law e;
+		u32 count[4] = {};
+		u64 share;
+
+		c.first_us = g_us[i / 2];
+		estcp_law_init(&e, &c);
+		e.pair = i & 1 ? TCPCC_ESTCP_ODD : 0;
+		for (n = 0; n < draws; n++)
+			count[estcp_law_codepoint(&e,
+						  prandom_u32_state(&dice))]++;
+		KUNIT_EXPECT_EQ(test, count[e.pair] +
+				count[e.pair | TCPCC_ESTCP_MARK], draws);
+		share = div_u64((u64)count[e.pair | TCPCC_ESTCP_MARK] <<
+				TCPCC_ESTCP_SCALE, draws);
+		/* four times sqrt(0.25 / draws), of 65536 */
+		KUNIT_EXPECT_LE(test, abs((s64)share - e.share), 293);
+		/* in g: 16 * ln(2) of that */
+		EXPECT_NEAR(test, tcpcc_estcp_g_us(share), g_us[i / 2], 51000);
+	}
+}
+
+/* ------------------------------------------------------------------------- */
+/* Packets                                                                   */
+
+#define DSFIELD	(TCPCC_ESTCP_DSCP << 2)
+
+/* All ways in which a packet may come, all codepoints, right checksums */
+static void codepoint_is_written(struct kunit *test)
+{
+	static const u8 summed[] = { CHECKSUM_NONE, CHECKSUM_UNNECESSARY,
+				     CHECKSUM_COMPLETE, CHECKSUM_PARTIAL };
+	int i, from, to;
+
+	for (i = 0; i < 2 * 2 * 2 * 4 * 16; i++) {
+		struct shape s = {
+			.v6 = i & 1, .vlan = i & 2, .extension = i & 4 ? 8 : 0,
+			.summed = summed[i / 8 % 4],
+		};
+		u8 was[200], *header;
+		struct sk_buff *skb, *clone;
+		u16 sum;
+
+		from = i / 32 & 3;
+		to = i / 128 & 3;
+		s.dsfield = DSFIELD | from;
+		skb = packet(test, &s, NULL, 0);
+		sum = tcp_sum(skb, &s);
+		KUNIT_ASSERT_LE(test, skb->len, sizeof(was));
+		memcpy(was, skb->data, skb->len);
+		if (s.summed == CHECKSUM_COMPLETE)
+			skb->csum = skb_checksum(skb, 0, skb->len, 0);
+		KUNIT_EXPECT_EQ(test, tcpcc_header_dsfield(skb), s.dsfield);
+		KUNIT_EXPECT_TRUE(test, tcpcc_header_is_data(skb));
+
+		/* somebody else looks on, and must not see it */
+		clone = skb_clone(skb, GFP_KERNEL);
+		KUNIT_ASSERT_NOT_NULL(test, clone);
+		KUNIT_ASSERT_EQ(test, tcpcc_header_set_ecn(skb, to), 0);
+		KUNIT_EXPECT_EQ(test, tcpcc_header_dsfield(skb), DSFIELD | to);
+		KUNIT_EXPECT_EQ(test, tcpcc_header_dsfield(clone), s.dsfield);
+		KUNIT_EXPECT_EQ(test, memcmp(clone->data, was, clone->len),
+				0);
+		KUNIT_EXPECT_EQ(test, tcp_sum(skb, &s), sum);
+		if (s.summed == CHECKSUM_COMPLETE)
+			KUNIT_EXPECT_EQ(test, (__force u16)csum_fold(skb->csum),
+					(__force u16)csum_fold(skb_checksum(
+						skb, 0, skb->len, 0)));
+		header = skb_network_header(skb);
+		if (s.v6) {
+			KUNIT_EXPECT_EQ(test, header[0], 0x60 | DSFIELD >> 4);
+			KUNIT_EXPECT_EQ(test, header[1],
+					((DSFIELD | to) & 0xf) << 4);
+			header[1] = was[skb_network_offset(skb) + 1];
+		} else {
+			KUNIT_EXPECT_EQ(test, (__force u16)
+					ip_fast_csum(header, header[0] & 15),
+					0);
+			header[1] = s.dsfield;
+			memcpy(header + 10, was + skb_network_offset(skb) +
+			       10, 2);
+		}
+		/* and the rest is as it was */
+		KUNIT_EXPECT_EQ(test, memcmp(skb->data, was, skb->len), 0);
+		kfree_skb(clone);
+		kfree_skb(skb);
+	}
+}
+
+/* Headers need not be where a pointer can go: some devices put them in a page. */
+static void pages(struct kunit *test)
+{
+	int i, keep;
+
+	for (i = 0; i < 2; i++) {
+		for (keep = 0; keep < ETH + 60; keep++) {
+			struct shape s = { .v6 = i, .dsfield = DSFIELD };
+			struct sk_buff *skb = packet(test, &s, NULL, 0);
+			unsigned int rest = skb->len - keep;
+			struct page *page = alloc_page(GFP_KERNEL);
+
+			KUNIT_ASSERT_NOT_NULL(test, page);
+			memcpy(page_address(page), skb->data + keep, rest);
+			memset(skb->data + keep, 0xff, rest);
+			skb_trim(skb, keep);
+			skb_add_rx_frag(skb, 0, page, 0, rest, PAGE_SIZE);
+
+			KUNIT_EXPECT_EQ(test, tcpcc_header_dsfield(skb),
+					DSFIELD);
+			KUNIT_EXPECT_TRUE(test, tcpcc_header_is_data(skb));
+			KUNIT_EXPECT_EQ(test, tcpcc_header_set_ecn(skb, 3), 0);
+			KUNIT_EXPECT_EQ(test, tcpcc_header_dsfield(skb),
+					DSFIELD | 3);
+			if (!s.v6)
+				KUNIT_EXPECT_EQ(test, (__force u16)
+						ip_fast_csum(ip_hdr(skb), 5),
+						0);
+			kfree_skb(skb);
+		}
+	}
+}
+
+/* A header checksum that was wrong stays so: the next host shall see it. */
+static void wrong_stays_wrong(struct kunit *test)
+{
+	struct shape s = { .dsfield = DSFIELD };
+	struct sk_buff *skb = packet(test, &s, NULL, 0);
+
+	ip_hdr(skb)->check ^= htons(0x1234);
+	KUNIT_EXPECT_EQ(test, tcpcc_header_set_ecn(skb, 3), 0);
+	KUNIT_EXPECT_NE(test, (__force u16)ip_fast_csum(ip_hdr(skb), 5), 0);
+	kfree_skb(skb);
+}
+
+static bool is_data(struct kunit *test, const struct shape *s)
+{
+	struct sk_buff *skb = packet(test, s, NULL, 0);
+	bool is = tcpcc_header_is_data(skb);
+
+	kfree_skb(skb);
+	return is;
+}
+
+/* Only what brings data; no ACK, and nothing that is padded to look longer */
+static void only_data(struct kunit *test)
+{
+	struct shape s = { .dsfield = DSFIELD };
+	struct sk_buff *skb;
+	int i;
+
+	for (i = 0; i < 8; i++) {
+		s.v6 = i & 1;
+		s.vlan = i & 2;
+		s.extension = i & 4 ? 8 : 0;
+		s.empty = false;
+		KUNIT_EXPECT_TRUE(test, is_data(test, &s));
+		s.empty = true;
+		KUNIT_EXPECT_FALSE(test, is_data(test, &s));
+
+		skb = packet(test, &s, NULL, 0);
+		KUNIT_ASSERT_EQ(test, pskb_expand_head(skb, 0, 10, GFP_KERNEL),
+				0);
+		skb_put_zero(skb, 10);
+		KUNIT_EXPECT_FALSE(test, tcpcc_header_is_data(skb));
+		kfree_skb(skb);
+
+		/* one byte is data, and all of the header is not */
+		s.empty = false;
+		skb = packet(test, &s, NULL, 0);
+		tcp_of(skb, &s)->doff = 15;
+		KUNIT_EXPECT_TRUE(test, tcpcc_header_is_data(skb));
+		skb_trim(skb, skb->len - PAYLOAD + 41);
+		if (s.v6)
+			ipv6_hdr(skb)->payload_len =
+				htons(20 + s.extension + 41);
+		else
+			ip_hdr(skb)->tot_len = htons(40 + s.extension + 41);
+		KUNIT_EXPECT_TRUE(test, tcpcc_header_is_data(skb));
+		if (s.v6)
+			ipv6_hdr(skb)->payload_len =
+				htons(20 + s.extension + 40);
+		else
+			ip_hdr(skb)->tot_len = htons(40 + s.extension + 40);
+		KUNIT_EXPECT_FALSE(test, tcpcc_header_is_data(skb));
+		tcp_of(skb, &s)->doff = 4;
+		KUNIT_EXPECT_FALSE(test, tcpcc_header_is_data(skb));
+		kfree_skb(skb);
+	}
+}
+
+/* What the outer headers say is not what is there */
+static void lies_are_seen(struct kunit *test)
+{
+	struct shape v4 = { .dsfield = DSFIELD };
+	struct shape v6 = { .v6 = true, .extension = 8, .dsfield = DSFIELD };
+	struct sk_buff *skb;
+	int i;
+
+	for (i = 0; i < 11; i++) {
+		skb = packet(test, i >= 7 ? &v6 : &v4, NULL, 0);
+		switch (i) {
+		case 0:
+			ip_hdr(skb)->frag_off = htons(IP_MF);
+			break;
+		case 1:
+			ip_hdr(skb)->frag_off = htons(7);
+			break;
+		case 2:
+			ip_hdr(skb)->ihl = 4;
+			break;
+		case 3:
+			ip_hdr(skb)->tot_len = htons(skb->len + 1);
+			break;
+		case 4:
+			ip_hdr(skb)->protocol = IPPROTO_UDP;
+			break;
+		case 5:
+			ip_hdr(skb)->version = 6;
+			break;
+		case 6:
+			skb->protocol = htons(ETH_P_ARP);
+			KUNIT_EXPECT_LT(test, tcpcc_header_dsfield(skb), 0);
+			break;
+		case 7:
+			skb_network_header(skb)[41] = 255;
+			break;
+		case 8:
+			ipv6_hdr(skb)->nexthdr = IPPROTO_FRAGMENT;
+			skb_network_header(skb)[43] = 1;
+			break;
+		case 9:
+			ipv6_hdr(skb)->version = 4;
+			break;
+		case 10:
+			ipv6_hdr(skb)->payload_len = htons(skb->len);
+			break;
+		}
+		KUNIT_EXPECT_FALSE_MSG(test, tcpcc_header_is_data(skb),
+				       "case %d", i);
+		kfree_skb(skb);
+	}
+}
+
+/* Noise, and packets that end anywhere: nothing else is read or written. */
+static void noise_is_harmless(struct kunit *test)
+{
+	int i, found = 0;
+
+	for (i = 0; i < 20000; i++) {
+		struct shape s = {
+			.v6 = i & 1, .vlan = i & 2, .dsfield = DSFIELD,
+			.extension = i & 4 ? 8 : 0,
+		};
+		struct sk_buff *skb = packet(test, &s, NULL, 0);
+		unsigned int noise = get_random_u32() % 6;
+
+		while (noise--)
+			skb->data[ETH + get_random_u32() % (skb->len - ETH)] =
+				get_random_u32();
+		if (i & 8)
+			skb_trim(skb, get_random_u32() % skb->len);
+		if (tcpcc_header_dsfield(skb) >= 0 &&
+		    tcpcc_header_is_data(skb)) {
+			found++;
+			KUNIT_EXPECT_EQ(test, tcpcc_header_set_ecn(skb, i & 3),
+					0);
+		}
+		kfree_skb(skb);
+	}
+	KUNIT_EXPECT_GT(test, found, 1000);
+}
+
+static struct kunit_case estcp_cases[] = {
+	KUNIT_CASE(defaults),
+	KUNIT_CASE(equation),
+	KUNIT_CASE(normalised),
+	KUNIT_CASE(converges),
+	KUNIT_CASE(halves_the_distance),
+	KUNIT_CASE(fixed_gain),
+	KUNIT_CASE(delay),
+	KUNIT_CASE(does_not_stick),
+	KUNIT_CASE(holdoff),
+	KUNIT_CASE(patience),
+	KUNIT_CASE(configure),
+	KUNIT_CASE(survives_nonsense),
+	KUNIT_CASE(marks),
+	KUNIT_CASE(codepoint_is_written),
+	KUNIT_CASE(pages),
+	KUNIT_CASE(wrong_stays_wrong),
+	KUNIT_CASE(only_data),
+	KUNIT_CASE(lies_are_seen),
+	KUNIT_CASE(noise_is_harmless),
+	{}
+};
+
+static struct kunit_suite estcp_suite = {
+	.name = "sch_estcp",
+	.test_cases = estcp_cases,
+};
+
+kunit_test_suite(estcp_suite);
+
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("KUnit tests of the router qdisc estcp");
