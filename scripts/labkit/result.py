@@ -111,6 +111,8 @@ def build(
         result["jain_equilibrium"] = jain(later)
     if sampled and (settings.stages or settings.network):
         result["stages"] = _stages(flows, links, settings, run)
+    if sampled and settings.qdisc == "estcp" and (worst := _slowest_answer(flows, run)) is not None:
+        result["answer_rtts"] = worst
     result["flows"] = [{k: v for k, v in flow.items() if k != "id"} for flow in flows]
     if settings.short:
         done = sorted(flow["completion_s"] for flow in others if "completion_s" in flow)
@@ -224,9 +226,9 @@ def _links(summary: Json, settings: Settings, path: Path | None) -> list[Json]:
     ]
 
 
-# Of a link's series: time, queue, bytes sent, the rate that a router wants of each flow, and how
-# many flows it takes to be there; the last two only of kind acp.
-LINK_COLUMNS = (0, 2, 5, 7, 8)
+# Of a link's series: time, queue, bytes sent; of kind acp the rate that it wants of each flow, and
+# how many flows it takes to be there; of kind estcp the number of the phase.
+LINK_COLUMNS = (0, 2, 5, 7, 8, 10)
 
 
 def _link(summary: Json, settings: Settings, k: int, name: str, table: np.ndarray) -> Json:
@@ -256,6 +258,9 @@ def _link(summary: Json, settings: Settings, k: int, name: str, table: np.ndarra
         link["queue_max"] = int(table[:, 1].max())
         if not np.isnan(table[half, 4]).any():
             link["flows_estimated"] = np.average(table[half, 4], weights=weight[half])
+        if len(lengths := np.diff(_shifts(table))[SETTLED_PHASES:]):
+            link |= {"phase_s": lengths.mean(), "phase_least_s": lengths.min(),
+                     "phase_most_s": lengths.max()}  # fmt: skip
     link["drops"] = counted["drops"]
     if settings.police:
         link["policed"] = sum(x["drops"] for x in summary["links"] if x["name"] == POLICER)
@@ -265,6 +270,42 @@ def _link(summary: Json, settings: Settings, k: int, name: str, table: np.ndarra
             if space == "r" and name in ("IpExtInCEPkts", "Ip6InCEPkts")
         )  # fmt: skip
     return link
+
+
+# Phases of ESTCP after which their length should be what it is to be.
+SETTLED_PHASES = 10
+
+
+def _shifts(table: np.ndarray) -> np.ndarray:
+    """When the phases of a link's series began, but the first."""
+    return table[1:, 0][np.diff(table[:, 5]) > 0]
+
+
+# What a decrease of a window is at least, as a share of it.
+DECREASE = 0.03
+
+
+def _slowest_answer(flows: list[Json], run: Path) -> float | None:
+    """How long after a phase's beginning the last flow shrinks, in its own round-trip times.
+
+    None if there are no phases.
+    """
+    links = series(run / "links.csv", LINK_COLUMNS)
+    shifts = _shifts(links)[SETTLED_PHASES:-1]
+    table = series(run / "flows.csv", (0, 1, 2, 4))
+    worst = None
+    for flow in flows:
+        rows = table[table[:, 1] == flow["id"]]
+        for shift in shifts:
+            k = np.searchsorted(rows[:, 0], shift, "right")
+            later = rows[k : k + np.searchsorted(rows[k:, 0], shift + 3)]
+            if not k or not len(later):
+                continue
+            shrunk = np.nonzero(later[:, 2] < (1 - DECREASE) * rows[k - 1, 2])[0]
+            if len(shrunk):
+                answer = (later[shrunk[0], 0] - shift) / rows[k - 1, 3]
+                worst = answer if worst is None else max(worst, answer)
+    return worst
 
 
 # How far from its mean a window may be that has settled: this share of it, or one packet.
@@ -408,13 +449,15 @@ METRICS = {
     "jain_equilibrium": lambda r: r["jain_equilibrium"],
     "fair_error": lambda r: max(stage["fair_error"] for stage in r["stages"]),
     "settle_s": lambda r: max(stage["settle_s"] for stage in r["stages"]),
+    "answer_rtts": lambda r: r["answer_rtts"],
     "short_completion_s": lambda r: r["short"]["completion_mean_s"],
     **{
         name: (lambda r, name=name, of=of: of(link[name] for link in r["links"]))
         for name, of in (
             ("utilization", min), ("utilization_equilibrium", min), ("queue_mean", max),
             ("queue_equilibrium", max), ("queue_max", max), ("drops", sum),
-            ("flows_estimated", max),
+            ("flows_estimated", max), ("phase_s", max), ("phase_least_s", min),
+            ("phase_most_s", max),
         )
     },
 }

@@ -276,6 +276,13 @@ def _reverse(text: str) -> tuple[str, int]:
     return name, count
 
 
+def _router(text: str) -> str:
+    """Goes to tc as it is, which says what is wrong with it."""
+    if not re.fullmatch(r"[\w.% ]{1,200}", text):
+        raise ValueError("options as tc has them after the limit, such as 'target 5s'")
+    return text
+
+
 def _params(text: str) -> tuple[tuple[str, str, str], ...]:
     parts = []
     for part in text.split(","):
@@ -315,6 +322,7 @@ KEYS: dict[str, Key] = {
     "loss": Key(_loss, "0", "random, of data packets only, before the bottleneck: 1e-4"),
     "jitter": Key(_time(1e-6, 1), None, "random delay of data, 0 to this; in order: 5ms"),
     "qdisc": Key(_choice(*QUEUES, *SHAPING), "fifo", "of the bottleneck"),
+    "router": Key(_router, None, "options of a qdisc acp or estcp, see their man pages: target 5s"),
     "flows": Key(_count(1, 5000), "1", "how many"),
     "mix": Key(_mix, None, "flows by congestion control, in place of flows: ccpd:2,cubic:2"),
     "start": Key(_time(0, 1e6), "0", "seconds from one flow's start to the next's"),
@@ -377,6 +385,7 @@ class Settings:
     network: str | None = None
     scale: float | None = None
     short: Short | None = None
+    router: str | None = None
     stages: tuple[float, ...] = ()
 
     @cached_property
@@ -534,6 +543,8 @@ def compile_settings(texts: dict[str, str]) -> Settings:
         raise _usage(f"ip=6 needs an mtu of at least 1280, not {settings.mtu}")
     if settings.qdisc in SHAPING and settings.offload:
         raise _usage(f"qdisc={settings.qdisc} needs offload=off")
+    if settings.router and settings.qdisc not in SHAPING:
+        raise _usage(f"router has options of qdisc={' or '.join(SHAPING)}: drop it")
     if settings.police and settings.offload:
         raise _usage("police needs offload=off")
     if settings.police:

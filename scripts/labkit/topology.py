@@ -417,6 +417,7 @@ def _bottleneck(verb: str, s: Settings, row: Row, k: int, rate: int) -> list[str
 def _shaper(verb: str, s: Settings, rate: int, limit: int, device: str) -> list[str]:
     if s.qdisc in SHAPING:
         shaping = f"{s.qdisc} bandwidth {rate}bit limit {limit}"
+        shaping += f" {s.router}" if s.router else ""
         return [f"qdisc {verb} dev {device} root handle 1: {shaping}"]
     kind = "pfifo" if s.qdisc == "fifo" else s.qdisc
     ecn = " ecn" if s.ecn and s.qdisc in ("codel", "pie", "fq_pie") else ""
