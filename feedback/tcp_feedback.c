@@ -3,7 +3,8 @@
  * Carriage of explicit feedback: puts a congestion header on the segments of a
  * flow, returns what routers made of it with the receiver's ACKs, and hands that
  * to the sender's congestion control.  No kernel is patched, and what the numbers
- * mean is not known here: ACP, XCP and RCP use it alike.
+ * mean is not known here: ACP, XCP and RCP use it alike, and ESTCP with two bits of
+ * the IP header instead of a header of its own.
  *
  *      sender                      routers                     receiver
  *   TCP                                                                TCP
@@ -51,6 +52,23 @@
  * tcpcc_fb_insert(), it is left out and counted.  The segments of a receiver that
  * is no such sender have no reserve: full ones go without an echo.
  *
+ * Codepoints.  ESTCP's segments with data are of a class, a DSCP, in which the ECN
+ * bits are its routers' (include/tcpcc_estcp.h).  A sender's go out with 00 in them.
+ * The codepoint of the last one that came is returned once, with the receiver's next
+ * ACK without data, which then is of the class too; so what GRO has merged, of one
+ * codepoint, has one ACK for it.  An echo says nothing of how much it stands for:
+ * whoever takes it knows what the ACK has acknowledged.  All that is said above of
+ * headers holds for the class: flows, limits, checksums, ACKs at once, counters.
+ * There is no option, so segments are not made smaller.  For everybody else it is
+ * one comparison of a byte of the IP header.
+ *   o Where both ends send data, each segment with data carries its own direction's
+ *     codepoint, and only ACKs without data return one.  There are fewer of these,
+ *     and there may be none: the sender is without feedback then.
+ *   o A segment of the class belongs to TCP's ECN if the connection has negotiated
+ *     that (RFC 3168): it is left alone, in and out.  So are SYN and RST.
+ *   o A DSCP that the application has chosen gives way on segments with data, since
+ *     routers know the class by it; it stays on all others.
+ *
  * /proc/net/tcpcc_feedback has the counters of the namespace.
  */
 
@@ -64,6 +82,7 @@
 #include <linux/rhashtable.h>
 #include <linux/seq_file.h>
 #include <linux/workqueue.h>
+#include <net/dsfield.h>
 #include <net/ip.h>
 #include <net/ip6_checksum.h>
 #include <net/ipv6.h>
@@ -71,6 +90,7 @@
 #include <net/netns/generic.h>
 #include <net/tcp.h>
 
+#include "tcpcc_estcp.h"
 #include "tcpcc_feedback.h"
 #include "tcpcc_param.h"
 
@@ -82,6 +102,9 @@
 
 /* Segments that are acknowledged at once after one that has a header */
 #define FEEDBACK_QUICK		16
+
+/* In tcpcc_feedback.codepoint: one waits to be returned */
+#define FEEDBACK_CODEPOINT	0x80
 
 TCPCC_PARAM(receivers, 16384, 1, 1048576,
 	    "Flows of other hosts that a network namespace may remember");
@@ -166,6 +189,7 @@ struct feedback_key {
  * @sender: made by tcpcc_feedback_attach()
  * @found: is in the table
  * @reserved: what icsk_ext_hdr_len has grown by, bytes
+ * @codepoint: to return: FEEDBACK_CODEPOINT | the ECN bits; 0: none
  * @seen: when the last header came, jiffies
  * @rcu: for freeing
  */
@@ -182,6 +206,7 @@ struct tcpcc_feedback {
 	bool sender;
 	bool found;
 	u8 reserved;
+	u32 codepoint;
 	unsigned long seen;
 	struct rcu_head rcu;
 };
@@ -329,12 +354,14 @@ static struct tcpcc_feedback *feedback_receiver(struct feedback_net *fn,
  * @fn: ours of it
  * @family: NFPROTO_IPV4 or NFPROTO_IPV6
  * @offset: of the TCP header from the start of the IP header, bytes
+ * @dsfield: DSCP and ECN bits as they came
  */
 struct feedback_segment {
 	const struct net *net;
 	struct feedback_net *fn;
 	u8 family;
 	u8 offset;
+	u8 dsfield;
 };
 
 static void feedback_set_key(struct feedback_key *key,
@@ -356,6 +383,20 @@ static void feedback_set_key(struct feedback_key *key,
 	}
 	key->local_port = out ? th->source : th->dest;
 	key->remote_port = out ? th->dest : th->source;
+}
+
+/* Of a TCP socket, not of what carries its segments through a tunnel */
+static bool feedback_is_socket(const struct sock *sk)
+{
+	return sk && sk_fullsock(sk) && sk_is_tcp(sk);
+}
+
+/* Of ESTCP's class, unless the bits are those of TCP's own ECN. */
+static bool feedback_is_class(const struct feedback_segment *s,
+			      const struct sock *sk)
+{
+	return s->dsfield >> 2 == TCPCC_ESTCP_DSCP &&
+	       !(feedback_is_socket(sk) && tcpcc_ecn_negotiated(tcp_sk(sk)));
 }
 
 /* Adds @word to what waits in @box, where the upper half counts. */
@@ -387,41 +428,59 @@ static void feedback_quick(struct sock *sk)
 	bh_unlock_sock(sk);
 }
 
-static void feedback_take_word(const struct feedback_segment *s,
-			       const struct sk_buff *skb,
-			       const struct feedback_key *key,
-			       struct tcpcc_feedback *fb,
-			       const struct tcpcc_fb_header *h)
+/*
+ * A segment has come with something to return.  @fb: the flow's entry, NULL: none.
+ *
+ * Return: the entry, made if need be; NULL: there is no room for it
+ */
+static struct tcpcc_feedback *feedback_heard(const struct feedback_segment *s,
+					     const struct sk_buff *skb,
+					     const struct feedback_key *key,
+					     struct tcpcc_feedback *fb)
 {
 	struct sock *sk = skb->sk;
 
-	if (h->protocol < TCPCC_FB_ACP || h->protocol > TCPCC_FB_RCP ||
-	    h->word >> TCPCC_FB_VERSION_SHIFT) {
-		feedback_count(s->fn, FB_IN_UNKNOWN, 1);
-		return;
-	}
 	if (!fb) {
 		fb = feedback_receiver(s->fn, key, sk && sk_fullsock(sk) &&
 				       sk->sk_state != TCP_LISTEN);
 		if (!fb)
-			return;
+			return NULL;
 	}
 	feedback_count(s->fn, FB_IN_DATA, 1);
 	WRITE_ONCE(fb->seen, jiffies);
-	feedback_put(&fb->pending, h->protocol, h->word,
-		     max_t(u32, skb_shinfo(skb)->gso_segs, 1), 1);
-	if (sk && sk_fullsock(sk) && sk_is_tcp(sk))
+	if (feedback_is_socket(sk))
 		feedback_quick(sk);
+	return fb;
 }
 
+static struct tcpcc_feedback *
+feedback_take_word(const struct feedback_segment *s, const struct sk_buff *skb,
+		   const struct feedback_key *key, struct tcpcc_feedback *fb,
+		   const struct tcpcc_fb_header *h)
+{
+	if (h->protocol < TCPCC_FB_ACP || h->protocol > TCPCC_FB_RCP ||
+	    h->word >> TCPCC_FB_VERSION_SHIFT) {
+		feedback_count(s->fn, FB_IN_UNKNOWN, 1);
+		return fb;
+	}
+	fb = feedback_heard(s, skb, key, fb);
+	if (fb)
+		feedback_put(&fb->pending, h->protocol, h->word,
+			     max_t(u32, skb_shinfo(skb)->gso_segs, 1), 1);
+	return fb;
+}
+
+/* @class: it is a codepoint and not the echo of a word */
 static void feedback_take_echo(const struct feedback_segment *s,
-			       struct tcpcc_feedback *fb, u32 ack, u32 echo)
+			       struct tcpcc_feedback *fb, u32 ack, u32 echo,
+			       bool class)
 {
 	if (echo >> TCPCC_FB_VERSION_SHIFT) {
 		feedback_count(s->fn, FB_IN_UNKNOWN, 1);
 		return;
 	}
-	if (!fb || !fb->sender || before(ack, READ_ONCE(fb->acked)) ||
+	if (!fb || !fb->sender || (fb->protocol == TCPCC_FB_ESTCP) != class ||
+	    before(ack, READ_ONCE(fb->acked)) ||
 	    after(ack, READ_ONCE(fb->sent))) {
 		feedback_count(s->fn, FB_IN_UNEXPECTED, 1);
 		return;
@@ -431,35 +490,41 @@ static void feedback_take_echo(const struct feedback_segment *s,
 	feedback_put(&fb->taken, fb->protocol, echo, 1, U32_MAX);
 }
 
-/* A segment for this host whose first option may be ours. */
+/* A segment for this host that is of the class, or whose first option may be ours. */
 static void feedback_in(const struct feedback_segment *s, struct sk_buff *skb)
 {
+	bool class = feedback_is_class(s, skb->sk);
 	u8 buffer[TCPCC_TCP_HEADER_MAX] __aligned(4);
-	struct tcpcc_fb_header h;
+	struct tcpcc_fb_header h = {};
 	struct tcpcc_feedback *fb;
 	struct feedback_key key;
 	const struct tcphdr *th;
 	unsigned int len;
+	int found = 0;
 	const u8 *p;
-	int found;
 
 	p = skb_header_pointer(skb, s->offset, TCPCC_TCP_HEADER, buffer);
 	if (!p)
 		return;
 	len = (p[12] >> 4) * 4;
-	if (len <= TCPCC_TCP_HEADER)
+	if (len < TCPCC_TCP_HEADER || (len == TCPCC_TCP_HEADER && !class))
 		return;
 	p = skb_header_pointer(skb, s->offset, len, buffer);
-	if (!p || p[TCPCC_TCP_HEADER] != TCPCC_FB_KIND)
+	if (!p)
+		return;
+	if (len > TCPCC_TCP_HEADER && p[TCPCC_TCP_HEADER] == TCPCC_FB_KIND)
+		found = 1;
+	else if (!class)
 		return;
 
 	th = (const struct tcphdr *)p;
 	if (th->syn || th->rst || !th->ack)
 		return;
-	found = tcpcc_fb_parse(p, len, &h);
+	if (found)
+		found = tcpcc_fb_parse(p, len, &h);
 	if (found < 0)
 		feedback_count(s->fn, FB_IN_MALFORMED, 1);
-	if (found <= 0)
+	if (found <= 0 && !class)
 		return;
 	/* TCP would do it next, and will not do it again */
 	if (nf_checksum(skb, NF_INET_LOCAL_IN, s->offset, IPPROTO_TCP,
@@ -471,9 +536,20 @@ static void feedback_in(const struct feedback_segment *s, struct sk_buff *skb)
 	feedback_set_key(&key, s, skb, th, false);
 	fb = rhashtable_lookup(&feedback_table, &key, feedback_params);
 	if (h.has_echo)
-		feedback_take_echo(s, fb, ntohl(th->ack_seq), h.echo);
+		feedback_take_echo(s, fb, ntohl(th->ack_seq), h.echo, false);
 	if (h.has_word)
-		feedback_take_word(s, skb, &key, fb, &h);
+		fb = feedback_take_word(s, skb, &key, fb, &h);
+	if (!class)
+		return;
+	if (skb->len == s->offset + len) {
+		feedback_take_echo(s, fb, ntohl(th->ack_seq),
+				   s->dsfield & INET_ECN_MASK, true);
+		return;
+	}
+	fb = feedback_heard(s, skb, &key, fb);
+	if (fb)
+		WRITE_ONCE(fb->codepoint, FEEDBACK_CODEPOINT |
+			   (s->dsfield & INET_ECN_MASK));
 }
 
 /* Whether @more bytes make this packet, or one that it will become, too big. */
@@ -555,8 +631,50 @@ static bool feedback_insert(const struct feedback_segment *s,
 	return true;
 }
 
+/* Makes a segment of our own one of ESTCP's class. */
+static bool feedback_classify(const struct feedback_segment *s,
+			      struct sk_buff *skb, u8 codepoint)
+{
+	u8 dsfield = TCPCC_ESTCP_DSCP << 2 | codepoint;
+
+	if (skb_cow_head(skb, 0)) {
+		feedback_count(s->fn, FB_OUT_NO_MEMORY, 1);
+		return false;
+	}
+	if (s->family == NFPROTO_IPV4)
+		ipv4_change_dsfield(ip_hdr(skb), 0, dsfield);
+	else
+		ipv6_change_dsfield(ipv6_hdr(skb), 0, dsfield);
+	return true;
+}
+
+/*
+ * Codepoints: ours with data, the other's with an ACK without.  @sk: whose segment
+ */
+static void feedback_out_class(const struct feedback_segment *s,
+			       const struct sock *sk, struct sk_buff *skb,
+			       struct tcpcc_feedback *fb, bool data)
+{
+	u32 codepoint;
+
+	if (tcpcc_ecn_negotiated(tcp_sk(sk)))
+		return;
+	if (data) {
+		if (fb->sender && fb->protocol == TCPCC_FB_ESTCP &&
+		    feedback_classify(s, skb, 0))
+			feedback_count(s->fn, FB_OUT_DATA, 1);
+		return;
+	}
+	if (!READ_ONCE(fb->codepoint))
+		return;
+	codepoint = xchg(&fb->codepoint, 0);
+	if (codepoint && feedback_classify(s, skb, codepoint & INET_ECN_MASK))
+		feedback_count(s->fn, FB_OUT_ECHOES, 1);
+}
+
 /* A segment of an established socket of this host. */
-static void feedback_out(const struct feedback_segment *s, struct sk_buff *skb)
+static void feedback_out(const struct feedback_segment *s,
+			 const struct sock *sk, struct sk_buff *skb)
 {
 	struct tcpcc_fb_header h = {};
 	struct tcpcc_feedback *fb;
@@ -584,7 +702,9 @@ static void feedback_out(const struct feedback_segment *s, struct sk_buff *skb)
 	if (fb->sender && after(end, fb->sent))
 		WRITE_ONCE(fb->sent, end);
 
-	if (fb->sender && size) {
+	feedback_out_class(s, sk, skb, fb, size);
+
+	if (fb->sender && fb->protocol != TCPCC_FB_ESTCP && size) {
 		h.has_word = true;
 		h.protocol = fb->protocol;
 		h.rtt_us = READ_ONCE(fb->rtt_us);
@@ -622,6 +742,7 @@ static unsigned int feedback_in_v4(void *priv, struct sk_buff *skb,
 			.fn = feedback_of(state->net),
 			.family = NFPROTO_IPV4,
 			.offset = ip_hdrlen(skb),
+			.dsfield = ipv4_get_dsfield(ip_hdr(skb)),
 		};
 
 		feedback_in(&s, skb);
@@ -638,17 +759,12 @@ static unsigned int feedback_in_v6(void *priv, struct sk_buff *skb,
 			.fn = feedback_of(state->net),
 			.family = NFPROTO_IPV6,
 			.offset = sizeof(struct ipv6hdr),
+			.dsfield = ipv6_get_dsfield(ipv6_hdr(skb)),
 		};
 
 		feedback_in(&s, skb);
 	}
 	return NF_ACCEPT;
-}
-
-/* Of a TCP socket, not of what carries its segments through a tunnel */
-static bool feedback_is_socket(const struct sock *sk)
-{
-	return sk && sk_fullsock(sk) && sk_is_tcp(sk);
 }
 
 static unsigned int feedback_out_v4(void *priv, struct sk_buff *skb,
@@ -664,7 +780,7 @@ static unsigned int feedback_out_v4(void *priv, struct sk_buff *skb,
 	if (atomic_read(&s.fn->flows) &&
 	    ip_hdr(skb)->protocol == IPPROTO_TCP &&
 	    feedback_is_socket(state->sk))
-		feedback_out(&s, skb);
+		feedback_out(&s, state->sk, skb);
 	return NF_ACCEPT;
 }
 
@@ -681,7 +797,7 @@ static unsigned int feedback_out_v6(void *priv, struct sk_buff *skb,
 	if (atomic_read(&s.fn->flows) &&
 	    ipv6_hdr(skb)->nexthdr == IPPROTO_TCP &&
 	    feedback_is_socket(state->sk))
-		feedback_out(&s, skb);
+		feedback_out(&s, state->sk, skb);
 	return NF_ACCEPT;
 }
 
@@ -720,11 +836,12 @@ static const struct nf_hook_ops feedback_hooks[] = {
  * @sk: connected, or about to be; locked
  * @protocol: whose header
  *
- * To be called from .init.  Its segments get smaller by the room of the option.
+ * To be called from .init.  Its segments get smaller by the room of the option, if
+ * the protocol has one.  A connection that uses ECN cannot have TCPCC_FB_ESTCP.
  * If an older socket has the same addresses and ports, this one takes its place.
  *
- * Return: for the other calls; NULL if there is no memory: then there will be no
- * feedback
+ * Return: for the other calls; NULL if there is no memory, or ECN in the way: then
+ * there will be no feedback
  */
 struct tcpcc_feedback *tcpcc_feedback_attach(struct sock *sk,
 					     enum tcpcc_fb_protocol protocol)
@@ -736,6 +853,8 @@ struct tcpcc_feedback *tcpcc_feedback_attach(struct sock *sk,
 	struct tcpcc_feedback *fb, *old;
 	int err;
 
+	if (protocol == TCPCC_FB_ESTCP && tcpcc_ecn_negotiated(tp))
+		return NULL;
 	fb = kzalloc(sizeof(*fb), GFP_ATOMIC | __GFP_NOWARN);
 	if (!fb)
 		goto failed;
@@ -769,6 +888,8 @@ struct tcpcc_feedback *tcpcc_feedback_attach(struct sock *sk,
 		goto failed;
 	}
 
+	if (protocol == TCPCC_FB_ESTCP)
+		return fb;
 	fb->reserved = FEEDBACK_RESERVE;
 	icsk->icsk_ext_hdr_len += FEEDBACK_RESERVE;
 	if (icsk->icsk_pmtu_cookie)
@@ -794,7 +915,7 @@ void tcpcc_feedback_detach(struct sock *sk, struct tcpcc_feedback *fb)
 	if (!fb)
 		return;
 	/* setting IPv6 options, or connecting again, starts it from nothing */
-	if (icsk->icsk_ext_hdr_len >= fb->reserved) {
+	if (fb->reserved && icsk->icsk_ext_hdr_len >= fb->reserved) {
 		icsk->icsk_ext_hdr_len -= fb->reserved;
 		/* TCP looks for itself before it sends the next time */
 		icsk->icsk_pmtu_cookie = 0;

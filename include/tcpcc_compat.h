@@ -47,6 +47,21 @@
 #endif
 
 /**
+ * tcpcc_ecn_negotiated() - whether a connection uses ECN
+ * @tp: the socket
+ *
+ * Of RFC 3168, or accurate ECN where the kernel has that.
+ */
+static inline bool tcpcc_ecn_negotiated(const struct tcp_sock *tp)
+{
+#ifdef TCP_ECN_OK
+	return tp->ecn_flags & TCP_ECN_OK;
+#else
+	return tcp_ecn_mode_any(tp);
+#endif
+}
+
+/**
  * tcpcc_segment_len() - tell the qdiscs the size of a segment made from a larger
  * packet
  * @seg: the segment

@@ -55,6 +55,17 @@
  *
  * The option is the first one of its segment, so that a host tells by one byte
  * that a segment carries none.  A router should look for it everywhere.
+ *
+ * ESTCP has no option: what its routers say is two bits in the IP header, see
+ * include/tcpcc_estcp.h.  Of what was taken of them a word is made that never is on
+ * the wire:
+ *
+ *   bits 31-30  0
+ *   bits 29-28  the codepoint that came last
+ *   bits 27-21  ACKs that brought 11, bits 20-14: 10, bits 13-7: 01, bits 6-0: 00
+ *
+ * Where a count would pass 127, all four are halved before, rounding up, so that
+ * their shares stay and none that has come is lost.
  */
 #ifndef _TCPCC_FEEDBACK_H
 #define _TCPCC_FEEDBACK_H
@@ -93,6 +104,11 @@ struct sock;
 #define TCPCC_FB_RATE_NONE	(~0ULL)
 #define TCPCC_FB_RATE_MAX	100000000000ULL
 
+/* What has come of codepoints */
+#define TCPCC_FB_COUNT_BITS	7
+#define TCPCC_FB_COUNT_MAX	127U
+#define TCPCC_FB_LAST_SHIFT	28
+
 #define TCPCC_TCP_HEADER	20	/* without options */
 #define TCPCC_TCP_HEADER_MAX	60
 
@@ -100,6 +116,7 @@ enum tcpcc_fb_protocol {
 	TCPCC_FB_ACP = 1,
 	TCPCC_FB_XCP = 2,
 	TCPCC_FB_RCP = 3,
+	TCPCC_FB_ESTCP = 4,	/* never in an option */
 };
 
 /**
@@ -179,13 +196,66 @@ static inline u32 tcpcc_fb_limit(u32 word, u64 rate, bool congested)
 }
 
 /**
+ * tcpcc_fb_count() - how often a codepoint has come
+ * @word: of TCPCC_FB_ESTCP
+ * @codepoint: 0 to 3
+ *
+ * Return: ACKs, at most TCPCC_FB_COUNT_MAX
+ */
+static inline u32 tcpcc_fb_count(u32 word, u8 codepoint)
+{
+	return word >> (codepoint * TCPCC_FB_COUNT_BITS) & TCPCC_FB_COUNT_MAX;
+}
+
+/**
+ * tcpcc_fb_last() - which codepoint came last
+ * @word: of TCPCC_FB_ESTCP
+ *
+ * Return: 0 to 3
+ */
+static inline u8 tcpcc_fb_last(u32 word)
+{
+	return word >> TCPCC_FB_LAST_SHIFT & 3;
+}
+
+/**
+ * tcpcc_fb_tally() - count one more codepoint
+ * @old: the word before, 0 if there is none
+ * @codepoint: what has come; all but its two lowest bits are ignored
+ * @n: how often, at least 1
+ *
+ * Return: the word with it
+ */
+static inline u32 tcpcc_fb_tally(u32 old, u32 codepoint, u32 n)
+{
+	u32 word = 0;
+	bool halve;
+	u32 i;
+
+	codepoint &= 3;
+	n = min(n, TCPCC_FB_COUNT_MAX / 2);
+	halve = tcpcc_fb_count(old, codepoint) + n > TCPCC_FB_COUNT_MAX;
+	for (i = 0; i < 4; i++) {
+		u32 count = tcpcc_fb_count(old, i);
+
+		if (halve)
+			count = (count + 1) / 2;
+		if (i == codepoint)
+			count = min(count + n, TCPCC_FB_COUNT_MAX);
+		word |= count << (i * TCPCC_FB_COUNT_BITS);
+	}
+	return word | codepoint << TCPCC_FB_LAST_SHIFT;
+}
+
+/**
  * tcpcc_fb_combine() - two words, one after the other, as one
  * @protocol: enum tcpcc_fb_protocol
  * @old: the word before, 0 if there is none
- * @word: the word that comes
+ * @word: the word that comes; of TCPCC_FB_ESTCP: the codepoint that comes
  * @segs: segments that carried @word
  *
- * Of rates the newest wins.  Differences, which XCP has, add up.
+ * Of rates the newest wins.  Differences, which XCP has, add up.  Codepoints are
+ * counted.
  *
  * Return: the word that says the same as both
  */
@@ -194,6 +264,8 @@ static inline u32 tcpcc_fb_combine(u8 protocol, u32 old, u32 word, u32 segs)
 	const s64 most = (1 << 29) - 1;
 	s64 sum;
 
+	if (protocol == TCPCC_FB_ESTCP)
+		return tcpcc_fb_tally(old, word, segs);
 	if (protocol != TCPCC_FB_XCP)
 		return word;
 	sum = ((s32)(old << 2) >> 2) + (s64)((s32)(word << 2) >> 2) * segs;

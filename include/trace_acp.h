@@ -12,7 +12,8 @@
 #define _TRACE_ACP_H
 
 #include <linux/tracepoint.h>
-#include <net/inet_sock.h>
+
+#include "trace_sock.h"
 
 /* Windows in 1/65536 segment; feedback in bytes/s, all ones: no limit. */
 TRACE_EVENT(acp_update,
@@ -24,8 +25,7 @@ TRACE_EVENT(acp_update,
 		acked, desired, window),
 
 	TP_STRUCT__entry(
-		__field(u16, sport)
-		__field(u16, dport)
+		TCPCC_TRACE_SOCK_FIELDS
 		__field(u32, mode)
 		__field(u32, echoes)
 		__field(u64, feedback_bps)
@@ -38,8 +38,7 @@ TRACE_EVENT(acp_update,
 	),
 
 	TP_fast_assign(
-		__entry->sport = ntohs(inet_sk(sk)->inet_sport);
-		__entry->dport = ntohs(inet_sk(sk)->inet_dport);
+		TCPCC_TRACE_SOCK_ASSIGN(sk);
 		__entry->mode = mode;
 		__entry->echoes = echoes;
 		__entry->feedback_bps = feedback_bps;
@@ -51,8 +50,8 @@ TRACE_EVENT(acp_update,
 		__entry->window = window;
 	),
 
-	TP_printk("sport=%u dport=%u mode=%u echoes=%u feedback_bps=%llu congested=%d rtt_us=%u mrtt_us=%u acked=%u desired=%llu window=%llu",
-		  __entry->sport, __entry->dport, __entry->mode,
+	TP_printk(TCPCC_TRACE_SOCK_FORMAT " mode=%u echoes=%u feedback_bps=%llu congested=%d rtt_us=%u mrtt_us=%u acked=%u desired=%llu window=%llu",
+		  TCPCC_TRACE_SOCK_ARGS, __entry->mode,
 		  __entry->echoes, __entry->feedback_bps, __entry->congested,
 		  __entry->rtt_us, __entry->mrtt_us, __entry->acked,
 		  __entry->desired, __entry->window)

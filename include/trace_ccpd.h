@@ -11,7 +11,8 @@
 #define _TRACE_CCPD_H
 
 #include <linux/tracepoint.h>
-#include <net/inet_sock.h>
+
+#include "trace_sock.h"
 
 /* Windows and levels in segments; @p and @d before they are clamped. */
 TRACE_EVENT(ccpd_update,
@@ -23,8 +24,7 @@ TRACE_EVENT(ccpd_update,
 		storage, level, in_flight, p, d, cwnd),
 
 	TP_STRUCT__entry(
-		__field(u16, sport)
-		__field(u16, dport)
+		TCPCC_TRACE_SOCK_FIELDS
 		__field(u64, capacity_bps)
 		__field(u64, rate_bps)
 		__field(u32, rtt_us)
@@ -39,8 +39,7 @@ TRACE_EVENT(ccpd_update,
 	),
 
 	TP_fast_assign(
-		__entry->sport = ntohs(inet_sk(sk)->inet_sport);
-		__entry->dport = ntohs(inet_sk(sk)->inet_dport);
+		TCPCC_TRACE_SOCK_ASSIGN(sk);
 		__entry->capacity_bps = capacity_bps;
 		__entry->rate_bps = rate_bps;
 		__entry->rtt_us = rtt_us;
@@ -54,8 +53,8 @@ TRACE_EVENT(ccpd_update,
 		__entry->cwnd = cwnd;
 	),
 
-	TP_printk("sport=%u dport=%u capacity_bps=%llu rate_bps=%llu rtt_us=%u rtt_min_us=%u rtt_max_us=%u storage=%lld level=%lld in_flight=%u p=%lld d=%lld cwnd=%u",
-		  __entry->sport, __entry->dport, __entry->capacity_bps,
+	TP_printk(TCPCC_TRACE_SOCK_FORMAT " capacity_bps=%llu rate_bps=%llu rtt_us=%u rtt_min_us=%u rtt_max_us=%u storage=%lld level=%lld in_flight=%u p=%lld d=%lld cwnd=%u",
+		  TCPCC_TRACE_SOCK_ARGS, __entry->capacity_bps,
 		  __entry->rate_bps, __entry->rtt_us, __entry->rtt_min_us,
 		  __entry->rtt_max_us, __entry->storage, __entry->level,
 		  __entry->in_flight, __entry->p, __entry->d, __entry->cwnd)

@@ -1,0 +1,806 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Explicitly Synchronized TCP (ESTCP): the window controller of its senders.
+ *
+ *   H. Nishiyama, N. Ansari, N. Kato, "Wireless Loss-Tolerant Congestion Control
+ *   Protocol Based on Dynamic AIMD Theory".
+ *
+ * The bottleneck keeps all its flows in step.  When its buffer overflows, a phase
+ * ends: it tells everybody, and everybody reduces the window by as much as empties
+ * the queue.  Within a phase all open their rates equally fast, whatever their round
+ * trip times, at a pace g that the router chooses so that phases become D long:
+ *
+ *   cwnd += alpha / cwnd for each ACK,   alpha = rtt_min / g
+ *   cwnd *= beta at the end of a phase
+ *	  and at each loss,		beta = rtt_min / rtt_cur
+ *
+ * g is in seconds per packet: a window grows by alpha in a round trip, so a rate by
+ * 1 / g packets/s in a second.  A router says it by the share p of packets that it
+ * marks, and the phase by which pair of codepoints it uses; include/tcpcc_estcp.h has
+ * both.  tcp_feedback.ko, here and at the receiver, carries them.
+ *
+ *          both codepoints of a pair             silence, no marks, or no router's
+ *   START ---------------------------> ESTCP -------------------------> FALLBACK
+ *                                        ^                                  |
+ *                                        +----------------------------------+
+ *                                           both codepoints of a pair again
+ *
+ * START and FALLBACK are Reno.  So a path without such a router, a receiver that
+ * returns nothing, or a connection that uses ECN itself, gets what every path may
+ * get.  The window is left as it is when the mode changes.
+ *
+ * What the paper leaves open:
+ *   o rtt_min is the least sample since the flow began, rtt_cur the last one before
+ *     the reduction: the smoothed one is still that of an emptier queue.  beta is
+ *     within [1/4, 1], and a window never below 2.
+ *   o An overflow shows twice, as another phase and as a loss.  The window is reduced
+ *     once: after a reduction there is no other until all that was sent before it has
+ *     been acknowledged.
+ *   o At a loss TCP goes to the smaller window by proportional rate reduction
+ *     (RFC 6937); at the end of a phase the window is set at once, since the queue
+ *     is to drain now.  If a loss of the same overflow is noticed then, TCP is told
+ *     the packets in flight as the window to come down from, or it would stay there
+ *     until recovery ends.
+ *   o Slow start is TCP's, and the first reduction ends it.
+ *   o Until ESTCP_KNOWN ACKs of a phase have brought a codepoint, g is not known, and
+ *     alpha is 1, as Reno's.
+ *   o g is followed, not awaited: p is estimated from what has come of this phase,
+ *     and the estimate of the phase before counts like estcp_prior segments of this
+ *     one, since a router changes g by little.  Both are segments: each ACK's
+ *     codepoint has the weight of what it newly acknowledges, including what SACK
+ *     does.  That is right for packets that GRO has merged, which are of one
+ *     codepoint; for ACKs that speak for others that were delayed or lost it is
+ *     unbiased, and only noisier.
+ *   o Three segments in a row with the other pair are a new phase; one or two are
+ *     packets that have overtaken.  For a round trip after it the old pair is packets
+ *     that are late, and ignored.
+ *   o After more than half a second without a codepoint the phase is not known any
+ *     more: the next one says it, without a reduction for an overflow in which the
+ *     flow had no part.
+ *   o A window does not grow faster than in slow start, whatever alpha is.
+ *   o The least reduction is none: beta is 1 where the queue is empty.  That is how
+ *     ESTCP bears losses of a link.  On a link that drops without a queue (a policer)
+ *     it has no reason to be slower, and none but the router's to stop growing.
+ *
+ * What is no router's of ESTCP:
+ *   o No codepoint for estcp_patience round trips: silence.
+ *   o ESTCP_SAME ACKs in a row with the same one: a path that clears the bits, or
+ *     where nobody sets them.  A router marks at least 1/16 and at most 15/16.
+ *   o Codepoints of both pairs in one phase, or phases that are shorter than routers
+ *     make them: somebody sets the bits in the sense of RFC 3168 (11 is Congestion
+ *     Experienced there, and he may set it on 01 and 10).  Each such event adds to a
+ *     doubt that time takes away; at ESTCP_DOUBT it is Reno, until there were two
+ *     whole phases without.  Where 10 becomes 11 it looks like a mark of the same
+ *     phase, so this is noticed in even phases only.  The parameter estcp_distrusted
+ *     counts how often it was.
+ */
+
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/inet_diag.h>
+#include <linux/math64.h>
+#include <linux/module.h>
+#include <net/tcp.h>
+
+#include "tcpcc_compat.h"
+#include "tcpcc_estcp.h"
+#include "tcpcc_feedback.h"
+#include "tcpcc_param.h"
+
+#define CREATE_TRACE_POINTS
+#include "trace_estcp.h"
+
+/* Fraction bits of alpha: g is at most 2^24 us, so 1 us of rtt_min is 1 at least */
+#define ESTCP_ALPHA	24
+#define ESTCP_RENO	BIT_ULL(ESTCP_ALPHA)	/* alpha of Reno: 1 segment */
+
+#define ESTCP_BETA_MIN	(TCPCC_ESTCP_ONE / 4)
+#define ESTCP_CWND_MIN	2U
+
+/* The largest rtt that is believed, us */
+#define ESTCP_RTT_CAP	(100 * USEC_PER_SEC)
+
+/* ACKs of a phase that have to bring a codepoint before g is known */
+#define ESTCP_KNOWN	32U
+
+/* g is computed at each so many of them */
+#define ESTCP_EVERY	16U
+
+/* Segments in a row that are a new phase */
+#define ESTCP_RUN	3U
+
+/* ACKs in a row with one codepoint that no router would send */
+#define ESTCP_SAME	256U
+
+/* What one ACK may count for, segments: more than GRO merges */
+#define ESTCP_WEIGHT	64U
+
+/* A phase with more segments than this counts the older ones half */
+#define ESTCP_N_MAX	BIT(24)
+
+/* Points of doubt: for a pair that does not belong, for a short phase, and enough */
+#define ESTCP_MIXED_PAIRS	1
+#define ESTCP_SHORT_PHASE	3
+#define ESTCP_DOUBT		8
+
+/* Phases without doubt before marks are believed again */
+#define ESTCP_CLEAN		2
+
+/* Without a codepoint for longer the phase is unknown: routers' shortest, ms */
+#define ESTCP_GAP	500
+
+/* A phase shorter than two round trips, within these bounds, is short, ms */
+#define ESTCP_SHORT_MIN	200
+#define ESTCP_SHORT_MAX	400
+
+TCPCC_PARAM(estcp_prior, 96, 0, 65536,
+	    "Segments that the share of the last phase counts for in this one");
+TCPCC_PARAM(estcp_patience, 4, 1, 100,
+	    "Round trips without a codepoint before the fallback");
+
+static atomic_t estcp_distrusted = ATOMIC_INIT(0);
+
+static int estcp_distrusted_get(char *buffer, const struct kernel_param *kp)
+{
+	return sysfs_emit(buffer, "%u\n", atomic_read(&estcp_distrusted));
+}
+
+static const struct kernel_param_ops estcp_distrusted_ops = {
+	.get	= estcp_distrusted_get,
+};
+
+module_param_cb(estcp_distrusted, &estcp_distrusted_ops, NULL, 0444);
+MODULE_PARM_DESC(estcp_distrusted, "How often marks were taken for no router's");
+
+enum estcp_mode {
+	ESTCP_START,		/* Reno, until a router speaks */
+	ESTCP_MARKS,		/* the paper's */
+	ESTCP_FALLBACK,		/* Reno, since no router speaks any more */
+};
+
+enum estcp_event {
+	ESTCP_NOTHING,
+	ESTCP_CHANGE,		/* a new phase has begun */
+	ESTCP_MIXED,		/* a pair that does not belong was there */
+};
+
+/**
+ * struct estcp_phase - what is known of the phase, and of the one before
+ * @n: segments whose codepoint has come
+ * @marked: those of them that were marked
+ * @prior: share in the phase before, TCPCC_ESTCP_SCALE; 0: not known
+ * @other: segments in a row of the other pair
+ * @other_marked: those of them that were marked
+ * @acks: ACKs that brought @n, up to U16_MAX
+ * @same: ACKs in a row with the same codepoint, up to U16_MAX
+ * @count: phases that have ended; wraps
+ * @last: the codepoint of the last one
+ * @heard: @odd is that of the router
+ * @odd: the pair of this phase
+ * @known: @acks has been ESTCP_KNOWN once
+ */
+struct estcp_phase {
+	u32	n;
+	u32	marked;
+	u32	prior;
+	u32	other;
+	u32	other_marked;
+	u16	acks;
+	u16	same;
+	u8	count;
+	u8	last:2,
+		heard:1,
+		odd:1,
+		known:1;
+};
+
+/* Per-socket state */
+struct estcp {
+	struct tcpcc_feedback *fb;	/* NULL: there will be none */
+	u64	alpha;		/* 2^-24 segment for each round trip */
+	u64	owed;		/* growth that is no whole segment yet, alpha */
+	struct estcp_phase phase;
+	u32	rtt_min_us;	/* U32_MAX: none yet */
+	u32	rtt_us;		/* the last one; 0: none yet */
+	u32	delivered;	/* tp->delivered at the last ACK */
+	s32	credit;		/* segments delivered that no codepoint stands for */
+	u32	round_end;	/* snd_nxt when this round trip began */
+	u32	hold_end;	/* snd_nxt at the last reduction */
+	u32	settle_end;	/* snd_nxt when the phase began */
+	u32	undo;		/* cwnd before the last loss */
+	u32	heard_at;	/* when the last codepoint came, jiffies */
+	u32	changed_at;	/* when the phase began, jiffies */
+	u8	mode;		/* enum estcp_mode */
+	u8	silent;		/* round trips without a codepoint */
+	u8	doubt;		/* points */
+	u8	calm;		/* ACKs towards one point less */
+	u8	clean:4,	/* phases without doubt */
+		distrust:1,	/* doubt was why it fell back */
+		heard:1,	/* a codepoint has come in this round trip */
+		held:1,		/* there is no reduction before hold_end */
+		settling:1;	/* the old pair is ignored before settle_end */
+};
+
+/* ------------------------------------------------------------------------- */
+/* The law: pure functions, driven by tests/kunit with the paper's numbers   */
+
+/**
+ * estcp_alpha() - by what a window grows in a round trip
+ * @rtt_min_us: us, at most ESTCP_RTT_CAP
+ * @g_us: us per packet, TCPCC_ESTCP_G_MIN to TCPCC_ESTCP_G_MAX
+ *
+ * Return: segments, ESTCP_ALPHA, below 2^41
+ */
+static u64 estcp_alpha(u32 rtt_min_us, u32 g_us)
+{
+	return div_u64((u64)rtt_min_us << ESTCP_ALPHA, g_us);
+}
+
+/**
+ * estcp_beta() - what is left of a window
+ * @rtt_min_us: us
+ * @rtt_us: rtt_cur, us; 0: none yet
+ *
+ * Return: share, TCPCC_ESTCP_SCALE, ESTCP_BETA_MIN to TCPCC_ESTCP_ONE
+ */
+static u32 estcp_beta(u32 rtt_min_us, u32 rtt_us)
+{
+	if (rtt_us <= rtt_min_us)
+		return TCPCC_ESTCP_ONE;
+	return max_t(u32, div_u64((u64)rtt_min_us << TCPCC_ESTCP_SCALE, rtt_us),
+		     ESTCP_BETA_MIN);
+}
+
+/**
+ * estcp_decrease() - the window after a reduction
+ * @cwnd: segments
+ * @beta: what is left of it, TCPCC_ESTCP_SCALE
+ *
+ * Return: segments, at least ESTCP_CWND_MIN
+ */
+static u32 estcp_decrease(u32 cwnd, u32 beta)
+{
+	return max_t(u32, (u64)cwnd * beta >> TCPCC_ESTCP_SCALE, ESTCP_CWND_MIN);
+}
+
+/**
+ * estcp_increase() - by what a window grows now
+ * @owed: growth that is no whole segment yet, 2^-24 segment times cwnd
+ * @cwnd: segments
+ * @alpha: of estcp_alpha()
+ * @acked: segments that an ACK acknowledges
+ *
+ * Each adds alpha / cwnd, or 1 if that is less.  @owed keeps the rest, so nothing is
+ * lost, and divides only where it is worth several segments.
+ *
+ * Return: segments
+ */
+static u32 estcp_increase(u64 *owed, u32 cwnd, u64 alpha, u32 acked)
+{
+	u64 unit = (u64)max(cwnd, 1U) << ESTCP_ALPHA;
+
+	/* below 2^41 times 2^20; what is left of before is below unit, or nearly */
+	*owed += min(alpha, unit) * min(acked, 1U << 20);
+	if (*owed < unit)
+		return 0;
+	if (*owed < 2 * unit) {
+		*owed -= unit;
+		return 1;
+	}
+	return div64_u64_rem(*owed, unit, owed);
+}
+
+/**
+ * estcp_share() - the estimate of p
+ * @phase: what has come
+ * @prior: what the share of the phase before counts for, segments
+ *
+ * Return: share, TCPCC_ESTCP_SCALE; 0 if nothing has come
+ */
+static u32 estcp_share(const struct estcp_phase *phase, u32 prior)
+{
+	u32 n = phase->n;
+	u64 marked = (u64)phase->marked << TCPCC_ESTCP_SCALE;
+
+	if (phase->prior) {
+		n += prior;
+		marked += (u64)phase->prior * prior;
+	}
+	return n ? div_u64(marked, n) : 0;
+}
+
+/* @phase ends; what has come of the other pair is the first of the new one. */
+static void estcp_next_phase(struct estcp_phase *phase, u32 prior)
+{
+	if (phase->known)
+		phase->prior = clamp_t(u32, estcp_share(phase, prior),
+				       TCPCC_ESTCP_P_MIN, TCPCC_ESTCP_P_MAX);
+	phase->odd = !phase->odd;
+	phase->n = phase->other;
+	phase->marked = phase->other_marked;
+	phase->acks = phase->other ? 1 : 0;
+	phase->other = 0;
+	phase->other_marked = 0;
+	phase->count++;
+}
+
+/**
+ * estcp_hear() - a codepoint has come
+ * @phase: what was known
+ * @codepoint: 0 to 3
+ * @weight: segments that it stands for, 1 to ESTCP_WEIGHT
+ * @settling: it is less than a round trip since the phase began
+ * @prior: what the share of the phase before is to count for, segments
+ *
+ * Return: what it means
+ */
+static enum estcp_event estcp_hear(struct estcp_phase *phase, u8 codepoint,
+				   u32 weight, bool settling, u32 prior)
+{
+	u32 marked = codepoint & TCPCC_ESTCP_MARK ? weight : 0;
+	bool odd = codepoint & TCPCC_ESTCP_ODD;
+	enum estcp_event event = ESTCP_NOTHING;
+
+	phase->same = codepoint == phase->last ?
+		      min(phase->same + 1, U16_MAX) : 1;
+	phase->last = codepoint;
+
+	if (!phase->heard) {
+		phase->other = 0;
+		phase->other_marked = 0;
+		if (odd != phase->odd)
+			estcp_next_phase(phase, prior);
+		phase->heard = 1;
+	}
+	if (odd != phase->odd) {
+		if (settling)
+			return ESTCP_NOTHING;
+		phase->other += weight;
+		phase->other_marked += marked;
+		if (phase->other < ESTCP_RUN)
+			return ESTCP_NOTHING;
+		estcp_next_phase(phase, prior);
+		return ESTCP_CHANGE;
+	}
+
+	if (phase->other) {
+		phase->other = 0;
+		phase->other_marked = 0;
+		event = ESTCP_MIXED;
+	}
+	if (phase->n >= ESTCP_N_MAX) {
+		phase->n /= 2;
+		phase->marked /= 2;
+	}
+	phase->n += weight;
+	phase->marked += marked;
+	phase->acks = min(phase->acks + 1, U16_MAX);
+	if (phase->acks >= ESTCP_KNOWN)
+		phase->known = 1;
+	return event;
+}
+
+/**
+ * estcp_is_router() - whether what has come of the phase may be a router's
+ * @phase: what has come
+ *
+ * Return: whether both codepoints of the pair have
+ */
+static bool estcp_is_router(const struct estcp_phase *phase)
+{
+	return phase->marked && phase->marked < phase->n;
+}
+
+/**
+ * estcp_weight() - what the codepoints count for that an ACK has brought
+ * @credit: segments delivered that no codepoint stands for yet; below 0: codepoints
+ *	that came before their ACKs were looked at
+ * @n: codepoints
+ *
+ * TCP looks at ACKs late while the application has the socket.  The first of them
+ * then brings all their codepoints, and the others bring none.
+ *
+ * Return: segments, for all of them
+ */
+static u32 estcp_weight(s32 *credit, u32 n)
+{
+	s32 most = min(n, 4 * TCPCC_FB_COUNT_MAX);
+	s32 weight = *credit;
+
+	if (most > 1)
+		weight = max(weight, most);
+	if (weight <= 0)
+		return 0;
+	*credit = max(*credit - weight, -(s32)(4 * TCPCC_FB_COUNT_MAX));
+	return min_t(u32, weight, most * ESTCP_WEIGHT);
+}
+
+/**
+ * estcp_is_short() - whether a phase was shorter than routers make them
+ * @ms: how long it was
+ * @srtt_us: us
+ */
+static bool estcp_is_short(u32 ms, u32 srtt_us)
+{
+	return ms < clamp_t(u32, 2 * (srtt_us / USEC_PER_MSEC), ESTCP_SHORT_MIN,
+			    ESTCP_SHORT_MAX);
+}
+
+/* ------------------------------------------------------------------------- */
+/* The sender                                                                */
+
+static u32 estcp_beta_now(const struct estcp *ca)
+{
+	return estcp_beta(ca->rtt_min_us, ca->rtt_us);
+}
+
+static void estcp_hold(struct sock *sk)
+{
+	struct estcp *ca = inet_csk_ca(sk);
+
+	ca->hold_end = tcp_sk(sk)->snd_nxt;
+	ca->held = 1;
+	ca->owed = 0;
+}
+
+/* A window has been reduced, and not all that was sent before is acknowledged. */
+static bool estcp_is_held(const struct sock *sk)
+{
+	const struct estcp *ca = inet_csk_ca(sk);
+
+	return ca->held && before(tcp_sk(sk)->snd_una, ca->hold_end);
+}
+
+static void estcp_enter(struct sock *sk, enum estcp_mode mode)
+{
+	struct estcp *ca = inet_csk_ca(sk);
+
+	ca->mode = mode;
+	ca->silent = 0;
+	ca->doubt = 0;
+	ca->calm = 0;
+	ca->clean = 0;
+	ca->owed = 0;
+	ca->alpha = ESTCP_RENO;
+	if (mode == ESTCP_MARKS) {
+		ca->distrust = 0;
+		return;
+	}
+	/* who comes back may be another */
+	memset(&ca->phase, 0, sizeof(ca->phase));
+}
+
+/* Who has written these bits was no router of ours. */
+static void estcp_distrust(struct sock *sk)
+{
+	struct estcp *ca = inet_csk_ca(sk);
+
+	atomic_inc(&estcp_distrusted);
+	pr_info_once("somebody sets the codepoints who is no ESTCP router, as Reno from here\n");
+	estcp_enter(sk, ESTCP_FALLBACK);
+	ca->distrust = 1;
+}
+
+static void estcp_doubt(struct sock *sk, u32 points)
+{
+	struct estcp *ca = inet_csk_ca(sk);
+
+	ca->clean = 0;
+	ca->doubt = min(ca->doubt + points, 255U);
+	if (ca->doubt >= ESTCP_DOUBT && !ca->distrust)
+		estcp_distrust(sk);
+}
+
+/* A phase is over: the window goes down now, unless it just did. */
+static void estcp_reduce(struct sock *sk)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct estcp *ca = inet_csk_ca(sk);
+	u8 state = inet_csk(sk)->icsk_ca_state;
+	u32 cwnd = tcp_snd_cwnd(tp);
+
+	if (estcp_is_held(sk))
+		return;
+	estcp_hold(sk);
+	/* TCP is on its way to ssthresh in these, and that is what goes down */
+	if (state >= TCP_CA_CWR)
+		cwnd = min(tp->snd_ssthresh, max(cwnd, tp->prior_cwnd));
+	cwnd = estcp_decrease(cwnd, estcp_beta_now(ca));
+	WRITE_ONCE(tp->snd_ssthresh, cwnd);
+	/* of this reduction nothing is to be undone */
+	tp->prior_ssthresh = 0;
+	if (state < TCP_CA_CWR)
+		tcp_snd_cwnd_set(tp, min(cwnd, tcp_snd_cwnd(tp)));
+}
+
+static void estcp_changed(struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	struct estcp *ca = inet_csk_ca(sk);
+	u32 ms = jiffies_to_msecs(tcp_jiffies32 - ca->changed_at);
+	bool first = !ca->changed_at;
+
+	ca->changed_at = tcp_jiffies32 ?: 1;
+	ca->settle_end = tp->snd_nxt;
+	ca->settling = 1;
+	if (ca->mode == ESTCP_MARKS)
+		estcp_reduce(sk);
+	if (!first && estcp_is_short(ms, tp->srtt_us >> 3))
+		estcp_doubt(sk, ESTCP_SHORT_PHASE);
+	else
+		ca->clean = min(ca->clean + 1, ESTCP_CLEAN);
+}
+
+/* @codepoint has come, for @weight segments. */
+static void estcp_note(struct sock *sk, u8 codepoint, u32 weight)
+{
+	struct estcp *ca = inet_csk_ca(sk);
+
+	if (!weight)
+		return;
+	/* when it wraps, time has passed */
+	if (!++ca->calm && ca->doubt)
+		ca->doubt--;
+	switch (estcp_hear(&ca->phase, codepoint, weight, ca->settling,
+			   READ_ONCE(estcp_prior))) {
+	case ESTCP_CHANGE:
+		estcp_changed(sk);
+		break;
+	case ESTCP_MIXED:
+		estcp_doubt(sk, ESTCP_MIXED_PAIRS);
+		break;
+	case ESTCP_NOTHING:
+		break;
+	}
+}
+
+/* What the codepoints of an ACK mean for mode and alpha */
+static void estcp_judge(struct sock *sk)
+{
+	struct estcp *ca = inet_csk_ca(sk);
+	const struct estcp_phase *phase = &ca->phase;
+
+	if (ca->mode == ESTCP_MARKS) {
+		if (phase->same >= ESTCP_SAME) {
+			pr_info_once("a path on which nobody marks, as Reno from here\n");
+			estcp_enter(sk, ESTCP_FALLBACK);
+		}
+	} else if (estcp_is_router(phase) &&
+		   (!ca->distrust || ca->clean >= ESTCP_CLEAN)) {
+		estcp_enter(sk, ESTCP_MARKS);
+	}
+	if (ca->mode == ESTCP_MARKS && phase->known &&
+	    (phase->acks % ESTCP_EVERY == 0 || ca->alpha == ESTCP_RENO))
+		ca->alpha = estcp_alpha(ca->rtt_min_us,
+					tcpcc_estcp_g_us(estcp_share(phase,
+								     READ_ONCE(estcp_prior))));
+}
+
+/* The ACK has brought @n codepoints, which are in @word. */
+static void estcp_listen(struct sock *sk, u32 word, u32 n)
+{
+	struct estcp *ca = inet_csk_ca(sk);
+	u8 last = tcpcc_fb_last(word);
+	u32 weight = estcp_weight(&ca->credit, n);
+	u32 left = weight, sum = 0, i;
+	u8 codepoint;
+
+	ca->heard = 1;
+	if (tcp_jiffies32 - ca->heard_at > msecs_to_jiffies(ESTCP_GAP))
+		ca->phase.heard = 0;
+	ca->heard_at = tcp_jiffies32;
+
+	if (n > 1) {
+		for (i = 0; i < 4; i++)
+			sum += tcpcc_fb_count(word, i);
+		/* the other pair first, and the last one last; it gets the rest */
+		for (i = 0; i < 3; i++) {
+			u32 part;
+
+			codepoint = last ^ (3 - i);
+			part = weight * tcpcc_fb_count(word, codepoint) / sum;
+			left -= part;
+			estcp_note(sk, codepoint, part);
+		}
+	}
+	estcp_note(sk, last, left);
+	if (weight)
+		estcp_judge(sk);
+	trace_estcp_update(sk, ca->mode, ca->phase.count, last, weight,
+			   ca->phase.n, estcp_share(&ca->phase,
+						    READ_ONCE(estcp_prior)),
+			   ca->alpha, ca->rtt_us, ca->rtt_min_us,
+			   estcp_beta_now(ca), tcp_snd_cwnd(tcp_sk(sk)),
+			   tcp_sk(sk)->snd_ssthresh);
+}
+
+/* A round trip is over. */
+static void estcp_round(struct sock *sk)
+{
+	struct estcp *ca = inet_csk_ca(sk);
+
+	ca->round_end = tcp_sk(sk)->snd_nxt;
+	ca->silent = ca->heard ? 0 : min(ca->silent + 1, 255);
+	ca->heard = 0;
+	if (ca->silent < READ_ONCE(estcp_patience))
+		return;
+	if (ca->mode == ESTCP_MARKS) {
+		pr_info_once("codepoints have ceased, as Reno from here\n");
+		estcp_enter(sk, ESTCP_FALLBACK);
+	} else if (ca->mode == ESTCP_START) {
+		pr_info_once("no codepoints from this path, as Reno\n");
+	}
+}
+
+/*
+ * TCP has taken from its queue what the ACK acknowledges, and has counted it; it
+ * will ask for ssthresh next if that showed a loss, and let the window grow then.
+ */
+static void estcp_pkts_acked(struct sock *sk, const struct ack_sample *sample)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	struct estcp *ca = inet_csk_ca(sk);
+	u32 word, n;
+
+	if (sample->rtt_us > 0) {
+		ca->rtt_us = min_t(u32, sample->rtt_us, ESTCP_RTT_CAP);
+		ca->rtt_min_us = min(ca->rtt_min_us, ca->rtt_us);
+	}
+	if (!ca->fb)
+		return;
+
+	ca->held = estcp_is_held(sk);
+	if (ca->settling && !before(tp->snd_una, ca->settle_end))
+		ca->settling = 0;
+	ca->credit += min(tp->delivered - ca->delivered, 1U << 20);
+	ca->credit = min(ca->credit, 1 << 20);
+	ca->delivered = tp->delivered;
+
+	n = tcpcc_feedback_take(ca->fb, &word);
+	if (n)
+		estcp_listen(sk, word, n);
+	if (!before(tp->snd_una, ca->round_end))
+		estcp_round(sk);
+}
+
+static void estcp_cong_avoid(struct sock *sk, u32 ack, u32 acked)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct estcp *ca = inet_csk_ca(sk);
+	u32 cwnd;
+
+	if (ca->mode != ESTCP_MARKS) {
+		tcp_reno_cong_avoid(sk, ack, acked);
+		return;
+	}
+	if (!tcp_is_cwnd_limited(sk))
+		return;
+	if (tcp_in_slow_start(tp)) {
+		acked = tcp_slow_start(tp, acked);
+		if (!acked)
+			return;
+	}
+	cwnd = tcp_snd_cwnd(tp);
+	cwnd += estcp_increase(&ca->owed, cwnd, ca->alpha, acked);
+	tcp_snd_cwnd_set(tp, clamp(cwnd, 1U, max(tp->snd_cwnd_clamp, 1U)));
+}
+
+static u32 estcp_ssthresh(struct sock *sk)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct estcp *ca = inet_csk_ca(sk);
+	u32 cwnd = tcp_snd_cwnd(tp);
+
+	ca->undo = cwnd;
+	if (ca->mode != ESTCP_MARKS)
+		return tcp_reno_ssthresh(sk);
+	if (estcp_is_held(sk)) {
+		/* what is in flight is more if the window was set at once */
+		tp->prior_cwnd = max(cwnd, tcp_packets_in_flight(tp));
+		return max(cwnd, ESTCP_CWND_MIN);
+	}
+	estcp_hold(sk);
+	return estcp_decrease(cwnd, estcp_beta_now(ca));
+}
+
+static u32 estcp_undo_cwnd(struct sock *sk)
+{
+	struct estcp *ca = inet_csk_ca(sk);
+
+	/* it was none, and the next one counts */
+	ca->held = 0;
+	return max(tcp_snd_cwnd(tcp_sk(sk)), ca->undo);
+}
+
+static void estcp_init(struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	struct estcp *ca = inet_csk_ca(sk);
+
+	memset(ca, 0, sizeof(*ca));
+	ca->alpha = ESTCP_RENO;
+	ca->rtt_min_us = U32_MAX;
+	ca->delivered = tp->delivered;
+	ca->round_end = tp->snd_nxt;
+	ca->undo = tcp_snd_cwnd(tp);
+	ca->heard_at = tcp_jiffies32;
+	if (tcpcc_ecn_negotiated(tp))
+		pr_info_once("a connection with ECN, as Reno\n");
+	else
+		ca->fb = tcpcc_feedback_attach(sk, TCPCC_FB_ESTCP);
+}
+
+static void estcp_release(struct sock *sk)
+{
+	struct estcp *ca = inet_csk_ca(sk);
+
+	tcpcc_feedback_detach(sk, ca->fb);
+	ca->fb = NULL;
+}
+
+/*
+ * In the form that ss prints: bw is by how much a second adds to the rate (1 / g),
+ * 0 as long as it is Reno; mrtt is rtt_min, and the two gains are alpha, in
+ * segments, and what beta would be now.
+ */
+static size_t estcp_get_info(struct sock *sk, u32 ext, int *attr,
+			     union tcp_cc_info *info)
+{
+	const struct estcp *ca = inet_csk_ca(sk);
+	u32 rtt = ca->rtt_min_us;
+
+	if (!(ext & (1 << (INET_DIAG_BBRINFO - 1))) &&
+	    !(ext & (1 << (INET_DIAG_VEGASINFO - 1))))
+		return 0;
+
+	memset(&info->bbr, 0, sizeof(info->bbr));
+	if (rtt != U32_MAX)
+		info->bbr.bbr_min_rtt = rtt;
+	if (ca->mode == ESTCP_MARKS && ca->phase.known && rtt != U32_MAX) {
+		/* alpha / rtt_min; below 2^41 times 2^16 */
+		u64 bw = ca->alpha * tcp_sk(sk)->mss_cache >> ESTCP_ALPHA / 2;
+
+		bw = mul_u64_u64_div_u64(bw, USEC_PER_SEC,
+					 (u64)rtt << ESTCP_ALPHA / 2);
+		info->bbr.bbr_bw_lo = (u32)bw;
+		info->bbr.bbr_bw_hi = (u32)(bw >> 32);
+	}
+	/* ss shows 1/256 of them */
+	info->bbr.bbr_pacing_gain = min_t(u64, ca->alpha >> (ESTCP_ALPHA - 8),
+					  U32_MAX);
+	info->bbr.bbr_cwnd_gain = estcp_beta_now(ca) >> (TCPCC_ESTCP_SCALE - 8);
+	*attr = INET_DIAG_BBRINFO;
+	return sizeof(info->bbr);
+}
+
+static struct tcp_congestion_ops estcp_ops __read_mostly = {
+	.flags		= TCP_CONG_NON_RESTRICTED,
+	.name		= "estcp",
+	.owner		= THIS_MODULE,
+	.init		= estcp_init,
+	.release	= estcp_release,
+	.pkts_acked	= estcp_pkts_acked,
+	.cong_avoid	= estcp_cong_avoid,
+	.ssthresh	= estcp_ssthresh,
+	.undo_cwnd	= estcp_undo_cwnd,
+	.get_info	= estcp_get_info,
+};
+
+static int __init estcp_register(void)
+{
+	BUILD_BUG_ON(sizeof(struct estcp) > ICSK_CA_PRIV_SIZE);
+
+	return tcp_register_congestion_control(&estcp_ops);
+}
+
+static void __exit estcp_unregister(void)
+{
+	tcp_unregister_congestion_control(&estcp_ops);
+}
+
+module_init(estcp_register);
+module_exit(estcp_unregister);
+
+MODULE_AUTHOR("The tcpcc developers");
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("TCP ESTCP: windows in step with the bottleneck's phases");

@@ -1,0 +1,893 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# ESTCP's sender and the carriage of its codepoints, without its router: a filter at
+# the receiver plays that, marks a share of the packets and changes phases; others play
+# paths and hosts that do not know of it.  Runs as root in the lab kernel
+# (scripts/lab exec -- tests/selftests/estcp.sh) or on any kernel that has the modules;
+# prints KTAP.  Arguments name the tests to run; none: all.
+#
+#   +--------------+  192.0.2.0/24, 2001:db8::/64  +--------------+
+#   | $SND    veth +-------------------------------+ veth    $RCV |
+#   |  192.0.2.1   |  100 Mbit/s, 10 ms, 100 pkts  |  192.0.2.2   |
+#   +--------------+                               +--------------+
+#
+# The delay sits at the receiver, never at the sender.
+
+set -u
+
+DIR=$(dirname "$(readlink -f "$0")")
+SND=estcp-snd-$$
+RCV=estcp-rcv-$$
+PARAMETERS=/sys/module/tcp_estcp/parameters
+TRACING=/sys/kernel/tracing
+EVENT=$TRACING/events/estcp/estcp_update
+KSFT_FAIL=1
+KSFT_SKIP=4
+
+# The class: its DSCP is 3
+CLASS=0x0c
+
+# Tests in the order of their run; each is a function of this name.
+TESTS="registers autoloads refuses_bad_values marks_its_class marks_its_class_v6
+	echoes_codepoints echoes_codepoints_v6 echoes_delayed_acks leaves_others_alone
+	leaves_ecn_alone leaves_ecn_with_the_dscp_alone without_a_router without_a_receiver
+	bleached_bits bleached_class bleached_class_on_the_way_back follows_marks follows_marks_v6
+	without_offloads follows_phases router_goes_away notices_rfc3168
+	loses_its_way bears_losses sends_both_ways starts_again_after_idle shows_in_ss
+	forgets_receivers checksums_are_right changes_under_traffic stays_while_used
+	survives_netns_exit unloads_beside_receivers loads_again_and_again kernel_is_quiet"
+
+cleanup()
+{
+	end_long 2>/dev/null
+	ip netns del "$SND" 2>/dev/null
+	ip netns del "$RCV" 2>/dev/null
+}
+
+# busywait CMD...: until CMD succeeds, 10 s at most
+busywait()
+{
+	for _ in $(seq 200); do
+		"$@" && return 0
+		sleep 0.05
+	done
+	return 1
+}
+
+setup()
+{
+	modprobe tcp_estcp && ip netns add "$SND" && ip netns add "$RCV" || return
+	ip link add veth0 netns "$SND" type veth peer name veth0 netns "$RCV"
+	for end in "$SND 1" "$RCV 2"; do
+		set -- "${end% *}" "${end#* }"
+		ip -n "$1" link set lo up
+		ip -n "$1" addr add "192.0.2.$2/24" dev veth0
+		ip -n "$1" addr add "2001:db8::$2/64" dev veth0 nodad
+		ip -n "$1" link set veth0 up
+		ip netns exec "$1" sysctl -qw net.ipv4.tcp_no_metrics_save=1
+		tc -n "$1" qdisc add dev veth0 clsact
+	done
+	tc -n "$RCV" qdisc add dev veth0 root netem delay 10ms limit 10000
+	tc -n "$SND" qdisc add dev veth0 root handle 1: tbf rate 100mbit burst 1514 limit 151400
+	loss 0
+}
+
+# snd CMD..., rcv CMD...: in a namespace
+snd()
+{
+	ip netns exec "$SND" "$@"
+}
+
+rcv()
+{
+	ip netns exec "$RCV" "$@"
+}
+
+# count snd|rcv NAME: a counter of tcp_feedback
+count()
+{
+	$1 sed -n "s/^$2 //p" /proc/net/tcpcc_feedback
+}
+
+# grows snd|rcv NAME BEFORE: says so if it does not
+grows()
+{
+	local now
+
+	now=$(count "$1" "$2")
+	[ "$now" -gt "$3" ] || { echo "# $1 $2 stays at $now"; return 1; }
+}
+
+# dsfield BYTE [MASK]: how u32 matches packets that have it; of IPv6 if FAMILY says so
+FAMILY=ip
+dsfield()
+{
+	if [ $FAMILY = ip ]; then
+		echo "match u8 $1 ${2:-0xff} at 1"
+	else
+		printf 'match u16 0x%04x 0x%04x at 0\n' $(($1 << 4)) $((${2:-0xff} << 4))
+	fi
+}
+
+# becomes BYTE: the actions by which a packet has it
+becomes()
+{
+	if [ $FAMILY = ip ]; then
+		echo "action pedit munge offset 1 u8 set $1 pipe action csum ip4h"
+	else
+		printf 'action pedit munge offset 0 u16 set 0x%04x retain 0x0ff0\n' $(($1 << 4))
+	fi
+}
+
+# filter NAMESPACE ingress|egress PREF ARGS...
+filter()
+{
+	local ns=$1 where=$2 pref=$3 protocol=ip
+
+	shift 3
+	[ $FAMILY = ip ] || protocol=ipv6
+	tc -n "$ns" filter add dev veth0 "$where" protocol $protocol pref "$pref" u32 "$@"
+}
+
+# rewrite NAMESPACE BYTE MASK NEW: what comes in there with that dsfield has another
+rewrite()
+{
+	# shellcheck disable=SC2046
+	filter "$1" ingress 20 $(dsfield "$2" "$3") $(becomes "$4")
+}
+
+# no_filters: what is on its way still meets them.
+no_filters()
+{
+	sleep 0.1
+	for ns in "$SND" "$RCV"; do
+		tc -n "$ns" filter del dev veth0 ingress
+		tc -n "$ns" filter del dev veth0 egress
+	done
+}
+
+# phase NAMESPACE ingress|egress EVERY USUAL OTHER: a router of which one in EVERY packets
+# of the class has codepoint OTHER, all others USUAL.  Small packets are ACKs.
+phase()
+{
+	local length=2
+
+	[ $FAMILY = ip ] || length=4
+	filter "$1" "$2" 10 match u16 0 0xff80 at $length action ok
+	# shellcheck disable=SC2046
+	filter "$1" "$2" 20 $(dsfield $CLASS 0xfc) \
+		$(becomes $((CLASS | $4))) pipe \
+		action gact pass random netrand pipe "$3" $(becomes $((CLASS | $5)))
+}
+
+# even SHARE-IS-1-IN, odd SHARE-IS-1-IN: at the receiver
+even()
+{
+	phase "$RCV" ingress "$1" 0 1
+}
+
+odd()
+{
+	phase "$RCV" ingress "$1" 2 3
+}
+
+# other_phase even|odd ARGS: the next one, with no packet between
+other_phase()
+{
+	tc -n "$RCV" filter del dev veth0 ingress
+	"$@"
+}
+
+# tally NAMESPACE: counts what comes in of the class, by codepoint, see tallied
+tally()
+{
+	local i
+
+	for i in 0 1 2 3; do
+		# shellcheck disable=SC2046
+		filter "$1" ingress $((i + 1)) $(dsfield $((CLASS | i))) action pass
+	done
+}
+
+# tallied NAMESPACE: four numbers, by codepoint
+tallied()
+{
+	local i
+
+	for i in 1 2 3 4; do
+		tc -s -n "$1" filter show dev veth0 ingress pref $i |
+			sed -n 's/.* \([0-9]*\) pkt .*/\1/p'
+	done | xargs
+}
+
+# offloads on|off
+offloads()
+{
+	local ns
+
+	for ns in "$SND" "$RCV"; do
+		ip netns exec "$ns" ethtool -K veth0 tso "$1" gso "$1" gro "$1" \
+			tx "$1" >/dev/null 2>&1 || return
+	done
+}
+
+listening()
+{
+	rcv ss -tlnH "sport = :$1" | grep -q .
+}
+
+# flow [-6] ARGS...: one transfer; prints how many milliseconds it took.  What the receiver
+# is told besides is in SERVER.
+PORT=5000
+SERVER=""
+flow()
+{
+	local family=-4 address=192.0.2.2 start
+
+	if [ $FAMILY = ip6 ]; then
+		family=-6 address=2001:db8::2
+	fi
+	PORT=$((PORT + 1))
+	# shellcheck disable=SC2046,SC2086
+	rcv "$DIR/flow.py" $([ $family = -6 ] && echo -6) --port $PORT $SERVER &
+	busywait listening $PORT || return
+	start=$(date +%s%N)
+	snd "$DIR/flow.py" $address --port $PORT "$@" >/dev/null || return
+	wait
+	echo $((($(date +%s%N) - start) / 1000000))
+}
+
+# took MILLISECONDS LEAST MOST
+took()
+{
+	if [ "${1:-0}" -lt "$2" ] || [ "$1" -gt "$3" ]; then
+		echo "# took '$1' ms, not $2 to $3"
+		return 1
+	fi
+}
+
+# v6 CMD...: the same with IPv6
+v6()
+{
+	local status
+
+	FAMILY=ip6
+	"$@"
+	status=$?
+	FAMILY=ip
+	return $status
+}
+
+# traced CMD...: writes down what the sender heard meanwhile, into trace.txt
+traced()
+{
+	local status
+
+	mount_tracing
+	echo > $TRACING/trace
+	echo 1 > $EVENT/enable || return
+	"$@"
+	status=$?
+	echo 0 > $EVENT/enable
+	grep -o 'estcp_update: .*' $TRACING/trace > trace.txt
+	return $status
+}
+
+mount_tracing()
+{
+	modprobe tcp_estcp
+	[ -d $TRACING/events ] || mount -t tracefs none $TRACING
+}
+
+# last NAME: its value in the last line of trace.txt
+last()
+{
+	tail -n 1 trace.txt | sed -n "s/.* $1=\([0-9]*\).*/\1/p"
+}
+
+# within NAME LEAST MOST: of the last line
+within()
+{
+	local value
+
+	value=$(last "$1")
+	if [ "${value:--1}" -lt "$2" ] || [ "$value" -gt "$3" ]; then
+		echo "# $1 is '$value', not $2 to $3"
+		return 1
+	fi
+}
+
+registers()
+{
+	modprobe tcp_estcp && [ -d /sys/module/tcp_feedback ] &&
+		sysctl -n net.ipv4.tcp_available_congestion_control | grep -qw estcp &&
+		[ "$(count snd Senders)" = 0 ]
+}
+
+autoloads()
+{
+	modprobe -r tcp_estcp && [ ! -d /sys/module/tcp_feedback ] || return
+	snd sysctl -qw net.ipv4.tcp_congestion_control=estcp || return
+	snd sysctl -qw net.ipv4.tcp_congestion_control=reno
+	[ -d /sys/module/tcp_estcp ]
+}
+
+refuses_bad_values()
+{
+	local name value was
+
+	for name in estcp_prior=65537 estcp_patience=0 estcp_patience=101 estcp_prior=x; do
+		value=${name#*=} name=${name%=*}
+		was=$(cat "$PARAMETERS/$name")
+		if (echo "$value" > "$PARAMETERS/$name") 2>/dev/null; then
+			echo "# $name accepts $value"
+			return 1
+		fi
+		[ "$(cat "$PARAMETERS/$name")" = "$was" ] || return
+	done
+	[ "$(stat -c %a "$PARAMETERS/estcp_distrusted")" = 444 ]
+}
+
+# Each segment with data is of the class, with 00, and no other packet is.
+marks_its_class()
+{
+	local data=0 pure status=0
+
+	tally "$RCV"
+	pure=$(count snd OutEchoes)
+	flow --bytes 300000 --cc estcp >/dev/null || status=1
+	# shellcheck disable=SC2046
+	set -- $(tallied "$RCV")
+	no_filters
+	data=$1
+	[ "$data" -ge 20 ] && [ "$2 $3 $4" = "0 0 0" ] || { echo "# data: $*"; status=1; }
+	[ "$(count snd OutEchoes)" = "$pure" ] || status=1
+	return $status
+}
+
+marks_its_class_v6()
+{
+	v6 marks_its_class
+}
+
+# echoed CODEPOINT: all data has it when it arrives, and so have the ACKs
+echoed()
+{
+	local i status=0 received sent
+
+	sent=$(count rcv OutEchoes)
+	received=$(($(count snd InEchoes) + $(count snd InUnexpected)))
+	rewrite "$RCV" $CLASS 0xfc $((CLASS | $1))
+	tally "$SND"
+	flow --bytes 300000 --cc estcp >/dev/null || status=1
+	sleep 0.1
+	set -- "$1" "$(tallied "$SND")"
+	no_filters
+	sent=$(($(count rcv OutEchoes) - sent))
+	received=$(($(count snd InEchoes) + $(count snd InUnexpected) - received))
+	[ $sent = $received ] && [ $sent -ge 20 ] ||
+		{ echo "# $sent echoes sent, $received received"; status=1; }
+	for i in 0 1 2 3; do
+		# shellcheck disable=SC2086
+		[ "$(echo $2 | cut -d ' ' -f $((i + 1)))" = $((i == $1 ? sent : 0)) ] ||
+			{ echo "# codepoint $1: ACKs $2"; status=1; }
+	done
+	return $status
+}
+
+echoes_codepoints()
+{
+	echoed 0 && echoed 1 && echoed 2 && echoed 3
+}
+
+echoes_codepoints_v6()
+{
+	v6 echoes_codepoints
+}
+
+# Without early demultiplexing nobody finds the socket that is to acknowledge at once.
+echoes_delayed_acks()
+{
+	local status
+
+	rcv sysctl -qw net.ipv4.ip_early_demux=0
+	echoed 3 && follows_marks
+	status=$?
+	rcv sysctl -qw net.ipv4.ip_early_demux=1
+	return $status
+}
+
+counters()
+{
+	rcv grep -v ^Receivers /proc/net/tcpcc_feedback
+	snd cat /proc/net/tcpcc_feedback
+}
+
+leaves_others_alone()
+{
+	local before status=0
+
+	before=$(counters)
+	tally "$RCV"
+	tally "$SND"
+	flow --cc cubic >/dev/null && v6 flow --cc cubic >/dev/null || status=1
+	[ "$(tallied "$RCV") $(tallied "$SND")" = "0 0 0 0 0 0 0 0" ] || status=1
+	no_filters
+	[ "$(counters)" = "$before" ] && return $status
+}
+
+# ecn 1|2: 1: connections ask for it
+ecn()
+{
+	snd sysctl -qw net.ipv4.tcp_ecn="$1" && rcv sysctl -qw net.ipv4.tcp_ecn="$1"
+}
+
+# A connection that uses ECN gets Reno: nothing is of the class, and ECT is on the data.
+leaves_ecn_alone()
+{
+	local before status=0
+
+	before=$(counters)
+	ecn 1
+	tally "$RCV"
+	tally "$SND"
+	# shellcheck disable=SC2046
+	filter "$RCV" ingress 9 $(dsfield 2) action pass
+	took "$(flow --bytes 10000000 --cc estcp)" 800 1200 || status=1
+	[ "$(tallied "$RCV") $(tallied "$SND")" = "0 0 0 0 0 0 0 0" ] || status=1
+	tc -s -n "$RCV" filter show dev veth0 ingress pref 9 | grep -Eq ' [1-9][0-9]{2,} pkt' ||
+		status=1
+	no_filters
+	ecn 2
+	[ "$(counters)" = "$before" ] && return $status
+}
+
+# Somebody else's DSCP 3 on a connection with ECN: its ACKs stay as they are.
+leaves_ecn_with_the_dscp_alone()
+{
+	local before status=0
+
+	before=$(counters)
+	ecn 1
+	rewrite "$RCV" 2 0xff $((CLASS | 2))
+	tally "$SND"
+	flow --bytes 2000000 --cc reno >/dev/null || status=1
+	[ "$(tallied "$SND")" = "0 0 0 0" ] || { echo "# ACKs $(tallied "$SND")"; status=1; }
+	no_filters
+	ecn 2
+	[ "$(counters)" = "$before" ] && return $status
+}
+
+# as_reno MODE: it is, and as fast
+as_reno()
+{
+	traced flow --bytes 10000000 --cc estcp > time.txt || return
+	took "$(cat time.txt)" 800 1200 || return
+	[ -s trace.txt ] || return 0
+	within mode "$1" "$1" && within alpha 16777216 16777216
+}
+
+# 00 only: Reno from beginning to end
+without_a_router()
+{
+	as_reno 0 && [ -s trace.txt ]
+}
+
+# A receiver that has no room for the flow is as one without the module.
+without_a_receiver()
+{
+	local status=0
+
+	echo 1 > /sys/module/tcp_feedback/parameters/receivers || return
+	flow --cc estcp >/dev/null
+	as_reno 0 && [ ! -s trace.txt ] || status=1
+	echo 16384 > /sys/module/tcp_feedback/parameters/receivers
+	return $status
+}
+
+# Somebody behind the router clears the bits; or sets them all.
+bleached_bits()
+{
+	local status=0 value
+
+	for value in 1 2; do
+		rewrite "$RCV" $CLASS 0xfc $((CLASS | value)) || return
+		as_reno 0 || status=1
+		no_filters
+	done
+	return $status
+}
+
+bleached_class()
+{
+	local status=0
+
+	rewrite "$RCV" $CLASS 0xfc 0 || return
+	as_reno 0 && [ ! -s trace.txt ] || status=1
+	no_filters
+	return $status
+}
+
+bleached_class_on_the_way_back()
+{
+	local status=0
+
+	rewrite "$SND" $CLASS 0xfc 0 || return
+	as_reno 0 && [ ! -s trace.txt ] || status=1
+	no_filters
+	return $status
+}
+
+# 1 in 4 is marked: g is 2^21 us, alpha at 10 ms is 1/200; 1 in 4 is not: 2^13, 1.22.
+# Five standard deviations of 3450 packets, half of them if ACKs are delayed, are 0.04.
+follows_marks()
+{
+	local status=0
+
+	even 4
+	traced flow --bytes 5000000 --cc estcp >/dev/null || status=1
+	within mode 1 1 && within share 13900 18900 && within alpha 50000 136000 || status=1
+	no_filters
+	phase "$RCV" ingress 4 3 2
+	traced flow --bytes 5000000 --cc estcp >/dev/null || status=1
+	within mode 1 1 && within share 46600 51700 && within alpha 13400000 31000000 || status=1
+	no_filters
+	return $status
+}
+
+follows_marks_v6()
+{
+	v6 follows_marks
+}
+
+without_offloads()
+{
+	offloads off || return
+	marks_its_class && v6 marks_its_class && echoed 1 && v6 echoed 2 && follows_marks
+	local status=$?
+
+	offloads on && return $status
+}
+
+# Each new phase reduces the window once, to rtt_min / rtt_cur of what it was.
+follows_phases()
+{
+	local status=0
+
+	even 4
+	traced five_phases || status=1
+	no_filters
+	within mode 1 1 && within phases 4 4 || status=1
+	awk '{ split("", v); for (i = 2; i <= NF; i++) { split($i, a, "="); v[a[1]] = a[2] + 0 } }
+		NR > 1 && v["phases"] != phases {
+			n++
+			if (v["cwnd"] > cwnd * v["beta"] / 65536 + 1 || v["cwnd"] < cwnd * v["beta"] / 65536 - 1)
+				{ print "# from " cwnd " to " v["cwnd"] ", beta " v["beta"] / 65536; bad = 1 }
+		}
+		{ phases = v["phases"]; cwnd = v["cwnd"] }
+		END { exit bad || n != 4 }' trace.txt || status=1
+	return $status
+}
+
+five_phases()
+{
+	run_long --cc estcp || return
+	for next in odd even odd even; do
+		sleep 0.6
+		other_phase $next 4
+	done
+	sleep 0.3
+	end_long
+}
+
+# Its marks cease: 00 only.  Then the ACKs cease to be of the class.  Then both are back.
+router_goes_away()
+{
+	local status=0
+
+	even 4
+	run_long --cc estcp || return
+	traced sleep 0.5
+	within mode 1 1 || status=1
+	other_phase :
+	traced sleep 0.5
+	within mode 2 2 || status=1
+	even 4
+	traced sleep 0.5
+	within mode 1 1 || status=1
+	rewrite "$SND" $CLASS 0xfc 0
+	sleep 0.5
+	tc -n "$SND" filter del dev veth0 ingress
+	traced sleep 0.05
+	head -n 1 trace.txt | grep -q mode=2 || status=1
+	traced sleep 0.5
+	within mode 1 1 || status=1
+	end_long
+	no_filters
+	return $status
+}
+
+# The router is at the sender, and behind it a queue that marks in the sense of RFC 3168:
+# what has 01 gets 11.  That is noticed, and forgotten after two clean phases.
+notices_rfc3168()
+{
+	local status=0 before
+
+	before=$(cat $PARAMETERS/estcp_distrusted)
+	phase "$SND" egress 4 1 0
+	tc -n "$SND" qdisc replace dev veth0 parent 1: red limit 151400 min 3000 max 60000 \
+		avpkt 1514 burst 3 probability 0.05 bandwidth 100mbit ecn || status=1
+	run_long --cc estcp || return
+	traced sleep 2
+	tc -s -n "$SND" qdisc show dev veth0 | sed -n '/red/,$s/.*marked \([0-9]*\).*/# RED: marked \1/p'
+	[ "$(cat $PARAMETERS/estcp_distrusted)" = $((before + 1)) ] || { echo "# not noticed"; status=1; }
+	within mode 2 2 || status=1
+	loss 0
+	traced clean_phases
+	within mode 1 1 || status=1
+	end_long
+	no_filters
+	return $status
+}
+
+clean_phases()
+{
+	local marks
+
+	for marks in "3 2" "1 0" "3 2"; do
+		tc -n "$SND" filter del dev veth0 egress
+		# shellcheck disable=SC2086
+		phase "$SND" egress 4 $marks
+		sleep 0.6
+	done
+}
+
+# loss PERCENT: of what the sender sends
+loss()
+{
+	if [ "$1" = 0 ]; then
+		tc -n "$SND" qdisc replace dev veth0 parent 1: bfifo limit 151400
+	else
+		tc -n "$SND" qdisc replace dev veth0 parent 1: netem loss "$1%" limit 1000
+	fi
+}
+
+# Half a second without a path
+loses_its_way()
+{
+	local status=0
+
+	even 4
+	run_long --bytes 5000000 --cc estcp || return
+	sleep 0.2
+	loss 100
+	sleep 0.5
+	loss 0
+	busywait ended || status=1
+	wait
+	no_filters
+	return $status
+}
+
+ended()
+{
+	! snd ss -tnH 'dport = :5000' | grep -q ESTAB
+}
+
+# The windows of all that is lost without a queue stay.  Reno takes 10 s, this 0.9.
+bears_losses()
+{
+	local status=0
+
+	phase "$RCV" ingress 16 1 0
+	loss 0.5
+	took "$(flow --bytes 10000000 --cc estcp)" 800 2500 || status=1
+	loss 0
+	no_filters
+	return $status
+}
+
+# Two senders on one connection; the router is on one of the ways.
+sends_both_ways()
+{
+	local status=0
+
+	SERVER="--bytes 2000000 --cc estcp"
+	tally "$SND"
+	even 4
+	flow --both --bytes 2000000 --cc estcp >/dev/null || status=1
+	# data with 00, and ACKs with 00 or 01
+	# shellcheck disable=SC2046
+	set -- $(tallied "$SND")
+	[ "$1" -gt 40 ] && [ "$3 $4" = "0 0" ] || { echo "# $*"; status=1; }
+	no_filters
+	v6 flow --both --bytes 2000000 --cc estcp >/dev/null || status=1
+	SERVER="--bytes 2000000 --cc acp"
+	flow --both --bytes 2000000 --cc estcp >/dev/null || status=1
+	SERVER=""
+	return $status
+}
+
+# During an idle time the phase changes.  What comes then is not reduced for it.
+starts_again_after_idle()
+{
+	local status=0
+
+	even 4
+	traced idle_flow || status=1
+	no_filters
+	within mode 1 1 && within codepoint 2 3 || status=1
+	awk '{ for (i = 2; i <= NF; i++) { split($i, a, "="); v[a[1]] = a[2] + 0 } }
+		v["codepoint"] < 2 { before = v["ssthresh"] }
+		v["codepoint"] >= 2 { after = v["ssthresh"]; exit after < before }' trace.txt || status=1
+	return $status
+}
+
+idle_flow()
+{
+	local status
+
+	flow --pause 3 --bytes 400000 --cc estcp --cc "" > time.txt &
+	sleep 1.5
+	other_phase odd 4
+	wait $!
+	status=$?
+	wait
+	return $status
+}
+
+ss_shows()
+{
+	snd ss -tinH 'dport = :5000' | tee ss.txt | grep -q "$1"
+}
+
+# run_long: a transfer of 10 s on port 5000, in the background
+run_long()
+{
+	rcv "$DIR/flow.py" --port 5000 &
+	busywait listening 5000 || return
+	snd "$DIR/flow.py" 192.0.2.2 --port 5000 --bytes 100000000 "$@" >/dev/null 2>&1 &
+}
+
+# The receiver first: its reset also ends what a closed socket still has to send.
+end_long()
+{
+	ip netns pids "$RCV" | xargs -r kill
+	ip netns pids "$SND" | xargs -r kill
+	wait
+}
+
+unload()
+{
+	modprobe -r tcp_estcp 2>/dev/null
+}
+
+# g is 2^13 us: 122 segments of 1448 bytes a second; alpha is 1.2 or so
+shows_in_ss()
+{
+	local status=0
+
+	phase "$RCV" ingress 4 1 0
+	run_long --cc estcp || return
+	busywait ss_shows ' estcp .*bbr:(bw:1[2-6][0-9]*bps,mrtt:10.*,pacing_gain:1\.[0-4].*,cwnd_gain:0\.[0-9]' ||
+		{ sed 's/^/# /' ss.txt; status=1; }
+	end_long
+	no_filters
+	return $status
+}
+
+forgets_receivers()
+{
+	flow --cc estcp >/dev/null || return
+	[ "$(count rcv Receivers)" -gt 0 ] || return
+	for _ in $(seq 20); do
+		sleep 2
+		[ "$(count rcv Receivers)" != 0 ] || break
+	done
+	[ "$(count rcv Receivers)" = 0 ] && [ "$(count snd Senders)" = 0 ]
+}
+
+# InErrs and InCsumErrors of TCP after all that was sent up to here
+checksums_are_right()
+{
+	local ns
+
+	for ns in snd rcv; do
+		$ns grep ^Tcp: /proc/net/snmp | tail -n 1 |
+			awk '{ exit $14 + $16 != 0 }' || return
+		[ "$(count $ns InBadChecksum)" = 0 ] && [ "$(count $ns OutNoMemory)" = 0 ] || return
+		$ns grep ^Ip: /proc/net/snmp | tail -n 1 | awk '{ exit $5 != 0 }' || return
+	done
+}
+
+changes_under_traffic()
+{
+	local status=0
+
+	even 4
+	flow --bytes 20000000 --cc estcp --cc cubic --cc estcp --cc acp --cc estcp --cc bbr \
+		--cc estcp >/dev/null || status=1
+	no_filters
+	busywait no_senders && return $status
+}
+
+no_senders()
+{
+	[ "$(count snd Senders)" = 0 ]
+}
+
+stays_while_used()
+{
+	local status=0
+
+	run_long --cc estcp || return
+	busywait ss_shows ' estcp ' || status=1
+	unload && status=1
+	modprobe -r tcp_feedback 2>/dev/null && status=1
+	end_long
+	busywait unload || status=1
+	modprobe tcp_estcp || status=1
+	return $status
+}
+
+# What a dead sender had still to send keeps its namespace, and the module, for
+# as long as TCP tries: some minutes, which cost nothing in virtual time.
+survives_netns_exit()
+{
+	run_long --cc estcp || return
+	busywait ss_shows ' estcp ' || return
+	cleanup
+	for _ in $(seq 100); do
+		unload && break
+		sleep 10
+	done
+	modprobe -r tcp_acp_host 2>/dev/null
+	[ ! -d /sys/module/tcp_feedback ] && modprobe tcp_estcp && setup
+}
+
+# Receivers pin nothing.
+unloads_beside_receivers()
+{
+	flow --cc estcp >/dev/null && [ "$(count rcv Receivers)" -gt 0 ] &&
+		busywait unload && [ ! -d /sys/module/tcp_feedback ] && modprobe tcp_estcp
+}
+
+loads_again_and_again()
+{
+	local _
+
+	for _ in $(seq 50); do
+		modprobe -r tcp_estcp && modprobe tcp_estcp || return
+	done
+}
+
+kernel_is_quiet()
+{
+	! dmesg | grep -E 'BUG|WARNING|Oops|Call Trace|suspicious|new suspected memory leaks|sleeping' | sed 's/^/# /' |
+		grep .
+}
+
+[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP needs root"; exit $KSFT_SKIP; }
+cd "$(mktemp -d)" || exit $KSFT_FAIL
+trap 'cleanup; rm -rf "$PWD"' EXIT
+sysctl -qw net.ipv4.tcp_congestion_control=reno
+
+echo "KTAP version 1"
+# shellcheck disable=SC2086
+[ $# != 0 ] || set -- $TESTS
+echo "1..$#"
+setup || { echo "Bail out! no namespaces"; exit $KSFT_FAIL; }
+number=0
+failed=0
+for name; do
+	number=$((number + 1))
+	if $name; then
+		echo "ok $number $name"
+	else
+		echo "not ok $number $name"
+		failed=$((failed + 1))
+	fi
+done
+echo "# Totals: pass:$((number - failed)) fail:$failed xfail:0 xpass:0 skip:0 error:0"
+[ $failed = 0 ]
