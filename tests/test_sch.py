@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The router qdisc acp: law and header in the kernel, its life, and its plug-in for tc."""
+"""The router qdiscs: law and header in the kernel, their life, and their plug-ins for tc."""
 
 import re
 import shutil
@@ -11,40 +11,55 @@ from conftest import REPO, assert_ktap, assert_kunit, wanted_kernels
 from labkit import iproute, kernel
 from labkit.errors import LabError
 
+KINDS = ("acp", "estcp")
+each_kind = pytest.mark.parametrize("kind", KINDS)
 
-def test_kunit(lab):
+# What the sanitizers look at: tests that do not unload the module.
+SHARED = """loads_once needs_bandwidth changes_options refuses_bad_options shapes_segments marks_v6
+    leaves_others_alone changes_under_traffic shrinks_without_loss replaces_under_traffic
+    deletes_under_traffic below_htb forgets_on_down device_goes"""
+OWN = {
+    "acp": "marks_packets statistics_move",
+    "estcp": "marks_data overwrites_foreign changes_phase phase_v6 is_patient beside_others",
+}
+
+
+def life(kind):
+    return REPO / f"tests/selftests/sch_{kind}.sh"
+
+
+@each_kind
+def test_kunit(lab, kind):
     """The law with the paper's numbers, the header with hostile ones."""
-    assert_kunit(lab, "sch_acp")
+    assert_kunit(lab, f"sch_{kind}")
 
 
-def test_life_of_the_qdisc(lab):
-    assert_ktap(lab("exec", "--", REPO / "tests/selftests/sch_acp.sh", status=None).stdout)
+@each_kind
+def test_life_of_the_qdisc(lab, kind):
+    assert_ktap(lab("exec", "--", life(kind), status=None).stdout)
 
 
+@each_kind
 @pytest.mark.parametrize("version", wanted_kernels())
-def test_life_on_kernel(lab, version):
+def test_life_on_kernel(lab, version, kind):
     if not kernel.available(version):
         pytest.skip(f"no linux-source-{version}")
-    script = REPO / "tests/selftests/sch_acp.sh"
-    assert_ktap(lab("exec", "--kernel", version, "--", script, status=None).stdout)
+    assert_ktap(lab("exec", "--kernel", version, "--", life(kind), status=None).stdout)
 
 
+@each_kind
 @pytest.mark.skipif(not wanted_kernels(), reason="make check-kernels runs it")
-def test_life_under_sanitizers(lab):
+def test_life_under_sanitizers(lab, kind):
     """KASAN, UBSAN, lockdep and the sleep checker have nothing to say.
 
     Loaded once and never unloaded: see the test of the same name in test_ccpd.py.
     """
-    log = lab("exec", "--variant", "debug", "--", "sh", "-c", "modprobe sch_acp_test && dmesg",
+    log = lab("exec", "--variant", "debug", "--", "sh", "-c", f"modprobe sch_{kind}_test && dmesg",
               timeout=1200).stdout  # fmt: skip
-    assert "# sch_acp: pass:" in log and "fail:0" in log and "KASAN:" not in log
-    tests = """loads_once needs_bandwidth changes_options refuses_bad_options shapes_segments
-        marks_packets marks_v6 leaves_others_alone changes_under_traffic shrinks_without_loss
-        replaces_under_traffic deletes_under_traffic below_htb statistics_move forgets_on_down
-        device_goes kernel_is_quiet"""
-    script = REPO / "tests/selftests/sch_acp.sh"
+    assert f"# sch_{kind}: pass:" in log and "fail:0" in log and "KASAN:" not in log
+    tests = f"{SHARED} {OWN[kind]} kernel_is_quiet".split()
     assert_ktap(
-        lab("exec", "--variant", "debug", "--", script, *tests.split(), status=None,
+        lab("exec", "--variant", "debug", "--", life(kind), *tests, status=None,
             timeout=3000).stdout
     )  # fmt: skip
 
@@ -58,12 +73,13 @@ def current_tc():
         pytest.skip(f"no current iproute2: {error}")
 
 
-def test_options_with_current_tc(lab, current_tc):
-    """The plug-in is compiled without tc's headers: what it parses and prints is right."""
+@each_kind
+def test_options_with_current_tc(lab, current_tc, kind):
+    """The plug-ins are compiled without tc's headers: what they parse and print is right."""
     tests = """needs_bandwidth default_bandwidth shows_options shows_json changes_options
         refuses_bad_options refuses_atomically kernel_is_quiet"""
     path = f"PATH={current_tc.parent}:/usr/sbin:/usr/bin:/sbin:/bin"
-    script = f"tc -V && exec {REPO}/tests/selftests/sch_acp.sh {' '.join(tests.split())}"
+    script = f"tc -V && exec {life(kind)} {' '.join(tests.split())}"
     output = lab("exec", "--", "env", path, "sh", "-c", script, status=None).stdout
     version, _, ktap = output.partition("\n")
     # not the host's, Debian 12's or 13's
@@ -87,21 +103,25 @@ def symbols_of(program):
 @pytest.mark.parametrize("which", ["host", "current"])
 def test_tc_exports_what_the_plugin_needs(which, request):
     """A function that tc did not export would end it in the middle of its output."""
-    (plugin,) = kernel.tc_plugins()
+    plugins = kernel.tc_plugins()
+    assert [plugin.name for plugin in plugins] == [f"q_{kind}.so" for kind in KINDS]
     if which == "host":
         tc = shutil.which("tc", path="/usr/sbin:/sbin:/usr/bin:/bin")
     else:
         tc = request.getfixturevalue("current_tc").with_name("tc.elf")
     declared = set(re.findall(r"(\w+)\(", (REPO / "tc/iproute2.h").read_text()))
-    needed = symbols_of(plugin)[1] & declared
-    assert needed and needed <= symbols_of(tc)[0]
+    exported, _ = symbols_of(tc)
+    for plugin in plugins:
+        needed = symbols_of(plugin)[1] & declared
+        assert needed and needed <= exported
 
 
-def test_shaper_fills_the_link(lab):
-    """CUBIC, which knows no header, meets an ordinary link of that rate and that queue."""
+@each_kind
+def test_shaper_fills_the_link(lab, kind):
+    """CUBIC, which knows no router, meets an ordinary link of that rate and that queue."""
     (result,) = lab(
-        "run", "dumbbell", "--cc", "cubic", "--json", "--set", "qdisc=acp", "--set", "rate=155mbit",
-        "--set", "rtt=40ms", "--set", "flows=4", "--set", "duration=10",
+        "run", "dumbbell", "--cc", "cubic", "--json", "--set", f"qdisc={kind}", "--set",
+        "rate=155mbit", "--set", "rtt=40ms", "--set", "flows=4", "--set", "duration=10",
     ).json  # fmt: skip
     (link,) = result["links"]
     assert link["utilization_equilibrium"] == pytest.approx(1, abs=1e-4)

@@ -41,9 +41,15 @@ def push(connection: socket.socket, size: int, ccs: list[str], pause: float) -> 
             left -= connection.send(CHUNK[:left])
 
 
-def send(address: str, port: int, size: int, ccs: list[str], pause: float, both: bool) -> None:
+def send(
+    address: str, port: int, size: int, ccs: list[str], pause: float, both: bool, dsfield: int
+) -> None:
     """Sends to a server, and reads what it sends if it does."""
     with socket.create_connection((address, port), timeout=600) as connection:
+        if ":" in address:
+            connection.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_TCLASS, dsfield)
+        else:
+            connection.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, dsfield)
         reader = threading.Thread(target=drain, args=[connection])
         if both:
             reader.start()
@@ -63,13 +69,14 @@ def main() -> None:
     parser.add_argument("--pause", type=float, default=0, help="seconds between the parts")
     parser.add_argument("--both", action="store_true", help="the receiver sends too")
     parser.add_argument("--cc", action="append", default=[], help="in this order, equal parts each")
+    parser.add_argument("--dsfield", type=int, default=0, help="DSCP of what is sent, times 4")
     parser.add_argument("-6", dest="family", action="store_const", const=socket.AF_INET6,
                         default=socket.AF_INET)
     args = parser.parse_args()
     try:
         if args.address:
             size = 1_000_000 if args.bytes is None else args.bytes
-            send(args.address, args.port, size, args.cc, args.pause, args.both)
+            send(args.address, args.port, size, args.cc, args.pause, args.both, args.dsfield)
         else:
             serve(args.family, args.port, args.bytes or 0, args.cc)
     except OSError as error:

@@ -1,13 +1,18 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Packets made by hand, from the namespace that this runs in to another, for sch_acp.sh.
+"""Packets made by hand, from the namespace that this runs in to another, for sch_*.sh.
 
 raw.py burst ADDRESS COUNT SIZE       COUNT datagrams of SIZE bytes, at once
 raw.py pace ADDRESS PEER COUNT SIZE   the same; prints at what rate they arrived, bit/s of frames
 raw.py header ADDRESS PEER RATE       congestion headers, over a link of RATE bytes/s that is new
 raw.py strange ADDRESS PEER           headers that no router may touch
+raw.py codepoints ADDRESS PEER DSFIELD COUNT BATCH   segments with data, BATCH at once; prints with
+                                      which ECN bits they arrived: how many of 00, 01, 10, 11
+raw.py others ADDRESS PEER DSFIELD    packets that are no data of this class, and must stay as they
+                                      are; prints how many
 """
 
+import contextlib
 import ctypes
 import socket
 import struct
@@ -83,15 +88,14 @@ def pseudo(source: str, target: str, length: int) -> bytes:
     return ends + struct.pack("!II", length, socket.IPPROTO_TCP)
 
 
-def segment(source: str, target: str, options: bytes) -> bytes:
+def segment(source: str, target: str, options: bytes, payload: bytes = bytes(100)) -> bytes:
     options += b"\1" * (-len(options) % 4)
     offset = (20 + len(options)) // 4 << 4
-    payload = bytes(100)
 
     def header(check: int) -> bytes:
         return struct.pack("!HHIIBBHHH", SPORT, PORT, 1, 1, offset, 0x10, 1000, check, 0) + options
 
-    check = checksum(pseudo(source, target, len(header(0)) + 100) + header(0) + payload)
+    check = checksum(pseudo(source, target, len(header(0)) + len(payload)) + header(0) + payload)
     return header(check) + payload
 
 
@@ -113,7 +117,9 @@ class Path:
         self.source = address[:-1] + "1"
         kind = (family(address), socket.SOCK_RAW, socket.IPPROTO_TCP)
         self.sender = socket.socket(*kind)
+        self.sender.setsockopt(socket.SOL_SOCKET, SO_SNDBUFFORCE, 1 << 29)
         self.receiver = socket_in(peer, *kind)
+        self.receiver.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 1 << 29)
 
     def carry(self, options: bytes) -> bytes:
         """What arrives of these options, with a checksum that is right."""
@@ -125,6 +131,87 @@ class Path:
                 came = came[20:]
         assert not checksum(pseudo(self.source, self.address, len(came)) + came), "checksum"
         return came[20 : 20 + len(options)]
+
+
+# DSCP and ECN bits -----------------------------------------------------------------------------
+
+
+def set_dsfield(sender: socket.socket, dsfield: int) -> None:
+    if sender.family == socket.AF_INET6:
+        sender.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_TCLASS, dsfield)
+    else:
+        sender.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, dsfield)
+
+
+def want_dsfield(receiver: socket.socket) -> None:
+    if receiver.family == socket.AF_INET6:
+        receiver.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_RECVTCLASS, 1)
+    else:
+        receiver.setsockopt(socket.IPPROTO_IP, socket.IP_RECVTOS, 1)
+
+
+def dsfield_of(receiver: socket.socket) -> int:
+    """Of the next packet from SPORT, or from any port if that does not matter."""
+    while True:
+        data, ancillary, *_ = receiver.recvmsg(1 << 16, 64)
+        if receiver.type == socket.SOCK_RAW:
+            if receiver.family == socket.AF_INET:
+                data = data[20:]
+            if data[:2] != struct.pack("!H", SPORT):
+                continue
+        return ancillary[0][2][0]
+
+
+def codepoints(address: str, peer: str, dsfield: int, count: int, batch: int) -> None:
+    path = Path(address, peer)
+    want_dsfield(path.receiver)
+    set_dsfield(path.sender, dsfield)
+    came = [0, 0, 0, 0]
+    for _ in range(count // batch):
+        for _ in range(batch):
+            with contextlib.suppress(OSError):
+                # IPv6 says so if the qdisc drops it
+                path.sender.sendto(segment(path.source, address, b""), (address, 0))
+        if batch > 1:
+            path.receiver.settimeout(0.05)
+        try:
+            for _ in range(batch):
+                value = dsfield_of(path.receiver)
+                assert value & ~3 == dsfield & ~3, value
+                came[value & 3] += 1
+        except TimeoutError:
+            assert batch > 1, "lost"
+    print(*came)
+
+
+def others(address: str, peer: str, dsfield: int) -> None:
+    path = Path(address, peer)
+    want_dsfield(path.receiver)
+    datagram = (family(address), socket.SOCK_DGRAM)
+    udp, far = socket.socket(*datagram), socket_in(peer, *datagram)
+    far.bind((address, PORT))
+    want_dsfield(far)
+    count = 0
+
+    def stays(sender: socket.socket, receiver: socket.socket, data: bytes, value: int) -> None:
+        nonlocal count
+        set_dsfield(sender, value)
+        sender.sendto(data, (address, PORT if sender is udp else 0))
+        came = dsfield_of(receiver)
+        assert came == value, (data, value, came)
+        count += 1
+
+    data, ack = (segment(path.source, address, b"", bytes(size)) for size in (100, 0))
+    for ecn in range(4):
+        # another class, ACKs, and what is not TCP
+        for other in (0, 46 << 2, dsfield ^ 4, dsfield ^ 0x80):
+            stays(path.sender, path.receiver, data, other | ecn)
+        stays(path.sender, path.receiver, ack, dsfield | ecn)
+        stays(udp, far, bytes(100), dsfield | ecn)
+    print(count)
+
+
+# The congestion header ----------------------------------------------------------------------------
 
 
 def header(address: str, peer: str, capacity: int) -> None:
@@ -165,7 +252,8 @@ def strange(address: str, peer: str) -> None:
 
 def main() -> None:
     verb, *arguments = sys.argv[1:]
-    verbs = {"burst": burst, "pace": pace, "header": header, "strange": strange}
+    verbs = {"burst": burst, "pace": pace, "header": header, "strange": strange,
+             "codepoints": codepoints, "others": others}  # fmt: skip
     numbers = [int(a) if a.isdigit() else a for a in arguments]
     verbs[verb](*numbers)
 

@@ -1,0 +1,347 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The life of the router qdisc estcp: what it shares with acp, its own options, what
+# it writes into packets and what it leaves alone, phases, and a class of its own
+# beside other traffic.  Runs as root in the lab kernel (scripts/lab exec --
+# tests/selftests/sch_estcp.sh) or on any kernel that has the module, and with any tc
+# that finds q_estcp.so; prints KTAP.  Arguments name the tests to run; none: all.
+#
+#   +--------------+  192.0.2.0/24, 2001:db8::/64  +--------------+
+#   | $SND    veth +-------------------------------+ veth    $RCV |
+#   |  192.0.2.1   |  estcp here        10 ms here |  192.0.2.2   |
+#   +--------------+                               +--------------+
+
+KIND=estcp
+DIR=$(dirname "$(readlink -f "$0")")
+# shellcheck source=tests/selftests/sch_lib.sh
+. "$DIR/sch_lib.sh"
+
+# DSCP 3 as a byte, and flows of this class
+DSFIELD=12
+CLASS=(--dsfield $DSFIELD)
+
+# Tests in the order of their run; each is a function of this name.
+TESTS="loads needs_bandwidth default_bandwidth shows_options shows_json changes_options
+	refuses_bad_options refuses_atomically shapes_segments marks_data marks_v6
+	leaves_others_alone leaves_ecn_alone other_dscp overwrites_foreign changes_phase
+	phase_v6 follows_equation is_patient limits_packets changes_under_traffic
+	shrinks_without_loss replaces_under_traffic deletes_under_traffic below_htb
+	beside_others forgets_on_down device_goes unloads_under_traffic
+	loads_again_and_again kernel_is_quiet"
+
+# codepoints ADDRESS COUNT BATCH [DSFIELD]: prints how many came with 00, 01, 10 and 11
+codepoints()
+{
+	raw "$SND" codepoints "$1" "$RCV" "${4-$DSFIELD}" "$2" "$3"
+}
+
+# are WHAT COUNTS: an awk condition on the four counts
+are()
+{
+	echo "$2" | awk "{ exit !($1) }" || { echo "# $2, not $1"; return 1; }
+}
+
+shows_options()
+{
+	qdisc add estcp bandwidth 100mbit limit 500 target 5s &&
+		has "estcp .* root .* bandwidth 100Mbit limit 500p target 5s gamma 0 kappa 0.5 g 100ms holdoff 500ms patience 0 dscp 3" &&
+		has "current_g 100ms share 0.524383 phase 0 last_phase 0us this_phase 0us state waiting" &&
+		has "marked 0 unmarked 0 other 0 foreign 0 held 0 unwritable 0" && qdisc del
+}
+
+shows_json()
+{
+	local name
+
+	qdisc add estcp bandwidth 100mbit || return
+	[ "$(field bandwidth)" = 12500000 ] && [ "$(field target)" = 5 ] &&
+		[ "$(field kappa)" = 0.5 ] && [ "$(field g)" = 0.1 ] &&
+		[ "$(field current_g)" = 0.1 ] && [ "$(field state)" = waiting ] || return
+	for name in limit gamma holdoff patience dscp share phase last_phase this_phase marked \
+		    unmarked other foreign held unwritable; do
+		field $name >/dev/null || return
+	done
+	qdisc del
+}
+
+changes_options()
+{
+	qdisc add estcp bandwidth 1gbit limit 100 &&
+		qdisc change estcp target 2s gamma 0.000125 kappa 0.25 g 20ms holdoff 300ms patience 4 dscp 0x2e &&
+		has "bandwidth 1Gbit limit 100p target 2s gamma 0.000125 kappa 0.25 g 20ms holdoff 300ms patience 4 dscp 46" &&
+		has "current_g 20ms share 0.6" &&
+		qdisc change estcp holdoff 0 && has "holdoff 200ms" &&
+		qdisc replace estcp bandwidth 400gbit && has "bandwidth 400Gbit limit 100p target 2s" &&
+		qdisc change estcp bandwidth 1kbit && has "bandwidth 1Kbit" && qdisc del
+}
+
+refuses_bad_options()
+{
+	qdisc add estcp bandwidth 1gbit || return
+	says "bandwidth must be from 1kbit to 1tbit" qdisc change estcp bandwidth 2tbit &&
+		says "limit must be at least 1 packet" qdisc change estcp limit 0 &&
+		says "target must be from 1ms to 1000s" qdisc change estcp target 999us &&
+		says "target must be from 1ms to 1000s" qdisc change estcp target 1001s &&
+		says "gamma must be from 0 to 4" qdisc change estcp gamma 4.1 &&
+		says "kappa must be from 0.001 to 1" qdisc change estcp kappa 0 &&
+		says "kappa must be from 0.001 to 1" qdisc change estcp kappa 1.1 &&
+		says "g must be from 1024us to 16777216us" qdisc change estcp g 1ms &&
+		says "g must be from 1024us to 16777216us" qdisc change estcp g 17s &&
+		says "holdoff must be shorter than target" qdisc change estcp holdoff 5s &&
+		says "patience must be from 0 to 1000000" qdisc change estcp patience 1000001 &&
+		says "dscp must be from 1 to 63" qdisc change estcp dscp 0 &&
+		says "dscp must be from 1 to 63" qdisc change estcp dscp 64 &&
+		says "target needs a time" qdisc change estcp target &&
+		says '"soon" is not a time' qdisc change estcp target soon &&
+		says '"5" is not a number' qdisc change estcp gamma 5 &&
+		says '"x" is not a whole number' qdisc change estcp dscp x &&
+		says 'no option "phase"' qdisc change estcp phase 1 &&
+		says "Usage: ... estcp bandwidth RATE" qdisc change estcp help || return
+	# a hold-off that was fine with another target
+	qdisc change estcp holdoff 2s &&
+		says "holdoff must be shorter than target" qdisc change estcp target 2s &&
+		has "target 5s" && qdisc del
+}
+
+refuses_atomically()
+{
+	qdisc add estcp bandwidth 1gbit &&
+		says "dscp must be" qdisc change estcp bandwidth 2gbit limit 7 target 1s g 2ms dscp 0 &&
+		has "bandwidth 1Gbit limit 1000p target 5s .* g 100ms" && has "current_g 100ms" &&
+		qdisc del
+}
+
+# The share of marks is what it should be, to four standard deviations; and the counters.
+marks_share()
+{
+	local g came
+
+	for g in 1024us 100ms 16777216us; do
+		qdisc add estcp bandwidth 1gbit g $g && came=$(codepoints "$1" 2000 1) &&
+			are "\$1 + \$2 == 2000 && ($(field share) - \$2 / 2000) ^ 2 < 0.002" "$came" &&
+			are "\$1 == $(field unmarked) && \$2 == $(field marked)" "$came" &&
+			[ "$(field phase)" = 0 ] && [ "$(field state)" = running ] && qdisc del || return
+	done
+}
+
+marks_data()
+{
+	marks_share 192.0.2.2
+}
+
+marks_v6()
+{
+	marks_share 2001:db8::2
+}
+
+leaves_others_alone()
+{
+	local address count
+
+	for address in 192.0.2.2 2001:db8::2; do
+		qdisc add estcp bandwidth 1gbit &&
+			count=$(raw "$SND" others $address "$RCV" $DSFIELD) && [ "$count" = 24 ] &&
+			[ "$(field other)" -ge 24 ] && [ "$(field marked)" = 0 ] &&
+			[ "$(field unmarked)" = 0 ] && [ "$(field foreign)" = 0 ] &&
+			[ "$(field state)" = waiting ] && qdisc del || return
+	done
+}
+
+# A flow that has negotiated ECN: all of its data comes as ECT(0), none with a mark.
+leaves_ecn_alone()
+{
+	local CLASS=() ect ce data
+
+	counter()
+	{
+		rcv awk -v name="$1" '/^IpExt/ { if (!n++) split($0, k); else
+			for (i in k) if (k[i] == name) print $i }' /proc/net/netstat
+	}
+	snd sysctl -qw net.ipv4.tcp_ecn=1
+	rcv sysctl -qw net.ipv4.tcp_ecn=1
+	ect=$(counter InECT0Pkts)
+	ce=$(counter InCEPkts)
+	qdisc add estcp bandwidth 100mbit && flow --bytes 2000000 && busywait empty
+	data=$(($(counter InECT0Pkts) - ect))
+	snd sysctl -qw net.ipv4.tcp_ecn=2
+	rcv sysctl -qw net.ipv4.tcp_ecn=2
+	[ $data -ge 1380 ] && [ "$(counter InCEPkts)" = "$ce" ] && [ "$(field other)" -ge 1380 ] &&
+		[ "$(field marked)" = 0 ] && qdisc del
+}
+
+other_dscp()
+{
+	local came
+
+	qdisc add estcp bandwidth 1gbit dscp 46 && came=$(codepoints 192.0.2.2 100 1) &&
+		are "\$1 == 100" "$came" && [ "$(field marked)" = 0 ] &&
+		came=$(codepoints 192.0.2.2 100 1 $((46 << 2))) && are "\$2 > 20" "$came" &&
+		[ "$(field marked)" -gt 20 ] && qdisc change estcp dscp 3 &&
+		came=$(codepoints 192.0.2.2 100 1 $((46 << 2))) && are "\$1 == 100" "$came" &&
+		came=$(codepoints 192.0.2.2 100 1) && are "\$2 > 20" "$came" && qdisc del
+}
+
+# Whatever codepoint the class comes with, it leaves with that of this link.
+overwrites_foreign()
+{
+	local ecn came address
+
+	for address in 192.0.2.2 2001:db8::2; do
+		qdisc add estcp bandwidth 1gbit || return
+		for ecn in 0 1 2 3; do
+			came=$(codepoints $address 100 1 $((DSFIELD | ecn))) &&
+				are "\$1 + \$2 == 100 && \$1 > 20 && \$2 > 20" "$came" || return
+		done
+		[ "$(field foreign)" = 300 ] && [ $(($(field marked) + $(field unmarked))) = 400 ] &&
+			qdisc del || return
+	done
+}
+
+# Pairs change with the first drop, and not again in the hold-off of 100 ms.
+phases()
+{
+	local came
+
+	qdisc add estcp bandwidth 10mbit limit 20 target 1s &&
+		came=$(codepoints "$1" 50 1) && are "\$1 + \$2 == 50 && \$1 > 5 && \$2 > 5" "$came" &&
+		[ "$(field phase)" = 0 ] || return
+	# an overflow: what was queued before it leaves in the new phase
+	came=$(codepoints "$1" 60 60) && are "\$1 + \$2 <= 5 && \$3 + \$4 >= 16" "$came" &&
+		[ "$(field phase)" = 1 ] && [ "$(field held)" -ge 30 ] || return
+	came=$(codepoints "$1" 60 60) && are "\$1 + \$2 == 0 && \$3 + \$4 >= 20" "$came" &&
+		[ "$(field phase)" = 1 ] || return
+	sleep 0.1
+	came=$(codepoints "$1" 50 1) && are "\$3 + \$4 == 50 && \$3 > 5 && \$4 > 5" "$came" &&
+		[ "$(field phase)" = 1 ] || return
+	came=$(codepoints "$1" 60 60) && are "\$1 + \$2 >= 16 && \$3 + \$4 <= 5" "$came" &&
+		[ "$(field phase)" = 2 ] || return
+	# others overflow as much as they like
+	sleep 0.1
+	raw "$SND" burst "$1" 200 100 && sleep 0.1 && [ "$(field phase)" = 2 ] &&
+		came=$(codepoints "$1" 50 1) && are "\$1 + \$2 == 50" "$came" && qdisc del
+}
+
+changes_phase()
+{
+	phases 192.0.2.2
+}
+
+phase_v6()
+{
+	phases 2001:db8::2
+}
+
+# g of the next phase is that of the paper's equation with either gain.
+follows_equation()
+{
+	local gain g before phase
+
+	for gain in "kappa 0.5" "kappa 1" "gamma 0.02"; do
+		# shellcheck disable=SC2086
+		qdisc add estcp bandwidth 10mbit limit 20 target 2s holdoff 10ms g 50ms $gain || return
+		before=0.05
+		for phase in 1 2 3 4; do
+			sleep 1.$((phase * 2))
+			codepoints 192.0.2.2 60 60 >/dev/null && [ "$(field phase)" = $phase ] || return
+			g=$(field current_g)
+			[ "$phase" = 1 ] || awk -v g="$g" -v was="$before" -v last="$(field last_phase)" \
+				-v kind="${gain% *}" -v gain="${gain#* }" 'BEGIN {
+				if (kind == "kappa") gain *= was / last
+				want = was + gain * (2 - last)
+				if (want > 2 * was) want = 2 * was
+				exit !((g / want - 1) ^ 2 < 1e-8) }' || {
+				echo "# $gain: $g after $before"; return 1; }
+			before=$g
+		done
+		qdisc del
+	done
+}
+
+# Without an overflow g is halved once per target, and only while data leaves.
+is_patient()
+{
+	qdisc add estcp bandwidth 1gbit target 1s patience 2 || return
+	codepoints 192.0.2.2 10 1 >/dev/null && sleep 1.9 && codepoints 192.0.2.2 10 1 >/dev/null &&
+		[ "$(field current_g)" = 0.1 ] || return
+	sleep 0.2
+	codepoints 192.0.2.2 10 1 >/dev/null && [ "$(field current_g)" = 0.05 ] || return
+	sleep 1.1
+	codepoints 192.0.2.2 10 1 >/dev/null && [ "$(field current_g)" = 0.025 ] || return
+	sleep 60
+	codepoints 192.0.2.2 10 1 >/dev/null && [ "$(field current_g)" = 0.0125 ] && qdisc del
+}
+
+# rate CC: of a flow of the other class, bytes/s
+rate()
+{
+	local CLASS=() start
+
+	start=$(date +%s%N)
+	flow --bytes 10000000 --cc "$1" &&
+		echo $((10000000000000000 / ($(date +%s%N) - start)))
+}
+
+# stream [-6]: an endless one of the class, that takes what it can get
+stream()
+{
+	receiver "${1-}" || return
+	sender "${CLASS[@]}" --bytes 500000000 >/dev/null 2>&1 &
+}
+
+# The recipe of tc-estcp(8): a class of HTB for ESTCP, told by the DSCP, and one for others
+beside_others()
+{
+	local address cc alone beside count before
+
+	qdisc add handle 1: htb default 2 &&
+		tc -n "$SND" class add dev veth0 parent 1: classid 1:1 htb rate 50mbit &&
+		tc -n "$SND" class add dev veth0 parent 1: classid 1:2 htb rate 50mbit &&
+		tc -n "$SND" qdisc add dev veth0 parent 1:1 estcp bandwidth 49mbit limit 8 &&
+		tc -n "$SND" qdisc add dev veth0 parent 1:2 fq_codel &&
+		tc -n "$SND" filter add dev veth0 parent 1: protocol ip prio 1 \
+			flower ip_tos 0xc/0xfc classid 1:1 &&
+		tc -n "$SND" filter add dev veth0 parent 1: protocol ipv6 prio 2 \
+			flower ip_tos 0xc/0xfc classid 1:1 || return
+
+	# each packet in its class
+	for address in 192.0.2.2 2001:db8::2; do
+		before=$(KIND=fq_codel field packets)
+		count=$(($(field marked) + $(field unmarked)))
+		codepoints $address 100 1 >/dev/null || return
+		[ $(($(field marked) + $(field unmarked) - count)) = 100 ] &&
+			[ $(($(KIND=fq_codel field packets) - before)) -lt 10 ] || return
+		count=$(field packets)
+		codepoints $address 100 1 0 >/dev/null && raw "$SND" burst $address 100 100 || return
+		sleep 0.1
+		[ $(($(KIND=fq_codel field packets) - before)) -ge 200 ] &&
+			[ "$(field packets)" = "$count" ] || return
+	done
+
+	# nobody takes anything from the other
+	for cc in reno cubic; do
+		alone=$(rate $cc) && stream && stream -6 && sleep 2 && beside=$(rate $cc) || return
+		[ "$(field drops)" -gt 0 ] && [ "$(field other)" -lt 20 ] || return
+		count=$(field bytes)
+		sleep 2
+		count=$((($(field bytes) - count) / 2))
+		echo "# $cc: $alone bytes/s alone, $beside beside $count of the class"
+		[ $((beside * 100)) -ge $((alone * 97)) ] && [ "$alone" -gt 5000000 ] &&
+			[ "$count" -gt 5800000 ] || return
+		end_long
+	done
+	qdisc del
+}
+
+forgets_on_down()
+{
+	qdisc add estcp bandwidth 10mbit limit 20 && codepoints 192.0.2.2 60 60 >/dev/null &&
+		[ "$(field phase)" = 1 ] && raw "$SND" burst 192.0.2.2 20 1000 &&
+		ip -n "$SND" link set veth0 down && ip -n "$SND" link set veth0 up || return
+	[ "$(field qlen)" = 0 ] && [ "$(field state)" = waiting ] && [ "$(field phase)" = 0 ] &&
+		[ "$(field current_g)" = 0.1 ] || return
+	ip -n "$SND" addr replace 2001:db8::1/64 dev veth0 nodad
+	flow --bytes 100000 && [ "$(field state)" = running ] && qdisc del
+}
+
+ksft_main "$@"

@@ -1,0 +1,255 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# What the selftests of the router qdiscs share: the life that they all have, in $KIND's
+# name.  $KIND sits at the sender's end of the pair in lib.sh.  What flows send has the
+# options $CLASS of flow.py.
+
+# shellcheck source=tests/selftests/lib.sh
+. "$DIR/lib.sh"
+
+CLASS=()
+
+setup()
+{
+	# they shall know each other
+	setup_pair && snd ping -qc 1 192.0.2.2 >/dev/null && snd ping -qc 1 2001:db8::2 >/dev/null
+}
+
+# What the next test would stumble over
+after_failure()
+{
+	end_long 2>/dev/null
+	qdisc del 2>/dev/null
+}
+
+qdisc()
+{
+	tc -n "$SND" qdisc "$1" dev veth0 root "${@:2}"
+}
+
+# has TEXT: whether what is shown of the qdisc contains it
+has()
+{
+	tc -n "$SND" -s qdisc show dev veth0 >shown.txt
+	grep -q -- "$1" shown.txt || { sed 's/^/# /' shown.txt; return 1; }
+}
+
+# field NAME: a value from the JSON of the qdisc
+field()
+{
+	tc -n "$SND" -s -j qdisc show dev veth0 | awk -v RS='[{]"kind":' -v kind="\"$KIND\"," \
+		-v name="\"$1\":" '
+		index($0, kind) == 1 && (at = index($0, name)) {
+			value = substr($0, at + length(name))
+			sub(/[,}].*/, "", value)
+			gsub(/"/, "", value)
+			print value
+			found = 1
+			exit
+		}
+		END { exit !found }'
+}
+
+empty()
+{
+	[ "$(field qlen)" = 0 ] && [ "$(field backlog)" = 0 ]
+}
+
+# passed N: whether more than N packets have left
+passed()
+{
+	[ "$(field packets)" -gt "$1" ]
+}
+
+# says TEXT CMD...: CMD fails, and with these words
+says()
+{
+	local text=$1
+
+	shift
+	if "$@" 2>said.txt; then
+		echo "# accepted: $*"
+		return 1
+	fi
+	grep -q -- "$text" said.txt || { sed 's/^/# /' said.txt; return 1; }
+}
+
+# flow [-6] ARGS...: one transfer
+flow()
+{
+	receiver "${1-}" && sender "$@" "${CLASS[@]}" >/dev/null
+}
+
+# raw NAMESPACE ARGS...: packets made by hand, see raw.py
+raw()
+{
+	ip netns exec "$1" "$DIR/raw.py" "${@:2}"
+}
+
+unload()
+{
+	modprobe -r sch_tcpcc 2>/dev/null
+}
+
+loads()
+{
+	modprobe "sch_$KIND" && [ -d /sys/module/sch_tcpcc ] && unload &&
+		modprobe sch_tcpcc && qdisc add "$KIND" bandwidth 1mbit && qdisc del
+}
+
+loads_once()
+{
+	modprobe "sch_$KIND" && [ -d /sys/module/sch_tcpcc ]
+}
+
+needs_bandwidth()
+{
+	says "bandwidth is missing" qdisc add "$KIND" &&
+		says "bandwidth is missing" qdisc add "$KIND" limit 10 &&
+		! tc -n "$SND" qdisc show dev veth0 | grep -q "$KIND"
+}
+
+default_bandwidth()
+{
+	echo 155000 >/sys/module/sch_tcpcc/parameters/bandwidth
+	TC_LIB_DIR=/nowhere qdisc add "$KIND"
+	local status=$?
+
+	echo 0 >/sys/module/sch_tcpcc/parameters/bandwidth
+	[ $status = 0 ] && has "bandwidth 155Mbit limit 1000p" && qdisc del
+}
+
+# Rates of what arrives: to 10^-5, and where a packet takes 12 ns to 10^-3
+shapes_exactly()
+{
+	local rate want got
+
+	qdisc add "$KIND" bandwidth 1gbit limit 10000 || return
+	for rate in 100kbit=100000 10mbit=10000000 155mbit=155000000 10gbit=10000000000 \
+		    400gbit=400000000000; do
+		want=${rate#*=}
+		qdisc change "$KIND" bandwidth "${rate%=*}" && sleep 1 || return
+		got=$(raw "$SND" pace 192.0.2.2 "$RCV" 500 1472) || return
+		awk -v got="$got" -v want="$want" 'BEGIN {
+			off = got / want - 1
+			exit (off < 0 ? -off : off) > (want > 1e11 ? 1e-3 : 1e-5) }' || {
+			echo "# $got bit/s, not $want"; return 1; }
+	done
+	qdisc del
+}
+
+shapes_segments()
+{
+	snd ethtool -K veth0 tso on gso on
+	qdisc add "$KIND" bandwidth 100mbit && flow --bytes 2000000 || return
+	# a segment has 1448 bytes
+	busywait empty && [ "$(field packets)" -ge 1382 ] && qdisc del
+}
+
+limits_packets()
+{
+	qdisc add "$KIND" bandwidth 1mbit limit 10 && raw "$SND" burst 192.0.2.2 50 1000 >/dev/null || return
+	[ "$(field drops)" -ge 35 ] && [ "$(field qlen)" -le 10 ] && qdisc del
+}
+
+changes_under_traffic()
+{
+	local rate
+
+	qdisc add "$KIND" bandwidth 100mbit limit 10000 && run_long "${CLASS[@]}" || return
+	for rate in 10mbit 1gbit 8kbit 50mbit 400gbit 100mbit; do
+		sleep 0.1
+		qdisc change "$KIND" bandwidth $rate limit 20000 || return
+	done
+	sleep 0.2
+	[ "$(field drops)" = 0 ] || return
+	end_long
+	qdisc del
+}
+
+shrinks_without_loss()
+{
+	local queued
+
+	qdisc add "$KIND" bandwidth 1mbit limit 1000 && raw "$SND" burst 192.0.2.2 100 1000 >/dev/null || return
+	queued=$(field qlen)
+	qdisc change "$KIND" limit 10 && [ "$queued" -ge 90 ] && [ "$(field qlen)" -ge 85 ] &&
+		[ "$(field drops)" = 0 ] || return
+	qdisc change "$KIND" bandwidth 1gbit && sleep 0.01 && [ "$(field qlen)" = 0 ] &&
+		[ "$(field packets)" -ge 100 ] && qdisc del
+}
+
+replaces_under_traffic()
+{
+	local kind
+
+	qdisc add "$KIND" bandwidth 100mbit && run_long "${CLASS[@]}" || return
+	for kind in "pfifo limit 100" "$KIND bandwidth 50mbit" "fq_codel" "$KIND bandwidth 200mbit" \
+		    "$KIND bandwidth 10mbit" "pfifo limit 10" "$KIND bandwidth 1gbit"; do
+		sleep 0.05
+		# shellcheck disable=SC2086
+		qdisc replace $kind || return
+	done
+	busywait passed 100 || return
+	end_long
+	qdisc del
+}
+
+deletes_under_traffic()
+{
+	local _
+
+	qdisc add "$KIND" bandwidth 100mbit && run_long "${CLASS[@]}" || return
+	for _ in $(seq 20); do
+		sleep 0.02
+		qdisc del && qdisc add "$KIND" bandwidth 100mbit || return
+	done
+	end_long
+	qdisc del
+}
+
+below_htb()
+{
+	qdisc add handle 1: htb default 1 &&
+		tc -n "$SND" class add dev veth0 parent 1: classid 1:1 htb rate 100mbit &&
+		tc -n "$SND" qdisc add dev veth0 parent 1:1 handle 10: "$KIND" bandwidth 50mbit &&
+		flow --bytes 5000000 || return
+	busywait empty && [ "$(field packets)" -gt 3000 ] || return
+	# and with a class that is slower than its child; then the child goes
+	tc -n "$SND" class change dev veth0 parent 1: classid 1:1 htb rate 20mbit &&
+		flow --bytes 2000000 && run_long "${CLASS[@]}" && sleep 0.2 &&
+		tc -n "$SND" qdisc del dev veth0 parent 1:1 handle 10: && sleep 0.1 &&
+		tc -n "$SND" qdisc add dev veth0 parent 1:1 handle 10: "$KIND" bandwidth 50mbit || return
+	end_long
+	qdisc del
+}
+
+# The device goes with packets in its queue.
+device_goes()
+{
+	qdisc add "$KIND" bandwidth 1mbit && raw "$SND" burst 192.0.2.2 100 1000 >/dev/null &&
+		ip -n "$SND" link del veth0 && sleep 1 || return
+	cleanup
+	setup
+}
+
+unloads_under_traffic()
+{
+	qdisc add "$KIND" bandwidth 100mbit && run_long "${CLASS[@]}" && sleep 0.1 || return
+	unload && return 1
+	qdisc del && busywait unload || return
+	sleep 0.1
+	end_long
+	[ ! -d /sys/module/sch_tcpcc ] && modprobe "sch_$KIND"
+}
+
+loads_again_and_again()
+{
+	local _
+
+	for _ in $(seq 50); do
+		modprobe -r sch_tcpcc && modprobe "sch_$KIND" &&
+			qdisc add "$KIND" bandwidth 1mbit && qdisc del || return
+	done
+}
