@@ -7,8 +7,9 @@ from conftest import REPO, assert_ktap, assert_kunit, wanted_kernels
 
 SELFTEST = REPO / "tests/selftests/estcp.sh"
 # Without unloading, for the reason that tests/test_ccpd.py gives.
-UNDER_SANITIZERS = """registers marks_its_class echoes_codepoints_v6 leaves_ecn_alone follows_phases
-    router_goes_away notices_rfc3168 sends_both_ways changes_under_traffic kernel_is_quiet""".split()
+UNDER_SANITIZERS = """registers marks_its_class echoes_codepoints_v6 leaves_ecn_alone
+    follows_phases router_goes_away notices_rfc3168 sends_both_ways changes_under_traffic
+    kernel_is_quiet""".split()
 
 
 def test_kunit(lab):
