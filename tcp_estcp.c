@@ -41,6 +41,9 @@
  *     is to drain now.  If a loss of the same overflow is noticed then, TCP is told
  *     the packets in flight as the window to come down from, or it would stay there
  *     until recovery ends.
+ *   o A window grows in recovery as it does else.  With one packet in a thousand
+ *     lost on the way, a sender is in recovery half of the time, and would be left
+ *     behind.
  *   o Slow start is TCP's, and the first reduction ends it.
  *   o Until ESTCP_KNOWN ACKs of a phase have brought a codepoint, g is not known, and
  *     alpha is 1, as Reno's.
@@ -633,6 +636,24 @@ static void estcp_round(struct sock *sk)
 }
 
 /*
+ * In recovery TCP does not ask for growth, and will set cwnd to ssthresh when it ends:
+ * so that grows meanwhile, by what has been delivered.
+ */
+static void estcp_grow_in_recovery(struct sock *sk, u32 delivered)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct estcp *ca = inet_csk_ca(sk);
+	u8 state = inet_csk(sk)->icsk_ca_state;
+	u32 cwnd = tp->snd_ssthresh;
+
+	if ((state != TCP_CA_CWR && state != TCP_CA_Recovery) ||
+	    !before(tp->snd_una, tp->high_seq) || !tcp_is_cwnd_limited(sk))
+		return;
+	cwnd += estcp_increase(&ca->owed, cwnd, ca->alpha, delivered);
+	WRITE_ONCE(tp->snd_ssthresh, min(cwnd, tp->snd_cwnd_clamp));
+}
+
+/*
  * TCP has taken from its queue what the ACK acknowledges, and has counted it; it
  * will ask for ssthresh next if that showed a loss, and let the window grow then.
  */
@@ -640,8 +661,10 @@ static void estcp_pkts_acked(struct sock *sk, const struct ack_sample *sample)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct estcp *ca = inet_csk_ca(sk);
+	u32 delivered = min(tp->delivered - ca->delivered, 1U << 20);
 	u32 word, n;
 
+	ca->delivered = tp->delivered;
 	if (sample->rtt_us > 0) {
 		ca->rtt_us = min_t(u32, sample->rtt_us, ESTCP_RTT_CAP);
 		ca->rtt_min_us = min(ca->rtt_min_us, ca->rtt_us);
@@ -652,9 +675,9 @@ static void estcp_pkts_acked(struct sock *sk, const struct ack_sample *sample)
 	ca->held = estcp_is_held(sk);
 	if (ca->settling && !before(tp->snd_una, ca->settle_end))
 		ca->settling = 0;
-	ca->credit += min(tp->delivered - ca->delivered, 1U << 20);
-	ca->credit = min(ca->credit, 1 << 20);
-	ca->delivered = tp->delivered;
+	ca->credit = min_t(s32, ca->credit + delivered, 1 << 20);
+	if (ca->mode == ESTCP_MARKS)
+		estcp_grow_in_recovery(sk, delivered);
 
 	n = tcpcc_feedback_take(ca->fb, &word);
 	if (n)
@@ -710,6 +733,15 @@ static u32 estcp_undo_cwnd(struct sock *sk)
 	/* it was none, and the next one counts */
 	ca->held = 0;
 	return max(tcp_snd_cwnd(tcp_sk(sk)), ca->undo);
+}
+
+/*
+ * Room to send, in windows: what was lost twice takes a third round trip, in which the
+ * window does not shrink.
+ */
+static u32 estcp_sndbuf_expand(struct sock *sk)
+{
+	return 4;
 }
 
 static void estcp_init(struct sock *sk)
@@ -783,6 +815,7 @@ static struct tcp_congestion_ops estcp_ops __read_mostly = {
 	.cong_avoid	= estcp_cong_avoid,
 	.ssthresh	= estcp_ssthresh,
 	.undo_cwnd	= estcp_undo_cwnd,
+	.sndbuf_expand	= estcp_sndbuf_expand,
 	.get_info	= estcp_get_info,
 };
 

@@ -399,6 +399,12 @@ static bool feedback_is_class(const struct feedback_segment *s,
 	       !(feedback_is_socket(sk) && tcpcc_ecn_negotiated(tcp_sk(sk)));
 }
 
+/* Its feedback is codepoints, not words. */
+static bool feedback_is_estcp(const struct tcpcc_feedback *fb)
+{
+	return fb->protocol == TCPCC_FB_ESTCP;
+}
+
 /* Adds @word to what waits in @box, where the upper half counts. */
 static void feedback_put(atomic64_t *box, u8 protocol, u32 word, u32 segs,
 			 u64 most)
@@ -479,7 +485,7 @@ static void feedback_take_echo(const struct feedback_segment *s,
 		feedback_count(s->fn, FB_IN_UNKNOWN, 1);
 		return;
 	}
-	if (!fb || !fb->sender || (fb->protocol == TCPCC_FB_ESTCP) != class ||
+	if (!fb || !fb->sender || class != feedback_is_estcp(fb) ||
 	    before(ack, READ_ONCE(fb->acked)) ||
 	    after(ack, READ_ONCE(fb->sent))) {
 		feedback_count(s->fn, FB_IN_UNEXPECTED, 1);
@@ -660,7 +666,7 @@ static void feedback_out_class(const struct feedback_segment *s,
 	if (tcpcc_ecn_negotiated(tcp_sk(sk)))
 		return;
 	if (data) {
-		if (fb->sender && fb->protocol == TCPCC_FB_ESTCP &&
+		if (fb->sender && feedback_is_estcp(fb) &&
 		    feedback_classify(s, skb, 0))
 			feedback_count(s->fn, FB_OUT_DATA, 1);
 		return;
@@ -704,7 +710,7 @@ static void feedback_out(const struct feedback_segment *s,
 
 	feedback_out_class(s, sk, skb, fb, size);
 
-	if (fb->sender && fb->protocol != TCPCC_FB_ESTCP && size) {
+	if (fb->sender && !feedback_is_estcp(fb) && size) {
 		h.has_word = true;
 		h.protocol = fb->protocol;
 		h.rtt_us = READ_ONCE(fb->rtt_us);

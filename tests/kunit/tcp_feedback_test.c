@@ -124,6 +124,54 @@ static void words_combine(struct kunit *test)
 					       0x20000000, U32_MAX), 0x20000001);
 }
 
+static u32 codepoint(u32 old, u32 word)
+{
+	return tcpcc_fb_combine(TCPCC_FB_ESTCP, old, word, 1);
+}
+
+/* ESTCP's codepoints are counted, each for itself; the last one is known. */
+static void codepoints_combine(struct kunit *test)
+{
+	u32 word = 0, i;
+
+	KUNIT_EXPECT_EQ(test, codepoint(0, 0), 0x00000001);
+	KUNIT_EXPECT_EQ(test, codepoint(0, 1), 0x10000080);
+	KUNIT_EXPECT_EQ(test, codepoint(0, 2), 0x20004000);
+	KUNIT_EXPECT_EQ(test, codepoint(0, 3), 0x30200000);
+	for (i = 0; i < 100; i++)
+		word = codepoint(word, i % 10 == 9 ? 3 : i % 2);
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_count(word, 0), 50);
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_count(word, 1), 40);
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_count(word, 2), 0);
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_count(word, 3), 10);
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_last(word), 3);
+	/* what is no codepoint does not get beyond two bits */
+	word = codepoint(0, ~0U);
+	KUNIT_EXPECT_EQ(test, word, 0x30200000);
+}
+
+/* With no room for one more they are halved: shares stay, and so does who came. */
+static void codepoints_keep_their_shares(struct kunit *test)
+{
+	u32 word, i;
+
+	word = codepoint(0, 2);
+	for (i = 0; i < 4000; i++) {
+		word = codepoint(word, i % 4 == 0);
+		KUNIT_EXPECT_EQ(test, word >> TCPCC_FB_VERSION_SHIFT, 0);
+		KUNIT_EXPECT_GE(test, tcpcc_fb_count(word, 2), 1);
+	}
+	KUNIT_EXPECT_GE(test, tcpcc_fb_count(word, 0), 63);
+	KUNIT_EXPECT_LE(test, abs((int)tcpcc_fb_count(word, 0) -
+				  3 * (int)tcpcc_fb_count(word, 1)), 4);
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_last(word), 0);
+	/* many at once */
+	word = tcpcc_fb_combine(TCPCC_FB_ESTCP, word, 3, U32_MAX);
+	KUNIT_EXPECT_GE(test, tcpcc_fb_count(word, 3), 63);
+	KUNIT_EXPECT_EQ(test, word >> TCPCC_FB_VERSION_SHIFT, 0);
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_last(word), 3);
+}
+
 /* The bytes, as include/tcpcc_feedback.h documents them */
 static void bytes_of_the_option(struct kunit *test)
 {
@@ -385,6 +433,8 @@ static struct kunit_case feedback_cases[] = {
 	KUNIT_CASE(absurd_rates_are_clamped),
 	KUNIT_CASE(routers_take_the_least),
 	KUNIT_CASE(words_combine),
+	KUNIT_CASE(codepoints_combine),
+	KUNIT_CASE(codepoints_keep_their_shares),
 	KUNIT_CASE(bytes_of_the_option),
 	KUNIT_CASE(inserted_is_found),
 	KUNIT_CASE(sack_gives_way),

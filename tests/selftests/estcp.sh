@@ -341,7 +341,10 @@ marks_its_class()
 	set -- $(tallied "$RCV")
 	no_filters
 	data=$1
-	[ "$data" -ge 20 ] && [ "$2 $3 $4" = "0 0 0" ] || { echo "# data: $*"; status=1; }
+	if [ "$data" -lt 20 ] || [ "$2 $3 $4" != "0 0 0" ]; then
+		echo "# data: $*"
+		status=1
+	fi
 	[ "$(count snd OutEchoes)" = "$pure" ] || status=1
 	return $status
 }
@@ -366,8 +369,10 @@ echoed()
 	no_filters
 	sent=$(($(count rcv OutEchoes) - sent))
 	received=$(($(count snd InEchoes) + $(count snd InUnexpected) - received))
-	[ $sent = $received ] && [ $sent -ge 20 ] ||
-		{ echo "# $sent echoes sent, $received received"; status=1; }
+	if [ $sent != $received ] || [ $sent -lt 20 ]; then
+		echo "# $sent echoes sent, $received received"
+		status=1
+	fi
 	for i in 0 1 2 3; do
 		# shellcheck disable=SC2086
 		[ "$(echo $2 | cut -d ' ' -f $((i + 1)))" = $((i == $1 ? sent : 0)) ] ||
@@ -423,7 +428,7 @@ ecn()
 	snd sysctl -qw net.ipv4.tcp_ecn="$1" && rcv sysctl -qw net.ipv4.tcp_ecn="$1"
 }
 
-# A connection that uses ECN gets Reno: nothing is of the class, and ECT is on the data.
+# A connection that uses ECN gets Reno: nothing is of the class, and ECN is used.
 leaves_ecn_alone()
 {
 	local before status=0
@@ -700,7 +705,10 @@ sends_both_ways()
 	# data with 00, and ACKs with 00 or 01
 	# shellcheck disable=SC2046
 	set -- $(tallied "$SND")
-	[ "$1" -gt 40 ] && [ "$3 $4" = "0 0" ] || { echo "# $*"; status=1; }
+	if [ "$1" -le 40 ] || [ "$3 $4" != "0 0" ]; then
+		echo "# $*"
+		status=1
+	fi
 	no_filters
 	v6 flow --both --bytes 2000000 --cc estcp >/dev/null || status=1
 	SERVER="--bytes 2000000 --cc acp"

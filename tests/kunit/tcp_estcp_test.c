@@ -1,0 +1,546 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit tests of ESTCP's sender: the paper's alpha and beta, what a share of marks
+ * stands for, the estimate of it, phases, and what no router would send.
+ */
+#include "../../tcp_estcp.c"
+
+#include <linux/prandom.h>
+
+#include <kunit/test.h>
+
+/* |have - want| <= want * ppm / 10^6, at least 1 */
+#define EXPECT_NEAR(test, have, want, ppm) do {				\
+	s64 __have = (have), __want = (want);				\
+	s64 __tol = max_t(s64, div_s64(abs(__want) * (ppm), 1000000), 1);\
+									\
+	KUNIT_EXPECT_LE_MSG(test, abs(__have - __want), __tol,		\
+			    "have %lld, want %lld", __have, __want);	\
+} while (0)
+
+#define ONE	TCPCC_ESTCP_ONE
+
+/* p = (25 - log2(g / us)) / 16 at powers of two, and between them */
+static void share_of_g(struct kunit *test)
+{
+	int log;
+
+	for (log = 10; log <= 24; log++)
+		KUNIT_EXPECT_EQ(test, tcpcc_estcp_share(BIT(log)),
+				(25 - log) * ONE / 16);
+	/* 100 ms: log2 is 16.6096; 6 ms, Fig. 3b's g: 12.5507 */
+	EXPECT_NEAR(test, tcpcc_estcp_share(100000), 34367, 50);
+	EXPECT_NEAR(test, tcpcc_estcp_share(6000), 50992, 50);
+	KUNIT_EXPECT_EQ(test, tcpcc_estcp_share(0), TCPCC_ESTCP_P_MAX);
+	KUNIT_EXPECT_EQ(test, tcpcc_estcp_share(U32_MAX), TCPCC_ESTCP_P_MIN);
+}
+
+/* The inverse of f returns what went in, to 0.1 %, from 1 ms to 16.8 s. */
+static void g_survives(struct kunit *test)
+{
+	u32 g, last = U32_MAX, p;
+
+	for (g = TCPCC_ESTCP_G_MIN; g <= TCPCC_ESTCP_G_MAX; g += g / 97)
+		EXPECT_NEAR(test, tcpcc_estcp_g_us(tcpcc_estcp_share(g)), g,
+			    1000);
+	for (p = 0; p <= ONE; p += 64) {
+		g = tcpcc_estcp_g_us(p);
+		KUNIT_EXPECT_LE(test, g, last);
+		last = g;
+	}
+	/* no marks at all mean the slowest growth, and nothing but marks the fastest */
+	KUNIT_EXPECT_EQ(test, tcpcc_estcp_g_us(0), TCPCC_ESTCP_G_MAX);
+	KUNIT_EXPECT_EQ(test, tcpcc_estcp_g_us(U32_MAX), TCPCC_ESTCP_G_MIN);
+}
+
+/* alpha = rtt_min / g: 100 ms and 6 ms are 16.7 packets, 100 ms and 100 ms one. */
+static void alpha_of_g(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, estcp_alpha(100000, 100000), ESTCP_RENO);
+	EXPECT_NEAR(test, estcp_alpha(100000, 6000), ESTCP_RENO * 50 / 3, 1);
+	/* growth per second does not depend on the round trip: 40 and 200 ms */
+	KUNIT_EXPECT_EQ(test, estcp_alpha(40000, 80000) * 5,
+			estcp_alpha(200000, 80000));
+	/* never nothing, never too much */
+	KUNIT_EXPECT_EQ(test, estcp_alpha(1, TCPCC_ESTCP_G_MAX), 1);
+	KUNIT_EXPECT_LT(test, estcp_alpha(ESTCP_RTT_CAP, TCPCC_ESTCP_G_MIN),
+			BIT_ULL(41));
+}
+
+/* beta = rtt_min / rtt_cur: a buffer of half a BDP leaves 2/3, of one BDP 1/2. */
+static void beta_of_rtt(struct kunit *test)
+{
+	EXPECT_NEAR(test, estcp_beta(100000, 150000), ONE * 2 / 3, 20);
+	KUNIT_EXPECT_EQ(test, estcp_beta(100000, 200000), ONE / 2);
+	EXPECT_NEAR(test, estcp_beta(200000, 240000), ONE * 5 / 6, 20);
+	/* nothing queued: a loss of the link costs nothing */
+	KUNIT_EXPECT_EQ(test, estcp_beta(100000, 100000), ONE);
+	KUNIT_EXPECT_EQ(test, estcp_beta(1, 1), ONE);
+	/* no sample yet, or one that cannot be */
+	KUNIT_EXPECT_EQ(test, estcp_beta(U32_MAX, 0), ONE);
+	KUNIT_EXPECT_EQ(test, estcp_beta(100000, 99999), ONE);
+	/* bounds */
+	KUNIT_EXPECT_EQ(test, estcp_beta(10, ESTCP_RTT_CAP), ONE / 4);
+	KUNIT_EXPECT_EQ(test, estcp_beta(1000, 4001), ONE / 4);
+	KUNIT_EXPECT_GT(test, estcp_beta(1000, 3990), ONE / 4);
+}
+
+static void decrease(struct kunit *test)
+{
+	/* Fig. 2: BDP + B = 1.5 BDP becomes BDP, so throughput stays */
+	EXPECT_NEAR(test, estcp_decrease(1249, estcp_beta(100000, 150000)), 832,
+		    100);
+	KUNIT_EXPECT_EQ(test, estcp_decrease(1000, ONE), 1000);
+	KUNIT_EXPECT_EQ(test, estcp_decrease(1, ONE), 2);
+	KUNIT_EXPECT_EQ(test, estcp_decrease(3, ONE / 4), 2);
+	KUNIT_EXPECT_EQ(test, estcp_decrease(0, ONE / 4), 2);
+	KUNIT_EXPECT_EQ(test, estcp_decrease(BIT(30), ONE / 4), BIT(28));
+}
+
+/* A round trip of ACKs grows a window by alpha, however they come. */
+static void increase(struct kunit *test)
+{
+	static const u32 windows[] = { 2, 3, 10, 833, 1666, 333333333 };
+	static const u32 many[] = { 1, 2, 7, 44, 1000 };
+	static const u64 alphas[] = {
+		ESTCP_RENO / 200, ESTCP_RENO, ESTCP_RENO * 5 / 3,
+	};
+	int i, j, k;
+
+	for (i = 0; i < ARRAY_SIZE(windows); i++)
+		for (j = 0; j < ARRAY_SIZE(many); j++)
+			for (k = 0; k < ARRAY_SIZE(alphas); k++) {
+				/* so many segments, at a window that stands */
+				u64 n = 400000 / many[j], owed = 0, sum = 0, l;
+				u64 want = n * many[j] * alphas[k];
+
+				for (l = 0; l < n; l++)
+					sum += estcp_increase(&owed, windows[i],
+							      alphas[k],
+							      many[j]);
+				KUNIT_EXPECT_EQ(test, want,
+						((u64)windows[i] * sum <<
+						 ESTCP_ALPHA) + owed);
+			}
+}
+
+/* Reno's growth is alpha 1: from 10, 10 + 11 + ... + 19 segments are 10 more. */
+static void increases_as_reno(struct kunit *test)
+{
+	u64 owed = 0;
+	u32 cwnd = 10, n;
+
+	for (n = 0; n < 145; n++)
+		cwnd += estcp_increase(&owed, cwnd, ESTCP_RENO, 1);
+	KUNIT_EXPECT_EQ(test, cwnd, 20);
+	KUNIT_EXPECT_EQ(test, owed, 0);
+}
+
+/* Not faster than slow start, and nothing overflows. */
+static void increase_is_bounded(struct kunit *test)
+{
+	u64 most = estcp_alpha(ESTCP_RTT_CAP, TCPCC_ESTCP_G_MIN), owed = 0;
+
+	KUNIT_EXPECT_EQ(test, estcp_increase(&owed, 2, most, 1), 1);
+	KUNIT_EXPECT_EQ(test, estcp_increase(&owed, 2, most, 44), 44);
+	KUNIT_EXPECT_EQ(test, estcp_increase(&owed, 1, most, 44), 44);
+	KUNIT_EXPECT_EQ(test, owed, 0);
+	KUNIT_EXPECT_LE(test, estcp_increase(&owed, 0, most, 5), 5);
+	owed = ((u64)BIT(30) << ESTCP_ALPHA) - 1;
+	EXPECT_NEAR(test, estcp_increase(&owed, BIT(30), most, U32_MAX),
+		    (s64)(most >> ESTCP_ALPHA) << 20 >> 30, 20000);
+}
+
+/* ------------------------------------------------------------------------- */
+
+static u32 hear(struct estcp_phase *phase, u8 codepoint, u32 weight)
+{
+	return estcp_hear(phase, codepoint, weight, false, 96);
+}
+
+/* @n codepoints of a pair, marked with probability @share, in ACKs for @each. */
+static void router(struct kunit *test, struct estcp_phase *phase,
+		   struct rnd_state *dice, bool odd, u32 share, u32 n, u32 each)
+{
+	u32 i;
+
+	for (i = 0; i < n; i += each) {
+		bool mark = prandom_u32_state(dice) >> 16 < share;
+
+		KUNIT_EXPECT_NE(test, hear(phase, odd * 2 + mark, each),
+				ESTCP_MIXED);
+	}
+}
+
+/* Without a phase before it is the plain share. */
+static void estimates(struct kunit *test)
+{
+	struct estcp_phase phase = {};
+	u32 i;
+
+	KUNIT_EXPECT_EQ(test, estcp_share(&phase, 96), 0);
+	for (i = 0; i < 400; i++)
+		hear(&phase, i % 4 == 3, 1);
+	KUNIT_EXPECT_EQ(test, estcp_share(&phase, 96), ONE / 4);
+	KUNIT_EXPECT_TRUE(test, phase.known);
+	/* an ACK for three segments counts three times */
+	for (i = 0; i < 100; i++)
+		hear(&phase, 1, 3);
+	KUNIT_EXPECT_EQ(test, estcp_share(&phase, 96), ONE * 400 / 700);
+}
+
+/* The phase before counts like 96 segments, and gives way. */
+static void estimates_from_before(struct kunit *test)
+{
+	struct estcp_phase phase = {};
+	u32 i;
+
+	for (i = 0; i < 400; i++)
+		hear(&phase, i % 4 == 3, 1);
+	for (i = 0; i < 3; i++)
+		hear(&phase, 3, 1);
+	KUNIT_EXPECT_EQ(test, phase.count, 1);
+	KUNIT_EXPECT_EQ(test, phase.prior, ONE / 4);
+	KUNIT_EXPECT_EQ(test, phase.n, 3);
+	EXPECT_NEAR(test, estcp_share(&phase, 96), ONE * (24 + 3) / 99, 100);
+	KUNIT_EXPECT_EQ(test, estcp_share(&phase, 0), ONE);
+	for (i = 0; i < 93; i++)
+		hear(&phase, 3, 1);
+	EXPECT_NEAR(test, estcp_share(&phase, 96), ONE * (24 + 96) / 192, 100);
+	/* it is never taken for certain: a phase of marks alone counts as 15/16 */
+	for (i = 0; i < 4000; i++)
+		hear(&phase, 3, 1);
+	for (i = 0; i < 3; i++)
+		hear(&phase, 0, 1);
+	KUNIT_EXPECT_EQ(test, phase.prior, TCPCC_ESTCP_P_MAX);
+}
+
+/* A phase of which too little came leaves no estimate behind. */
+static void estimates_nothing_from_little(struct kunit *test)
+{
+	struct estcp_phase phase = {};
+	u32 i;
+
+	for (i = 0; i < ESTCP_KNOWN - 1; i++)
+		hear(&phase, i & 1, 1);
+	KUNIT_EXPECT_FALSE(test, phase.known);
+	for (i = 0; i < 3; i++)
+		hear(&phase, 2, 1);
+	KUNIT_EXPECT_EQ(test, phase.count, 1);
+	KUNIT_EXPECT_EQ(test, phase.prior, 0);
+	KUNIT_EXPECT_FALSE(test, phase.known);
+	for (i = 0; i < ESTCP_KNOWN; i++)
+		hear(&phase, 2 + (i & 1), 1);
+	KUNIT_EXPECT_TRUE(test, phase.known);
+}
+
+/*
+ * All p, by dice: within four standard deviations.  If each ACK speaks for eight
+ * segments, since others are lost, it is as good as an eighth of them; if eight that
+ * GRO has merged had the same codepoint anyway, it counts all the same.
+ */
+static void estimates_by_dice(struct kunit *test)
+{
+	struct rnd_state dice;
+	u32 share, each;
+
+	prandom_seed_state(&dice, 1);
+	for (share = ONE / 16; share <= ONE / 16 * 15; share += ONE / 16)
+		for (each = 1; each <= 8; each *= 8) {
+			struct estcp_phase phase = {};
+			u32 n = 8000, sigma;
+
+			router(test, &phase, &dice, each > 1, share, n, each);
+			sigma = int_sqrt64(div_u64((u64)share * (ONE - share),
+						   n / each));
+			KUNIT_EXPECT_EQ(test, phase.n, n);
+			KUNIT_EXPECT_LE(test, abs((int)estcp_share(&phase, 96) -
+						  (int)share), 4 * sigma);
+		}
+}
+
+/* Runs of the same codepoint, as GRO merges them, each one ACK: no bias */
+static void estimates_runs(struct kunit *test)
+{
+	struct estcp_phase phase = {};
+	struct rnd_state dice;
+	u32 run = 0, i;
+	u8 last = 0;
+
+	prandom_seed_state(&dice, 2);
+	for (i = 0; i < 20000; i++) {
+		u8 codepoint = prandom_u32_state(&dice) >> 16 < ONE / 16 * 15;
+
+		if (run && (codepoint != last || run == 44)) {
+			hear(&phase, last, run);
+			run = 0;
+		}
+		last = codepoint;
+		run++;
+	}
+	EXPECT_NEAR(test, estcp_share(&phase, 96), ONE / 16 * 15, 8000);
+}
+
+static void estimates_for_long(struct kunit *test)
+{
+	struct estcp_phase phase = { .n = ESTCP_N_MAX, .marked = ESTCP_N_MAX / 2 };
+	u32 i;
+
+	for (i = 0; i < 400000; i++)
+		hear(&phase, i & 1, ESTCP_WEIGHT);
+	KUNIT_EXPECT_LE(test, phase.n, ESTCP_N_MAX + ESTCP_WEIGHT);
+	EXPECT_NEAR(test, estcp_share(&phase, 96), ONE / 2, 100);
+	KUNIT_EXPECT_EQ(test, phase.acks, U16_MAX);
+}
+
+/* Three in a row are a phase, and count for it; so is an ACK for three. */
+static void phase_begins(struct kunit *test)
+{
+	struct estcp_phase phase = {};
+
+	KUNIT_EXPECT_EQ(test, hear(&phase, 1, 1), ESTCP_NOTHING);
+	KUNIT_EXPECT_EQ(test, hear(&phase, 2, 1), ESTCP_NOTHING);
+	KUNIT_EXPECT_EQ(test, hear(&phase, 3, 1), ESTCP_NOTHING);
+	KUNIT_EXPECT_EQ(test, hear(&phase, 3, 1), ESTCP_CHANGE);
+	KUNIT_EXPECT_EQ(test, phase.n, 3);
+	KUNIT_EXPECT_EQ(test, phase.marked, 2);
+	KUNIT_EXPECT_TRUE(test, phase.odd);
+	KUNIT_EXPECT_EQ(test, hear(&phase, 2, 1), ESTCP_NOTHING);
+	KUNIT_EXPECT_EQ(test, hear(&phase, 0, 3), ESTCP_CHANGE);
+	KUNIT_EXPECT_EQ(test, phase.n, 3);
+	KUNIT_EXPECT_EQ(test, phase.marked, 0);
+	KUNIT_EXPECT_EQ(test, phase.count, 2);
+}
+
+/* The first pair that comes is the phase, not a change; and so after a gap. */
+static void phase_is_found(struct kunit *test)
+{
+	struct estcp_phase phase = {};
+	u32 i;
+
+	KUNIT_EXPECT_EQ(test, hear(&phase, 2, 5), ESTCP_NOTHING);
+	KUNIT_EXPECT_TRUE(test, phase.odd);
+	KUNIT_EXPECT_EQ(test, phase.n, 5);
+	for (i = 0; i < 40; i++)
+		hear(&phase, 2 + (i & 1), 1);
+
+	phase.heard = 0;
+	KUNIT_EXPECT_EQ(test, hear(&phase, 3, 1), ESTCP_NOTHING);
+	KUNIT_EXPECT_EQ(test, phase.n, 46);
+	phase.heard = 0;
+	KUNIT_EXPECT_EQ(test, hear(&phase, 1, 1), ESTCP_NOTHING);
+	KUNIT_EXPECT_FALSE(test, phase.odd);
+	KUNIT_EXPECT_EQ(test, phase.n, 1);
+	KUNIT_EXPECT_NE(test, phase.prior, 0);
+}
+
+/* Packets that have overtaken are no phase, and the late ones of the old are not. */
+static void phase_with_reordering(struct kunit *test)
+{
+	struct estcp_phase phase = {};
+	u32 i;
+
+	hear(&phase, 0, 10);
+	KUNIT_EXPECT_EQ(test, hear(&phase, 2, 2), ESTCP_NOTHING);
+	KUNIT_EXPECT_EQ(test, hear(&phase, 0, 1), ESTCP_MIXED);
+	KUNIT_EXPECT_EQ(test, hear(&phase, 3, 2), ESTCP_NOTHING);
+	KUNIT_EXPECT_EQ(test, hear(&phase, 1, 1), ESTCP_MIXED);
+	KUNIT_EXPECT_EQ(test, phase.n, 12);
+	KUNIT_EXPECT_EQ(test, phase.count, 0);
+
+	KUNIT_EXPECT_EQ(test, hear(&phase, 3, 3), ESTCP_CHANGE);
+	for (i = 0; i < 100; i++) {
+		KUNIT_EXPECT_EQ(test, estcp_hear(&phase, 1, 1, true, 96),
+				ESTCP_NOTHING);
+		KUNIT_EXPECT_EQ(test, estcp_hear(&phase, 2, 1, true, 96),
+				ESTCP_NOTHING);
+	}
+	KUNIT_EXPECT_EQ(test, phase.count, 1);
+	KUNIT_EXPECT_EQ(test, phase.n, 103);
+}
+
+/* ACKs are lost, all but one in twenty: a phase is seen with the first that comes. */
+static void phase_with_ack_loss(struct kunit *test)
+{
+	struct estcp_phase phase = {};
+	struct rnd_state dice;
+	u32 i;
+
+	prandom_seed_state(&dice, 3);
+	for (i = 0; i < 10; i++) {
+		router(test, &phase, &dice, i & 1, ONE / 2, 2000, 20);
+		KUNIT_EXPECT_EQ(test, phase.count, i);
+	}
+	KUNIT_EXPECT_LE(test, abs((int)estcp_share(&phase, 96) - (int)ONE / 2),
+			(int)ONE / 5);
+}
+
+/* Whatever comes, numbers stay in their range, and time passes. */
+static void hostile_codepoints(struct kunit *test)
+{
+	struct estcp_phase phase = {};
+	struct rnd_state dice;
+	u32 mixed = 0, changes = 0, i;
+
+	prandom_seed_state(&dice, 4);
+	for (i = 0; i < 100000; i++) {
+		u32 r = prandom_u32_state(&dice);
+		u32 share;
+
+		switch (hear(&phase, r & 3, 1 + (r >> 8) % ESTCP_WEIGHT)) {
+		case ESTCP_MIXED:
+			mixed++;
+			break;
+		case ESTCP_CHANGE:
+			changes++;
+			break;
+		}
+		share = estcp_share(&phase, 96);
+		KUNIT_EXPECT_LE(test, phase.marked, phase.n);
+		KUNIT_EXPECT_LE(test, share, ONE);
+	}
+	/* each of these is a point of doubt or three */
+	KUNIT_EXPECT_GT(test, mixed + changes, 10000);
+}
+
+/* One codepoint only is nobody's mark. */
+static void bleached(struct kunit *test)
+{
+	u8 codepoint;
+	u32 i;
+
+	for (codepoint = 0; codepoint < 4; codepoint++) {
+		struct estcp_phase phase = {};
+
+		for (i = 0; i < ESTCP_SAME; i++) {
+			KUNIT_EXPECT_LT(test, phase.same, ESTCP_SAME);
+			hear(&phase, codepoint, 1);
+		}
+		KUNIT_EXPECT_EQ(test, phase.same, ESTCP_SAME);
+		KUNIT_EXPECT_FALSE(test, estcp_is_router(&phase));
+		hear(&phase, codepoint ^ TCPCC_ESTCP_MARK, 1);
+		KUNIT_EXPECT_EQ(test, phase.same, 1);
+		KUNIT_EXPECT_TRUE(test, estcp_is_router(&phase));
+	}
+}
+
+/* ------------------------------------------------------------------------- */
+
+static void weights(struct kunit *test)
+{
+	s32 credit = 1;
+	u32 i;
+
+	/* one ACK, what it acknowledges: a segment, a run; nothing */
+	KUNIT_EXPECT_EQ(test, estcp_weight(&credit, 1), 1);
+	KUNIT_EXPECT_EQ(test, credit, 0);
+	KUNIT_EXPECT_EQ(test, estcp_weight(&credit, 1), 0);
+	credit = 44;
+	KUNIT_EXPECT_EQ(test, estcp_weight(&credit, 1), 44);
+	KUNIT_EXPECT_EQ(test, credit, 0);
+	/* what others acknowledged that brought no codepoint, within bounds */
+	credit = 1 << 20;
+	KUNIT_EXPECT_EQ(test, estcp_weight(&credit, 1), ESTCP_WEIGHT);
+	KUNIT_EXPECT_EQ(test, credit, 0);
+
+	/* ten came while the socket was not free: the first brings them all */
+	credit = 1;
+	KUNIT_EXPECT_EQ(test, estcp_weight(&credit, 10), 10);
+	KUNIT_EXPECT_EQ(test, credit, -9);
+	credit += 9;
+	credit += 2;
+	KUNIT_EXPECT_EQ(test, estcp_weight(&credit, 1), 2);
+	/* or TCP has made one of them */
+	credit = 20;
+	KUNIT_EXPECT_EQ(test, estcp_weight(&credit, 10), 20);
+	KUNIT_EXPECT_EQ(test, credit, 0);
+
+	/* ACKs for nothing do not add up without end */
+	for (i = 0; i < 1000; i++)
+		estcp_weight(&credit, U32_MAX);
+	KUNIT_EXPECT_GE(test, credit, -4 * (s32)TCPCC_FB_COUNT_MAX);
+}
+
+static void short_phases(struct kunit *test)
+{
+	/* 200 ms, two round trips, at most 400 ms: routers hold off for 500 */
+	KUNIT_EXPECT_TRUE(test, estcp_is_short(199, 10000));
+	KUNIT_EXPECT_FALSE(test, estcp_is_short(200, 10000));
+	KUNIT_EXPECT_TRUE(test, estcp_is_short(299, 150000));
+	KUNIT_EXPECT_FALSE(test, estcp_is_short(300, 150000));
+	KUNIT_EXPECT_TRUE(test, estcp_is_short(399, U32_MAX));
+	KUNIT_EXPECT_FALSE(test, estcp_is_short(400, U32_MAX));
+}
+
+/*
+ * Two flows, of 40 and 200 ms, and a buffer of 10 ms at 8333 packets/s: each phase
+ * they reduce by what is queued, then grow by 1 / g packets/s in a second.  From rates
+ * of 1 to 9 they come to the same, but for what the queue adds to the round trips: a
+ * tenth.
+ */
+static void equal_rates(struct kunit *test)
+{
+	static const u32 rtt[2] = { 40000, 200000 };
+	const u32 queue_us = 10000, step_us = 10000;
+	u32 cwnd[2] = { 42, 1575 }, phases, i;
+	u64 rate[2], sum;
+
+	for (phases = 0; phases < 200; phases++) {
+		u64 owed[2] = {};
+
+		for (i = 0; i < 2; i++) {
+			u32 beta = estcp_beta(rtt[i], rtt[i] + queue_us);
+
+			cwnd[i] = estcp_decrease(cwnd[i], beta);
+		}
+		do {
+			sum = 0;
+			for (i = 0; i < 2; i++) {
+				u32 acked = cwnd[i] * step_us /
+					    (rtt[i] + queue_us / 2);
+
+				cwnd[i] += estcp_increase(&owed[i], cwnd[i],
+							  estcp_alpha(rtt[i], 20000),
+							  acked);
+				rate[i] = div_u64((u64)cwnd[i] * USEC_PER_SEC,
+						  rtt[i] + queue_us);
+				sum += rate[i];
+			}
+		} while (sum < 8333);
+	}
+	EXPECT_NEAR(test, rate[0], rate[1], 150000);
+}
+
+static struct kunit_case estcp_cases[] = {
+	KUNIT_CASE(share_of_g),
+	KUNIT_CASE(g_survives),
+	KUNIT_CASE(alpha_of_g),
+	KUNIT_CASE(beta_of_rtt),
+	KUNIT_CASE(decrease),
+	KUNIT_CASE(increase),
+	KUNIT_CASE(increases_as_reno),
+	KUNIT_CASE(increase_is_bounded),
+	KUNIT_CASE(estimates),
+	KUNIT_CASE(estimates_from_before),
+	KUNIT_CASE(estimates_nothing_from_little),
+	KUNIT_CASE(estimates_by_dice),
+	KUNIT_CASE(estimates_runs),
+	KUNIT_CASE(estimates_for_long),
+	KUNIT_CASE(phase_begins),
+	KUNIT_CASE(phase_is_found),
+	KUNIT_CASE(phase_with_reordering),
+	KUNIT_CASE(phase_with_ack_loss),
+	KUNIT_CASE(hostile_codepoints),
+	KUNIT_CASE(bleached),
+	KUNIT_CASE(weights),
+	KUNIT_CASE(short_phases),
+	KUNIT_CASE(equal_rates),
+	{}
+};
+
+static struct kunit_suite estcp_suite = {
+	.name = "tcp_estcp",
+	.test_cases = estcp_cases,
+};
+
+kunit_test_suite(estcp_suite);
