@@ -10,7 +10,6 @@ import pytest
 from conftest import REPO, assert_ktap, assert_kunit, wanted_kernels
 from labkit import kernel
 
-
 KINDS = ("acp", "estcp")
 each_kind = pytest.mark.parametrize("kind", KINDS)
 
