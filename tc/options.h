@@ -37,13 +37,8 @@ struct option {
 	const char *name;
 	int attr;
 	enum form form;
-	uint32_t unit;
+	unsigned int unit;
 };
-
-/* Options that every kind has */
-#define COMMON_OPTIONS						\
-	{ "bandwidth", TCA_TCPCC_BANDWIDTH, RATE, 0 },		\
-	{ "limit", TCA_TCPCC_LIMIT, PACKETS, 0 }
 
 /**
  * struct kind - a router qdisc
@@ -58,7 +53,7 @@ struct kind {
 };
 
 /* A number that fits into a u32 in 1 / @unit */
-static int get_number(__u32 *value, const char *str, uint32_t unit)
+static int get_number(__u32 *value, const char *str, unsigned int unit)
 {
 	char *end;
 	double number = strtod(str, &end);

@@ -4,7 +4,8 @@
 #include "options.h"
 
 static const struct option acp_options[] = {
-	COMMON_OPTIONS,
+	{ "bandwidth", TCA_TCPCC_BANDWIDTH, RATE, 0 },
+	{ "limit", TCA_TCPCC_LIMIT, PACKETS, 0 },
 	{ "ki", TCA_ACP_KI, NUMBER, TC_ACP_UNIT },
 	{ "kq", TCA_ACP_KQ, NUMBER, TC_ACP_UNIT },
 	{ "gamma", TCA_ACP_GAMMA, NUMBER, TC_ACP_UNIT },

