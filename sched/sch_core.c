@@ -13,11 +13,12 @@
  * that wakes us late costs nothing, up to TCPCC_CATCH_UP: what should have left
  * meanwhile leaves at once.
  *
- * To read the clock is what costs most of all that is done with a packet, so it is
- * read once for each, when it leaves.  What arrives meanwhile at a queue that is not
- * empty has arrived at that time, if this tick is still the same.  So a packet may
- * count to the period before its own, by the time of a packet on the wire, or a
- * tick while the device stands still; it counts once, whatever it counts to.
+ * To read the clock is what costs most of all that is done with a packet.  What it
+ * said last will do, if this tick is still the same, for a packet that arrives at a
+ * queue that is not empty, and for one to leave if the wire was free then already.
+ * So a packet may count to the period before its own, by the time of a packet on
+ * the wire, or a tick while the device stands still; it counts once, whatever it
+ * counts to.
  *
  * Large packets are cut into segments before they are queued: each has a header
  * to be marked, and the limit is in packets.  (As with tbf and cake, their size
@@ -110,9 +111,10 @@ static u64 tcpcc_read_clock(struct tcpcc_sched *q)
 	return q->now_ns;
 }
 
-static u64 tcpcc_arrival_ns(const struct Qdisc *sch, struct tcpcc_sched *q)
+/* What the clock said last, or says now if that is of another tick */
+static u64 tcpcc_about_now(struct tcpcc_sched *q)
 {
-	if (sch->q.head && time_is_after_eq_jiffies(q->now_jiffies))
+	if (time_is_after_eq_jiffies(q->now_jiffies))
 		return q->now_ns;
 	return tcpcc_read_clock(q);
 }
@@ -170,7 +172,8 @@ static int tcpcc_enqueue_segments(struct sk_buff *skb, struct Qdisc *sch,
 int tcpcc_sched_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 			struct sk_buff **to_free)
 {
-	u64 now_ns = tcpcc_arrival_ns(sch, qdisc_priv(sch));
+	struct tcpcc_sched *q = qdisc_priv(sch);
+	u64 now_ns = sch->q.head ? tcpcc_about_now(q) : tcpcc_read_clock(q);
 
 	if (skb_is_gso(skb))
 		return tcpcc_enqueue_segments(skb, sch, now_ns, to_free);
@@ -185,7 +188,9 @@ struct sk_buff *tcpcc_sched_dequeue(struct Qdisc *sch)
 
 	if (!sch->q.head)
 		return NULL;
-	now_ns = tcpcc_read_clock(q);
+	now_ns = tcpcc_about_now(q);
+	if (now_ns < q->free_ns)
+		now_ns = tcpcc_read_clock(q);
 	if (now_ns < q->free_ns) {
 		qdisc_qstats_overlimit(sch);
 		qdisc_watchdog_schedule_ns(&q->watchdog, q->free_ns);

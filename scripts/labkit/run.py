@@ -213,6 +213,8 @@ class Laboratory:
                 raise LabError(
                     f"no congestion control {name!r}; there are: {', '.join(self.ccs())}", status=2
                 )
+        if settings.router and settings.qdisc not in SHAPING:
+            raise LabError(f"router has options of qdisc={' or '.join(SHAPING)}: drop it", status=2)
         known = self.parameters()
         for module, name, _ in settings.param:
             if module not in known:

@@ -543,8 +543,6 @@ def compile_settings(texts: dict[str, str]) -> Settings:
         raise _usage(f"ip=6 needs an mtu of at least 1280, not {settings.mtu}")
     if settings.qdisc in SHAPING and settings.offload:
         raise _usage(f"qdisc={settings.qdisc} needs offload=off")
-    if settings.router and settings.qdisc not in SHAPING:
-        raise _usage(f"router has options of qdisc={' or '.join(SHAPING)}: drop it")
     if settings.police and settings.offload:
         raise _usage("police needs offload=off")
     if settings.police:
