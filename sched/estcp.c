@@ -167,9 +167,9 @@ static int estcp_options(void *state, u64 rate, struct nlattr **tb,
 		return -EINVAL;
 	}
 	if (!tcpcc_take(tb[TCA_ESTCP_PATIENCE], &c.patience, 0,
-			ESTCP_PATIENCE_MAX)) {
+			ESTCP_PATIENCE_MAX) || c.patience == 1) {
 		NL_SET_ERR_MSG_ATTR(extack, tb[TCA_ESTCP_PATIENCE],
-				    "estcp: patience must be from 0 to 1000000");
+				    "estcp: patience must be 0, or from 2 to 1000000");
 		return -EINVAL;
 	}
 	if (!tcpcc_take(tb[TCA_ESTCP_DSCP], &dscp, 1, ESTCP_DSCP_MAX)) {

@@ -44,7 +44,8 @@
  *   o g only changes when a phase ends, so one that is far too large stays for
  *     long: among few flows with a large buffer the first phase lasts g * B / N.
  *     That is the paper's.  With "patience" g is halved after so many D, and then
- *     once per D in which data left.
+ *     once per D in which data left.  One D would be too few: half of all phases
+ *     last longer.
  */
 
 #include <linux/kernel.h>

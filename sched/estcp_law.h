@@ -35,7 +35,7 @@
  * @kappa: normalised gain, 1 / ESTCP_UNIT
  * @first_us: g to begin with, us
  * @holdoff_us: after an overflow, how long others do not count, us; 0: D / 10
- * @patience: after how many D without an overflow to halve g; 0: never
+ * @patience: after how many D without an overflow to halve g, at least 2; 0: never
  */
 struct estcp_config {
 	u32 target_us;

@@ -89,7 +89,8 @@ refuses_bad_options()
 		says "g must be from 1024us to 16777216us" qdisc change estcp g 1ms &&
 		says "g must be from 1024us to 16777216us" qdisc change estcp g 17s &&
 		says "holdoff must be shorter than target" qdisc change estcp holdoff 5s &&
-		says "patience must be from 0 to 1000000" qdisc change estcp patience 1000001 &&
+		says "patience must be 0, or from 2 to 1000000" qdisc change estcp patience 1000001 &&
+		says "patience must be 0, or from 2 to 1000000" qdisc change estcp patience 1 &&
 		says "dscp must be from 1 to 63" qdisc change estcp dscp 0 &&
 		says "dscp must be from 1 to 63" qdisc change estcp dscp 64 &&
 		says "target needs a time" qdisc change estcp target &&
