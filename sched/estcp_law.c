@@ -41,11 +41,13 @@
  *     answer a phase of I = D / 100 with a factor of 50.  Downwards the
  *     normalised gain has a bound of itself: 1 - kappa.
  *   o g stays in the range that marks can express.
- *   o g only changes when a phase ends, so one that is far too large stays for
- *     long: among few flows with a large buffer the first phase lasts g * B / N.
- *     That is the paper's.  With "patience" g is halved after so many D, and then
- *     once per D in which data left.  One D would be too few: half of all phases
- *     last longer.
+ *   o In the paper g only changes when a phase ends, so one that is far too large
+ *     stays for long: among few flows with a large buffer the first phase lasts
+ *     g * B / N, and a hundred flows that come within seconds overflow the buffer
+ *     so often that g is 16 s when they are all there, and the next phase 40 s.  With
+ *     "patience" g is halved after so many D, and then once per D in which data left.
+ *     One D would be too few: half of all phases last longer.  The default is 2, and 0
+ *     is the paper's.
  */
 
 #include <linux/kernel.h>
@@ -65,6 +67,7 @@ const struct estcp_config estcp_default = {
 	.target_us	= 5 * USEC_PER_SEC,
 	.kappa		= ESTCP_UNIT / 2,
 	.first_us	= 100 * USEC_PER_MSEC,
+	.patience	= 2,
 };
 
 /**

@@ -45,7 +45,7 @@ are()
 shows_options()
 {
 	qdisc add estcp bandwidth 100mbit limit 500 target 5s &&
-		has "estcp .* root .* bandwidth 100Mbit limit 500p target 5s gamma 0 kappa 0.5 g 100ms holdoff 500ms patience 0 dscp 3" &&
+		has "estcp .* root .* bandwidth 100Mbit limit 500p target 5s gamma 0 kappa 0.5 g 100ms holdoff 500ms patience 2 dscp 3" &&
 		has "current_g 100ms share 0.524383 phase 0 last_phase 0us this_phase 0us state waiting" &&
 		has "marked 0 unmarked 0 other 0 foreign 0 held 0 unwritable 0" && qdisc del
 }
