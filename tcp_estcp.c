@@ -118,8 +118,11 @@
 /* What one ACK may count for, segments: more than GRO merges */
 #define ESTCP_WEIGHT	64U
 
-/* A phase with more segments than this counts the older ones half */
-#define ESTCP_N_MAX	BIT(24)
+/*
+ * A phase with more segments than this counts the older ones half: routers may lower
+ * g within a phase that lasts too long, and a fast flow should not be the last to know
+ */
+#define ESTCP_N_MAX	4096U
 
 /* Points of doubt: for a pair that does not belong, for a short phase, and enough */
 #define ESTCP_MIXED_PAIRS	1

@@ -248,7 +248,7 @@ static void estimates_by_dice(struct kunit *test)
 	for (share = ONE / 16; share <= ONE / 16 * 15; share += ONE / 16)
 		for (each = 1; each <= 8; each *= 8) {
 			struct estcp_phase phase = {};
-			u32 n = 8000, sigma;
+			u32 n = 4000, sigma;
 
 			router(test, &phase, &dice, each > 1, share, n, each);
 			sigma = int_sqrt64(div_u64((u64)share * (ONE - share),
