@@ -663,6 +663,12 @@ static void fill(struct flow *f)
 
 	if (!f->written) {
 		getsockopt(f->sender.fd, SOL_SOCKET, SO_ERROR, &error, &size);
+		if (error == ETIMEDOUT) {
+			/* each of its attempts was dropped: so little is what it gets */
+			close(f->sender.fd);
+			f->sender.fd = -1;
+			return;
+		}
 		if (error)
 			die("flow %d could not connect: %s", f->id, strerror(error));
 	} else {
