@@ -60,6 +60,7 @@
  *   o After more than half a second without a codepoint the phase is not known any
  *     more: the next one says it, without a reduction for an overflow in which the
  *     flow had no part.
+ *   o Fractions of a segment are kept, also through a reduction.
  *   o A window does not grow faster than in slow start, whatever alpha is.
  *   o The least reduction is none: beta is 1 where the queue is empty.  That is how
  *     ESTCP bears losses of a link.  On a link that drops without a queue (a policer)
@@ -139,7 +140,7 @@
 #define ESTCP_SHORT_MIN	200
 #define ESTCP_SHORT_MAX	400
 
-TCPCC_PARAM(estcp_prior, 96, 0, 65536,
+TCPCC_PARAM(estcp_prior, 384, 0, 65536,
 	    "Segments that the share of the last phase counts for in this one");
 TCPCC_PARAM(estcp_patience, 4, 1, 100,
 	    "Round trips without a codepoint before the fallback");
@@ -261,12 +262,23 @@ static u32 estcp_beta(u32 rtt_min_us, u32 rtt_us)
  * estcp_decrease() - the window after a reduction
  * @cwnd: segments
  * @beta: what is left of it, TCPCC_ESTCP_SCALE
+ * @owed: as of estcp_increase(); keeps the fraction of a segment, half of which in
+ *	the mean would be a tenth of a window of five
  *
  * Return: segments, at least ESTCP_CWND_MIN
  */
-static u32 estcp_decrease(u32 cwnd, u32 beta)
+static u32 estcp_decrease(u32 cwnd, u32 beta, u64 *owed)
 {
-	return max_t(u32, (u64)cwnd * beta >> TCPCC_ESTCP_SCALE, ESTCP_CWND_MIN);
+	u64 window = ((u64)cwnd << ESTCP_ALPHA) + div_u64(*owed, max(cwnd, 1U));
+	u32 whole;
+
+	window = mul_u64_u32_shr(window, beta, TCPCC_ESTCP_SCALE);
+	whole = window >> ESTCP_ALPHA;
+	*owed = 0;
+	if (whole < ESTCP_CWND_MIN)
+		return ESTCP_CWND_MIN;
+	*owed = (window & (ESTCP_RENO - 1)) * whole;
+	return whole;
 }
 
 /**
@@ -446,7 +458,6 @@ static void estcp_hold(struct sock *sk)
 
 	ca->hold_end = tcp_sk(sk)->snd_nxt;
 	ca->held = 1;
-	ca->owed = 0;
 }
 
 /* A window has been reduced, and not all that was sent before is acknowledged. */
@@ -511,7 +522,7 @@ static void estcp_reduce(struct sock *sk)
 	/* TCP is on its way to ssthresh in these, and that is what goes down */
 	if (state >= TCP_CA_CWR)
 		cwnd = min(tp->snd_ssthresh, max(cwnd, tp->prior_cwnd));
-	cwnd = estcp_decrease(cwnd, estcp_beta_now(ca));
+	cwnd = estcp_decrease(cwnd, estcp_beta_now(ca), &ca->owed);
 	WRITE_ONCE(tp->snd_ssthresh, cwnd);
 	/* of this reduction nothing is to be undone */
 	tp->prior_ssthresh = 0;
@@ -726,7 +737,7 @@ static u32 estcp_ssthresh(struct sock *sk)
 		return max(cwnd, ESTCP_CWND_MIN);
 	}
 	estcp_hold(sk);
-	return estcp_decrease(cwnd, estcp_beta_now(ca));
+	return estcp_decrease(cwnd, estcp_beta_now(ca), &ca->owed);
 }
 
 static u32 estcp_undo_cwnd(struct sock *sk)

@@ -85,16 +85,33 @@ static void beta_of_rtt(struct kunit *test)
 	KUNIT_EXPECT_GT(test, estcp_beta(1000, 3990), ONE / 4);
 }
 
+static u32 decreased(u32 cwnd, u32 beta)
+{
+	u64 owed = 0;
+
+	return estcp_decrease(cwnd, beta, &owed);
+}
+
 static void decrease(struct kunit *test)
 {
+	u64 owed = 0;
+
 	/* Fig. 2: BDP + B = 1.5 BDP becomes BDP, so throughput stays */
-	EXPECT_NEAR(test, estcp_decrease(1249, estcp_beta(100000, 150000)), 832,
+	EXPECT_NEAR(test, decreased(1249, estcp_beta(100000, 150000)), 832,
 		    100);
-	KUNIT_EXPECT_EQ(test, estcp_decrease(1000, ONE), 1000);
-	KUNIT_EXPECT_EQ(test, estcp_decrease(1, ONE), 2);
-	KUNIT_EXPECT_EQ(test, estcp_decrease(3, ONE / 4), 2);
-	KUNIT_EXPECT_EQ(test, estcp_decrease(0, ONE / 4), 2);
-	KUNIT_EXPECT_EQ(test, estcp_decrease(BIT(30), ONE / 4), BIT(28));
+	KUNIT_EXPECT_EQ(test, decreased(1000, ONE), 1000);
+	KUNIT_EXPECT_EQ(test, decreased(1, ONE), 2);
+	KUNIT_EXPECT_EQ(test, decreased(3, ONE / 4), 2);
+	KUNIT_EXPECT_EQ(test, decreased(0, ONE / 4), 2);
+	KUNIT_EXPECT_EQ(test, decreased(BIT(30), ONE / 4), BIT(28));
+	/* 13 become 6.5; the half is not lost: they become 3.25 */
+	KUNIT_EXPECT_EQ(test, estcp_decrease(13, ONE / 2, &owed), 6);
+	KUNIT_EXPECT_EQ(test, owed, 6 * ESTCP_RENO / 2);
+	KUNIT_EXPECT_EQ(test, estcp_decrease(6, ONE / 2, &owed), 3);
+	KUNIT_EXPECT_EQ(test, owed, 3 * ESTCP_RENO / 4);
+	owed = 3 * ESTCP_RENO - 1;
+	KUNIT_EXPECT_EQ(test, estcp_decrease(3, ONE / 4, &owed), 2);
+	KUNIT_EXPECT_EQ(test, owed, 0);
 }
 
 /* A round trip of ACKs grows a window by alpha, however they come. */
@@ -483,15 +500,14 @@ static void equal_rates(struct kunit *test)
 	static const u32 rtt[2] = { 40000, 200000 };
 	const u32 queue_us = 10000, step_us = 10000;
 	u32 cwnd[2] = { 42, 1575 }, phases, i;
+	u64 owed[2] = {};
 	u64 rate[2], sum;
 
 	for (phases = 0; phases < 200; phases++) {
-		u64 owed[2] = {};
-
 		for (i = 0; i < 2; i++) {
 			u32 beta = estcp_beta(rtt[i], rtt[i] + queue_us);
 
-			cwnd[i] = estcp_decrease(cwnd[i], beta);
+			cwnd[i] = estcp_decrease(cwnd[i], beta, &owed[i]);
 		}
 		do {
 			sum = 0;
