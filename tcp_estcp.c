@@ -627,8 +627,7 @@ static void estcp_listen(struct sock *sk, u32 word, u32 n)
 			   ca->phase.n, estcp_share(&ca->phase,
 						    READ_ONCE(estcp_prior)),
 			   ca->alpha, ca->rtt_us, ca->rtt_min_us,
-			   estcp_beta_now(ca), tcp_snd_cwnd(tcp_sk(sk)),
-			   tcp_sk(sk)->snd_ssthresh);
+			   estcp_beta_now(ca));
 }
 
 /* A round trip is over. */

@@ -16,15 +16,16 @@
 
 /*
  * Share and beta in 1/65536, alpha in 2^-24 segment; weight: the segments that the
- * ACK's codepoints count for; n: those of this phase.
+ * ACK's codepoints count for; n: those of this phase.  A kernel with BPF can take
+ * twelve arguments, so cwnd and ssthresh are taken from the socket.
  */
 TRACE_EVENT(estcp_update,
 	TP_PROTO(const struct sock *sk, u32 mode, u32 phases, u32 codepoint,
 		 u32 weight, u32 n, u32 share, u64 alpha, u32 rtt_us,
-		 u32 rtt_min_us, u32 beta, u32 cwnd, u32 ssthresh),
+		 u32 rtt_min_us, u32 beta),
 
 	TP_ARGS(sk, mode, phases, codepoint, weight, n, share, alpha, rtt_us,
-		rtt_min_us, beta, cwnd, ssthresh),
+		rtt_min_us, beta),
 
 	TP_STRUCT__entry(
 		TCPCC_TRACE_SOCK_FIELDS
@@ -54,8 +55,8 @@ TRACE_EVENT(estcp_update,
 		__entry->rtt_us = rtt_us;
 		__entry->rtt_min_us = rtt_min_us;
 		__entry->beta = beta;
-		__entry->cwnd = cwnd;
-		__entry->ssthresh = ssthresh;
+		__entry->cwnd = tcp_snd_cwnd(tcp_sk(sk));
+		__entry->ssthresh = tcp_sk(sk)->snd_ssthresh;
 	),
 
 	TP_printk(TCPCC_TRACE_SOCK_FORMAT " mode=%u phases=%u codepoint=%u weight=%u n=%u share=%u alpha=%llu rtt_us=%u rtt_min_us=%u beta=%u cwnd=%u ssthresh=%u",

@@ -36,6 +36,9 @@
  *   o Only drops of data of the class count: no others were told a g.
  *   o The first phase begins with the first packet of the class, not with the
  *     link: there is nothing to be learned from time before it.
+ *   o The first g is for a flow alone, of which a buffer takes hundreds of packets:
+ *     from one that is too small the law is where it should be after a few short
+ *     phases, from one that is too large after a few long ones.
  *   o g grows by a factor of at most 2 per phase.  A phase that ends early may be
  *     an accident, as of a flow in slow start, and the normalised gain would
  *     answer a phase of I = D / 100 with a factor of 50.  Downwards the
@@ -66,7 +69,7 @@
 const struct estcp_config estcp_default = {
 	.target_us	= 5 * USEC_PER_SEC,
 	.kappa		= ESTCP_UNIT / 2,
-	.first_us	= 100 * USEC_PER_MSEC,
+	.first_us	= 10 * USEC_PER_MSEC,
 	.patience	= 2,
 };
 

@@ -61,10 +61,19 @@ static void plant_run(struct kunit *test, struct plant *p, int phases)
 	}
 }
 
+/* The numbers below are of a link that begins with a g of 100 ms. */
+static struct estcp_config from_100_ms(void)
+{
+	struct estcp_config c = estcp_default;
+
+	c.first_us = 100000;
+	return c;
+}
+
 /* No hold-off to speak of: it would lengthen phases that are very short. */
 static struct estcp_config quick(u32 gamma)
 {
-	struct estcp_config c = estcp_default;
+	struct estcp_config c = from_100_ms();
 
 	c.gamma = gamma;
 	c.holdoff_us = 1;
@@ -97,8 +106,8 @@ static void defaults(struct kunit *test)
 	estcp_law_init(&e, &estcp_default);
 	KUNIT_EXPECT_EQ(test, e.config.target_us, 5000000);
 	KUNIT_EXPECT_EQ(test, estcp_holdoff_us(&e.config), 500000);
-	KUNIT_EXPECT_EQ(test, estcp_law_g_us(&e), 100000);
-	KUNIT_EXPECT_EQ(test, e.share, tcpcc_estcp_share(100000));
+	KUNIT_EXPECT_EQ(test, estcp_law_g_us(&e), 10000);
+	KUNIT_EXPECT_EQ(test, e.share, tcpcc_estcp_share(10000));
 	KUNIT_EXPECT_EQ(test, e.pair, 0);
 	KUNIT_EXPECT_EQ(test, e.phase, 0);
 	KUNIT_EXPECT_FALSE(test, estcp_law_impatient(&e, U64_MAX - 1));
@@ -274,7 +283,7 @@ static void does_not_stick(struct kunit *test)
 
 static void holdoff(struct kunit *test)
 {
-	struct estcp_config c = estcp_default;
+	struct estcp_config c = from_100_ms();
 	struct estcp_law e;
 	u64 now = FIRST;
 
@@ -309,7 +318,7 @@ static void holdoff(struct kunit *test)
 
 static void patience(struct kunit *test)
 {
-	struct estcp_config c = estcp_default;
+	struct estcp_config c = from_100_ms();
 	struct estcp_law e;
 	u64 now = FIRST;
 
@@ -342,7 +351,7 @@ static void patience(struct kunit *test)
 /* A link at work keeps g and phase; one that waits begins with the new g. */
 static void configure(struct kunit *test)
 {
-	struct estcp_config c = estcp_default;
+	struct estcp_config c = from_100_ms();
 	struct estcp_law e;
 
 	estcp_law_init(&e, &c);
@@ -415,7 +424,7 @@ static void marks(struct kunit *test)
 
 	prandom_seed_state(&dice, 1);
 	for (i = 0; i < 2 * ARRAY_SIZE(g_us); i++) {
-		struct estcp_config c = estcp_default;
+		struct estcp_config c = from_100_ms();
 		struct estcp_law e;
 		u32 count[4] = {};
 		u64 share;

@@ -45,8 +45,8 @@ are()
 shows_options()
 {
 	qdisc add estcp bandwidth 100mbit limit 500 target 5s &&
-		has "estcp .* root .* bandwidth 100Mbit limit 500p target 5s gamma 0 kappa 0.5 g 100ms holdoff 500ms patience 2 dscp 3" &&
-		has "current_g 100ms share 0.524383 phase 0 last_phase 0us this_phase 0us state waiting" &&
+		has "estcp .* root .* bandwidth 100Mbit limit 500p target 5s gamma 0 kappa 0.5 g 10ms holdoff 500ms patience 2 dscp 3" &&
+		has "current_g 10ms share 0.732009 phase 0 last_phase 0us this_phase 0us state waiting" &&
 		has "marked 0 unmarked 0 other 0 foreign 0 held 0 unwritable 0" && qdisc del
 }
 
@@ -56,8 +56,8 @@ shows_json()
 
 	qdisc add estcp bandwidth 100mbit || return
 	[ "$(field bandwidth)" = 12500000 ] && [ "$(field target)" = 5 ] &&
-		[ "$(field kappa)" = 0.5 ] && [ "$(field g)" = 0.1 ] &&
-		[ "$(field current_g)" = 0.1 ] && [ "$(field state)" = waiting ] || return
+		[ "$(field kappa)" = 0.5 ] && [ "$(field g)" = 0.01 ] &&
+		[ "$(field current_g)" = 0.01 ] && [ "$(field state)" = waiting ] || return
 	for name in limit gamma holdoff patience dscp share phase last_phase this_phase marked \
 		    unmarked other foreign held unwritable; do
 		field $name >/dev/null || return
@@ -109,7 +109,7 @@ refuses_atomically()
 {
 	qdisc add estcp bandwidth 1gbit &&
 		says "dscp must be" qdisc change estcp bandwidth 2gbit limit 7 target 1s g 2ms dscp 0 &&
-		has "bandwidth 1Gbit limit 1000p target 5s .* g 100ms" && has "current_g 100ms" &&
+		has "bandwidth 1Gbit limit 1000p target 5s .* g 10ms" && has "current_g 10ms" &&
 		qdisc del
 }
 
@@ -263,7 +263,7 @@ follows_equation()
 # Without an overflow g is halved once per target, and only while data leaves.
 is_patient()
 {
-	qdisc add estcp bandwidth 1gbit target 1s patience 2 || return
+	qdisc add estcp bandwidth 1gbit target 1s patience 2 g 100ms || return
 	codepoints 192.0.2.2 10 1 >/dev/null && sleep 1.9 && codepoints 192.0.2.2 10 1 >/dev/null &&
 		[ "$(field current_g)" = 0.1 ] || return
 	sleep 0.2
@@ -341,7 +341,7 @@ forgets_on_down()
 		[ "$(field phase)" = 1 ] && raw "$SND" burst 192.0.2.2 20 1000 &&
 		ip -n "$SND" link set veth0 down && ip -n "$SND" link set veth0 up || return
 	[ "$(field qlen)" = 0 ] && [ "$(field state)" = waiting ] && [ "$(field phase)" = 0 ] &&
-		[ "$(field current_g)" = 0.1 ] || return
+		[ "$(field current_g)" = 0.01 ] || return
 	ip -n "$SND" addr replace 2001:db8::1/64 dev veth0 nodad
 	flow --bytes 100000 && [ "$(field state)" = running ] && qdisc del
 }
