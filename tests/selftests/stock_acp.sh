@@ -224,10 +224,13 @@ on_card()
 # with a header each: the card has nothing to cut.
 segments_before_card()
 {
-	local before whole sent
+	local before whole sent pacing=/sys/module/tcp_acp_host/parameters/acp_pacing
 
 	before=$(count snd OutData) whole=$(card_segmented)
+	# paced at these rates TCP makes no packets of several segments
+	echo 0 > $pacing
 	acp_flows "$1" 1 "$SND" "$CARD" || return
+	echo 1 > $pacing
 	sent=$((SENT - before))
 	diag "$sent from TCP, $(field headers) from the qdisc"
 	fills_link "$1" && drops_nothing && has_headers &&
