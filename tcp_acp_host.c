@@ -45,7 +45,7 @@
  *   o From a window of 1 Eq. 4 goes all the way to desired with one ACK.  That is
  *     no first-order filter, and not what the paper has it for: three users who
  *     come at once to a link that was nearly idle (its Fig. 7) then put three
- *     bandwidth-delay products on it, and 887 packets are lost of which the paper
+ *     bandwidth-delay products on it, and 890 packets are lost of which the paper
  *     reports none.  The first ACK goes 1 - 1/e of the way, as a round trip would
  *     with a larger window (acp_first; 1000 is Eq. 4 as it is printed).
  *   o Fractions of a window are kept, in 1/65536 segment, and sent: the window is

@@ -46,8 +46,9 @@
  *   o g stays in the range that marks can express.
  *   o In the paper g only changes when a phase ends, so one that is far too large
  *     stays for long: among few flows with a large buffer the first phase lasts
- *     g * B / N, and a hundred flows that come within seconds overflow the buffer
- *     so often that g is 16 s when they are all there, and the next phase 40 s.  With
+ *     g * B / N, and a hundred flows that come within five seconds overflow the
+ *     buffer so often that, from a g of 100 ms, it is at its bound when they are all
+ *     there, and the next phases last 34 to 48 s.  With
  *     "patience" g is halved after so many D, and then once per D in which data left.
  *     One D would be too few: half of all phases last longer.  The default is 2, and 0
  *     is the paper's.

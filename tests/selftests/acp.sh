@@ -16,10 +16,10 @@
 # The delay sits at the receiver, never at the sender.
 
 DIR=$(dirname "$(readlink -f "$0")")
-# shellcheck source=tests/selftests/lib.sh
-. "$DIR/lib.sh"
-
-PARAMETERS=/sys/module/tcp_acp_host/parameters
+CC=acp
+MODULE=tcp_acp_host
+# shellcheck source=tests/selftests/host_lib.sh
+. "$DIR/host_lib.sh"
 
 # Tests in the order of their run; each is a function of this name.
 TESTS="registers autoloads refuses_bad_values carries carries_v6 carries_without_timestamps
@@ -33,10 +33,7 @@ TESTS="registers autoloads refuses_bad_values carries carries_v6 carries_without
 
 setup()
 {
-	sysctl -qw net.ipv4.tcp_congestion_control=reno
-	setup_pair && tc -n "$SND" qdisc add dev veth0 clsact &&
-		tc -n "$RCV" qdisc add dev veth0 clsact &&
-		tc -n "$SND" qdisc add dev veth0 root handle 1: tbf rate 100mbit burst 1514 limit 151400
+	setup_hosts
 }
 
 # rewrite NAMESPACE BYTES-OF-IP-HEADER LENGTH EDIT...: segments that come in there with
@@ -71,17 +68,6 @@ router()
 	rewrite "$RCV" "${1:-20}" 12 8 u32 5000000
 }
 
-# offloads on|off
-offloads()
-{
-	local ns
-
-	for ns in "$SND" "$RCV"; do
-		ip netns exec "$ns" ethtool -K veth0 tso "$1" gso "$1" gro "$1" \
-			tx "$1" >/dev/null 2>&1 || return
-	done
-}
-
 # flow [-6] ARGS...: one transfer; prints how many milliseconds it took
 flow()
 {
@@ -92,15 +78,6 @@ flow()
 	sender "$@" >/dev/null || return
 	wait
 	echo $((($(date +%s%N) - start) / 1000000))
-}
-
-# took MILLISECONDS LEAST MOST
-took()
-{
-	if [ "${1:-0}" -lt "$2" ] || [ "$1" -gt "$3" ]; then
-		echo "# took '$1' ms, not $2 to $3"
-		return 1
-	fi
 }
 
 registers()
@@ -427,16 +404,6 @@ starts_again_after_idle()
 	return $status
 }
 
-ss_shows()
-{
-	snd ss -tinH 'dport = :5000' | tee ss.txt | grep -q "$1"
-}
-
-unload()
-{
-	modprobe -r tcp_acp_host 2>/dev/null
-}
-
 shows_in_ss()
 {
 	local status=0
@@ -464,17 +431,6 @@ traces()
 	return $status
 }
 
-forgets_receivers()
-{
-	flow --cc acp >/dev/null || return
-	[ "$(count rcv Receivers)" -gt 0 ] || return
-	for _ in $(seq 20); do
-		sleep 2
-		[ "$(count rcv Receivers)" != 0 ] || break
-	done
-	[ "$(count rcv Receivers)" = 0 ] && [ "$(count snd Senders)" = 0 ]
-}
-
 # One may be remembered: another flow works, without feedback.
 has_room_for_so_many()
 {
@@ -492,55 +448,6 @@ changes_under_traffic()
 {
 	flow --bytes 20000000 --cc acp --cc cubic --cc acp --cc bbr --cc acp --cc reno \
 		--cc acp >/dev/null && busywait no_senders
-}
-
-no_senders()
-{
-	[ "$(count snd Senders)" = 0 ]
-}
-
-stays_while_used()
-{
-	local status=0
-
-	run_long --cc acp || return
-	busywait ss_shows ' acp ' || status=1
-	unload && status=1
-	modprobe -r tcp_feedback 2>/dev/null && status=1
-	end_long
-	busywait unload || status=1
-	modprobe tcp_acp_host || status=1
-	return $status
-}
-
-# What a dead sender had still to send keeps its namespace, and the module, for
-# as long as TCP tries: some minutes, which cost nothing in virtual time.
-survives_netns_exit()
-{
-	run_long --cc acp || return
-	busywait ss_shows ' acp ' || return
-	cleanup
-	for _ in $(seq 100); do
-		unload && break
-		sleep 10
-	done
-	[ ! -d /sys/module/tcp_feedback ] && modprobe tcp_acp_host && setup
-}
-
-# Receivers pin nothing.
-unloads_beside_receivers()
-{
-	flow --cc acp >/dev/null && [ "$(count rcv Receivers)" -gt 0 ] &&
-		busywait unload && [ ! -d /sys/module/tcp_feedback ] && modprobe tcp_acp_host
-}
-
-loads_again_and_again()
-{
-	local _
-
-	for _ in $(seq 50); do
-		modprobe -r tcp_acp_host && modprobe tcp_acp_host || return
-	done
 }
 
 ksft_main "$@"

@@ -14,16 +14,13 @@
 #
 # The delay sits at the receiver, never at the sender.
 
-set -u
-
 DIR=$(dirname "$(readlink -f "$0")")
-SND=estcp-snd-$$
-RCV=estcp-rcv-$$
-PARAMETERS=/sys/module/tcp_estcp/parameters
-TRACING=/sys/kernel/tracing
+CC=estcp
+MODULE=tcp_estcp
+# shellcheck source=tests/selftests/host_lib.sh
+. "$DIR/host_lib.sh"
+
 EVENT=$TRACING/events/estcp/estcp_update
-KSFT_FAIL=1
-KSFT_SKIP=4
 
 # The class: its DSCP is 3
 CLASS=0x0c
@@ -38,65 +35,9 @@ TESTS="registers autoloads refuses_bad_values marks_its_class marks_its_class_v6
 	forgets_receivers checksums_are_right changes_under_traffic stays_while_used
 	survives_netns_exit unloads_beside_receivers loads_again_and_again kernel_is_quiet"
 
-cleanup()
-{
-	end_long 2>/dev/null
-	ip netns del "$SND" 2>/dev/null
-	ip netns del "$RCV" 2>/dev/null
-}
-
-# busywait CMD...: until CMD succeeds, 10 s at most
-busywait()
-{
-	for _ in $(seq 200); do
-		"$@" && return 0
-		sleep 0.05
-	done
-	return 1
-}
-
 setup()
 {
-	modprobe tcp_estcp && ip netns add "$SND" && ip netns add "$RCV" || return
-	ip link add veth0 netns "$SND" type veth peer name veth0 netns "$RCV"
-	for end in "$SND 1" "$RCV 2"; do
-		set -- "${end% *}" "${end#* }"
-		ip -n "$1" link set lo up
-		ip -n "$1" addr add "192.0.2.$2/24" dev veth0
-		ip -n "$1" addr add "2001:db8::$2/64" dev veth0 nodad
-		ip -n "$1" link set veth0 up
-		ip netns exec "$1" sysctl -qw net.ipv4.tcp_no_metrics_save=1
-		tc -n "$1" qdisc add dev veth0 clsact
-	done
-	tc -n "$RCV" qdisc add dev veth0 root netem delay 10ms limit 10000
-	tc -n "$SND" qdisc add dev veth0 root handle 1: tbf rate 100mbit burst 1514 limit 151400
-	loss 0
-}
-
-# snd CMD..., rcv CMD...: in a namespace
-snd()
-{
-	ip netns exec "$SND" "$@"
-}
-
-rcv()
-{
-	ip netns exec "$RCV" "$@"
-}
-
-# count snd|rcv NAME: a counter of tcp_feedback
-count()
-{
-	$1 sed -n "s/^$2 //p" /proc/net/tcpcc_feedback
-}
-
-# grows snd|rcv NAME BEFORE: says so if it does not
-grows()
-{
-	local now
-
-	now=$(count "$1" "$2")
-	[ "$now" -gt "$3" ] || { echo "# $1 $2 stays at $now"; return 1; }
+	modprobe tcp_estcp && setup_hosts && loss 0
 }
 
 # dsfield BYTE [MASK]: how u32 matches packets that have it; of IPv6 if FAMILY says so
@@ -201,22 +142,6 @@ tallied()
 	done | xargs
 }
 
-# offloads on|off
-offloads()
-{
-	local ns
-
-	for ns in "$SND" "$RCV"; do
-		ip netns exec "$ns" ethtool -K veth0 tso "$1" gso "$1" gro "$1" \
-			tx "$1" >/dev/null 2>&1 || return
-	done
-}
-
-listening()
-{
-	rcv ss -tlnH "sport = :$1" | grep -q .
-}
-
 # flow [-6] ARGS...: one transfer; prints how many milliseconds it took.  What the receiver
 # is told besides is in SERVER.
 PORT=5000
@@ -238,15 +163,6 @@ flow()
 	echo $((($(date +%s%N) - start) / 1000000))
 }
 
-# took MILLISECONDS LEAST MOST
-took()
-{
-	if [ "${1:-0}" -lt "$2" ] || [ "$1" -gt "$3" ]; then
-		echo "# took '$1' ms, not $2 to $3"
-		return 1
-	fi
-}
-
 # v6 CMD...: the same with IPv6
 v6()
 {
@@ -264,7 +180,7 @@ traced()
 {
 	local status
 
-	mount_tracing
+	modprobe tcp_estcp && mount_tracing || return
 	echo > $TRACING/trace
 	echo 1 > $EVENT/enable || return
 	"$@"
@@ -272,12 +188,6 @@ traced()
 	echo 0 > $EVENT/enable
 	grep -o 'estcp_update: .*' $TRACING/trace > trace.txt
 	return $status
-}
-
-mount_tracing()
-{
-	modprobe tcp_estcp
-	[ -d $TRACING/events ] || mount -t tracefs none $TRACING
 }
 
 # last NAME: its value in the last line of trace.txt
@@ -745,32 +655,6 @@ idle_flow()
 	return $status
 }
 
-ss_shows()
-{
-	snd ss -tinH 'dport = :5000' | tee ss.txt | grep -q "$1"
-}
-
-# run_long: a transfer of 10 s on port 5000, in the background
-run_long()
-{
-	rcv "$DIR/flow.py" --port 5000 &
-	busywait listening 5000 || return
-	snd "$DIR/flow.py" 192.0.2.2 --port 5000 --bytes 100000000 "$@" >/dev/null 2>&1 &
-}
-
-# The receiver first: its reset also ends what a closed socket still has to send.
-end_long()
-{
-	ip netns pids "$RCV" | xargs -r kill
-	ip netns pids "$SND" | xargs -r kill
-	wait
-}
-
-unload()
-{
-	modprobe -r tcp_estcp 2>/dev/null
-}
-
 # g is 2^13 us: 122 segments of 1448 bytes a second; alpha is 1.2 or so
 shows_in_ss()
 {
@@ -785,30 +669,6 @@ shows_in_ss()
 	return $status
 }
 
-forgets_receivers()
-{
-	flow --cc estcp >/dev/null || return
-	[ "$(count rcv Receivers)" -gt 0 ] || return
-	for _ in $(seq 20); do
-		sleep 2
-		[ "$(count rcv Receivers)" != 0 ] || break
-	done
-	[ "$(count rcv Receivers)" = 0 ] && [ "$(count snd Senders)" = 0 ]
-}
-
-# InErrs and InCsumErrors of TCP after all that was sent up to here
-checksums_are_right()
-{
-	local ns
-
-	for ns in snd rcv; do
-		$ns grep ^Tcp: /proc/net/snmp | tail -n 1 |
-			awk '{ exit $14 + $16 != 0 }' || return
-		[ "$(count $ns InBadChecksum)" = 0 ] && [ "$(count $ns OutNoMemory)" = 0 ] || return
-		$ns grep ^Ip: /proc/net/snmp | tail -n 1 | awk '{ exit $5 != 0 }' || return
-	done
-}
-
 changes_under_traffic()
 {
 	local status=0
@@ -820,82 +680,4 @@ changes_under_traffic()
 	busywait no_senders && return $status
 }
 
-no_senders()
-{
-	[ "$(count snd Senders)" = 0 ]
-}
-
-stays_while_used()
-{
-	local status=0
-
-	run_long --cc estcp || return
-	busywait ss_shows ' estcp ' || status=1
-	unload && status=1
-	modprobe -r tcp_feedback 2>/dev/null && status=1
-	end_long
-	busywait unload || status=1
-	modprobe tcp_estcp || status=1
-	return $status
-}
-
-# What a dead sender had still to send keeps its namespace, and the module, for
-# as long as TCP tries: some minutes, which cost nothing in virtual time.
-survives_netns_exit()
-{
-	run_long --cc estcp || return
-	busywait ss_shows ' estcp ' || return
-	cleanup
-	for _ in $(seq 100); do
-		unload && break
-		sleep 10
-	done
-	modprobe -r tcp_acp_host 2>/dev/null
-	[ ! -d /sys/module/tcp_feedback ] && modprobe tcp_estcp && setup
-}
-
-# Receivers pin nothing.
-unloads_beside_receivers()
-{
-	flow --cc estcp >/dev/null && [ "$(count rcv Receivers)" -gt 0 ] &&
-		busywait unload && [ ! -d /sys/module/tcp_feedback ] && modprobe tcp_estcp
-}
-
-loads_again_and_again()
-{
-	local _
-
-	for _ in $(seq 50); do
-		modprobe -r tcp_estcp && modprobe tcp_estcp || return
-	done
-}
-
-kernel_is_quiet()
-{
-	! dmesg | grep -E 'BUG|WARNING|Oops|Call Trace|suspicious|new suspected memory leaks|sleeping' | sed 's/^/# /' |
-		grep .
-}
-
-[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP needs root"; exit $KSFT_SKIP; }
-cd "$(mktemp -d)" || exit $KSFT_FAIL
-trap 'cleanup; rm -rf "$PWD"' EXIT
-sysctl -qw net.ipv4.tcp_congestion_control=reno
-
-echo "KTAP version 1"
-# shellcheck disable=SC2086
-[ $# != 0 ] || set -- $TESTS
-echo "1..$#"
-setup || { echo "Bail out! no namespaces"; exit $KSFT_FAIL; }
-number=0
-failed=0
-for name; do
-	number=$((number + 1))
-	if $name; then
-		echo "ok $number $name"
-	else
-		echo "not ok $number $name"
-		failed=$((failed + 1))
-	fi
-done
-echo "# Totals: pass:$((number - failed)) fail:$failed xfail:0 xpass:0 skip:0 error:0"
-[ $failed = 0 ]
+ksft_main "$@"

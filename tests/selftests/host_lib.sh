@@ -1,0 +1,111 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# What the selftests of senders with feedback share; they source it and say which: $CC
+# and its module.  The pair of lib.sh, with room for filters at both ends, and 100
+# Mbit/s behind the sender; and the life of a module, whose flows pin it.
+
+# shellcheck source=tests/selftests/lib.sh
+. "$DIR/lib.sh"
+
+# shellcheck disable=SC2034
+PARAMETERS=/sys/module/$MODULE/parameters
+
+setup_hosts()
+{
+	sysctl -qw net.ipv4.tcp_congestion_control=reno
+	setup_pair && tc -n "$SND" qdisc add dev veth0 clsact &&
+		tc -n "$RCV" qdisc add dev veth0 clsact &&
+		tc -n "$SND" qdisc add dev veth0 root handle 1: tbf rate 100mbit burst 1514 limit 151400
+}
+
+# offloads on|off
+offloads()
+{
+	local ns
+
+	for ns in "$SND" "$RCV"; do
+		ip netns exec "$ns" ethtool -K veth0 tso "$1" gso "$1" gro "$1" \
+			tx "$1" >/dev/null 2>&1 || return
+	done
+}
+
+# took MILLISECONDS LEAST MOST
+took()
+{
+	if [ "${1:-0}" -lt "$2" ] || [ "$1" -gt "$3" ]; then
+		echo "# took '$1' ms, not $2 to $3"
+		return 1
+	fi
+}
+
+no_senders()
+{
+	[ "$(count snd Senders)" = 0 ]
+}
+
+stays_while_used()
+{
+	local status=0
+
+	run_long --cc "$CC" || return
+	busywait ss_shows " $CC " || status=1
+	unload && status=1
+	modprobe -r tcp_feedback 2>/dev/null && status=1
+	end_long
+	busywait unload || status=1
+	modprobe "$MODULE" || status=1
+	return $status
+}
+
+# What a dead sender had still to send keeps its namespace, and the module, for
+# as long as TCP tries: some minutes, which cost nothing in virtual time.
+survives_netns_exit()
+{
+	run_long --cc "$CC" || return
+	busywait ss_shows " $CC " || return
+	cleanup
+	for _ in $(seq 100); do
+		unload && break
+		sleep 10
+	done
+	[ ! -d /sys/module/tcp_feedback ] && modprobe "$MODULE" && setup
+}
+
+# Receivers pin nothing.
+unloads_beside_receivers()
+{
+	flow --cc "$CC" >/dev/null && [ "$(count rcv Receivers)" -gt 0 ] &&
+		busywait unload && [ ! -d /sys/module/tcp_feedback ] && modprobe "$MODULE"
+}
+
+loads_again_and_again()
+{
+	local _
+
+	for _ in $(seq 50); do
+		modprobe -r "$MODULE" && modprobe "$MODULE" || return
+	done
+}
+
+forgets_receivers()
+{
+	flow --cc "$CC" >/dev/null || return
+	[ "$(count rcv Receivers)" -gt 0 ] || return
+	for _ in $(seq 20); do
+		sleep 2
+		[ "$(count rcv Receivers)" != 0 ] || break
+	done
+	[ "$(count rcv Receivers)" = 0 ] && [ "$(count snd Senders)" = 0 ]
+}
+
+ss_shows()
+{
+	snd ss -tinH 'dport = :5000' | tee ss.txt | grep -q "$1"
+}
+
+# All senders with feedback: a test may have changed from one to another.
+unload()
+{
+	modprobe -r tcp_acp_host tcp_estcp 2>/dev/null
+}
