@@ -29,6 +29,7 @@ case = [
 [settings]
 rtt = "10ms"
 duration = "0.3"
+stages = "0.1"
 [metrics]
 twice = "2 * goodput_bps / rate"
 [[expected]]
@@ -37,6 +38,13 @@ case = "slow"
 metric = "goodput_bps"
 trials = [9e6, 10e6]
 tolerance = 0.3
+[[table]]
+claim = "Table 1, twice"
+metric = "twice@1"
+within = 0.5
+rows.reno = [2, 3]
+rows."cubic (small)" = [1.9, 2]
+notes."reno, fast" = "It could not be."
 [[finding]]
 claim = "Twice the rate is twice as much"
 measure = "mean('goodput_bps', 'reno', 'fast') / mean('goodput_bps', 'reno', 'slow')"
@@ -71,9 +79,13 @@ def test_page(laboratory, monkeypatch) -> None:
     page = laboratory(CHEAP)
     assert report.main([], 2) == 0
     text = page.read_text()
-    assert "1 of 2 findings hold, 1 do not" in text
-    assert text.count('<li class="holds">') == text.count('<li class="fails">') == 1
+    assert "4 of 6 findings hold, 2 do not" in text
+    assert text.count('<li class="holds">') == 4 and text.count('<li class="fails">') == 2
     assert "They have no wings." in text
+    # a finding for each cell of a table, and the paper's number beside the one of that stage
+    assert text.count("Table 1, twice: ") == 4 and text.count("It could not be.") == 1
+    assert text.count("✓ within 0.5") == 3 and text.count("✗ not within 0.5") == 1
+    assert "twice, stage 2" in text
     assert "Two flows &amp; nothing else." in text
     assert text.count("<table>") == 1 and "cubic (small), fast" in text
     # all that it shows is in it
@@ -87,7 +99,7 @@ def test_page(laboratory, monkeypatch) -> None:
     assert {(r["cc"], r.get("column"), r["case"], r["seed"]) for r in runs} >= {
         ("reno", None, "slow", 1), ("cubic", "cubic (small)", "fast", 2)
     }  # fmt: skip
-    (compared,) = next(r for r in runs if "expected" in r)["expected"]
+    compared = next(r for r in runs if "expected" in r)["expected"][0]
     assert compared["source"] == "999 (NONE) Table 0" and compared["paper"] == 9.5e6
     assert compared["within"] is True
     # every link of the page leads somewhere in it
@@ -129,7 +141,7 @@ def test_failing_run_is_shown_and_loses_no_other(laboratory, monkeypatch, capsys
     text = page.read_text()
     assert "cheap reno slow, seed 2: run refused: the dog ate it" in text
     assert "the dog ate it" in capsys.readouterr().err
-    assert "2 could not be measured" in text
+    assert "3 could not be measured" in text
     (raw,) = re.findall(r'href="data:application/json;base64,([^"]+)"', text)
     assert len(json.loads(base64.b64decode(raw))) == 7
 
@@ -166,6 +178,11 @@ def test_what_is_not_built_is_left_out_and_named(laboratory, capsys) -> None:
         ('"sweep:twice"', '"sweep:thrice"', "sweep:thrice"),
         ('"sweep:twice"', '"portrait:thrice"', "needs :start or :delay"),
         ('twice = "2', 'twice = "twice', "made of itself"),
+        ("[2, 3]", "[2]", "'reno' has 1 numbers for 2 cases"),
+        ('rows."cubic (small)"', "rows.renault", "no column 'renault'"),
+        ("reno, fast", "reno, faster", "a note, but no number, of 'reno, faster'"),
+        ('notes."reno, fast" = "It could not be."', "notes = 2", "notes is a table, not 2"),
+        ('"twice@1"', '"thrice@1"', "no metric 'thrice@1'"),
         ("title", "= title", "cheap.toml"),
     ],
 )
@@ -200,6 +217,39 @@ def test_one_column_of_one_case(lab) -> None:
     assert (r["cc"], r["column"], r["case"]) == ("ccpd", "ccpd(4,100)", "190 ms")
     assert r["settings"]["param"] == ["tcp_ccpd.kp=4"] and r["settings"]["rtt"] == [0.19]
     assert "nonesuch" in lab("run", "ccpd-fig2", "--case", "nonesuch", status=2).stderr
+
+
+def test_much_that_holds_is_folded(laboratory, monkeypatch) -> None:
+    page = laboratory(CHEAP)
+    monkeypatch.setattr("labkit.page.MANY", 3)
+    assert report.main(["cheap"], 2) == 0
+    shown, _, folded = page.read_text().partition("<summary>4 more that hold</summary>")
+    assert shown.count('<li class="fails">') == 2 and '<li class="holds">' not in shown
+    assert folded.count('<li class="holds">') == 4
+
+
+def test_progress_is_told_without_a_terminal_too(laboratory, monkeypatch, capsys) -> None:
+    laboratory(CHEAP)
+    monkeypatch.setattr(report, "LOG_S", 0.2)
+    assert report.main(["cheap"], 1) == 0
+    lines = [x for x in capsys.readouterr().err.splitlines() if x.startswith("lab: ")]
+    assert re.fullmatch(r"lab: [0-7] of 8 runs, about \d+ s left", lines[-1])
+
+
+def test_time_left_goes_by_what_runs_carry() -> None:
+    of = scenario.load("nist")
+    tasks = [
+        report._Task(run.Job(of, scenario.override(of, sets), "reno", 1), home, False)
+        for home, *sets in (("a", "duration=900"), ("b", "duration=300"))
+    ]
+    progress = report._Progress(3, tasks)
+    assert progress.text() == "3 of 5 runs"
+    progress.update(tasks[0], 1 / 3)
+    progress.started -= 50
+    assert progress.text() == "3 of 5 runs, about 3 min left"
+    progress.done(tasks[0])
+    progress.started -= 120
+    assert progress.text() == "4 of 5 runs, about 58 s left"
 
 
 @pytest.mark.parametrize("name", scenario.names())

@@ -7,6 +7,9 @@ settings, its module parameters (kp for tcp_ccpd.kp=4) and its case's x:
     [metrics]
     share_of_buffer = "queue_max / buffer"
 
+Like these it may be restricted, where it is used, to some flows, a link or a stage:
+share_of_buffer@1.
+
 A finding's measure is arithmetic over many runs: mean, median, least and most of a metric of a
 column's runs, of one case or of all, in this scenario or in another:
 
@@ -25,7 +28,7 @@ from typing import Any
 from . import fluid
 from . import scenario as scenarios
 from .errors import LabError
-from .result import METRICS, metric, split
+from .result import METRICS, metric, part, split
 from .scenario import Finding, Scenario
 
 STATISTICS: dict[str, Callable[[list[float]], float]] = {
@@ -125,11 +128,13 @@ def _known(number: float | None) -> float:
 
 def value(of: Scenario, run: Any, name: str) -> float | None:
     """A metric of a run, the scenario's own or any run's; None if it was not measured."""
-    if name not in of.metrics:
+    asked = split(name)
+    if asked.base not in of.metrics:
         return metric(run, name)
     try:
-        return _evaluate(_parse(of.metrics[name], str(of.path)), _Names(of, run))
-    except (NotMeasuredError, ZeroDivisionError):
+        of_part = _Names(of, part(run, asked.which, asked.stage))
+        return _evaluate(_parse(of.metrics[asked.base], str(of.path)), of_part)
+    except (NotMeasuredError, ZeroDivisionError, KeyError, IndexError):
         return None
 
 

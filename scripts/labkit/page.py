@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 e = html.escape
 
+MANY = 40  # findings of a scenario, or rows of its table, that are folded
+
 
 # Numbers ----------------------------------------------------------------------------------------
 
@@ -48,6 +50,7 @@ _METRICS: dict[str, tuple[str, Callable[[float], str]]] = {
     "utilization": ("utilization", lambda v: f"{v:.3f}"),
     "jain": ("Jain's index", lambda v: f"{v:.3f}"),
     "jain_equilibrium": ("Jain's index, second half", lambda v: f"{v:.3f}"),
+    "cwnd_jain": ("Jain's index of windows", lambda v: f"{v:.3f}"),
     "queue_mean": ("mean queue", _plain),
     "queue_max": ("max queue", _plain),
     "capacity_error": ("capacity off by", _share),
@@ -123,7 +126,17 @@ def _findings(measured: "list[Measured]") -> str:
         for name in dict.fromkeys(m.scenario.name for m in mine):
             of = sorted((m for m in mine if m.scenario.name == name), key=lambda m: m.holds is True)
             parts.append(f"<h4>{e(of[0].scenario.title)}</h4>")
-            parts.append(f"<ul class=findings>{''.join(map(_finding, of))}</ul>")
+            held = sum(m.holds is True and not m.finding.note for m in of)
+            if held <= MANY:
+                parts.append(f"<ul class=findings>{''.join(map(_finding, of))}</ul>")
+                continue
+            # What needs no word comes last, in small.
+            of.sort(key=lambda m: m.holds is True and not m.finding.note)
+            parts.append(
+                f"<ul class=findings>{''.join(map(_finding, of[:-held]))}</ul>"
+                f"<details><summary>{held} more that hold</summary>"
+                f"<ul class=findings>{''.join(map(_finding, of[-held:]))}</ul></details>"
+            )
     return "\n".join(parts)
 
 
@@ -142,11 +155,13 @@ def _main_metrics(of: Scenario) -> list[str]:
 
 
 def _other_metrics(of: Scenario, cells: list[Cell]) -> list[str]:
-    wanted = [*_ALWAYS, *of.metrics]
+    main = _main_metrics(of)
+    restricted = {split(m).base for m in main}
+    wanted = [*_ALWAYS, *(m for m in of.metrics if m not in restricted)]
     if any(len(run["flows"]) > 1 for cell in cells for run in cell.runs):
         wanted.append("jain")
     wanted += [f"{p.partition(':')[2]}_error" for p in of.plot if p.startswith("estimates:")]
-    return [m for m in dict.fromkeys(wanted) if m not in _main_metrics(of)]
+    return [m for m in dict.fromkeys(wanted) if m not in main]
 
 
 def _measured_cells(cell: Cell, metric: str, compared: bool) -> str:
@@ -183,11 +198,14 @@ def _paper(expected: Any, metric: str) -> str:
 
 
 def _ratio(expected: Any, mean: float, unfinished: bool) -> list[str]:
-    ratio = mean / expected.mean if expected.mean else float("nan")
-    good = abs(mean - expected.mean) <= expected.tolerance * abs(expected.mean) and not unfinished
-    within = f"within {expected.tolerance:.0%}"
+    if expected.within:
+        beside, within = f"{mean - expected.mean:+.2f}", f"within {expected.within:g}"
+    else:
+        ratio = mean / expected.mean if expected.mean else float("nan")
+        beside, within = f"{ratio:.2f}", f"within {expected.tolerance:.0%}"
+    good = expected.near(mean) and not unfinished
     mark = f'<span class="yes">✓ {within}' if good else f'<span class="no">✗ not {within}'
-    return [f"{ratio:.2f}", f"{mark}</span>"]
+    return [beside, f"{mark}</span>"]
 
 
 def _table(report: "Report", of: Scenario, cells: list[Cell]) -> str:
@@ -272,7 +290,7 @@ def _section(report: "Report", of: Scenario) -> str:
     origin = ": ".join(filter(None, (of.seed, of.figure)))
     settings = " ".join(f"{k}={v}" for k, v in of.settings.items())
     table = _table(report, of, cells) if cells else ""
-    if len(cells) > 40:
+    if len(cells) > MANY:
         table = f"<details><summary>{len(cells)} rows</summary>{table}</details>"
     pictures = "".join(_picture(asked, cells) for asked in of.plot)
     seeds = f"seeds 1 to {of.seeds}" if of.seeds > 1 else "seed 1"

@@ -105,6 +105,19 @@ def _grid(count: int, wide: int = 3, height: float = 1.9, **more: Any) -> tuple[
     return figure, flat[:count]
 
 
+def _by_case(cells: list[Cell]) -> tuple[Any, list[Any]]:
+    """A panel for each: a row for each column of the scenario, if that has cases."""
+    cases = list(dict.fromkeys(cell.case.name for cell in cells if cell.case))
+    if len(cases) < 2:
+        return _grid(len(cells), wide=2, height=3.2, sharex=True, sharey=True)
+    columns = list(dict.fromkeys(cell.column.name for cell in cells))
+    figure, axes = _grid(len(cases) * len(columns), wide=len(cases), sharex=True, sharey="col")
+    places = [columns.index(c.column.name) * len(cases) + cases.index(c.case.name) for c in cells]
+    for place, axis in enumerate(axes):
+        axis.set_visible(place in places)
+    return figure, [axes[place] for place in places]
+
+
 def _title(metric: str) -> str:
     """Words for the name of a metric."""
     words, _, unit = split(metric).base.rpartition("_")
@@ -287,7 +300,7 @@ def _links(cell: Cell) -> list[np.ndarray]:
 def _shares(cells: list[Cell], which: str) -> Any:
     """Fair shares are rates: a window's is as much of its mean as its rate is of the share."""
     chosen = [int(number) for number in which.split(".")]
-    figure, axes = _grid(len(cells), wide=2, height=3.2, sharex=True, sharey=True)
+    figure, axes = _by_case(cells)
     colours = plt.get_cmap("tab10").colors
     for axis, cell in zip(axes, cells, strict=True):
         run = cell.runs[0]

@@ -14,9 +14,10 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,8 @@ from .plot import Cell
 from .scenario import Finding, Scenario, Settings
 
 KEPT_DAYS = 60  # a cached run that no report has used for so long is removed
+BOOT_PACKETS = 200_000  # that are forwarded in the time in which a guest boots
+LOG_S = 180  # from one line to the next about progress, when that goes to a file
 
 Key = tuple[str, str, str]  # scenario, column, case
 
@@ -106,6 +109,13 @@ class _Task:
     job: run.Job
     home: Path
     with_series: bool
+
+    @property
+    def packets(self) -> float:
+        """About how many there will be, and what booting costs: a run takes as long as that."""
+        s = self.job.settings
+        most = math.inf if s.bytes is None else s.bytes * s.flows * 8
+        return BOOT_PACKETS + min(most, sum(x.rate for x in s.net.links) * s.end) / s.frame / 8
 
 
 def main(names: list[str], parallel: int) -> int:
@@ -237,13 +247,13 @@ def _execute(
     report.reused = len(results)
     report.made = len(missing)
     errors: dict[Path, str] = {}
-    with _Progress(len(results), len(missing)) as progress:
-        for home, made in _make_all(laboratory, missing, with_series, parallel):
+    with _Progress(len(results), list(missing.values())) as progress:
+        for home, made in _make_all(laboratory, missing, with_series, parallel, progress.update):
             if isinstance(made, LabError):
                 errors[home] = str(made)
             else:
                 results[home] = made
-            progress.done()
+            progress.done(missing[home])
     for (key, _), task in tasks.items():
         if task.home in errors:
             report.failed.append((f"{task.job.name}, seed {task.job.seed}", errors[task.home]))
@@ -255,12 +265,14 @@ def _execute(
 
 
 def _make_all(
-    laboratory: run.Laboratory, missing: dict[Path, _Task], with_series: set[Path], parallel: int
-) -> Iterable[tuple[Path, Any]]:
+    laboratory: run.Laboratory, missing: dict[Path, _Task], with_series: set[Path], parallel: int,
+    progress: Callable[[_Task, float], None],
+) -> Iterable[tuple[Path, Any]]:  # fmt: skip
     """Runs side by side: each one's directory, with its result or what was wrong, as they end."""
     with ThreadPoolExecutor(parallel or os.cpu_count()) as pool:
         pending = {
-            pool.submit(run.make, laboratory, task.job, home, with_series=home in with_series): home
+            pool.submit(run.make, laboratory, task.job, home, with_series=home in with_series,
+                        progress=partial(progress, task)): home
             for home, task in missing.items()
         }
         try:
@@ -298,31 +310,42 @@ def _sweep() -> None:
 
 
 class _Progress:
-    """One line on standard error: runs done of all, and the time left; none unless a terminal."""
+    """Runs done of all, and the time left: one line on a terminal, elsewhere now and then one."""
 
-    def __init__(self, had: int, wanted: int) -> None:
+    def __init__(self, had: int, missing: list[_Task]) -> None:
         self.had = had
-        self.wanted = wanted
+        self.wanted = len(missing)
         self.ended = 0
+        self.left = {task.home: task.packets for task in missing}
+        self.packets = sum(self.left.values())
         self.started = time.monotonic()
+        self.live = sys.stderr.isatty()
         self.stop = threading.Event()
         self.thread = threading.Thread(target=self._show, daemon=True)
 
-    def done(self) -> None:
+    def update(self, task: _Task, share: float) -> None:
+        """How much of a run is done."""
+        self.left[task.home] = task.packets * (1 - min(1.0, share))
+
+    def done(self, task: _Task) -> None:
+        self.update(task, 1)
         self.ended += 1
 
+    def text(self) -> str:
+        spent = time.monotonic() - self.started
+        left = sum(self.left.values())
+        done = self.packets - left
+        text = f"{self.had + self.ended} of {self.had + self.wanted} runs"
+        return f"{text}, about {_span(spent * left / done)} left" if done else text
+
     def _show(self) -> None:
-        while not self.stop.wait(0.5):
-            spent = time.monotonic() - self.started
-            text = f"{self.had + self.ended} of {self.had + self.wanted} runs"
-            if self.ended:
-                left = spent / self.ended * (self.wanted - self.ended)
-                text += f", about {_span(left)} left"
-            sys.stderr.write(f"\r{text}\x1b[K")
+        start, end = ("\r", "\x1b[K") if self.live else ("lab: ", "\n")
+        while not self.stop.wait(0.5 if self.live else LOG_S):
+            sys.stderr.write(f"{start}{self.text()}{end}")
             sys.stderr.flush()
 
     def __enter__(self) -> "_Progress":
-        if sys.stderr.isatty() and self.wanted:
+        if self.wanted:
             self.thread.start()
         return self
 
@@ -330,7 +353,8 @@ class _Progress:
         if self.thread.is_alive():
             self.stop.set()
             self.thread.join()
-            sys.stderr.write("\r\x1b[K")
+            if self.live:
+                sys.stderr.write("\r\x1b[K")
 
 
 def _span(seconds: float) -> str:

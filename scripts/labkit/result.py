@@ -310,11 +310,17 @@ def _slowest_answer(flows: list[Json], run: Path) -> float | None:
 
 # How far from its mean a window may be that has settled: this share of it, or one packet.
 SETTLED = 0.1
+# Windows have converged when Jain's index of their means over so many seconds is so high: of two
+# windows, when they differ by a sixteenth.
+ALIKE, ALIKE_OVER_S = 0.999, 5
 
 
 def _stages(flows: list[Json], links: list[Json], settings: Settings, run: Path) -> list[Json]:
-    """Each stage: its second half's means, and how long it took to settle to them."""
-    table = series(run / "flows.csv", (0, 1, 2, 7))
+    """Each stage: its second half's means, and how long it took to settle to them.
+
+    Of windows there is also the mean of the whole stage, with what went before that.
+    """
+    table = series(run / "flows.csv", (0, 1, 2, 7, 6))
     of_flow = {flow["id"]: table[table[:, 1] == flow["id"]] for flow in flows}
     of_links = series(run / "links.csv", LINK_COLUMNS)
     stages = []
@@ -322,18 +328,23 @@ def _stages(flows: list[Json], links: list[Json], settings: Settings, run: Path)
         half = ((since + until) / 2, until)
         fair = settings.net.fair(*half)
         stage = {"from": since, "to": until}
-        errors, settled = [], []
+        errors, settled, there = [], [], []
         for flow in flows:
             rows, share = of_flow[flow["id"]], fair[flow["id"]]
             own = _flow_stage(rows[_within(rows, *half)]) if share else {}
+            whole = rows[_within(rows, since, until)]
             flow.setdefault("stages", []).append(own)
             if own:
                 had = own["goodput_bps"] * _on_link(flow, settings) / share
-                own |= {"fair_bps": share, "fair_cwnd": own["cwnd_mean"] / had if had else 0.0}
+                mean = own["cwnd_equilibrium"]
+                own |= {"fair_bps": share, "fair_cwnd": mean / had if had else 0.0}
+                own |= _windows(whole, max(since, flow["start_s"]))
                 errors.append(abs(had - 1))
-                settled.append(_settled(rows[_within(rows, since, until)], own["cwnd_mean"]))
+                settled.append(_settled(whole, mean))
+                there.append(rows)
         if errors:
             stage |= {"fair_error": max(errors), "settle_s": max(0, max(settled) - since)}
+            stage["converge_s"] = _converged(there, since, until) - since
         stages.append(stage)
         for k, link in enumerate(links):
             rows = of_links[k :: len(links)]
@@ -351,7 +362,32 @@ def _flow_stage(rows: np.ndarray) -> Json:
     if len(rows) < 2:
         return {}
     rate = (rows[-1, 3] - rows[0, 3]) * 8 / (rows[-1, 0] - rows[0, 0])
-    return {"goodput_bps": rate, "cwnd_mean": rows[:, 2].mean()}
+    return {"goodput_bps": rate, "cwnd_equilibrium": rows[:, 2].mean()}
+
+
+def _windows(rows: np.ndarray, since: float) -> Json:
+    """Of a flow in a stage: its mean window; the one that its first reduction met, and how long
+    it is from one reduction to the next, if there are any."""
+    found = {"cwnd_mean": np.average(rows[:, 2], weights=np.diff(rows[:, 0], prepend=since))}
+    # Each reduction sets ssthresh, which is not a number before the first of all.
+    reduced = np.flatnonzero(np.diff(np.nan_to_num(rows[:, 4]))) + 1
+    if len(reduced):
+        found["cwnd_reduced"] = rows[: reduced[0] + 1, 2].max()
+    if len(reduced) > 1:
+        found["cycle_s"] = np.diff(rows[reduced[[0, -1]], 0])[0] / (len(reduced) - 1)
+    return found
+
+
+def _converged(flows: list[np.ndarray], since: float, until: float) -> float:
+    """When all windows were first alike; if they never were, the end."""
+    at = np.arange(since + ALIKE_OVER_S, until, ALIKE_OVER_S / 10)
+    means = []
+    for rows in flows:
+        area = np.cumsum(rows[:, 2] * np.diff(rows[:, 0], prepend=rows[0, 0]))
+        now, before = (np.interp(t, rows[:, 0], area) for t in (at, at - ALIKE_OVER_S))
+        means.append((now - before) / ALIKE_OVER_S)
+    alike = [jain(windows) >= ALIKE for windows in np.transpose(means)]
+    return at[alike.index(True)] if any(alike) else until
 
 
 def _settled(rows: np.ndarray, mean: float) -> float:
@@ -443,12 +479,17 @@ METRICS = {
     "completion_s": lambda r: _mean(f["completion_s"] for f in r["flows"]),
     "goodput_bps": lambda r: sum(f["goodput_bps"] for f in r["flows"]),
     "retransmits": lambda r: sum(f["retransmits"] for f in r["flows"]),
-    "cwnd_mean": lambda r: _mean(f["cwnd_mean"] for f in r["flows"]),
+    **{
+        name: (lambda r, name=name: _mean(f[name] for f in r["flows"]))
+        for name in ("cwnd_mean", "cwnd_equilibrium", "cwnd_reduced", "cycle_s")
+    },
+    "cwnd_jain": lambda r: jain([f["cwnd_mean"] for f in r["flows"]]),
     "rtt_mean_s": lambda r: _mean(f["rtt_mean_s"] for f in r["flows"]),
     "jain": lambda r: jain([f["goodput_bps"] for f in r["flows"]]),
     "jain_equilibrium": lambda r: r["jain_equilibrium"],
     "fair_error": lambda r: max(stage["fair_error"] for stage in r["stages"]),
     "settle_s": lambda r: max(stage["settle_s"] for stage in r["stages"]),
+    "converge_s": lambda r: max(stage["converge_s"] for stage in r["stages"]),
     "answer_rtts": lambda r: r["answer_rtts"],
     "short_completion_s": lambda r: r["short"]["completion_mean_s"],
     **{
@@ -487,12 +528,12 @@ def metric(result: Json, name: str) -> float | None:
     """
     asked = split(name)
     try:
-        return float(METRICS[asked.base](_part(result, asked.which, asked.stage)))
+        return float(METRICS[asked.base](part(result, asked.which, asked.stage)))
     except (KeyError, ValueError, ZeroDivisionError, IndexError):
         return None
 
 
-def _part(result: Json, which: str, stage: int | None) -> Json:
+def part(result: Json, which: str, stage: int | None) -> Json:
     """The result as if nothing else had been measured."""
     flows, links = result["flows"], result["links"]
     if numbers := re.fullmatch(r"(\d+)(?:-(\d+))?", which):
@@ -502,14 +543,14 @@ def _part(result: Json, which: str, stage: int | None) -> Json:
         links = [link for link in links if link["name"] == which]
     elif which:
         flows = [flow for flow in flows if flow["cc"] == which]
-    part = result | {"flows": flows, "links": links}
-    if stage is not None:
-        part |= {
-            "stages": [result["stages"][stage]],
-            "flows": [own for flow in flows if (own := flow["stages"][stage])],
-            "links": [link["stages"][stage] for link in links],
-        }
-    return part
+    whole = result | {"flows": flows, "links": links}
+    if stage is None:
+        return whole
+    return whole | {
+        "stages": [result["stages"][stage]],
+        "flows": [own for flow in flows if (own := flow["stages"][stage])],
+        "links": [link["stages"][stage] for link in links],
+    }
 
 
 def _mean(values: Any) -> float:
@@ -525,7 +566,7 @@ def _compare(expected: Expected, source: str, result: Json) -> Json:
     measured = metric(result, expected.metric)
     if measured is not None:
         shown["measured"] = measured
-        shown["within"] = bool(abs(measured - paper) <= expected.tolerance * abs(paper))
+        shown["within"] = expected.near(measured)
     return shown
 
 

@@ -9,7 +9,7 @@ command line with --set.
 import math
 import re
 import tomllib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cached_property
 from itertools import pairwise
@@ -592,16 +592,20 @@ class Expected:
     """A number of a paper: where it is, what it measures, and how near is near enough."""
 
     metric: str
-    tolerance: float  # as a share of paper
+    tolerance: float  # as a share of paper, or if that is none: see within
     source: str = ""  # default: the scenario's seed and figure
     column: str = ""  # of the run it belongs to; empty: of any
     case: str = ""
     paper: float = math.nan  # default: the mean of trials
     trials: tuple[float, ...] = ()
+    within: float = 0.0  # of paper, in its own unit
 
     @property
     def mean(self) -> float:
         return sum(self.trials) / len(self.trials) if math.isnan(self.paper) else self.paper
+
+    def near(self, measured: float) -> bool:
+        return bool(abs(measured - self.mean) <= (self.within or self.tolerance * abs(self.mean)))
 
 
 @dataclass(frozen=True)
@@ -615,6 +619,38 @@ class Finding:
     paper: float | None = None
     note: str = ""  # why, above all where it does not hold
     test: bool = False  # make check holds it
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of a paper with a row for each column here: a finding for each of its numbers."""
+
+    claim: str  # which table it is, and of what
+    metric: str
+    within: float  # how far from the paper's number is near enough, in its own unit
+    rows: dict[str, list[float]]  # by column, in the order of the cases
+    notes: dict[str, str] = field(default_factory=dict)  # of a row, "reno", or of one of its cells,
+    test: bool = False  # of all its findings               "reno, 10 ms"
+
+    def cells(self, cases: list[str]) -> Iterator[tuple[Expected, Finding]]:
+        notes = dict(self.notes)
+        for column, numbers in self.rows.items():
+            if len(numbers) != len(cases):
+                raise ValueError(f"[[table]] {self.claim!r}: {column!r} has {len(numbers)} numbers"
+                                 f" for {len(cases)} cases")  # fmt: skip
+            of_row = notes.pop(column, "")
+            for case, paper in zip(cases, numbers, strict=True):
+                cell = f"{column}, {case}" if case else column
+                yield (
+                    Expected(self.metric, 0.0, self.claim, column, case, paper, within=self.within),
+                    Finding(
+                        f"{self.claim}: {cell}", f"mean({self.metric!r}, {column!r}, {case!r})",
+                        paper - self.within, paper + self.within, paper,
+                        notes.pop(cell, of_row), self.test,
+                    ),
+                )  # fmt: skip
+        if notes:
+            raise ValueError(f"[[table]] {self.claim!r}: a note, but no number, of {min(notes)!r}")
 
 
 @dataclass(frozen=True)
@@ -672,8 +708,12 @@ def _read(path: Path) -> Scenario:
     try:
         content = tomllib.loads(path.read_text())
         for kind, entry in (("column", Column), ("case", Case), ("expected", Expected),
-                            ("finding", Finding)):  # fmt: skip
+                            ("finding", Finding), ("table", Table)):  # fmt: skip
             content[kind] = tuple(_fill(entry, f"[[{kind}]]", e) for e in content.get(kind, ()))
+        for table in content.pop("table"):
+            for expected, finding in table.cells([c.name for c in content["case"]] or [""]):
+                content["expected"] += (expected,)
+                content["finding"] += (finding,)
         ccs = content.pop("cc", [] if content["column"] else ["cubic"])
         content["column"] += tuple(Column(cc, cc) for cc in ccs)
         if isinstance(content.get("plot"), str):
@@ -702,6 +742,8 @@ def _fill(kind: type, where: str, content: dict[str, Any]) -> Any:
             continue
         if wanted in (str, float, int, bool) and type(value) is not wanted:
             raise ValueError(f"{where}: {name} is a {wanted.__name__}, not {value!r}")
+        if getattr(wanted, "__origin__", wanted) is dict and not isinstance(value, dict):
+            raise ValueError(f"{where}: {name} is a table, not {value!r}")
     for name, f in known.items():
         if name not in content and f.default is MISSING and f.default_factory is MISSING:
             raise ValueError(f"{where} needs {name}")

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What is made of a run's series."""
+
+import numpy as np
+import pytest
+
+from labkit import findings, result, scenario
+
+
+def _rows(at: np.ndarray, windows: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
+    """As _stages() reads them: time, flow, window, bytes, ssthresh."""
+    nothing = np.zeros(len(at))
+    return np.transpose([at, nothing, windows, nothing, thresholds])
+
+
+def test_a_sawtooth() -> None:
+    """From 50 to 100 in ten seconds, the first time up to 120; sampled less often later."""
+    at = np.concatenate((np.arange(0.1, 20, 0.1), np.arange(20, 100, 0.4)))
+    windows = np.where(at < 10, 2 + 11.8 * at, 50 + 5 * (at % 10))
+    thresholds = np.where(at < 10, np.nan, 50 + at // 10 / 100)
+    found = result._windows(_rows(at, windows, thresholds), 0)
+    assert found["cwnd_mean"] == pytest.approx((9 * 75 + 61) / 10, rel=0.01)
+    assert found["cwnd_reduced"] == pytest.approx(120, abs=2)
+    assert found["cycle_s"] == pytest.approx(10, rel=0.01)
+    quiet = result._windows(_rows(at, windows, np.full(len(at), np.nan)), 0)
+    assert set(quiet) == {"cwnd_mean"}
+
+
+def test_windows_that_come_together() -> None:
+    """One falls from 100, the other rises to 50 within 40 s; a single one is always alike."""
+    at = np.arange(0, 200, 0.1)
+    nothing = np.full(len(at), np.nan)
+    old = _rows(at, np.maximum(50, 100 - 1.25 * (at - 100).clip(0)), nothing)
+    new = _rows(at, np.minimum(50, 1.25 * (at - 100).clip(0)), nothing)[1000:]
+    apart = _rows(at, np.full(len(at), 40), nothing)
+    # 51.5 to 48.5 is a sixteenth; means lag behind by half of their length
+    assert result._converged([old, new], 100, 200) == pytest.approx(100 + 38.8 + 2.5, abs=0.6)
+    assert result._converged([old, apart], 150, 200) == 200
+    assert result._converged([old], 0, 100) == result.ALIKE_OVER_S
+
+
+def test_a_scenarios_metric_of_a_stage() -> None:
+    """The NIST study's example: 409 and 395 packets of 882 are 0.91; 901 and 102 fill 0.69."""
+    of = scenario.load("nist")
+    settings = scenario.override(of, [], case=of.case_of("42 ms")).as_json()
+
+    def run(*windows: float) -> dict:
+        flows = [{"cc": "", "stages": [{}, {"cwnd_mean": w}]} for w in windows]
+        return {"settings": settings, "flows": flows, "links": [], "stages": [{}, {}]}
+
+    def value(name: str, *windows: float) -> float | None:
+        return findings.value(of, run(*windows), name)
+
+    assert value("link_used@1", 409, 395) == pytest.approx(0.91, abs=0.005)
+    assert value("buffer_used@1", 409, 395) == 0
+    assert value("link_used@1", 901, 102) == 1
+    assert value("buffer_used@1", 901, 102) == pytest.approx(0.69, abs=0.005)
+    assert value("cwnd_jain@1", 901, 102) == pytest.approx(0.61, abs=0.005)
+    assert value("link_used@0", 409, 395) is None
+    assert value("link_used@2", 409, 395) is None
