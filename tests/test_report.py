@@ -4,6 +4,7 @@
 import base64
 import json
 import re
+import shutil
 
 import pytest
 
@@ -274,3 +275,19 @@ def test_findings_hold(name) -> None:
     for finding in wanted:
         measured = made.measure(of, finding)
         assert measured.holds, f"{finding.claim}: {measured.value} {measured.why_not}"
+
+
+def test_runs_are_made_again_for_the_modules_that_they_load(tmp_path):
+    """A change of another module does not cost an hour of runs."""
+    own = run.Laboratory()
+    changed = run.Laboratory()
+    changed.modules = shutil.copytree(own.modules, tmp_path / "modules", symlinks=True)
+    carriage = next(changed.modules.rglob("tcp_feedback.ko"))
+    carriage.write_bytes(carriage.read_bytes() + b"\0")
+    dumbbell = scenario.load("dumbbell")
+    settings = scenario.override(dumbbell, [])
+    same = {
+        cc: len({run.identity(one, run.Job(dumbbell, settings, cc, 1)) for one in (own, changed)})
+        for cc in ("cubic", "ccpd", "acp")
+    }
+    assert same == {"cubic": 1, "ccpd": 1, "acp": 2}

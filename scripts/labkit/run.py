@@ -32,6 +32,7 @@ from typing import Any, BinaryIO
 
 from . import kernel as kernels
 from .errors import LabError
+from .host import digest_of, file_digest, output_of
 from .paths import GUEST, cache
 from .scenario import SHAPING, Scenario, Settings
 from .topology import Plan, compile_plan
@@ -200,6 +201,13 @@ class Laboratory:
             known |= {a.decode() for a in re.findall(rb"\0alias=([\w-]+)", path.read_bytes())}
         return known
 
+    def digest(self, module: str) -> str:
+        """Of a module and of those that it needs; none of what is built in."""
+        where = ["-d", str(self.modules), "-S", self.kernel.release]
+        paths = output_of(["modprobe", "--show-depends", *where, module])
+        needed = re.findall(r"^insmod (.+\.ko)", paths, re.MULTILINE)
+        return digest_of(*(file_digest(Path(path)) for path in needed))
+
     def ccs(self) -> list[str]:
         """The congestion controls that a flow may have here."""
         diagnosis = {"tcp_diag"}
@@ -277,9 +285,11 @@ def _run_one(
 
 
 def identity(laboratory: Laboratory, job: Job) -> str:
-    """Of all that a run depends on but its seed: kernel, modules, what is executed."""
+    """Of all that a run depends on but its seed: kernel, its own modules, what is executed."""
     plan = compile_plan(job.settings, job.cc, job.seed)
-    parts = (laboratory.kernel.key, laboratory.modules.name, plan.setup, plan.traffic)
+    loaded = re.findall(r"^modprobe (\S+)", plan.setup, re.MULTILINE)
+    modules = (laboratory.digest(name) for name in loaded)
+    parts = (laboratory.kernel.key, *modules, plan.setup, plan.traffic)
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:10]
 
 
