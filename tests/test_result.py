@@ -7,10 +7,12 @@ import pytest
 from labkit import findings, result, scenario
 
 
-def _rows(at: np.ndarray, windows: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
-    """As _stages() reads them: time, flow, window, bytes, ssthresh."""
+def _rows(
+    at: np.ndarray, windows: np.ndarray, thresholds: np.ndarray, states: np.ndarray | int = 0
+) -> np.ndarray:
+    """As _stages() reads them: time, flow, window, bytes, ssthresh, state."""
     nothing = np.zeros(len(at))
-    return np.transpose([at, nothing, windows, nothing, thresholds])
+    return np.transpose([at, nothing, windows, nothing, thresholds, nothing + states])
 
 
 def test_a_sawtooth() -> None:
@@ -23,7 +25,20 @@ def test_a_sawtooth() -> None:
     assert found["cwnd_reduced"] == pytest.approx(120, abs=2)
     assert found["cycle_s"] == pytest.approx(10, rel=0.01)
     quiet = result._windows(_rows(at, windows, np.full(len(at), np.nan)), 0)
-    assert set(quiet) == {"cwnd_mean"}
+    assert set(quiet) == {"cwnd_mean", "window_mean"}
+
+
+def test_a_window_that_is_being_reduced() -> None:
+    """A second of recovery from 100 to 50, a tenth of the time: the mean has 50 from its begin."""
+    at = np.arange(0.01, 10, 0.01)
+    recovery = at < 1
+    windows = np.where(recovery, 100 - 50 * at, 50)
+    rows = _rows(at, windows, np.full(len(at), 50), np.where(recovery, 3, 0))
+    found = result._windows(rows, 0)
+    assert found["window_mean"] == 50
+    assert found["cwnd_mean"] == pytest.approx(52.5, abs=0.1)
+    rows = _rows(at, windows, np.full(len(at), np.nan), np.where(recovery, 3, 0))
+    assert result._windows(rows, 0)["window_mean"] == pytest.approx(52.5, abs=0.1)  # as with BBR
 
 
 def test_windows_that_come_together() -> None:
@@ -45,7 +60,7 @@ def test_a_scenarios_metric_of_a_stage() -> None:
     settings = scenario.override(of, [], case=of.case_of("42 ms")).as_json()
 
     def run(*windows: float) -> dict:
-        flows = [{"cc": "", "stages": [{}, {"cwnd_mean": w}]} for w in windows]
+        flows = [{"cc": "", "stages": [{}, {"window_mean": w}]} for w in windows]
         return {"settings": settings, "flows": flows, "links": [], "stages": [{}, {}]}
 
     def value(name: str, *windows: float) -> float | None:
@@ -55,6 +70,6 @@ def test_a_scenarios_metric_of_a_stage() -> None:
     assert value("buffer_used@1", 409, 395) == 0
     assert value("link_used@1", 901, 102) == 1
     assert value("buffer_used@1", 901, 102) == pytest.approx(0.69, abs=0.005)
-    assert value("cwnd_jain@1", 901, 102) == pytest.approx(0.61, abs=0.005)
+    assert value("window_jain@1", 901, 102) == pytest.approx(0.61, abs=0.005)
     assert value("link_used@0", 409, 395) is None
     assert value("link_used@2", 409, 395) is None

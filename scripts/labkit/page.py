@@ -50,7 +50,7 @@ _METRICS: dict[str, tuple[str, Callable[[float], str]]] = {
     "utilization": ("utilization", lambda v: f"{v:.3f}"),
     "jain": ("Jain's index", lambda v: f"{v:.3f}"),
     "jain_equilibrium": ("Jain's index, second half", lambda v: f"{v:.3f}"),
-    "cwnd_jain": ("Jain's index of windows", lambda v: f"{v:.3f}"),
+    "window_jain": ("Jain's index of windows", lambda v: f"{v:.3f}"),
     "queue_mean": ("mean queue", _plain),
     "queue_max": ("max queue", _plain),
     "capacity_error": ("capacity off by", _share),

@@ -320,7 +320,7 @@ def _stages(flows: list[Json], links: list[Json], settings: Settings, run: Path)
 
     Of windows there is also the mean of the whole stage, with what went before that.
     """
-    table = series(run / "flows.csv", (0, 1, 2, 7, 6))
+    table = series(run / "flows.csv", (0, 1, 2, 7, 6, 10))
     of_flow = {flow["id"]: table[table[:, 1] == flow["id"]] for flow in flows}
     of_links = series(run / "links.csv", LINK_COLUMNS)
     stages = []
@@ -365,10 +365,20 @@ def _flow_stage(rows: np.ndarray) -> Json:
     return {"goodput_bps": rate, "cwnd_equilibrium": rows[:, 2].mean()}
 
 
+# States in which TCP is on its way to a smaller window: CWR and recovery.
+REDUCING = (2, 3)
+
+
 def _windows(rows: np.ndarray, since: float) -> Json:
-    """Of a flow in a stage: its mean window; the one that its first reduction met, and how long
-    it is from one reduction to the next, if there are any."""
-    found = {"cwnd_mean": np.average(rows[:, 2], weights=np.diff(rows[:, 0], prepend=since))}
+    """Of a flow in a stage: its mean window; the same where one that is being reduced counts as
+    what it will be, which is what the congestion control has decided on; the window that the first
+    reduction met; and how long it is from one reduction to the next."""
+    weight = np.diff(rows[:, 0], prepend=since)
+    decided = np.where(np.isin(rows[:, 5], REDUCING), np.fmin(rows[:, 2], rows[:, 4]), rows[:, 2])
+    found = {
+        "cwnd_mean": np.average(rows[:, 2], weights=weight),
+        "window_mean": np.average(decided, weights=weight),
+    }
     # Each reduction sets ssthresh, which is not a number before the first of all.
     reduced = np.flatnonzero(np.diff(np.nan_to_num(rows[:, 4]))) + 1
     if len(reduced):
@@ -481,9 +491,9 @@ METRICS = {
     "retransmits": lambda r: sum(f["retransmits"] for f in r["flows"]),
     **{
         name: (lambda r, name=name: _mean(f[name] for f in r["flows"]))
-        for name in ("cwnd_mean", "cwnd_equilibrium", "cwnd_reduced", "cycle_s")
+        for name in ("cwnd_mean", "cwnd_equilibrium", "cwnd_reduced", "window_mean", "cycle_s")
     },
-    "cwnd_jain": lambda r: jain([f["cwnd_mean"] for f in r["flows"]]),
+    "window_jain": lambda r: jain([f["window_mean"] for f in r["flows"]]),
     "rtt_mean_s": lambda r: _mean(f["rtt_mean_s"] for f in r["flows"]),
     "jain": lambda r: jain([f["goodput_bps"] for f in r["flows"]]),
     "jain_equilibrium": lambda r: r["jain_equilibrium"],
