@@ -128,6 +128,24 @@ def test_resuming_makes_only_what_is_missing(laboratory, monkeypatch) -> None:
     assert len(made) == 13
 
 
+def test_interrupted_it_goes_on_where_it_was(laboratory, monkeypatch) -> None:
+    laboratory(CHEAP)
+    make, made = run.make, []
+
+    def until_the_fourth(laboratory, job, home, **more):
+        if len(made) == 3:
+            raise KeyboardInterrupt
+        made.append(home)
+        return make(laboratory, job, home, **more)
+
+    monkeypatch.setattr(run, "make", until_the_fourth)
+    monkeypatch.setattr(run, "end_all", lambda: None)  # which is for good
+    with pytest.raises(KeyboardInterrupt):
+        report.main(["cheap"], 1)
+    monkeypatch.setattr(run, "make", make)
+    assert report.make([scenario.load("cheap")], 1).reused == 3
+
+
 def test_failing_run_is_shown_and_loses_no_other(laboratory, monkeypatch, capsys) -> None:
     page = laboratory(CHEAP)
     make = run.make
