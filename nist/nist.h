@@ -345,8 +345,23 @@ static void nist_init(struct sock *sk)
 		nist_law.start(nist);
 }
 
-/* All that is left of a module: its @_name, the type of its @_state, and @_title */
+static struct tcp_congestion_ops nist_ops __read_mostly;
+
+static int __init nist_register(void)
+{
+	return tcp_register_congestion_control(&nist_ops);
+}
+
+static void __exit nist_unregister(void)
+{
+	tcp_unregister_congestion_control(&nist_ops);
+}
+
+/* What is left of a module: its @_name, the type of its @_state, and its @_title */
 #define NIST_MODULE(_name, _state, _title)				\
+static_assert(offsetof(_state, nist) == 0);				\
+static_assert(sizeof(_state) <= ICSK_CA_PRIV_SIZE);			\
+									\
 static struct tcp_congestion_ops nist_ops __read_mostly = {		\
 	.flags		= TCP_CONG_NON_RESTRICTED,			\
 	.name		= _name,					\
@@ -358,19 +373,6 @@ static struct tcp_congestion_ops nist_ops __read_mostly = {		\
 	.cwnd_event	= nist_cwnd_event,				\
 	.undo_cwnd	= nist_undo_cwnd,				\
 };									\
-									\
-static int __init nist_register(void)					\
-{									\
-	BUILD_BUG_ON(offsetof(_state, nist));				\
-	BUILD_BUG_ON(sizeof(_state) > ICSK_CA_PRIV_SIZE);		\
-									\
-	return tcp_register_congestion_control(&nist_ops);		\
-}									\
-									\
-static void __exit nist_unregister(void)				\
-{									\
-	tcp_unregister_congestion_control(&nist_ops);			\
-}									\
 									\
 module_init(nist_register);						\
 module_exit(nist_unregister);						\
