@@ -326,6 +326,15 @@ static u32 nist_undo_cwnd(struct sock *sk)
 	return nist->cwnd >> NIST_SCALE;
 }
 
+/*
+ * Room to send, in windows: what was lost twice takes a third round trip, in which the
+ * window does not shrink.
+ */
+static u32 nist_sndbuf_expand(struct sock *sk)
+{
+	return 4;
+}
+
 static void nist_init(struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -372,6 +381,7 @@ static struct tcp_congestion_ops nist_ops __read_mostly = {		\
 	.ssthresh	= nist_ssthresh,				\
 	.cwnd_event	= nist_cwnd_event,				\
 	.undo_cwnd	= nist_undo_cwnd,				\
+	.sndbuf_expand	= nist_sndbuf_expand,				\
 };									\
 									\
 module_init(nist_register);						\
