@@ -326,6 +326,15 @@ static u32 nist_undo_cwnd(struct sock *sk)
 	return nist->cwnd >> NIST_SCALE;
 }
 
+/*
+ * Room to send, in windows: what was lost twice takes a third round trip, in which the
+ * window does not shrink.
+ */
+static u32 nist_sndbuf_expand(struct sock *sk)
+{
+	return 4;
+}
+
 static void nist_init(struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -345,8 +354,23 @@ static void nist_init(struct sock *sk)
 		nist_law.start(nist);
 }
 
-/* All that is left of a module: its @_name, the type of its @_state, and @_title */
+static struct tcp_congestion_ops nist_ops __read_mostly;
+
+static int __init nist_register(void)
+{
+	return tcp_register_congestion_control(&nist_ops);
+}
+
+static void __exit nist_unregister(void)
+{
+	tcp_unregister_congestion_control(&nist_ops);
+}
+
+/* What is left of a module: its @_name, the type of its @_state, and its @_title */
 #define NIST_MODULE(_name, _state, _title)				\
+static_assert(offsetof(_state, nist) == 0);				\
+static_assert(sizeof(_state) <= ICSK_CA_PRIV_SIZE);			\
+									\
 static struct tcp_congestion_ops nist_ops __read_mostly = {		\
 	.flags		= TCP_CONG_NON_RESTRICTED,			\
 	.name		= _name,					\
@@ -357,20 +381,8 @@ static struct tcp_congestion_ops nist_ops __read_mostly = {		\
 	.ssthresh	= nist_ssthresh,				\
 	.cwnd_event	= nist_cwnd_event,				\
 	.undo_cwnd	= nist_undo_cwnd,				\
+	.sndbuf_expand	= nist_sndbuf_expand,				\
 };									\
-									\
-static int __init nist_register(void)					\
-{									\
-	BUILD_BUG_ON(offsetof(_state, nist));				\
-	BUILD_BUG_ON(sizeof(_state) > ICSK_CA_PRIV_SIZE);		\
-									\
-	return tcp_register_congestion_control(&nist_ops);		\
-}									\
-									\
-static void __exit nist_unregister(void)				\
-{									\
-	tcp_unregister_congestion_control(&nist_ops);			\
-}									\
 									\
 module_init(nist_register);						\
 module_exit(nist_unregister);						\
