@@ -61,7 +61,20 @@ static void delay_window(struct kunit *test)
 	period(&ctcp, 43344);
 	EXPECT_NEAR(test, ctcp.dwnd, milli(96900), 1000);
 	EXPECT_NEAR(test, nist->cwnd, milli(996900), 100);
+	/* to the letter nothing is left of it */
+	nist->cwnd = nist_segs(1000);
+	ctcp.dwnd = nist_segs(100);
+	ctcp_zero = 1;
+	period(&ctcp, 43254);
+	KUNIT_EXPECT_GT(test, ctcp.dwnd, nist_segs(100));
+	nist->cwnd = nist_segs(1000);
+	ctcp.dwnd = nist_segs(100);
+	period(&ctcp, 43344);
+	KUNIT_EXPECT_EQ(test, ctcp.dwnd, 0);
+	EXPECT_NEAR(test, nist->cwnd, milli(900000), 100);
+	ctcp_zero = 0;
 	/* never below 0 */
+	nist->cwnd = milli(996900);
 	ctcp.dwnd = nist_segs(1);
 	period(&ctcp, 84000);
 	KUNIT_EXPECT_EQ(test, ctcp.dwnd, 0);
