@@ -109,12 +109,13 @@ def test_every_key_is_accepted(lab) -> None:
     values = {
         "jitter": "1ms", "app": "100k/50ms", "ssthresh": "40", "reverse": "reno", "batch": "1ms",
         "police": "50mbit:20k", "aggregate": "2ms", "change": "0.2:loss=0.01", "duration": "0.5",
+        "access": "1gbit",
     }  # fmt: skip
     sets = [f"--set={key}={value}" for key, value in values.items()]
     for ip in ("4", "6"):
         settings = lab("run", "dumbbell", "--json", f"--set=ip={ip}", *sets).json[0]["settings"]
-    assert [settings[key] for key in ("jitter", "ssthresh", "batch", "aggregate")] == [
-        0.001, 40, 0.001, 0.002,
+    assert [settings[key] for key in ("jitter", "ssthresh", "batch", "aggregate", "access")] == [
+        0.001, 40, 0.001, 0.002, 1_000_000_000,
     ]  # fmt: skip
     assert settings["app"] == {"bytes": 100_000, "interval": 0.05}
     assert settings["police"] == {"rate": 50_000_000, "burst": 20_000}

@@ -222,6 +222,15 @@ def test_loss_is_what_was_asked_for(laboratory) -> None:
     assert abs(forward["drops"] - p * packets) < 5 * math.sqrt(p * packets)
 
 
+def test_access_links_are_exact(laboratory) -> None:
+    """Two hosts, which have their own: together 8 of 10 Mb/s, and no queue but theirs."""
+    (r,) = _runs(laboratory, ["reno"], [1], "rate=10mbit", "rtt=10ms,20ms", "access=4mbit",
+                 "duration=10")  # fmt: skip
+    assert r["links"][0]["utilization_equilibrium"] == pytest.approx(0.8, abs=0.001)
+    assert r["links"][0]["queue_max"] <= 2
+    assert not r["links"][0]["drops"]
+
+
 def test_full_pipe_is_full(laboratory) -> None:
     """A busy shaper sends its rate: not less, for late timers, nor more, for its burst."""
     for rate, exact in (("10mbit", 1e-3), ("1gbit", 2e-4), ("10gbit", 1e-3)):

@@ -332,6 +332,7 @@ KEYS: dict[str, Key] = {
     "scale": Key(lambda t: _number(t, 1e-6, 1e3), None, "of a network's rates: 0.1"),
     "short": Key(_short, None, "more flows: arrivals a second, mean packets, shape: 100:30:1.35"),
     "stages": Key(_stages, None, "seconds at which others begin, each measured for itself: 20,40"),
+    "access": Key(_rate, None, "of each sending host's link, shared by flows of one rtt: 1gbit"),
     "mtu": Key(_count(576, 9000), "1500", "bytes, of every link"),
     "app": Key(_app, None, "each flow has so much to send so often, not always: 250k/100ms"),
     "ssthresh": Key(_count(2, 10**9), None, "initial, in packets; bbr takes no notice: 100"),
@@ -375,6 +376,7 @@ class Settings:
     police: Police | None = None
     batch: float | None = None
     aggregate: float | None = None
+    access: int | None = None
     bytes: int | None = None
     duration: float | None = None
     cross: tuple[Cross, ...] = ()

@@ -194,6 +194,14 @@ def _setup(s: Settings, row: Row, ccs: list[str], window: float) -> str:
             *queues(s, row, b),
             "END",
         ]
+    for name in row.senders if s.access else ():
+        lines += [
+            "",
+            f"# {name}: as fast as its own link.",
+            f"tc -n {name} -batch - <<END",
+            *queues(s, row, name),
+            "END",
+        ]
     if _batches(s):
         lines += [
             "",
@@ -251,7 +259,10 @@ def offloads(s: Settings, row: Row, name: str) -> list[str]:
 
 
 def queues(s: Settings, row: Row, name: str) -> list[str]:
-    """What tc is told in one namespace, line by line; hosts have no queue of ours."""
+    """What tc is told in one namespace, line by line."""
+    if name in row.senders and s.access:
+        device = row.hops[row.senders.index(name)].device(name)
+        return _tbf("add", s, s.access, device)
     if name in row.d:
         return _delays("add", s, row, row.d.index(name))
     if name in row.b:
@@ -422,12 +433,16 @@ def _shaper(verb: str, s: Settings, rate: int, limit: int, device: str) -> list[
     kind = "pfifo" if s.qdisc == "fifo" else s.qdisc
     ecn = " ecn" if s.ecn and s.qdisc in ("codel", "pie", "fq_pie") else ""
     ecn += " noecn" if not s.ecn and s.qdisc == "fq_codel" else ""
-    burst = s.frame + ceil(rate / 8 * SHAPER_SLACK_S)
     # In this order: a change of tbf passes its limit on to the queue below it.
     return [
-        f"qdisc {verb} dev {device} root handle 1: tbf rate {rate}bit burst {burst} limit 1gb",
+        *_tbf(verb, s, rate, device),
         f"qdisc {verb} dev {device} parent 1: handle 10: {kind} limit {limit}{ecn}",
     ]
+
+
+def _tbf(verb: str, s: Settings, rate: int, device: str) -> list[str]:
+    burst = s.frame + ceil(rate / 8 * SHAPER_SLACK_S)
+    return [f"qdisc {verb} dev {device} root handle 1: tbf rate {rate}bit burst {burst} limit 1gb"]
 
 
 def _tc_time(seconds: float) -> str:
