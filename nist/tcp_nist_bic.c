@@ -37,9 +37,11 @@
  *     search: bic_linux=1 is that.  In the spec's packet model it is a little nearer
  *     to the study's figures (Jain's index at 324 ms 0.88 against 0.90; it has 0.77).
  *
- * The kernel's own is as with bic_linux=1; besides, it grows by 5 % in a round trip as
- * long as there was no loss, forgets MAX at a timeout, and looks at the window every
- * 31 ms where it has not changed.
+ * The kernel's own is as with bic_linux=1.  Besides, it divides distances to whole
+ * numbers, so that the slow part about MAX begins 8 segments before it and not 4; it grows
+ * twice as fast until it has found that ACKs are not delayed, which takes it a minute
+ * where each segment has its own, and by 5 % in a round trip before the first loss; and it
+ * forgets MAX at a timeout.  scripts/scenarios/nist-kernel.toml measures what comes of it.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt

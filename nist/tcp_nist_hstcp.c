@@ -20,9 +20,10 @@
  *   o LW_HS is 31, as in the drafts of RFC 3649 (this has 38).
  *   o Above HW_HS b() stays R_HS.
  *
- * The kernel's own has RFC 3649's table, from 38 on, and b() in 1/256: a() differs by 1
- * at most, and by nothing where both round to the same.  Its ACK counts once, however
- * many segments it acknowledges.
+ * The kernel's own has RFC 3649's table, from 38 on, and b() in 1/256.  It takes a() from
+ * the next entry, so it rounds up: 7 at 700 segments, where the RFC's formula has 6.2 and
+ * this 6.  Its ACK counts once, however many segments it acknowledges.
+ * scripts/scenarios/nist-kernel.toml measures what comes of it.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt

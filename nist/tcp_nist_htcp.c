@@ -29,7 +29,9 @@
  *
  * The kernel's own keeps time in jiffies (10 ms in the lab), takes the largest
  * throughput since the loss for that of the moment, begins D at the end of recovery,
- * lets rtt_max fade by 5 % at each loss, and knows no low window either.
+ * lets rtt_max fade by 5 % at each loss, and with each increase forgets the ACK that made
+ * it and the fraction that was left.  scripts/scenarios/nist-kernel.toml measures what
+ * comes of it.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt

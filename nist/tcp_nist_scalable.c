@@ -9,8 +9,8 @@
  * and Reno below LW_S, Eq. 37.  Both are multiplicative, so two flows keep the ratio
  * of their windows: it does not become fair.
  *
- * The equations have no slips.  The kernel's own adds 1 / min(cwnd, 100) where this
- * adds 1 / 100 from LW_S on, and halves never; above 100 segments they are the same.
+ * The equations have no slips.  The kernel's own adds 1 / min(cwnd, 100) where this adds
+ * 1 / 100 from LW_S on, and never halves; above 100 segments they are the same.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
