@@ -607,7 +607,8 @@ class Expected:
         return sum(self.trials) / len(self.trials) if math.isnan(self.paper) else self.paper
 
     def near(self, measured: float) -> bool:
-        return bool(abs(measured - self.mean) <= (self.within or self.tolerance * abs(self.mean)))
+        slack = self.within or self.tolerance * abs(self.mean)
+        return bool(self.mean - slack <= measured <= self.mean + slack)
 
 
 @dataclass(frozen=True)
