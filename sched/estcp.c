@@ -174,9 +174,9 @@ static int estcp_options(void *state, u64 rate, struct nlattr **tb,
 		return -EINVAL;
 	}
 	if (!tcpcc_take(tb[TCA_ESTCP_KAPPA], &c.kappa, ESTCP_KAPPA_MIN,
-			ESTCP_UNIT)) {
+			ESTCP_KAPPA_MAX)) {
 		NL_SET_ERR_MSG_ATTR(extack, tb[TCA_ESTCP_KAPPA],
-				    "estcp: kappa must be from 0.001 to 1");
+				    "estcp: kappa must be from 0.001 to 4");
 		return -EINVAL;
 	}
 	if (!tcpcc_take(tb[TCA_ESTCP_FIRST], &c.first_us, TCPCC_ESTCP_G_MIN,

@@ -42,7 +42,7 @@
  *   o g grows by a factor of at most 2 per phase.  A phase that ends early may be
  *     an accident, as of a flow in slow start, and the normalised gain would
  *     answer a phase of I = D / 100 with a factor of 50.  Downwards the
- *     normalised gain has a bound of itself: 1 - kappa.
+ *     normalised gain up to 1 has a bound of itself: 1 - kappa.
  *   o g stays in the range that marks can express.
  *   o In the paper g only changes when a phase ends, so one that is far too large
  *     stays for long: among few flows with a large buffer the first phase lasts
@@ -82,8 +82,9 @@ const struct estcp_config estcp_default = {
  * @e: link
  * @length_us: I, us, at least 1
  *
- * Neither product overflows: with a gain of choice 2^32 * 2^32, and normalised
- * less than g << ESTCP_RATIO, 2^60, since a step of g or more is cut before.
+ * Neither product overflows: with a gain of choice 2^32 * 2^32; normalised upwards less
+ * than g << ESTCP_RATIO, 2^60, since a step of g or more is cut before, and downwards
+ * less than four times as much.
  *
  * Return: |g' - g|, 2^-ESTCP_SCALE us; upwards at most g
  */

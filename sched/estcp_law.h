@@ -19,9 +19,13 @@
 #define ESTCP_UNIT	1000000
 #define ESTCP_GAMMA_UNIT	1000000000
 
-/* The most that gamma may be, 1 / ESTCP_GAMMA_UNIT, and the least of kappa */
+/*
+ * The most that gamma may be, 1 / ESTCP_GAMMA_UNIT, and the bounds of kappa: it
+ * should be below 2, and more is there to see why
+ */
 #define ESTCP_GAMMA_MAX	(4U * ESTCP_GAMMA_UNIT)
 #define ESTCP_KAPPA_MIN	1000
+#define ESTCP_KAPPA_MAX	(4 * ESTCP_UNIT)
 
 /* Bounds of D, us, and the most periods of it to be patient for */
 #define ESTCP_TARGET_MIN	1000U

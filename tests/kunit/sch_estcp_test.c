@@ -386,7 +386,7 @@ static void survives_nonsense(struct kunit *test)
 	static const u32 target[] = { ESTCP_TARGET_MIN, 5000000,
 				      ESTCP_TARGET_MAX };
 	static const u32 gamma[] = { 0, 1, 20000000, ESTCP_GAMMA_MAX };
-	static const u32 kappa[] = { ESTCP_KAPPA_MIN, ESTCP_UNIT };
+	static const u32 kappa[] = { ESTCP_KAPPA_MIN, ESTCP_KAPPA_MAX };
 	static const u32 first[] = { TCPCC_ESTCP_G_MIN, TCPCC_ESTCP_G_MAX };
 	static const u64 length[] = { 0, 1, 999, 1000, MSEC, SEC, 5000 * SEC,
 				      1ULL << 62 };

@@ -84,8 +84,8 @@ refuses_bad_options()
 		says "target must be from 1ms to 1000s" qdisc change estcp target 999us &&
 		says "target must be from 1ms to 1000s" qdisc change estcp target 1001s &&
 		says "gamma must be from 0 to 4" qdisc change estcp gamma 4.1 &&
-		says "kappa must be from 0.001 to 1" qdisc change estcp kappa 0 &&
-		says "kappa must be from 0.001 to 1" qdisc change estcp kappa 1.1 &&
+		says "kappa must be from 0.001 to 4" qdisc change estcp kappa 0 &&
+		says "kappa must be from 0.001 to 4" qdisc change estcp kappa 4.1 &&
 		says "g must be from 1024us to 16777216us" qdisc change estcp g 1ms &&
 		says "g must be from 1024us to 16777216us" qdisc change estcp g 17s &&
 		says "holdoff must be shorter than target" qdisc change estcp holdoff 5s &&
