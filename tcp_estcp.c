@@ -44,9 +44,11 @@
  *   o A window grows in recovery as it does else.  With one packet in a thousand
  *     lost on the way, a sender is in recovery half of the time, and would be left
  *     behind.
- *   o Slow start is TCP's, and the first reduction ends it.
- *   o Until ESTCP_KNOWN ACKs of a phase have brought a codepoint, g is not known, and
- *     alpha is 1, as Reno's.
+ *   o Slow start is TCP's, and the first reduction ends it: to a half at most, as there,
+ *     since the last round trip has doubled the window.  It matters to who comes into
+ *     a queue that stands: beta of his is 1, for all that he has seen.
+ *   o Until ESTCP_KNOWN ACKs have brought a codepoint g is not known, and alpha is 1, as
+ *     Reno's.
  *   o g is followed, not awaited: p is estimated from what has come of this phase,
  *     and the estimate of the phase before counts like estcp_prior segments of this
  *     one, since a router changes g by little.  Both are segments: each ACK's
@@ -99,12 +101,13 @@
 #define ESTCP_RENO	BIT_ULL(ESTCP_ALPHA)	/* alpha of Reno: 1 segment */
 
 #define ESTCP_BETA_MIN	(TCPCC_ESTCP_ONE / 4)
+#define ESTCP_BETA_START	((u32)TCPCC_ESTCP_ONE / 2)
 #define ESTCP_CWND_MIN	2U
 
 /* The largest rtt that is believed, us */
 #define ESTCP_RTT_CAP	(100 * USEC_PER_SEC)
 
-/* ACKs of a phase that have to bring a codepoint before g is known */
+/* ACKs that have to bring a codepoint before g is known */
 #define ESTCP_KNOWN	32U
 
 /* g is computed at each so many of them */
@@ -327,16 +330,23 @@ static u32 estcp_share(const struct estcp_phase *phase, u32 prior)
 	return n ? div_u64(marked, n) : 0;
 }
 
-/* @phase ends; what has come of the other pair is the first of the new one. */
+/*
+ * @phase ends; what has come of the other pair is the first of the new one.  Until g
+ * is known, phases count as one: where they are short none alone would be enough.
+ */
 static void estcp_next_phase(struct estcp_phase *phase, u32 prior)
 {
-	if (phase->known)
+	if (phase->known) {
 		phase->prior = clamp_t(u32, estcp_share(phase, prior),
 				       TCPCC_ESTCP_P_MIN, TCPCC_ESTCP_P_MAX);
+		phase->n = 0;
+		phase->marked = 0;
+		phase->acks = 0;
+	}
 	phase->odd = !phase->odd;
-	phase->n = phase->other;
-	phase->marked = phase->other_marked;
-	phase->acks = phase->other ? 1 : 0;
+	phase->n += phase->other;
+	phase->marked += phase->other_marked;
+	phase->acks += !!phase->other;
 	phase->other = 0;
 	phase->other_marked = 0;
 	phase->count++;
@@ -452,6 +462,16 @@ static u32 estcp_beta_now(const struct estcp *ca)
 	return estcp_beta(ca->rtt_min_us, ca->rtt_us);
 }
 
+/* beta for this socket, now */
+static u32 estcp_beta_of(const struct sock *sk)
+{
+	u32 beta = estcp_beta_now(inet_csk_ca(sk));
+
+	if (tcp_sk(sk)->snd_ssthresh >= TCP_INFINITE_SSTHRESH)
+		return min(beta, ESTCP_BETA_START);
+	return beta;
+}
+
 static void estcp_hold(struct sock *sk)
 {
 	struct estcp *ca = inet_csk_ca(sk);
@@ -522,7 +542,7 @@ static void estcp_reduce(struct sock *sk)
 	/* TCP is on its way to ssthresh in these, and that is what goes down */
 	if (state >= TCP_CA_CWR)
 		cwnd = min(tp->snd_ssthresh, max(cwnd, tp->prior_cwnd));
-	cwnd = estcp_decrease(cwnd, estcp_beta_now(ca), &ca->owed);
+	cwnd = estcp_decrease(cwnd, estcp_beta_of(sk), &ca->owed);
 	WRITE_ONCE(tp->snd_ssthresh, cwnd);
 	/* of this reduction nothing is to be undone */
 	tp->prior_ssthresh = 0;
@@ -736,7 +756,7 @@ static u32 estcp_ssthresh(struct sock *sk)
 		return max(cwnd, ESTCP_CWND_MIN);
 	}
 	estcp_hold(sk);
-	return estcp_decrease(cwnd, estcp_beta_now(ca), &ca->owed);
+	return estcp_decrease(cwnd, estcp_beta_of(sk), &ca->owed);
 }
 
 static u32 estcp_undo_cwnd(struct sock *sk)

@@ -29,6 +29,8 @@
 struct estcp {
 	struct estcp_law law;
 	struct rnd_state dice;
+	u32 full;	/* the queue at the last overflow, bytes; 0: there was none */
+	u32 least;	/* the shortest since, bytes */
 	u8 dscp;
 
 	/* see struct tc_estcp_xstats */
@@ -42,6 +44,7 @@ struct estcp {
 
 /* What is kept with a packet while it is queued */
 struct estcp_cb {
+	u32 backlog;	/* the queue that it met, bytes */
 	bool data;	/* of the class */
 	u8 ecn;		/* the bits with which it came */
 };
@@ -68,6 +71,7 @@ static void estcp_restart(void *state)
 {
 	struct estcp *estcp = state;
 
+	estcp->full = 0;
 	estcp_law_init(&estcp->law, &estcp->law.config);
 }
 
@@ -84,6 +88,7 @@ static void estcp_arrive(void *state, struct sk_buff *skb, u64 now_ns,
 		estcp->plain++;
 		return;
 	}
+	cb->backlog = backlog;
 	cb->ecn = dsfield & INET_ECN_MASK;
 	estcp->foreign += !!cb->ecn;
 	if (unlikely(!estcp->law.running))
@@ -92,10 +97,28 @@ static void estcp_arrive(void *state, struct sk_buff *skb, u64 now_ns,
 
 static void estcp_drop(void *state, struct sk_buff *skb, u64 now_ns)
 {
+	const struct estcp_cb *cb = estcp_cb(skb);
 	struct estcp *estcp = state;
 
-	if (estcp_cb(skb)->data)
-		estcp->held += !estcp_law_overflow(&estcp->law, now_ns);
+	if (!cb->data)
+		return;
+	estcp->full = cb->backlog;
+	estcp->least = cb->backlog;
+	estcp->held += !estcp_law_overflow(&estcp->law, now_ns);
+}
+
+/*
+ * How far the queue has come in this phase, from the shortest to the longest that it
+ * can be, 1 / ESTCP_UNIT; half the way if that is not known
+ */
+static u32 estcp_done(const struct estcp *estcp, u32 backlog)
+{
+	u32 least = estcp->least;
+
+	if (estcp->full <= least)
+		return ESTCP_UNIT / 2;
+	return div_u64((u64)(min(backlog, estcp->full) - least) * ESTCP_UNIT,
+		       estcp->full - least);
 }
 
 static void estcp_depart(void *state, struct sk_buff *skb, u64 now_ns,
@@ -105,10 +128,12 @@ static void estcp_depart(void *state, struct sk_buff *skb, u64 now_ns,
 	struct estcp *estcp = state;
 	u8 ecn;
 
+	estcp->least = min(estcp->least, backlog);
 	if (!cb->data)
 		return;
 	if (unlikely(estcp_law_impatient(&estcp->law, now_ns)))
-		estcp_law_hurry(&estcp->law, now_ns);
+		estcp_law_hurry(&estcp->law, now_ns,
+				estcp_done(estcp, backlog));
 
 	ecn = estcp_law_codepoint(&estcp->law, prandom_u32_state(&estcp->dice));
 	if (ecn != cb->ecn && unlikely(tcpcc_header_set_ecn(skb, ecn)))
@@ -149,9 +174,9 @@ static int estcp_options(void *state, u64 rate, struct nlattr **tb,
 		return -EINVAL;
 	}
 	if (!tcpcc_take(tb[TCA_ESTCP_KAPPA], &c.kappa, ESTCP_KAPPA_MIN,
-			ESTCP_UNIT)) {
+			ESTCP_KAPPA_MAX)) {
 		NL_SET_ERR_MSG_ATTR(extack, tb[TCA_ESTCP_KAPPA],
-				    "estcp: kappa must be from 0.001 to 1");
+				    "estcp: kappa must be from 0.001 to 4");
 		return -EINVAL;
 	}
 	if (!tcpcc_take(tb[TCA_ESTCP_FIRST], &c.first_us, TCPCC_ESTCP_G_MIN,
@@ -167,9 +192,9 @@ static int estcp_options(void *state, u64 rate, struct nlattr **tb,
 		return -EINVAL;
 	}
 	if (!tcpcc_take(tb[TCA_ESTCP_PATIENCE], &c.patience, 0,
-			ESTCP_PATIENCE_MAX) || c.patience == 1) {
+			ESTCP_PATIENCE_MAX)) {
 		NL_SET_ERR_MSG_ATTR(extack, tb[TCA_ESTCP_PATIENCE],
-				    "estcp: patience must be 0, or from 2 to 1000000");
+				    "estcp: patience must be from 0 to 1000000");
 		return -EINVAL;
 	}
 	if (!tcpcc_take(tb[TCA_ESTCP_DSCP], &dscp, 1, ESTCP_DSCP_MAX)) {

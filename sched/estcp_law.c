@@ -42,16 +42,19 @@
  *   o g grows by a factor of at most 2 per phase.  A phase that ends early may be
  *     an accident, as of a flow in slow start, and the normalised gain would
  *     answer a phase of I = D / 100 with a factor of 50.  Downwards the
- *     normalised gain has a bound of itself: 1 - kappa.
+ *     normalised gain up to 1 has a bound of itself: 1 - kappa.
  *   o g stays in the range that marks can express.
  *   o In the paper g only changes when a phase ends, so one that is far too large
  *     stays for long: among few flows with a large buffer the first phase lasts
  *     g * B / N, and a hundred flows that come within five seconds overflow the
  *     buffer so often that, from a g of 100 ms, it is at its bound when they are all
- *     there, and the next phases last 34 to 48 s.  With
- *     "patience" g is halved after so many D, and then once per D in which data left.
- *     One D would be too few: half of all phases last longer.  The default is 2, and 0
- *     is the paper's.
+ *     there, and the next phases last 34 to 48 s.  With "patience" the link looks at
+ *     its buffer after so many D, and then once per D in which data left.  The queue
+ *     grows at a constant pace, so where it has come a share f of the way after one D
+ *     the phase will last D / f, and g * f is right.  That is done below a half, down
+ *     to an eighth: else the overflow is near, and says it better.  Before the first
+ *     overflow the way is not known, and g is halved.  The default is 1, and 0 is the
+ *     paper's.
  */
 
 #include <linux/kernel.h>
@@ -71,7 +74,7 @@ const struct estcp_config estcp_default = {
 	.target_us	= 5 * USEC_PER_SEC,
 	.kappa		= ESTCP_UNIT / 2,
 	.first_us	= 10 * USEC_PER_MSEC,
-	.patience	= 2,
+	.patience	= 1,
 };
 
 /**
@@ -79,8 +82,9 @@ const struct estcp_config estcp_default = {
  * @e: link
  * @length_us: I, us, at least 1
  *
- * Neither product overflows: with a gain of choice 2^32 * 2^32, and normalised
- * less than g << ESTCP_RATIO, 2^60, since a step of g or more is cut before.
+ * Neither product overflows: with a gain of choice 2^32 * 2^32; normalised upwards less
+ * than g << ESTCP_RATIO, 2^60, since a step of g or more is cut before, and downwards
+ * less than four times as much.
  *
  * Return: |g' - g|, 2^-ESTCP_SCALE us; upwards at most g
  */
@@ -201,14 +205,17 @@ bool estcp_law_overflow(struct estcp_law *e, u64 now_ns)
 }
 
 /**
- * estcp_law_hurry() - halve g, because no overflow comes
+ * estcp_law_hurry() - a smaller g, if no overflow is in sight
  * @e: link
  * @now_ns: time, and data leaves
+ * @done: how far the queue has come on its way to the overflow, 1 / ESTCP_UNIT
  *
  * Once however late: time in which nothing left is no sign of a g too large.
  */
-void estcp_law_hurry(struct estcp_law *e, u64 now_ns)
+void estcp_law_hurry(struct estcp_law *e, u64 now_ns, u32 done)
 {
-	estcp_set(e, e->g / 2);
+	if (done <= ESTCP_UNIT / 2)
+		estcp_set(e, div_u64(e->g * max(done, ESTCP_UNIT / 8),
+				     ESTCP_UNIT));
 	e->patience_ns = now_ns + estcp_target_ns(e);
 }

@@ -19,9 +19,13 @@
 #define ESTCP_UNIT	1000000
 #define ESTCP_GAMMA_UNIT	1000000000
 
-/* The most that gamma may be, 1 / ESTCP_GAMMA_UNIT, and the least of kappa */
+/*
+ * The most that gamma may be, 1 / ESTCP_GAMMA_UNIT, and the bounds of kappa: it
+ * should be below 2, and more is there to see why
+ */
 #define ESTCP_GAMMA_MAX	(4U * ESTCP_GAMMA_UNIT)
 #define ESTCP_KAPPA_MIN	1000
+#define ESTCP_KAPPA_MAX	(4 * ESTCP_UNIT)
 
 /* Bounds of D, us, and the most periods of it to be patient for */
 #define ESTCP_TARGET_MIN	1000U
@@ -35,7 +39,7 @@
  * @kappa: normalised gain, 1 / ESTCP_UNIT
  * @first_us: g to begin with, us
  * @holdoff_us: after an overflow, how long others do not count, us; 0: D / 10
- * @patience: after how many D without an overflow to halve g, at least 2; 0: never
+ * @patience: after how many D without an overflow to look at the buffer; 0: never
  */
 struct estcp_config {
 	u32 target_us;
@@ -58,7 +62,7 @@ extern const struct estcp_config estcp_default;
  * @phase: number of this phase
  * @start_ns: when it began
  * @hold_ns: until when overflows do not end it
- * @patience_ns: when g is to be halved; U64_MAX: never
+ * @patience_ns: when to look at the buffer; U64_MAX: never
  * @last_us: I, length of the phase before, us; 0: there was none
  */
 struct estcp_law {
@@ -79,7 +83,7 @@ void estcp_law_configure(struct estcp_law *e,
 			 const struct estcp_config *config);
 void estcp_law_start(struct estcp_law *e, u64 now_ns);
 bool estcp_law_overflow(struct estcp_law *e, u64 now_ns);
-void estcp_law_hurry(struct estcp_law *e, u64 now_ns);
+void estcp_law_hurry(struct estcp_law *e, u64 now_ns, u32 done);
 
 /**
  * estcp_holdoff_us() - how long an overflow keeps others from counting

@@ -329,16 +329,24 @@ static void patience(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, estcp_law_impatient(&e, now + 20 * SEC - 1));
 	KUNIT_EXPECT_TRUE(test, estcp_law_impatient(&e, now + 20 * SEC));
 	now += 20 * SEC;
-	estcp_law_hurry(&e, now);
+	estcp_law_hurry(&e, now, ESTCP_UNIT / 2);
 	KUNIT_EXPECT_EQ(test, estcp_law_g_us(&e), 50000);
 	KUNIT_EXPECT_EQ(test, e.share, tcpcc_estcp_share(50000));
 	KUNIT_EXPECT_FALSE(test, estcp_law_impatient(&e, now + 5 * SEC - 1));
 	KUNIT_EXPECT_TRUE(test, estcp_law_impatient(&e, now + 5 * SEC));
 	/* an hour without a packet is one D too long, not 720 */
 	now += 3600 * SEC;
-	estcp_law_hurry(&e, now);
+	estcp_law_hurry(&e, now, ESTCP_UNIT / 2);
 	KUNIT_EXPECT_EQ(test, estcp_law_g_us(&e), 25000);
 	KUNIT_EXPECT_FALSE(test, estcp_law_impatient(&e, now));
+	/* the phase will last D / done; but it is near its end, or nothing is known */
+	estcp_law_hurry(&e, now, ESTCP_UNIT / 2 + 1);
+	KUNIT_EXPECT_EQ(test, estcp_law_g_us(&e), 25000);
+	estcp_law_hurry(&e, now, ESTCP_UNIT / 5);
+	KUNIT_EXPECT_EQ(test, estcp_law_g_us(&e), 5000);
+	e.g *= 16;
+	estcp_law_hurry(&e, now, 0);
+	KUNIT_EXPECT_EQ(test, estcp_law_g_us(&e), 10000);
 	/* an overflow starts anew */
 	now += SEC;
 	KUNIT_EXPECT_TRUE(test, estcp_law_overflow(&e, now));
@@ -378,7 +386,7 @@ static void survives_nonsense(struct kunit *test)
 	static const u32 target[] = { ESTCP_TARGET_MIN, 5000000,
 				      ESTCP_TARGET_MAX };
 	static const u32 gamma[] = { 0, 1, 20000000, ESTCP_GAMMA_MAX };
-	static const u32 kappa[] = { ESTCP_KAPPA_MIN, ESTCP_UNIT };
+	static const u32 kappa[] = { ESTCP_KAPPA_MIN, ESTCP_KAPPA_MAX };
 	static const u32 first[] = { TCPCC_ESTCP_G_MIN, TCPCC_ESTCP_G_MAX };
 	static const u64 length[] = { 0, 1, 999, 1000, MSEC, SEC, 5000 * SEC,
 				      1ULL << 62 };

@@ -232,7 +232,7 @@ static void estimates_from_before(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, phase.prior, TCPCC_ESTCP_P_MAX);
 }
 
-/* A phase of which too little came leaves no estimate behind. */
+/* Until g is known phases count as one, and leave nothing behind. */
 static void estimates_nothing_from_little(struct kunit *test)
 {
 	struct estcp_phase phase = {};
@@ -246,8 +246,9 @@ static void estimates_nothing_from_little(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, phase.count, 1);
 	KUNIT_EXPECT_EQ(test, phase.prior, 0);
 	KUNIT_EXPECT_FALSE(test, phase.known);
-	for (i = 0; i < ESTCP_KNOWN; i++)
-		hear(&phase, 2 + (i & 1), 1);
+	KUNIT_EXPECT_EQ(test, phase.n, ESTCP_KNOWN - 1 + 3);
+	KUNIT_EXPECT_EQ(test, phase.marked, (ESTCP_KNOWN - 1) / 2);
+	hear(&phase, 3, 1);
 	KUNIT_EXPECT_TRUE(test, phase.known);
 }
 
@@ -313,7 +314,7 @@ static void estimates_for_long(struct kunit *test)
 /* Three in a row are a phase, and count for it; so is an ACK for three. */
 static void phase_begins(struct kunit *test)
 {
-	struct estcp_phase phase = {};
+	struct estcp_phase phase = { .known = 1 };
 
 	KUNIT_EXPECT_EQ(test, hear(&phase, 1, 1), ESTCP_NOTHING);
 	KUNIT_EXPECT_EQ(test, hear(&phase, 2, 1), ESTCP_NOTHING);
@@ -354,7 +355,7 @@ static void phase_is_found(struct kunit *test)
 /* Packets that have overtaken are no phase, and the late ones of the old are not. */
 static void phase_with_reordering(struct kunit *test)
 {
-	struct estcp_phase phase = {};
+	struct estcp_phase phase = { .known = 1 };
 	u32 i;
 
 	hear(&phase, 0, 10);

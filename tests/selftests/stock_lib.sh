@@ -163,3 +163,115 @@ reports_cc()
 	diag "iperf3 reports $(grep sender_tcp_congestion report)"
 	return 1
 }
+
+# With a qdisc of ours at the router -----------------------------------------------------
+#
+# A script says its congestion control's name and module, $CC and $MODULE, the kind of its
+# qdisc with options, $QDISC, its rate, $RATE_MBIT, how many $FLOWS there are at once, and
+# two counters of the qdisc: $OURS of packets that are for it, and $OTHERS.
+
+# What the next test would stumble over
+after_failure()
+{
+	end_long
+	qdisc "$RTR" rtr1 del 2>/dev/null
+}
+
+# qdisc NAMESPACE DEVICE COMMAND...: of the root
+qdisc()
+{
+	tc -n "$1" qdisc "$3" dev "$2" root "${@:4}"
+}
+
+# field NAME: a number from the statistics of a qdisc that were kept
+field()
+{
+	sed -n "s/.*\b$1 \([0-9.]*\).*/\1/p" qdisc.txt
+}
+
+# within LEAST VALUE MOST
+within()
+{
+	awk -v a="$1" -v x="${2:-none}" -v b="$3" 'BEGIN { exit !(x ~ /^[0-9.]+$/ && a <= x && x <= b) }'
+}
+
+# shows NAMESPACE DEVICE FIELD LEAST: keeps the statistics; whether this one is at least so much
+shows()
+{
+	tc -n "$1" -s qdisc show dev "$2" >qdisc.txt
+	[ "$(field "$3")" -ge "$4" ]
+}
+
+# Each is loaded by the name of what it registers.
+aliases_load()
+{
+	set_sysctl "$CC" && loaded "$MODULE" && loaded tcp_feedback && set_sysctl reno &&
+		qdisc "$RTR" rtr1 add "${QDISC[@]}" && loaded sch_tcpcc &&
+		qdisc "$RTR" rtr1 del && unload &&
+		modprobe "tcp_$CC" && modprobe "sch_${QDISC[0]}" && loaded "$MODULE" && loaded sch_tcpcc
+}
+
+unload()
+{
+	# A closed flow's socket may live on for a moment: not yet is no failure.
+	wait_for 30 rmmod "$MODULE" && rmmod tcp_feedback && rmmod sch_tcpcc
+}
+
+# fills_link PAYLOAD: of frames of 1514 bytes
+fills_link()
+{
+	local percent
+
+	percent=$(link_percent "$RATE_MBIT" "$1")
+	diag "$(goodput_kbps) kb/s, $percent % of the link"
+	reports_cc "$CC" && within 90 "$percent" 101
+}
+
+shares_equally()
+{
+	local jain
+
+	jain=$(awk -F'[:,]' '/"receiver":/ { found = 1 }
+		found && /"bits_per_second"/ { n++; sum += $2; squares += $2 * $2; found = 0 }
+		END { if (n == '"$FLOWS"') print sum * sum / (n * squares) }' report)
+	diag "Jain's index: ${jain:-no}"
+	within 0.95 "$jain" 1
+}
+
+# A flow that knows nothing of it
+carries_cubic()
+{
+	local percent
+
+	qdisc "$RTR" rtr1 add "${QDISC[@]}" && start_flow 4 1 -C cubic || return
+	end_flow || return
+	tc -n "$RTR" -s qdisc show dev rtr1 >qdisc.txt
+	qdisc "$RTR" rtr1 del
+	percent=$(link_percent "$RATE_MBIT" 1448)
+	diag "$(goodput_kbps) kb/s, $percent % of the link"
+	[ "$(field "$OURS")" = 0 ] && [ "$(field "$OTHERS")" -gt 5000 ] && reports_cc cubic &&
+		within 90 "$percent" 101
+}
+
+# Flows go on whatever is done to the qdisc below them, and nothing goes that they use.
+survives_changes()
+{
+	local kind
+
+	qdisc "$RTR" rtr1 add "${QDISC[@]}" && start_flow 4 60 -P "$FLOWS" -C "$CC" &&
+		busywait shows "$RTR" rtr1 "$OURS" 1000 || return
+	for kind in "pfifo limit 100" "${QDISC[0]} bandwidth 50mbit" fq_codel \
+		"${QDISC[0]} bandwidth 10mbit"; do
+		sleep 0.1
+		# shellcheck disable=SC2086
+		qdisc "$RTR" rtr1 replace $kind || return
+	done
+	for _ in $(seq 5); do
+		sleep 0.1
+		qdisc "$RTR" rtr1 del && qdisc "$RTR" rtr1 add "${QDISC[@]}" || return
+	done
+	! rmmod "$MODULE" 2>/dev/null && ! rmmod tcp_feedback 2>/dev/null &&
+		! rmmod sch_tcpcc 2>/dev/null && busywait shows "$RTR" rtr1 "$OURS" 1000 || return
+	end_long
+	qdisc "$RTR" rtr1 del
+}

@@ -1,0 +1,102 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# ESTCP on a distribution's kernel: its modules, loaded by the names that users know
+# them by, the router's qdisc under tc, and hosts that it keeps in step, under iperf3.
+#
+# The router's qdisc gives $RATE_MBIT Mb/s, in phases of a second; acknowledgments are
+# delayed by $RTT_MS ms.
+#
+# Run by scripts/stock run, as root.  Exit status: 0 all passed, 1 not, 4 skipped.
+
+DIR=$(dirname "$(readlink -f "$0")")
+# shellcheck source=tests/selftests/stock_lib.sh
+. "$DIR/stock_lib.sh"
+
+RATE_MBIT=60
+RTT_MS=20
+FLOWS=4
+CC=estcp
+MODULE=tcp_estcp
+QDISC=(estcp bandwidth "${RATE_MBIT}mbit" limit 100 target 1s)
+OURS=marked
+OTHERS=other
+
+setup()
+{
+	setup_router && tc -n "$RTR" qdisc add dev rtr0 root netem delay ${RTT_MS}ms limit 10000
+}
+
+options_are_shown()
+{
+	qdisc "$RTR" rtr1 add "${QDISC[@]}" && qdisc "$RTR" rtr1 change estcp kappa 0.25 dscp 0x2e || return
+	tc -n "$RTR" -s qdisc show dev rtr1 >qdisc.txt
+	qdisc "$RTR" rtr1 del
+	grep -q "^qdisc estcp .* bandwidth ${RATE_MBIT}Mbit limit 100p target 1s gamma 0 kappa 0.25 .* dscp 46" qdisc.txt &&
+		grep -q "phase 0 " qdisc.txt && return
+	sed 's/^/# /' qdisc.txt
+	return 1
+}
+
+# The length of the last phase, in seconds
+last_phase_s()
+{
+	sed -n 's/.*\blast_phase \([0-9.]*\)\([mu]\{0,1\}\)s.*/\1 \2/p' qdisc.txt |
+		awk '{ print $1 / ($2 == "u" ? 1000000 : $2 == "m" ? 1000 : 1) }'
+}
+
+# flows IP: the statistics are kept from after ten phases on
+flows()
+{
+	rm -f qdisc.txt
+	qdisc "$RTR" rtr1 add "${QDISC[@]}" && start_flow "$1" 14 -P $FLOWS -C estcp || return
+	busywait shows "$RTR" rtr1 phase 10
+	: >phases
+	for _ in 1 2 3; do
+		busywait shows "$RTR" rtr1 phase $(($(field phase) + 1))
+		last_phase_s >>phases
+	done
+	end_flow
+	qdisc "$RTR" rtr1 del
+	diag "$(grep -w g qdisc.txt) phases of $(tr '\n' ' ' <phases)s"
+}
+
+# Whatever the emulated clock does, to two fifths
+keeps_phases()
+{
+	local length
+
+	[ "$(wc -l <phases)" = 3 ] || return
+	while read -r length; do
+		within 0.6 "$length" 1.4 || return
+	done <phases
+}
+
+# Both codepoints of a pair, at all packets of flows of the class
+marks()
+{
+	[ "$(field marked)" -gt 5000 ] && [ "$(field unmarked)" -gt 1000 ] &&
+		[ "$(field unwritable)" = 0 ] && [ "$(count snd InEchoes)" -gt 1000 ]
+}
+
+requires sch_tcpcc
+requires tcp_estcp
+own_log stock_estcp
+ksft_begin 14
+diag "kernel $(uname -r)"
+
+ksft_test "names load the modules" aliases_load
+ksft_test "tc sets options and shows them" options_are_shown
+for ip in 4 6; do
+	flows $ip
+	# an IPv6 header has 20 bytes more
+	ksft_test "estcp fills the link, IPv$ip" fills_link $((1488 - 10 * ip))
+	ksft_test "its phases last as long as they should, IPv$ip" keeps_phases
+	ksft_test "its flows share equally, IPv$ip" shares_equally
+	ksft_test "its packets are marked, IPv$ip" marks
+done
+ksft_test "CUBIC through estcp" carries_cubic
+ksft_test "estcp is replaced and deleted under traffic" survives_changes
+ksft_test "no wrong checksum" checksums_are_right
+ksft_test "kernel log without warnings" kernel_is_quiet
+ksft_end
