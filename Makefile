@@ -3,11 +3,11 @@
 # tcpcc: TCP congestion control modules for stock kernels.  "make help" lists what there is.
 
 KDIR ?= /lib/modules/$(shell uname -r)/build
-MODULES := $(patsubst %.o,%,$(shell sed -n 's/^obj-m := *//p' Kbuild))
+MODULES := $(patsubst %.o,%,$(shell sed -n 's/^obj-m [:+]= *//p' Kbuild))
 VERSION := $(shell sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf)
 DKMS_SOURCE := /usr/src/tcpcc-$(VERSION)
 TC_PLUGINS := $(patsubst %.c,%.so,$(wildcard tc/q_*.c))
-SOURCES := Makefile Kbuild dkms.conf COPYING $(wildcard *.c) feedback sched include
+SOURCES := Makefile Kbuild dkms.conf COPYING $(wildcard *.c) feedback nist sched include
 PYTHON := /usr/bin/python3
 
 # Where this system's tc looks for plug-ins, which is written in it

@@ -36,6 +36,8 @@
 #include <linux/kernel.h>
 #include <linux/types.h>
 
+#include "tcpcc_log2.h"
+
 #define TCPCC_ESTCP_DSCP	0x03
 
 /* Codepoints: the pair tells the phase, the lower bit is the mark */
@@ -53,55 +55,6 @@
 #define TCPCC_ESTCP_P_MAX	(TCPCC_ESTCP_ONE / 16 * 15)
 
 /**
- * tcpcc_estcp_log2() - logarithm to the base of 2
- * @x: at least 1
- *
- * Each squaring of the mantissa yields a bit.
- *
- * Return: log2(x), TCPCC_ESTCP_SCALE, rounded down
- */
-static inline u32 tcpcc_estcp_log2(u32 x)
-{
-	u32 log = __fls(x);
-	u64 mantissa = (u64)x << (31 - log);
-	int i;
-
-	for (i = 0; i < TCPCC_ESTCP_SCALE; i++) {
-		mantissa = mantissa * mantissa >> 31;
-		log <<= 1;
-		if (mantissa >> 32) {
-			mantissa >>= 1;
-			log |= 1;
-		}
-	}
-	return log;
-}
-
-/**
- * tcpcc_estcp_exp2() - power of 2
- * @log: exponent, TCPCC_ESTCP_SCALE, below 31
- *
- * Return: 2^log, rounded down
- */
-static inline u32 tcpcc_estcp_exp2(u32 log)
-{
-	/* 2^(1/2), 2^(1/4), ..., in units of 2^-31 */
-	static const u32 roots[TCPCC_ESTCP_SCALE] = {
-		0xb504f334, 0x9837f052, 0x8b95c1e4, 0x85aac368,
-		0x82cd8699, 0x8164d1f4, 0x80b1ed50, 0x8058d7d3,
-		0x802c6437, 0x8016302f, 0x800b179d, 0x80058baf,
-		0x8002c5d0, 0x800162e6, 0x8000b173, 0x800058b9,
-	};
-	u64 mantissa = BIT_ULL(31);
-	int i;
-
-	for (i = 0; i < TCPCC_ESTCP_SCALE; i++)
-		if (log & BIT(TCPCC_ESTCP_SCALE - 1 - i))
-			mantissa = mantissa * roots[i] >> 31;
-	return mantissa >> (31 - (log >> TCPCC_ESTCP_SCALE));
-}
-
-/**
  * tcpcc_estcp_share() - what share of packets to mark: f
  * @g_us: us per packet; beyond its range it counts as its bound
  *
@@ -111,7 +64,7 @@ static inline u32 tcpcc_estcp_share(u32 g_us)
 {
 	u32 g = clamp_t(u32, g_us, TCPCC_ESTCP_G_MIN, TCPCC_ESTCP_G_MAX);
 
-	return (25 * TCPCC_ESTCP_ONE - tcpcc_estcp_log2(g)) / 16;
+	return (25 * TCPCC_ESTCP_ONE - tcpcc_log2(g)) / 16;
 }
 
 /**
@@ -124,7 +77,7 @@ static inline u32 tcpcc_estcp_g_us(u32 share)
 {
 	u32 p = clamp_t(u32, share, TCPCC_ESTCP_P_MIN, TCPCC_ESTCP_P_MAX);
 
-	return tcpcc_estcp_exp2(25 * TCPCC_ESTCP_ONE - 16 * p);
+	return tcpcc_exp2(25 * TCPCC_ESTCP_ONE - 16 * p);
 }
 
 #endif /* _TCPCC_ESTCP_H */

@@ -351,7 +351,7 @@ def _compile(source: Path, build: Path, variant: str, shown: Progress, lock: int
 def module_sources() -> dict[str, Path]:
     """What the module build reads, by path in the source tree."""
     found = [REPO / "Kbuild", *REPO.glob("*.c"), *REPO.glob("*.h")]
-    for folder in ("include", "feedback", "sched", "tests/kunit"):
+    for folder in ("include", "feedback", "nist", "sched", "tests/kunit"):
         found += [p for p in (REPO / folder).rglob("*") if p.suffix in (".c", ".h")]
         found += (REPO / folder).rglob("Kbuild")
     made = ".mod.c"  # by a build in the source tree

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the senders of a NIST study have in common.
+ *
+ *   K. Mills, J. Filliben, D. Cho, E. Schwartz, D. Genin, "Study of Proposed Internet
+ *   Congestion Control Mechanisms", NIST SP 500-282, chapter 5.
+ *
+ * The study gives Reno and six laws for congestion avoidance one form, to compare
+ * them.  Each has a module here, beside this file, which has what it says of all:
+ *
+ *   slow start	cwnd += 1 for each segment acknowledged, Eq. 5; limited (RFC 3742)
+ *		from sst_max on: cwnd += sst_max / 2 / cwnd.  It ends at the first
+ *		loss, or at sst_int
+ *   increase	after it, by the law; below its low window as Reno
+ *   loss	by the law, once in a round trip; sst = cwnd
+ *   timeout	sst by the law, and slow start
+ *   periodic	rules run when an ACK comes and their time is over
+ *
+ * It is a packet model's, without delayed ACKs, SACK or reordering.  So here
+ *   o "for each ACK" is for each segment acknowledged;
+ *   o no increase and no second decrease for the rest of a round trip after a loss is
+ *     TCP's recovery: it goes to the smaller window by proportional rate reduction
+ *     (RFC 6937), and the law counts with the one at its end;
+ *   o the window after a timeout is TCP's, as the one to begin with is: not 2;
+ *   o a law never increases faster than slow start does.  H-TCP would, after an hour
+ *     without a loss, and BIC below S_max;
+ *   o a flow that does not use its window does not increase it.
+ *
+ * A module includes this file and defines nist_law, last NIST_MODULE().
+ */
+#ifndef _NIST_H
+#define _NIST_H
+
+#include <linux/math64.h>
+#include <linux/module.h>
+#include <net/tcp.h>
+
+#include "tcpcc_compat.h"
+#include "tcpcc_param.h"
+
+/* Windows and increases are in units of 2^-32 segment, so that 1 / cwnd is never lost */
+#define NIST_SCALE	32
+#define NIST_ONE	BIT_ULL(NIST_SCALE)
+
+/* A window is at most this, segments: 400 Gb/s, 10 s are a third of it */
+#define NIST_CWND_MAX	BIT(30)
+
+/* The study's cwnd_INT, and the least that a reduction leaves, segments */
+#define NIST_CWND_MIN	2
+
+TCPCC_PARAM(sst_max, 100, 2, 2147483648,
+	    "Slow start is limited from this window on, segments; as much as sst_int: it is not");
+TCPCC_PARAM(sst_int, 2147483648, 2, 2147483648,
+	    "The first slow start ends at this window, segments");
+
+/**
+ * struct nist - what every law keeps for a flow; the first member of its own state
+ * @cwnd: the window, NIST_SCALE; in recovery that at its end
+ * @prior: @cwnd before the last reduction
+ * @now_us: when the last ACK came
+ * @rtt_min_us: the least round trip since the flow began; U32_MAX: none yet
+ * @inverse: 2^32 / @inverse_of
+ * @inverse_of: segments
+ * @delivered: tp->delivered at the last ACK
+ */
+struct nist {
+	u64	cwnd;
+	u64	prior;
+	u64	now_us;
+	u32	rtt_min_us;
+	u32	inverse;
+	u32	inverse_of;
+	u32	delivered;
+};
+
+/**
+ * struct nist_ack - what periodic rules know of an ACK
+ * @rtt_us: its sample; 0: none
+ * @srtt_us: TCP's smoothed one, at least 1
+ * @delivered: segments that have left the network, as it says
+ * @recovery: from a loss or a timeout
+ * @slow_start: below sst
+ */
+struct nist_ack {
+	u32	rtt_us;
+	u32	srtt_us;
+	u32	delivered;
+	bool	recovery;
+	bool	slow_start;
+};
+
+/**
+ * struct nist_law - a law for congestion avoidance
+ * @start: a flow begins; NULL: zeroes are right
+ * @increase: so many segments have been acknowledged: changes cwnd
+ * @decrease: a segment was lost.  Return: the window from now on
+ * @timeout: it was a timeout; called after @decrease.  Return: the threshold of slow
+ *	start; NULL: what @decrease said
+ * @undo: it was not lost; cwnd is as before.  NULL: nothing to do
+ * @periodic: an ACK came, in whatever state; NULL: nothing to do
+ */
+struct nist_law {
+	void	(*start)(struct nist *nist);
+	void	(*increase)(struct nist *nist, u32 acked);
+	u64	(*decrease)(struct nist *nist);
+	u64	(*timeout)(struct nist *nist);
+	void	(*undo)(struct nist *nist);
+	void	(*periodic)(struct nist *nist, const struct nist_ack *ack);
+};
+
+static const struct nist_law nist_law;	/* each module's own */
+
+/* ------------------------------------------------------------------------- */
+/* Pure functions                                                            */
+
+/* @segs segments as a window */
+static inline u64 nist_segs(u32 segs)
+{
+	return (u64)segs << NIST_SCALE;
+}
+
+/* @share thousandths of @x; @share is at most 1000 */
+static inline u64 nist_permille(u64 x, u32 share)
+{
+	return mul_u64_u32_shr(x, (share << 22) / 1000, 22);
+}
+
+/**
+ * nist_grow() - increase a window additively
+ * @nist: the flow
+ * @alpha: by what in a round trip, NIST_SCALE
+ * @acked: segments acknowledged; each adds @alpha / cwnd, or 1 if that is less
+ *
+ * Divides only where the window has another number of whole segments than before.
+ */
+static inline void nist_grow(struct nist *nist, u64 alpha, u32 acked)
+{
+	u32 whole = max_t(u32, nist->cwnd >> NIST_SCALE, 1);
+	u64 step;
+
+	if (nist->inverse_of != whole) {
+		nist->inverse_of = whole;
+		nist->inverse = U32_MAX / whole;
+	}
+	step = min(mul_u64_u32_shr(alpha, nist->inverse, 32), NIST_ONE);
+	nist->cwnd = min(nist->cwnd + step * min(acked, NIST_CWND_MAX),
+			 nist_segs(NIST_CWND_MAX));
+}
+
+/* Reno's increase: one segment in a round trip, Eq. 6 */
+static inline void nist_reno(struct nist *nist, u32 acked)
+{
+	nist_grow(nist, NIST_ONE, acked);
+}
+
+/**
+ * nist_slow_start() - Eq. 5
+ * @nist: the flow
+ * @sst: where slow start ends, segments; above the window
+ * @limit: from which window on it is limited, segments
+ * @acked: segments acknowledged
+ *
+ * Return: those of them that are left for congestion avoidance
+ */
+static inline u32 nist_slow_start(struct nist *nist, u32 sst, u32 limit, u32 acked)
+{
+	u32 whole = nist->cwnd >> NIST_SCALE;
+	u32 n = whole < limit ? min(acked, min(sst, limit) - whole) : 0;
+
+	nist->cwnd += nist_segs(n);
+	acked -= n;
+	if (!acked || whole + n >= sst)
+		return acked;
+	nist_grow(nist, nist_segs(limit) / 2, acked);
+	nist->cwnd = min(nist->cwnd, nist_segs(sst));
+	return 0;
+}
+
+/**
+ * struct nist_rate - average throughput, Eqs. 23 and 36
+ * @rate: packets/s in units of 2^-8
+ * @since_us: when this interval began
+ * @acks: segments in this interval
+ */
+struct nist_rate {
+	u64	rate;
+	u64	since_us;
+	u32	acks;
+};
+
+#define NIST_RATE_SCALE	8
+
+/**
+ * nist_rate_update() - count segments, and average when an interval is over
+ * @rate: what is known
+ * @now_us: it is so late
+ * @acks: segments to count
+ * @interval_us: the least length of an interval, more than 0
+ * @weight: of the last interval, thousandths
+ *
+ * The study divides by the interval that was meant, here it is the one that it was.
+ *
+ * Return: segments of the interval if it is over, else 0
+ */
+static inline u32 nist_rate_update(struct nist_rate *rate, u64 now_us, u32 acks,
+				   u32 interval_us, u32 weight)
+{
+	u64 passed_us = now_us - rate->since_us;
+	u64 sample;
+
+	rate->acks += acks;
+	if (passed_us < interval_us)
+		return 0;
+	acks = rate->acks;
+	sample = div64_u64((u64)acks * (USEC_PER_SEC << NIST_RATE_SCALE), passed_us);
+	rate->rate = nist_permille(sample, weight) +
+		     nist_permille(rate->rate, 1000 - weight);
+	rate->since_us = now_us;
+	rate->acks = 0;
+	return acks;
+}
+
+/* ------------------------------------------------------------------------- */
+/* The sender                                                                */
+
+/* TCP may have changed its window, as after a timeout; the fraction goes then. */
+static void nist_follow(struct sock *sk)
+{
+	struct nist *nist = inet_csk_ca(sk);
+	u32 cwnd = tcp_snd_cwnd(tcp_sk(sk));
+
+	if (nist->cwnd >> NIST_SCALE != cwnd)
+		nist->cwnd = nist_segs(cwnd);
+}
+
+static void nist_apply(struct sock *sk)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct nist *nist = inet_csk_ca(sk);
+	u32 cwnd = nist->cwnd >> NIST_SCALE;
+
+	tcp_snd_cwnd_set(tp, clamp(cwnd, 1U, max(tp->snd_cwnd_clamp, 1U)));
+}
+
+static void nist_cong_avoid(struct sock *sk, u32 ack, u32 acked)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	struct nist *nist = inet_csk_ca(sk);
+
+	if (!tcp_is_cwnd_limited(sk))
+		return;
+	nist_follow(sk);
+	if (tcp_in_slow_start(tp)) {
+		u32 limit = READ_ONCE(sst_max);
+
+		if (limit >= READ_ONCE(sst_int))
+			limit = U32_MAX;
+		acked = nist_slow_start(nist, tp->snd_ssthresh, limit, acked);
+	}
+	if (acked)
+		nist_law.increase(nist, acked);
+	nist_apply(sk);
+}
+
+/*
+ * TCP has taken from its queue what the ACK acknowledges; it will ask for ssthresh
+ * next if that showed a loss, and let the window grow then.
+ */
+static void nist_pkts_acked(struct sock *sk, const struct ack_sample *sample)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	struct nist *nist = inet_csk_ca(sk);
+	u8 state = inet_csk(sk)->icsk_ca_state;
+	struct nist_ack ack = {
+		.rtt_us = max(sample->rtt_us, 0),
+		.srtt_us = max(tp->srtt_us >> 3, 1U),
+		.delivered = tp->delivered - nist->delivered,
+		.recovery = state >= TCP_CA_CWR,
+		.slow_start = tcp_in_slow_start(tp),
+	};
+
+	nist->delivered = tp->delivered;
+	nist->now_us = tp->tcp_mstamp;
+	if (ack.rtt_us)
+		nist->rtt_min_us = min(nist->rtt_min_us, ack.rtt_us);
+	if (!nist_law.periodic)
+		return;
+	/* TCP is on its way to the window that the law left, and will get there */
+	if (state == TCP_CA_CWR || state == TCP_CA_Recovery) {
+		nist_law.periodic(nist, &ack);
+		return;
+	}
+	nist_follow(sk);
+	nist_law.periodic(nist, &ack);
+	nist_apply(sk);
+}
+
+static u32 nist_ssthresh(struct sock *sk)
+{
+	struct nist *nist = inet_csk_ca(sk);
+
+	nist_follow(sk);
+	nist->prior = nist->cwnd;
+	nist->cwnd = max(nist_law.decrease(nist), nist_segs(NIST_CWND_MIN));
+	return nist->cwnd >> NIST_SCALE;
+}
+
+/* TCP has asked for ssthresh, and now says why. */
+static void nist_cwnd_event(struct sock *sk, enum tcp_ca_event event)
+{
+	struct nist *nist = inet_csk_ca(sk);
+
+	if (event == CA_EVENT_LOSS && nist_law.timeout)
+		WRITE_ONCE(tcp_sk(sk)->snd_ssthresh,
+			   max_t(u32, nist_law.timeout(nist) >> NIST_SCALE,
+				 NIST_CWND_MIN));
+}
+
+static u32 nist_undo_cwnd(struct sock *sk)
+{
+	struct nist *nist = inet_csk_ca(sk);
+
+	nist->cwnd = max(nist->prior, nist_segs(tcp_snd_cwnd(tcp_sk(sk))));
+	if (nist_law.undo)
+		nist_law.undo(nist);
+	return nist->cwnd >> NIST_SCALE;
+}
+
+/*
+ * Room to send, in windows: what was lost twice takes a third round trip, in which the
+ * window does not shrink.
+ */
+static u32 nist_sndbuf_expand(struct sock *sk)
+{
+	return 4;
+}
+
+static void nist_init(struct sock *sk)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct nist *nist = inet_csk_ca(sk);
+
+	memset(nist, 0, ICSK_CA_PRIV_SIZE);
+	nist->cwnd = nist_segs(tcp_snd_cwnd(tp));
+	nist->prior = nist->cwnd;
+	nist->now_us = tp->tcp_mstamp;
+	nist->rtt_min_us = U32_MAX;
+	nist->delivered = tp->delivered;
+	/* a route may know better */
+	if (tp->snd_ssthresh >= TCP_INFINITE_SSTHRESH)
+		WRITE_ONCE(tp->snd_ssthresh,
+			   min(READ_ONCE(sst_int), TCP_INFINITE_SSTHRESH));
+	if (nist_law.start)
+		nist_law.start(nist);
+}
+
+static struct tcp_congestion_ops nist_ops __read_mostly;
+
+static int __init nist_register(void)
+{
+	return tcp_register_congestion_control(&nist_ops);
+}
+
+static void __exit nist_unregister(void)
+{
+	tcp_unregister_congestion_control(&nist_ops);
+}
+
+/* What is left of a module: its @_name, the type of its @_state, and its @_title */
+#define NIST_MODULE(_name, _state, _title)				\
+static_assert(offsetof(_state, nist) == 0);				\
+static_assert(sizeof(_state) <= ICSK_CA_PRIV_SIZE);			\
+									\
+static struct tcp_congestion_ops nist_ops __read_mostly = {		\
+	.flags		= TCP_CONG_NON_RESTRICTED,			\
+	.name		= _name,					\
+	.owner		= THIS_MODULE,					\
+	.init		= nist_init,					\
+	.pkts_acked	= nist_pkts_acked,				\
+	.cong_avoid	= nist_cong_avoid,				\
+	.ssthresh	= nist_ssthresh,				\
+	.cwnd_event	= nist_cwnd_event,				\
+	.undo_cwnd	= nist_undo_cwnd,				\
+	.sndbuf_expand	= nist_sndbuf_expand,				\
+};									\
+									\
+module_init(nist_register);						\
+module_exit(nist_unregister);						\
+									\
+MODULE_AUTHOR("The tcpcc developers");					\
+MODULE_LICENSE("GPL");							\
+MODULE_DESCRIPTION(_title " of the NIST study")
+
+#endif /* _NIST_H */

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Compound TCP as the NIST study has it: section 5.2.2, parameters of Table 5-4.
+ *
+ * Two windows: what is sent is win = cwnd + dwnd.  The first is Reno's.  The second
+ * grows as long as few packets are queued, and shrinks otherwise.
+ *
+ *   ACK	cwnd += 1 / win, Eq. 14
+ *   loss	dwnd = max(0, win (1 - beta) - cwnd / 2), cwnd /= 2, sst = win, Eq. 15
+ *   timeout	sst = max(win / 2, 2), dwnd = 0, Eq. 16
+ *   every round trip, Eq. 17:	diff = win (1 - rtt_min / srtt), what is queued
+ *		dwnd += max(0, alpha win^k - 1)		if diff < gamma
+ *		dwnd = max(0, dwnd - zeta diff)		else
+ *
+ * and Reno without dwnd below LW_C, Eq. 13.
+ *
+ * As printed it cannot be run.  What was decided, after Compound TCP itself:
+ *   o Eq. 17's min(0, ...) and min[0, ...] would keep dwnd at 0 or below: they are the
+ *     (x)^+ of Compound TCP, max(0, ...).
+ *   o Eqs. 14, 15 and 17 add dwnd to cwnd again and again: the two are kept apart, and
+ *     win is their sum.
+ *   o Eq. 17's max(int_max, ...) is min.
+ *   o LW_C, the exponent and both throughputs are of win, of which the network knows,
+ *     not of cwnd alone.
+ *   o Eq. 17 changes dwnd for a loss in the next period, Eq. 15 the window at once: it
+ *     is at once, and CD_C only keeps dwnd as it is in that period.
+ *   o dwnd does not change in slow start and recovery.
+ * In the spec's packet model the link is then used better than in the study (1.00 in
+ * all cells, against 0.95, 1.00 and 0.92), and no other reading gives its figures.
+ */
+
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include "nist.h"
+#include "tcpcc_log2.h"
+
+TCPCC_PARAM(alpha, 125, 0, 1000, "alpha_C, weight of the delay window's increase, thousandths");
+TCPCC_PARAM(beta, 500, 1, 999, "beta_C, by what a loss reduces the window, thousandths");
+TCPCC_PARAM(gamma, 30, 1, 1000000, "gamma_C, packets in the queue that are early congestion");
+TCPCC_PARAM(zeta, 100, 0, 1000, "zeta_C, how fast the delay window shrinks, thousandths");
+TCPCC_PARAM(k, 800, 0, 1000, "k_C, exponent of the delay window's increase, thousandths");
+TCPCC_PARAM(low_window, 41, 2, 1000000, "LW_C, as Reno below it, segments");
+
+/**
+ * struct ctcp - per-socket state
+ * @nist: what all have; its window is win
+ * @dwnd: the part of it that is the delay window, NIST_SCALE
+ * @period_us: when this round trip began
+ * @congested: CD_C, there was a loss in it
+ */
+struct ctcp {
+	struct nist	nist;
+	u64		dwnd;
+	u64		period_us;
+	bool		congested;
+};
+
+/**
+ * ctcp_gain() - by what the delay window grows in a round trip without a queue
+ * @win: NIST_SCALE, below 2^62
+ *
+ * Return: alpha win^k - 1, NIST_SCALE, at least 0
+ */
+static u64 ctcp_gain(u64 win)
+{
+	u32 log = tcpcc_log2(max_t(u32, win >> NIST_SCALE, 1));
+	/* win^k is win times win^(k - 1), which is at most 1 */
+	u32 power = tcpcc_exp2(30 * TCPCC_LOG2_ONE - log * (1000 - READ_ONCE(k)) / 1000);
+	u64 gain = nist_permille(mul_u64_u32_shr(win, power, 30), READ_ONCE(alpha));
+
+	return gain > NIST_ONE ? gain - NIST_ONE : 0;
+}
+
+/**
+ * ctcp_queued() - diff, what is queued of a window
+ * @win: NIST_SCALE
+ * @rtt_min_us: us
+ * @srtt_us: us
+ *
+ * Return: packets, NIST_SCALE
+ */
+static u64 ctcp_queued(u64 win, u32 rtt_min_us, u32 srtt_us)
+{
+	if (srtt_us <= rtt_min_us)
+		return 0;
+	return mul_u64_u32_div(win, srtt_us - rtt_min_us, srtt_us);
+}
+
+/* What TCP took from the window is gone, and below the low window all of dwnd. */
+static bool ctcp_is_low(struct ctcp *ctcp)
+{
+	u64 win = ctcp->nist.cwnd;
+
+	if (win < nist_segs(READ_ONCE(low_window))) {
+		ctcp->dwnd = 0;
+		return true;
+	}
+	ctcp->dwnd = min(ctcp->dwnd, win);
+	return false;
+}
+
+static void ctcp_increase(struct nist *nist, u32 acked)
+{
+	ctcp_is_low(container_of(nist, struct ctcp, nist));
+	nist_reno(nist, acked);
+}
+
+static u64 ctcp_decrease(struct nist *nist)
+{
+	struct ctcp *ctcp = container_of(nist, struct ctcp, nist);
+	u64 left = nist->cwnd / 2, half;
+
+	if (!ctcp_is_low(ctcp))
+		left = nist_permille(nist->cwnd, 1000 - READ_ONCE(beta));
+	half = (nist->cwnd - ctcp->dwnd) / 2;
+	ctcp->dwnd = left > half ? left - half : 0;
+	ctcp->congested = true;
+	return half + ctcp->dwnd;
+}
+
+static u64 ctcp_timeout(struct nist *nist)
+{
+	struct ctcp *ctcp = container_of(nist, struct ctcp, nist);
+
+	ctcp->dwnd = 0;
+	return nist->prior / 2;
+}
+
+static void ctcp_periodic(struct nist *nist, const struct nist_ack *ack)
+{
+	struct ctcp *ctcp = container_of(nist, struct ctcp, nist);
+	u64 queued, less;
+
+	if (nist->now_us - ctcp->period_us < ack->srtt_us)
+		return;
+	ctcp->period_us = nist->now_us;
+	if (ctcp->congested || ack->recovery || ack->slow_start) {
+		ctcp->congested = false;
+		return;
+	}
+	if (ctcp_is_low(ctcp))
+		return;
+	queued = ctcp_queued(nist->cwnd, nist->rtt_min_us, ack->srtt_us);
+	if (queued < nist_segs(READ_ONCE(gamma))) {
+		u64 more = min(ctcp_gain(nist->cwnd),
+			       nist_segs(NIST_CWND_MAX) - nist->cwnd);
+
+		ctcp->dwnd += more;
+		nist->cwnd += more;
+	} else {
+		less = min(nist_permille(queued, READ_ONCE(zeta)), ctcp->dwnd);
+		ctcp->dwnd -= less;
+		nist->cwnd -= less;
+	}
+}
+
+static const struct nist_law nist_law = {
+	.increase	= ctcp_increase,
+	.decrease	= ctcp_decrease,
+	.timeout	= ctcp_timeout,
+	.periodic	= ctcp_periodic,
+};
+
+NIST_MODULE("nist_ctcp", struct ctcp, "Compound TCP");

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * FAST as the NIST study has it: section 5.2.3, parameters of Table 5-5.
+ *
+ * The window goes to where a flow has alpha packets in the queue, and stays there.
+ *
+ *   every UW	T = min(2 cwnd, (1 - gamma) cwnd + gamma (rtt_min / srtt cwnd + alpha)),
+ *		Eq. 21
+ *   ACK	cwnd += (T - cwnd) / acksRTT up to T; at once where T < cwnd, Eq. 18
+ *   loss	cwnd /= 2, T = cwnd, sst = cwnd, Eq. 19
+ *   timeout	sst = max(cwnd / 2, 2), Eq. 20
+ *   every RTT	acksRTT: what was acknowledged in it; throughput is averaged, Eq. 23
+ *   every UA	with tune=1, from a flow's begin: alpha goes from 200 to 20 to 8 packets
+ *		where throughput is low, and back where it is high, Eq. 22
+ *
+ * There is no low window.  What was decided:
+ *   o Eq. 18 prints cwnd <- (T - cwnd) / acksRTT: it is added.
+ *   o acksRTT is that of the last complete round trip; the one that Eq. 23 is counting
+ *     begins at 0.
+ *   o gamma_F of Eq. 21 is beta_F of Table 5-5, UA_H and UW_H are UA_F and UW_F.
+ *   o The throughputs in "ppms" are packets a second: 21 packets a millisecond are the
+ *     study's link, and FAST's own limits for 8, 20 and 200 are 10 and 100 Mb/s.
+ *   o alpha begins at 200 with tune=1.
+ *   o Nothing but a loss or sst_int ends slow start; the first T is the window then.
+ *
+ * rtt_min is the least since the flow began: who finds a queue when he comes takes it
+ * for the path.  The srtt is TCP's, with the weight 1/8 for each sample.
+ */
+
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include "nist.h"
+
+TCPCC_PARAM(alpha, 200, 1, 100000, "AD_F, packets of a flow in the queue, without tuning");
+TCPCC_PARAM(tune, 0, 0, 1, "AT_F, 1: alpha is alpha1, alpha2 or alpha3, by throughput");
+TCPCC_PARAM(alpha1, 8, 1, 100000, "A1_F, packets");
+TCPCC_PARAM(alpha2, 20, 1, 100000, "A2_F, packets");
+TCPCC_PARAM(alpha3, 200, 1, 100000, "A3_F, packets");
+TCPCC_PARAM(m0m1, 1500, 0, 1000000000, "M0M1_F, from alpha1 to alpha2 at this, packets/s");
+TCPCC_PARAM(m1m0, 1250, 0, 1000000000, "M1M0_F, from alpha2 to alpha1, packets/s");
+TCPCC_PARAM(m1m2, 15000, 0, 1000000000, "M1M2_F, from alpha2 to alpha3, packets/s");
+TCPCC_PARAM(m2m1, 12500, 0, 1000000000, "M2M1_F, from alpha3 to alpha2, packets/s");
+TCPCC_PARAM(gain, 500, 1, 1000, "gamma_F, weight of what T is computed from, thousandths");
+TCPCC_PARAM(weight, 500, 1, 1000, "T_F, of the last sample of throughput, thousandths");
+TCPCC_PARAM(update, 20, 1, 10000, "UW_F, how often T is computed, ms");
+TCPCC_PARAM(update_alpha, 200, 1, 4000, "UA_F, how often alpha is tuned, s");
+
+/**
+ * struct fast - per-socket state
+ * @nist: what all have
+ * @target: T, NIST_SCALE; 0: none since slow start
+ * @rate: throughput; its intervals are round trips
+ * @target_us: when T was computed
+ * @tune_us: when alpha was tuned
+ * @share: 2^32 / acksRTT; 0: no round trip yet
+ * @level: which alpha it is with tuning, 0 to 2
+ */
+struct fast {
+	struct nist	nist;
+	u64		target;
+	struct nist_rate rate;
+	u64		target_us;
+	u64		tune_us;
+	u32		share;
+	u8		level;
+};
+
+/**
+ * fast_target() - T, Eq. 21
+ * @cwnd: NIST_SCALE
+ * @rtt_min_us: us
+ * @srtt_us: us, at least 1
+ * @packets: alpha
+ *
+ * Return: NIST_SCALE
+ */
+static u64 fast_target(u64 cwnd, u32 rtt_min_us, u32 srtt_us, u32 packets)
+{
+	u32 share = READ_ONCE(gain);
+	u64 kept = srtt_us > rtt_min_us ?
+		   mul_u64_u32_div(cwnd, rtt_min_us, srtt_us) : cwnd;
+
+	return min(2 * cwnd, nist_permille(cwnd, 1000 - share) +
+			     nist_permille(kept + nist_segs(packets), share));
+}
+
+/**
+ * fast_tune() - Eq. 22
+ * @level: which alpha it is, 0 to 2
+ * @rate: throughput, packets/s
+ *
+ * Return: which one it is to be
+ */
+static u8 fast_tune(u8 level, u64 rate)
+{
+	if (level == 0)
+		return rate >= READ_ONCE(m0m1) ? 1 : 0;
+	if (level == 2)
+		return rate <= READ_ONCE(m2m1) ? 1 : 2;
+	if (rate <= READ_ONCE(m1m0))
+		return 0;
+	return rate >= READ_ONCE(m1m2) ? 2 : 1;
+}
+
+static u32 fast_alpha(const struct fast *fast)
+{
+	if (!READ_ONCE(tune))
+		return READ_ONCE(alpha);
+	switch (fast->level) {
+	case 0:
+		return READ_ONCE(alpha1);
+	case 1:
+		return READ_ONCE(alpha2);
+	default:
+		return READ_ONCE(alpha3);
+	}
+}
+
+static void fast_start(struct nist *nist)
+{
+	struct fast *fast = container_of(nist, struct fast, nist);
+
+	fast->level = 2;
+	fast->tune_us = nist->now_us;
+	fast->rate.since_us = nist->now_us;
+}
+
+static void fast_increase(struct nist *nist, u32 acked)
+{
+	struct fast *fast = container_of(nist, struct fast, nist);
+	u64 step;
+
+	if (!fast->target)
+		fast->target = nist->cwnd;
+	if (fast->target <= nist->cwnd) {
+		nist->cwnd = max(fast->target, nist_segs(NIST_CWND_MIN));
+		return;
+	}
+	step = min(mul_u64_u32_shr(fast->target - nist->cwnd, fast->share, 32), NIST_ONE);
+	nist->cwnd = min(nist->cwnd + step * min(acked, NIST_CWND_MAX), fast->target);
+}
+
+static u64 fast_decrease(struct nist *nist)
+{
+	struct fast *fast = container_of(nist, struct fast, nist);
+
+	fast->target = nist->cwnd / 2;
+	return fast->target;
+}
+
+static void fast_periodic(struct nist *nist, const struct nist_ack *ack)
+{
+	struct fast *fast = container_of(nist, struct fast, nist);
+	u32 acks = nist_rate_update(&fast->rate, nist->now_us, ack->delivered,
+				    ack->srtt_us, READ_ONCE(weight));
+
+	if (acks)
+		fast->share = U32_MAX / acks;
+	if (nist->now_us - fast->tune_us >= (u64)READ_ONCE(update_alpha) * USEC_PER_SEC) {
+		fast->tune_us = nist->now_us;
+		fast->level = fast_tune(fast->level, fast->rate.rate >> NIST_RATE_SCALE);
+	}
+	if (ack->slow_start) {
+		fast->target = 0;
+	} else if (nist->now_us - fast->target_us >=
+		   READ_ONCE(update) * USEC_PER_MSEC) {
+		fast->target_us = nist->now_us;
+		fast->target = min(fast_target(nist->cwnd, nist->rtt_min_us, ack->srtt_us,
+					       fast_alpha(fast)),
+				   nist_segs(NIST_CWND_MAX));
+	}
+}
+
+static const struct nist_law nist_law = {
+	.start		= fast_start,
+	.increase	= fast_increase,
+	.decrease	= fast_decrease,
+	.periodic	= fast_periodic,
+};
+
+NIST_MODULE("nist_fast", struct fast, "FAST");

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * H-TCP as the NIST study has it: section 5.2.5, parameters of Table 5-7.
+ *
+ * The longer no segment was lost, the faster the window grows; and a loss takes from it
+ * what the queue held.  D is the time since the last loss.
+ *
+ *   ACK	cwnd += 2 (1 - beta) f(D) / cwnd, Eq. 30
+ *		f(D) = 1 up to DL, then max(h(D) rtt_min, 1), Eq. 31
+ *		h(D) = 1 + 10 (D - DL) + 0.25 (D - DL)^2, Eq. 32
+ *   loss	beta = 1/2 if throughput has changed by more than DB since the last loss,
+ *		else rtt_min / rtt_max, up to G, Eq. 34
+ *		cwnd *= beta, sst = cwnd, D = 0, Eq. 33
+ *   timeout	beta = 1/2, sst = max(cwnd / 2, 2), D = 0, Eq. 35
+ *   every U	throughput is averaged, Eq. 36
+ *
+ * What was decided:
+ *   o Eq. 31's rtt_min is in seconds: that gives the study's buffers (the spec's packet
+ *     model 0.30, 0.19, 0.17; the study 0.31, 0.21, 0.22).  The kernel takes it in units
+ *     of 100 ms, believes 10 to 200 ms, and scales before DL too: htcp_linux=1 is that.
+ *   o Eq. 32 is right as printed: 0.25 (D - DL)^2 is ((D - DL) / 2)^2, the kernel's.
+ *   o Eq. 33 names one throughput by two subscripts, and forgets sst = cwnd and D = 0.
+ *     There is none at the first loss, which counts as a change.
+ *   o Eq. 34 has no lower bound.  With a buffer of more than a bandwidth-delay product
+ *     a loss would cost more than TCP's: it is 1/2.
+ *   o Eq. 36's second line, "acksRTT", sets it to 0.
+ *   o D runs from the beginning of a flow until its first loss.
+ *   o rtt_max is of samples outside recovery, where they are not of the path alone.
+ *
+ * The kernel's own keeps time in jiffies (10 ms in the lab), takes the largest
+ * throughput since the loss for that of the moment, begins D at the end of recovery,
+ * lets rtt_max fade by 5 % at each loss, and with each increase forgets the ACK that made
+ * it and the fraction that was left.  scripts/scenarios/nist-kernel.toml measures what
+ * comes of it.
+ */
+
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include "nist.h"
+
+TCPCC_PARAM(delta_l, 1000, 0, 60000, "DL_H, as Reno for so long after a loss, ms");
+TCPCC_PARAM(delta_b, 200, 0, 1000,
+	    "DB_H, a larger change of throughput is one, thousandths");
+TCPCC_PARAM(beta_max, 800, 500, 999, "G_H, what a loss leaves at most, thousandths");
+TCPCC_PARAM(weight, 500, 1, 1000, "T_H, of the last sample of throughput, thousandths");
+TCPCC_PARAM(update, 250, 1, 60000, "U_H, how often throughput is averaged, ms");
+TCPCC_PARAM(htcp_linux, 0, 0, 1, "1: rtt_min in 100 ms, as the kernel's H-TCP");
+
+/* Shares: beta */
+#define HTCP_SCALE	16
+#define HTCP_ONE	BIT(HTCP_SCALE)
+
+/* Time is in units of 2^-20 s where it is multiplied, and D at most this, us */
+#define HTCP_SECOND	20
+#define HTCP_DELTA_CAP	(4000ULL * USEC_PER_SEC)
+
+/* The largest rtt that is believed, us */
+#define HTCP_RTT_CAP	(100 * USEC_PER_SEC)
+
+/**
+ * struct htcp - per-socket state
+ * @nist: what all have
+ * @loss_us: the last loss
+ * @undo_us: the one before
+ * @rate: throughput
+ * @loss_rate: that at the last loss; 0: there was none
+ * @rtt_max_us: the largest round trip
+ * @beta: what the last loss left, HTCP_SCALE
+ */
+struct htcp {
+	struct nist	nist;
+	u64		loss_us;
+	u64		undo_us;
+	struct nist_rate rate;
+	u64		loss_rate;
+	u32		rtt_max_us;
+	u32		beta;
+};
+
+/* us in 2^-20 s */
+static u64 htcp_seconds(u64 us)
+{
+	return mul_u64_u32_shr(us, 281474977, 28);
+}
+
+/**
+ * htcp_f() - Eqs. 31 and 32
+ * @delta_us: D, us
+ * @rtt_min_us: us
+ *
+ * Return: segments, NIST_SCALE, at least 1
+ */
+static u64 htcp_f(u64 delta_us, u32 rtt_min_us)
+{
+	u64 start_us = (u64)READ_ONCE(delta_l) * USEC_PER_MSEC;
+	u64 rtt = htcp_seconds(min_t(u32, rtt_min_us, HTCP_RTT_CAP));
+	bool linux_scale = READ_ONCE(htcp_linux);
+	u64 h = BIT_ULL(HTCP_SECOND), d;
+
+	if (delta_us > start_us) {
+		d = htcp_seconds(min(delta_us - start_us, HTCP_DELTA_CAP));
+		h += 10 * d + (d * d >> (HTCP_SECOND + 2));
+	} else if (!linux_scale) {
+		return NIST_ONE;
+	}
+	if (linux_scale)
+		rtt = clamp(10 * rtt, BIT_ULL(HTCP_SECOND) / 10,
+			    2 * BIT_ULL(HTCP_SECOND));
+	return max(mul_u64_u64_shr(h, rtt, 2 * HTCP_SECOND - NIST_SCALE), NIST_ONE);
+}
+
+/**
+ * htcp_beta() - Eq. 34, what a loss leaves
+ * @rate: throughput now
+ * @loss_rate: that at the last loss; 0: there was none
+ * @rtt_min_us: us
+ * @rtt_max_us: us; 0: none yet
+ *
+ * Return: share, HTCP_SCALE
+ */
+static u32 htcp_beta(u64 rate, u64 loss_rate, u32 rtt_min_us, u32 rtt_max_us)
+{
+	u64 change = rate > loss_rate ? rate - loss_rate : loss_rate - rate;
+	u32 most = READ_ONCE(beta_max) * HTCP_ONE / 1000;
+
+	if (!loss_rate || change * 1000 > loss_rate * READ_ONCE(delta_b) ||
+	    rtt_max_us < rtt_min_us)
+		return HTCP_ONE / 2;
+	return clamp_t(u64, div_u64((u64)rtt_min_us << HTCP_SCALE, rtt_max_us),
+		       HTCP_ONE / 2, most);
+}
+
+static void htcp_start(struct nist *nist)
+{
+	struct htcp *htcp = container_of(nist, struct htcp, nist);
+
+	htcp->beta = HTCP_ONE / 2;
+	htcp->loss_us = nist->now_us;
+	htcp->rate.since_us = nist->now_us;
+}
+
+static void htcp_increase(struct nist *nist, u32 acked)
+{
+	struct htcp *htcp = container_of(nist, struct htcp, nist);
+	u64 f = htcp_f(nist->now_us - htcp->loss_us, nist->rtt_min_us);
+
+	nist_grow(nist, mul_u64_u32_shr(f, 2 * (HTCP_ONE - htcp->beta), HTCP_SCALE),
+		  acked);
+}
+
+static u64 htcp_decrease(struct nist *nist)
+{
+	struct htcp *htcp = container_of(nist, struct htcp, nist);
+
+	htcp->beta = htcp_beta(htcp->rate.rate, htcp->loss_rate, nist->rtt_min_us,
+			       htcp->rtt_max_us);
+	htcp->loss_rate = htcp->rate.rate;
+	htcp->undo_us = htcp->loss_us;
+	htcp->loss_us = nist->now_us;
+	return mul_u64_u32_shr(nist->cwnd, htcp->beta, HTCP_SCALE);
+}
+
+static u64 htcp_timeout(struct nist *nist)
+{
+	struct htcp *htcp = container_of(nist, struct htcp, nist);
+
+	htcp->beta = HTCP_ONE / 2;
+	return nist->prior / 2;
+}
+
+static void htcp_undo(struct nist *nist)
+{
+	struct htcp *htcp = container_of(nist, struct htcp, nist);
+
+	htcp->loss_us = htcp->undo_us;
+}
+
+static void htcp_periodic(struct nist *nist, const struct nist_ack *ack)
+{
+	struct htcp *htcp = container_of(nist, struct htcp, nist);
+
+	if (!ack->recovery)
+		htcp->rtt_max_us = max(htcp->rtt_max_us, ack->rtt_us);
+	nist_rate_update(&htcp->rate, nist->now_us, ack->delivered,
+			 READ_ONCE(update) * USEC_PER_MSEC, READ_ONCE(weight));
+}
+
+static const struct nist_law nist_law = {
+	.start		= htcp_start,
+	.increase	= htcp_increase,
+	.decrease	= htcp_decrease,
+	.timeout	= htcp_timeout,
+	.undo		= htcp_undo,
+	.periodic	= htcp_periodic,
+};
+
+NIST_MODULE("nist_htcp", struct htcp, "H-TCP");

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Reno as the NIST study has it: what it calls TCP, with its limited slow start.
+ *
+ *   ACK	cwnd += 1 / cwnd, Eq. 6
+ *   loss	cwnd /= 2, sst = cwnd, Eq. 7
+ *   timeout	sst = max(cwnd / 2, 2), Eq. 8
+ */
+
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include "nist.h"
+
+struct reno {
+	struct nist	nist;
+};
+
+static u64 reno_decrease(struct nist *nist)
+{
+	return nist->cwnd / 2;
+}
+
+static const struct nist_law nist_law = {
+	.increase	= nist_reno,
+	.decrease	= reno_decrease,
+};
+
+NIST_MODULE("nist_reno", struct reno, "TCP");

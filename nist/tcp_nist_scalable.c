@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Scalable TCP as the NIST study has it: section 5.2.6, parameters of Table 5-8.
+ *
+ *   ACK	cwnd += alpha_S, Eq. 38
+ *   loss	cwnd *= beta_S, sst = cwnd, Eq. 39
+ *   timeout	sst = max(beta_S cwnd, 2), Eq. 40
+ *
+ * and Reno below LW_S, Eq. 37.  Both are multiplicative, so two flows keep the ratio
+ * of their windows: it does not become fair.
+ *
+ * The equations have no slips.  The kernel's own adds 1 / min(cwnd, 100) where this adds
+ * 1 / 100 from LW_S on, and never halves; above 100 segments they are the same.
+ */
+
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include "nist.h"
+
+TCPCC_PARAM(alpha, 10, 1, 1000, "alpha_S, increase for each ACK, thousandths of a segment");
+TCPCC_PARAM(beta, 875, 1, 999, "beta_S, what a loss leaves of a window, thousandths");
+TCPCC_PARAM(low_window, 16, 2, 1000000, "LW_S, as Reno below it, segments");
+
+struct scalable {
+	struct nist	nist;
+};
+
+static void scalable_increase(struct nist *nist, u32 acked)
+{
+	if (nist->cwnd < nist_segs(READ_ONCE(low_window)))
+		nist_reno(nist, acked);
+	else
+		nist_grow(nist, nist_permille(nist->cwnd, READ_ONCE(alpha)), acked);
+}
+
+static u64 scalable_decrease(struct nist *nist)
+{
+	if (nist->cwnd < nist_segs(READ_ONCE(low_window)))
+		return nist->cwnd / 2;
+	return nist_permille(nist->cwnd, READ_ONCE(beta));
+}
+
+static const struct nist_law nist_law = {
+	.increase	= scalable_increase,
+	.decrease	= scalable_decrease,
+};
+
+NIST_MODULE("nist_scalable", struct scalable, "Scalable TCP");

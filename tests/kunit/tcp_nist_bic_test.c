@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0
+/* KUnit tests of the NIST study's BIC: f, the search, what comes beyond, losses. */
+#include "../../nist/tcp_nist_bic.c"
+
+#include "nist_test.h"
+
+static struct bic bic;
+
+/* Eq. 10 about a target of 1000: from far, near, at, above, and far above */
+static void f_of_distance(struct kunit *test)
+{
+	static const struct {
+		u32 cwnd, milli;
+	} points[] = {
+		{ 100, 32000 }, { 871, 32000 }, { 872, 32000 }, { 900, 25000 },
+		{ 992, 2000 }, { 995, 1250 }, { 996, 200 }, { 999, 200 },
+		{ 1000, 200 }, { 1003, 200 }, { 1006, 2000 }, { 1030, 10000 },
+		{ 1093, 31000 }, { 1096, 32000 }, { 9000, 32000 },
+	};
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(points); i++)
+		EXPECT_NEAR(test, bic_f(nist_segs(points[i].cwnd), nist_segs(1000)),
+			    milli(points[i].milli), 1);
+}
+
+/*
+ * Loss at 1000: 800, and from there a midpoint of 900, so 25 in a round trip at first,
+ * and by an eighth of the way left less with each
+ */
+static void searches(struct kunit *test)
+{
+	struct nist *nist = &bic.nist;
+	int rounds = 0;
+	u64 step, last;
+
+	begin(nist, sizeof(bic), 1000);
+	lose(nist);
+	EXPECT_NEAR(test, nist->cwnd, nist_segs(800), 1);
+	EXPECT_NEAR(test, bic.target, nist_segs(900), 1);
+	last = growth(nist);
+	/* 200 (1 - e^-(1/8)) */
+	EXPECT_NEAR(test, last, milli(23500), 20000);
+	while (nist->cwnd < nist_segs(990)) {
+		step = growth(nist);
+		KUNIT_EXPECT_LT(test, step, last);
+		EXPECT_NEAR(test, step, div_u64(last * 7, 8), 20000);
+		last = step;
+		rounds++;
+	}
+	KUNIT_EXPECT_EQ(test, rounds, 24);
+	/* 0.2 in a round trip where the midpoint is within 4 */
+	nist->cwnd = nist_segs(993);
+	round_trip(nist);
+	EXPECT_NEAR(test, growth(nist), milli(200), 2000);
+	KUNIT_EXPECT_FALSE(test, bic.beyond);
+}
+
+/* Beyond MAX: 1, then 4/3 of it each time, until it is S_max; then towards 2000 */
+static void grows_beyond(struct kunit *test)
+{
+	struct nist *nist = &bic.nist;
+	u64 ssw = NIST_ONE;
+	int steps = 0;
+
+	begin(nist, sizeof(bic), 1000);
+	bic.max = nist_segs(1000);
+	bic.target = nist_segs(1000);
+	nist_law.increase(nist, 1);
+	KUNIT_ASSERT_TRUE(test, bic.beyond);
+	EXPECT_NEAR(test, bic.max, nist_segs(2000), 1);
+	while (bic.beyond && steps < 100) {
+		EXPECT_NEAR(test, bic.ssw, ssw, 10);
+		nist->cwnd = bic.sst;
+		nist_law.increase(nist, 1);
+		ssw += div_u64(ssw, 3);
+		steps++;
+	}
+	/* (4/3)^13 is the first above 32: the sum of the steps before is 123 */
+	KUNIT_EXPECT_EQ(test, steps, 13);
+	EXPECT_NEAR(test, nist->cwnd >> NIST_SCALE, 1123, 1000);
+	EXPECT_NEAR(test, bic.target, (bic.max + nist->cwnd) / 2, 1);
+}
+
+/* Eqs. 11 and 12: fast convergence, and the low window */
+static void loses(struct kunit *test)
+{
+	struct nist *nist = &bic.nist;
+
+	begin(nist, sizeof(bic), 1000);
+	lose(nist);
+	EXPECT_NEAR(test, bic.max, nist_segs(1000), 1);
+	nist->cwnd = nist_segs(900);
+	lose(nist);
+	EXPECT_NEAR(test, bic.max, nist_segs(810), 1);
+	EXPECT_NEAR(test, nist->cwnd, nist_segs(720), 1);
+	/* which is above 810 again */
+	nist->cwnd = nist_segs(850);
+	bic.beyond = true;
+	lose(nist);
+	EXPECT_NEAR(test, bic.max, nist_segs(850), 1);
+	KUNIT_EXPECT_FALSE(test, bic.beyond);
+	/* the timeout that follows decrease() halves what was before */
+	EXPECT_NEAR(test, nist_law.timeout(nist), nist_segs(425), 1);
+	begin(nist, sizeof(bic), 12);
+	EXPECT_NEAR(test, growth(nist), NIST_ONE, 1000);
+	nist->cwnd = nist_segs(12);
+	lose(nist);
+	KUNIT_EXPECT_EQ(test, nist->cwnd, nist_segs(6));
+}
+
+/* The kernel's: a fourth of the distance to MAX itself, and on from there */
+static void as_the_kernel(struct kunit *test)
+{
+	struct nist *nist = &bic.nist;
+
+	bic_linux = 1;
+	begin(nist, sizeof(bic), 1000);
+	lose(nist);
+	EXPECT_NEAR(test, growth(nist), nist_segs(32), 20000);
+	nist->cwnd = nist_segs(1009);
+	EXPECT_NEAR(test, growth(nist), nist_segs(3), 200000);
+	KUNIT_EXPECT_FALSE(test, bic.beyond);
+	bic_linux = 0;
+}
+
+static void extremes(struct kunit *test)
+{
+	begin(&bic.nist, sizeof(bic), 1);
+	survives(test, &bic.nist);
+	bic_linux = 1;
+	survives(test, &bic.nist);
+	bic_linux = 0;
+}
+
+static struct kunit_case bic_cases[] = {
+	KUNIT_CASE(f_of_distance),
+	KUNIT_CASE(searches),
+	KUNIT_CASE(grows_beyond),
+	KUNIT_CASE(loses),
+	KUNIT_CASE(as_the_kernel),
+	KUNIT_CASE(extremes),
+	{}
+};
+
+static struct kunit_suite bic_suite = {
+	.name = "tcp_nist_bic",
+	.test_cases = bic_cases,
+};
+
+kunit_test_suite(bic_suite);

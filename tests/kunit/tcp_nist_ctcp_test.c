@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0
+/* KUnit tests of the NIST study's Compound TCP: the delay window. */
+#include "../../nist/tcp_nist_ctcp.c"
+
+#include "nist_test.h"
+
+static struct ctcp ctcp;
+
+/* alpha w^0.8 - 1: 100, 1000 and 10^6 segments */
+static void gain_of_window(struct kunit *test)
+{
+	EXPECT_NEAR(test, ctcp_gain(nist_segs(41)), milli(1439), 500);
+	EXPECT_NEAR(test, ctcp_gain(nist_segs(100)), milli(3976), 500);
+	EXPECT_NEAR(test, ctcp_gain(nist_segs(1000)), milli(30399), 200);
+	EXPECT_NEAR(test, ctcp_gain(nist_segs(1000000)), milli(7885617), 200);
+	KUNIT_EXPECT_EQ(test, ctcp_gain(nist_segs(1)), 0);
+	KUNIT_EXPECT_EQ(test, ctcp_gain(nist_segs(13)), 0);
+	KUNIT_EXPECT_LT(test, ctcp_gain(nist_segs(NIST_CWND_MAX)),
+			nist_segs(NIST_CWND_MAX / 8));
+}
+
+/* diff: 50.4 ms where the path has 42, of 1058 segments, are the buffer's 176 */
+static void queue_of_rtt(struct kunit *test)
+{
+	EXPECT_NEAR(test, ctcp_queued(nist_segs(1058), 42000, 50381), nist_segs(176), 500);
+	KUNIT_EXPECT_EQ(test, ctcp_queued(nist_segs(1058), 42000, 42000), 0);
+	KUNIT_EXPECT_EQ(test, ctcp_queued(nist_segs(1058), U32_MAX, 1), 0);
+}
+
+/* A round trip of @srtt_us ends. */
+static void period(struct ctcp *flow, u32 srtt_us)
+{
+	struct nist_ack ack = { .srtt_us = srtt_us };
+
+	flow->nist.now_us += srtt_us;
+	nist_law.periodic(&flow->nist, &ack);
+}
+
+static void delay_window(struct kunit *test)
+{
+	struct nist *nist = &ctcp.nist;
+	struct nist_ack early = { .srtt_us = 42000 };
+
+	begin(nist, sizeof(ctcp), 1000);
+	nist->rtt_min_us = 42000;
+	/* no queue: it grows, once in a round trip, and is sent */
+	period(&ctcp, 42000);
+	EXPECT_NEAR(test, ctcp.dwnd, milli(30399), 200);
+	EXPECT_NEAR(test, nist->cwnd, milli(1030399), 10);
+	nist_law.periodic(nist, &early);
+	EXPECT_NEAR(test, nist->cwnd, milli(1030399), 10);
+	/* Eq. 14: one segment for a whole window's ACKs, of both parts */
+	EXPECT_NEAR(test, growth(nist), NIST_ONE, 2000);
+	/* 29 in the queue of 1000 are none, 31 are: 3.1 less */
+	nist->cwnd = nist_segs(1000);
+	ctcp.dwnd = nist_segs(100);
+	period(&ctcp, 43254);
+	KUNIT_EXPECT_GT(test, ctcp.dwnd, nist_segs(100));
+	nist->cwnd = nist_segs(1000);
+	ctcp.dwnd = nist_segs(100);
+	period(&ctcp, 43344);
+	EXPECT_NEAR(test, ctcp.dwnd, milli(96900), 1000);
+	EXPECT_NEAR(test, nist->cwnd, milli(996900), 100);
+	/* never below 0 */
+	ctcp.dwnd = nist_segs(1);
+	period(&ctcp, 84000);
+	KUNIT_EXPECT_EQ(test, ctcp.dwnd, 0);
+	EXPECT_NEAR(test, nist->cwnd, milli(995900), 100);
+}
+
+/* Eq. 15: half of both; then one period without a change.  Nothing in recovery. */
+static void loses(struct kunit *test)
+{
+	struct nist *nist = &ctcp.nist;
+	struct nist_ack recovery = { .srtt_us = 42000, .recovery = true };
+
+	begin(nist, sizeof(ctcp), 1000);
+	nist->rtt_min_us = 42000;
+	ctcp.dwnd = nist_segs(400);
+	lose(nist);
+	EXPECT_NEAR(test, nist->cwnd, nist_segs(500), 1);
+	EXPECT_NEAR(test, ctcp.dwnd, nist_segs(200), 1);
+	period(&ctcp, 42000);
+	EXPECT_NEAR(test, ctcp.dwnd, nist_segs(200), 1);
+	nist->now_us += 42000;
+	nist_law.periodic(nist, &recovery);
+	EXPECT_NEAR(test, ctcp.dwnd, nist_segs(200), 1);
+	period(&ctcp, 42000);
+	KUNIT_EXPECT_GT(test, ctcp.dwnd, nist_segs(200));
+	/* a timeout leaves no delay window */
+	nist->cwnd = nist_segs(800);
+	lose(nist);
+	EXPECT_NEAR(test, nist_law.timeout(nist), nist_segs(400), 1);
+	KUNIT_EXPECT_EQ(test, ctcp.dwnd, 0);
+}
+
+/* Below 41 there is no delay window. */
+static void low(struct kunit *test)
+{
+	struct nist *nist = &ctcp.nist;
+
+	begin(nist, sizeof(ctcp), 40);
+	nist->rtt_min_us = 42000;
+	ctcp.dwnd = nist_segs(20);
+	period(&ctcp, 42000);
+	KUNIT_EXPECT_EQ(test, ctcp.dwnd, 0);
+	KUNIT_EXPECT_EQ(test, nist->cwnd, nist_segs(40));
+	EXPECT_NEAR(test, growth(nist), NIST_ONE, 1000);
+	nist->cwnd = nist_segs(40);
+	lose(nist);
+	KUNIT_EXPECT_EQ(test, nist->cwnd, nist_segs(20));
+}
+
+static void extremes(struct kunit *test)
+{
+	u32 srtt;
+
+	begin(&ctcp.nist, sizeof(ctcp), 1);
+	survives(test, &ctcp.nist);
+	for (srtt = 1; srtt < 100000000; srtt *= 10) {
+		ctcp.nist.cwnd = nist_segs(NIST_CWND_MAX);
+		ctcp.dwnd = U64_MAX;
+		ctcp.congested = false;
+		period(&ctcp, srtt);
+		KUNIT_EXPECT_LE(test, ctcp.nist.cwnd, nist_segs(NIST_CWND_MAX));
+		KUNIT_EXPECT_LE(test, ctcp.dwnd, ctcp.nist.cwnd);
+		ctcp.nist.rtt_min_us = 100;
+	}
+}
+
+static struct kunit_case ctcp_cases[] = {
+	KUNIT_CASE(gain_of_window),
+	KUNIT_CASE(queue_of_rtt),
+	KUNIT_CASE(delay_window),
+	KUNIT_CASE(loses),
+	KUNIT_CASE(low),
+	KUNIT_CASE(extremes),
+	{}
+};
+
+static struct kunit_suite ctcp_suite = {
+	.name = "tcp_nist_ctcp",
+	.test_cases = ctcp_cases,
+};
+
+kunit_test_suite(ctcp_suite);

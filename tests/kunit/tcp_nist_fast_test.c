@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0
+/* KUnit tests of the NIST study's FAST: where the window goes, and how. */
+#include "../../nist/tcp_nist_fast.c"
+
+#include "nist_test.h"
+
+static struct fast fast;
+
+/* Eq. 21 on the study's path: 882 packets at 42 ms */
+static void target(struct kunit *test)
+{
+	/* no queue: half of alpha on */
+	EXPECT_NEAR(test, fast_target(nist_segs(882), 42000, 42000, 200),
+		    nist_segs(982), 1);
+	/* with alpha in the queue it stays: 962 / 882 is 45.81 ms */
+	EXPECT_NEAR(test, fast_target(nist_segs(962), 42000, 45810, 80),
+		    nist_segs(962), 50);
+	/* with more it shrinks: 1058 and 50.381 ms, (1058 + 882 + 80) / 2 */
+	EXPECT_NEAR(test, fast_target(nist_segs(1058), 42000, 50381, 80),
+		    nist_segs(1010), 50);
+	/* never more than twice */
+	KUNIT_EXPECT_EQ(test, fast_target(nist_segs(10), 42000, 42000, 200), nist_segs(20));
+	KUNIT_EXPECT_LE(test, fast_target(nist_segs(NIST_CWND_MAX), U32_MAX, 1, 100000),
+			nist_segs(NIST_CWND_MAX + 100000));
+}
+
+/* An ACK after so many us, for @segs segments */
+static void ack(struct fast *flow, u64 passed_us, u32 segs, u32 srtt_us)
+{
+	struct nist_ack ack = { .srtt_us = srtt_us, .delivered = segs };
+
+	flow->nist.now_us += passed_us;
+	nist_law.periodic(&flow->nist, &ack);
+}
+
+/* It goes towards T by 1 / acksRTT of the way with each ACK, and down to it at once. */
+static void increases(struct kunit *test)
+{
+	struct nist *nist = &fast.nist;
+
+	begin(nist, sizeof(fast), 800);
+	nist->rtt_min_us = 42000;
+	/* the first T is the window */
+	nist_law.increase(nist, 1);
+	KUNIT_EXPECT_EQ(test, nist->cwnd, nist_segs(800));
+	ack(&fast, 42000, 800, 42000);
+	EXPECT_NEAR(test, fast.target, nist_segs(900), 1);
+	nist_law.increase(nist, 1);
+	EXPECT_NEAR(test, nist->cwnd, milli(800125), 10);
+	/* 1 - 1/e of the way in a round trip */
+	nist->cwnd = nist_segs(800);
+	EXPECT_NEAR(test, growth(nist), milli(63212), 2000);
+	/* T lasts 20 ms */
+	ack(&fast, 19000, 400, 60000);
+	EXPECT_NEAR(test, fast.target, nist_segs(900), 1);
+	ack(&fast, 1000, 20, 60000);
+	/* (1000 + 700 + 200) / 2 */
+	nist->cwnd = nist_segs(1000);
+	ack(&fast, 20000, 400, 60000);
+	EXPECT_NEAR(test, fast.target, nist_segs(950), 1);
+	nist_law.increase(nist, 1);
+	EXPECT_NEAR(test, nist->cwnd, nist_segs(950), 1);
+}
+
+/* A closed path of 882 packets and two flows' worth of alpha: it settles there. */
+static void settles(struct kunit *test)
+{
+	struct nist *nist = &fast.nist;
+	int i;
+
+	alpha = 80;
+	begin(nist, sizeof(fast), 450);
+	nist->rtt_min_us = 42000;
+	for (i = 0; i < 300; i++) {
+		u32 whole = nist->cwnd >> NIST_SCALE;
+		u32 rtt_us = max(42000U, 42000 * whole / 882);
+
+		ack(&fast, rtt_us, whole, rtt_us);
+		round_trip(nist);
+	}
+	EXPECT_NEAR(test, nist->cwnd, nist_segs(962), 2000);
+	alpha = 200;
+}
+
+/* Eq. 22, all four edges, and the 200 s of the first */
+static void tuning(struct kunit *test)
+{
+	int i;
+
+	KUNIT_EXPECT_EQ(test, fast_tune(0, 1499), 0);
+	KUNIT_EXPECT_EQ(test, fast_tune(0, 1500), 1);
+	KUNIT_EXPECT_EQ(test, fast_tune(1, 1250), 0);
+	KUNIT_EXPECT_EQ(test, fast_tune(1, 1251), 1);
+	KUNIT_EXPECT_EQ(test, fast_tune(1, 14999), 1);
+	KUNIT_EXPECT_EQ(test, fast_tune(1, 15000), 2);
+	KUNIT_EXPECT_EQ(test, fast_tune(2, 12500), 1);
+	KUNIT_EXPECT_EQ(test, fast_tune(2, 12501), 2);
+
+	begin(&fast.nist, sizeof(fast), 450);
+	fast.nist.rtt_min_us = 42000;
+	KUNIT_EXPECT_EQ(test, fast_alpha(&fast), 200);
+	tune = 1;
+	KUNIT_EXPECT_EQ(test, fast_alpha(&fast), 200);
+	/* half of the study's link: 10.5 packets/ms */
+	for (i = 0; i < 199; i++)
+		ack(&fast, USEC_PER_SEC, 10500, 42000);
+	KUNIT_EXPECT_EQ(test, fast_alpha(&fast), 200);
+	ack(&fast, USEC_PER_SEC, 10500, 42000);
+	KUNIT_EXPECT_EQ(test, fast_alpha(&fast), 20);
+	tune = 0;
+}
+
+/* Eq. 19: T goes with the window; slow start forgets it */
+static void loses(struct kunit *test)
+{
+	struct nist *nist = &fast.nist;
+	struct nist_ack slow_start = { .srtt_us = 42000, .slow_start = true };
+
+	begin(nist, sizeof(fast), 1000);
+	fast.target = nist_segs(1100);
+	lose(nist);
+	KUNIT_EXPECT_EQ(test, nist->cwnd, nist_segs(500));
+	KUNIT_EXPECT_EQ(test, fast.target, nist_segs(500));
+	nist_law.periodic(nist, &slow_start);
+	KUNIT_EXPECT_EQ(test, fast.target, 0);
+}
+
+static void extremes(struct kunit *test)
+{
+	begin(&fast.nist, sizeof(fast), 1);
+	survives(test, &fast.nist);
+	fast.nist.cwnd = nist_segs(NIST_CWND_MAX);
+	ack(&fast, 1 << 30, U32_MAX, 1);
+	KUNIT_EXPECT_LE(test, fast.target, nist_segs(NIST_CWND_MAX));
+}
+
+static struct kunit_case fast_cases[] = {
+	KUNIT_CASE(target),
+	KUNIT_CASE(increases),
+	KUNIT_CASE(settles),
+	KUNIT_CASE(tuning),
+	KUNIT_CASE(loses),
+	KUNIT_CASE(extremes),
+	{}
+};
+
+static struct kunit_suite fast_suite = {
+	.name = "tcp_nist_fast",
+	.test_cases = fast_cases,
+};
+
+kunit_test_suite(fast_suite);

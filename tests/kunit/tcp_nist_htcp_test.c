@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0
+/* KUnit tests of the NIST study's H-TCP: f of the time since a loss, beta, throughput. */
+#include "../../nist/tcp_nist_htcp.c"
+
+#include "nist_test.h"
+
+static struct htcp htcp;
+
+/* h = 1, 3.0625e1, 9.125e1 ... at DL + 0, 2.5, 8 s; f is that times rtt_min, or 1 */
+static void f_of_time(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, htcp_f(0, 42000), NIST_ONE);
+	KUNIT_EXPECT_EQ(test, htcp_f(USEC_PER_SEC, 324000), NIST_ONE);
+	/* 1 + 10 * 8 + 0.25 * 64 = 97 */
+	EXPECT_NEAR(test, htcp_f(9 * USEC_PER_SEC, 42000), milli(97 * 42), 20);
+	EXPECT_NEAR(test, htcp_f(9 * USEC_PER_SEC, 162000), milli(97 * 162), 20);
+	EXPECT_NEAR(test, htcp_f(9 * USEC_PER_SEC, 324000), milli(97 * 324), 20);
+	/* 1 + 10 + 0.25 = 11.25, times 42 ms, is below 1 */
+	KUNIT_EXPECT_EQ(test, htcp_f(2 * USEC_PER_SEC, 42000), NIST_ONE);
+	/* an hour and more, a second of rtt: 1 + 10 * 3999 + 0.25 * 3999^2 */
+	EXPECT_NEAR(test, htcp_f(4000 * USEC_PER_SEC, 1000000), nist_segs(4037991), 20);
+	KUNIT_EXPECT_LT(test, htcp_f(U64_MAX, U32_MAX), BIT_ULL(62));
+}
+
+/* In units of 100 ms, which count from 10 to 200 ms, and before DL too */
+static void f_as_the_kernel(struct kunit *test)
+{
+	htcp_linux = 1;
+	EXPECT_NEAR(test, htcp_f(9 * USEC_PER_SEC, 50000), milli(48500), 20);
+	EXPECT_NEAR(test, htcp_f(9 * USEC_PER_SEC, 324000), nist_segs(194), 20);
+	EXPECT_NEAR(test, htcp_f(9 * USEC_PER_SEC, 1000), milli(9700), 20);
+	EXPECT_NEAR(test, htcp_f(0, 200000), nist_segs(2), 20);
+	htcp_linux = 0;
+}
+
+/* Eq. 34: a fifth more or less is a change; the queue's share within 1/2 and 0.8 */
+static void beta_of_queue(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, htcp_beta(1000, 0, 42000, 50000), HTCP_ONE / 2);
+	KUNIT_EXPECT_EQ(test, htcp_beta(1201, 1000, 42000, 50000), HTCP_ONE / 2);
+	KUNIT_EXPECT_EQ(test, htcp_beta(799, 1000, 42000, 50000), HTCP_ONE / 2);
+	EXPECT_NEAR(test, htcp_beta(1200, 1000, 42000, 60000), HTCP_ONE * 7 / 10, 20);
+	EXPECT_NEAR(test, htcp_beta(800, 1000, 42000, 60000), HTCP_ONE * 7 / 10, 20);
+	/* a buffer of a fifth of the path: 1 / 1.2 is more than G */
+	EXPECT_NEAR(test, htcp_beta(1000, 1000, 42000, 50400), HTCP_ONE * 8 / 10, 20);
+	KUNIT_EXPECT_EQ(test, htcp_beta(1000, 1000, 42000, 420000), HTCP_ONE / 2);
+	KUNIT_EXPECT_EQ(test, htcp_beta(1000, 1000, U32_MAX, 0), HTCP_ONE / 2);
+}
+
+static void ack(struct htcp *flow, u64 passed_us, u32 segs, u32 rtt_us, bool recovery)
+{
+	struct nist_ack ack = {
+		.rtt_us = rtt_us,
+		.srtt_us = 42000,
+		.delivered = segs,
+		.recovery = recovery,
+	};
+
+	flow->nist.now_us += passed_us;
+	flow->nist.rtt_min_us = min(flow->nist.rtt_min_us, rtt_us);
+	nist_law.periodic(&flow->nist, &ack);
+}
+
+/* Losses at an even rate: the first costs half, the second what was in the queue. */
+static void life(struct kunit *test)
+{
+	struct nist *nist = &htcp.nist;
+	int i;
+
+	begin(nist, sizeof(htcp), 1000);
+	for (i = 0; i < 20; i++)
+		ack(&htcp, 250000, 5250, i % 2 ? 42000 : 60000, false);
+	KUNIT_EXPECT_EQ(test, htcp.rate.rate >> NIST_RATE_SCALE, 20999);
+	/* 2 (1 - 1/2) f: 5 s after the beginning f is 1.886 */
+	EXPECT_NEAR(test, growth(nist), milli(1890), 10000);
+	nist->cwnd = nist_segs(1000);
+	lose(nist);
+	KUNIT_EXPECT_EQ(test, nist->cwnd, nist_segs(500));
+	for (i = 0; i < 4; i++)
+		ack(&htcp, 250000, 5250, 50000, false);
+	nist->cwnd = nist_segs(1000);
+	/* a sample of recovery is not of the path */
+	ack(&htcp, 0, 0, 900000, true);
+	lose(nist);
+	EXPECT_NEAR(test, nist->cwnd, nist_segs(700), 20);
+	/* within DL it is 2 (1 - 0.7) */
+	EXPECT_NEAR(test, growth(nist), milli(600), 2000);
+	/* it was none: as long ago as before */
+	nist->cwnd = nist->prior;
+	nist_law.undo(nist);
+	KUNIT_EXPECT_EQ(test, nist->now_us - htcp.loss_us, USEC_PER_SEC);
+	lose(nist);
+	EXPECT_NEAR(test, nist_law.timeout(nist), nist->prior / 2, 1);
+	KUNIT_EXPECT_EQ(test, htcp.beta, HTCP_ONE / 2);
+}
+
+static void extremes(struct kunit *test)
+{
+	begin(&htcp.nist, sizeof(htcp), 1);
+	survives(test, &htcp.nist);
+}
+
+static struct kunit_case htcp_cases[] = {
+	KUNIT_CASE(f_of_time),
+	KUNIT_CASE(f_as_the_kernel),
+	KUNIT_CASE(beta_of_queue),
+	KUNIT_CASE(life),
+	KUNIT_CASE(extremes),
+	{}
+};
+
+static struct kunit_suite htcp_suite = {
+	.name = "tcp_nist_htcp",
+	.test_cases = htcp_cases,
+};
+
+kunit_test_suite(htcp_suite);
