@@ -22,9 +22,10 @@ def test_life_of_the_modules(lab):
 @pytest.mark.skipif(not wanted_kernels(), reason="make check-kernels runs it")
 def test_life_under_sanitizers(lab):
     """Without unloading, for the reason that tests/test_ccpd.py gives."""
-    tests = "registers refuses_bad_values transfers coexist changes_under_traffic kernel_is_quiet"
+    tests = """registers refuses_bad_values transfers times_out coexist changes_under_traffic
+        kernel_is_quiet""".split()
     assert_ktap(
-        lab("exec", "--variant", "debug", "--", SELFTEST, *tests.split(),
+        lab("exec", "--variant", "debug", "--", SELFTEST, *tests,
             status=None, timeout=3000).stdout
     )  # fmt: skip
 

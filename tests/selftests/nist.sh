@@ -16,12 +16,17 @@ LAWS="reno bic ctcp fast hstcp htcp scalable"
 
 # Tests in the order of their run; each is a function of this name.
 TESTS="registers autoloads refuses_bad_values refuses_bad_load transfers ends_slow_start
-	coexist changes_under_traffic stays_while_used kernel_is_quiet"
+	times_out coexist changes_under_traffic stays_while_used kernel_is_quiet"
 
 setup()
 {
 	sysctl -qw net.ipv4.tcp_congestion_control=reno
-	setup_pair && tc -n "$SND" qdisc add dev veth0 root tbf rate 100mbit burst 1514 limit 151400
+	setup_pair && shape
+}
+
+shape()
+{
+	tc -n "$SND" qdisc replace dev veth0 root handle 1: tbf rate 100mbit burst 1514 limit 151400
 }
 
 each_law()
@@ -144,6 +149,33 @@ ends_slow_start()
 	busywait shows_threshold 50 || status=1
 	end_long
 	unload_idle reno && modprobe tcp_nist_reno && return $status
+}
+
+# field NAME: of the transfer on port 5000
+field()
+{
+	snd ss -tinH 'dport = :5000' | sed -n "s/.* $1:\\([0-9]*\\) .*/\\1/p"
+}
+
+has_timed_out()
+{
+	[ "$(field cwnd)" = 1 ] && [ -n "$(field ssthresh)" ]
+}
+
+# BIC keeps 0.8 of its window at a loss, and a timeout leaves half of it as threshold.
+times_out()
+{
+	local cwnd ssthresh
+
+	run_long --cc nist_bic && busywait ss_shows bic && sleep 0.5 || return
+	tc -n "$SND" qdisc replace dev veth0 root handle 2: netem loss 100% || return
+	sleep 0.05	# what is under way still comes back
+	cwnd=$(field cwnd)
+	busywait has_timed_out
+	ssthresh=$(field ssthresh)
+	shape
+	end_long
+	[ "$ssthresh" = $((cwnd / 2)) ] || { echo "# $ssthresh after $cwnd"; return 1; }
 }
 
 # All seven at once, through one queue
