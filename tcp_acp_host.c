@@ -571,6 +571,12 @@ static u32 acp_min_tso_segs(struct sock *sk)
 	return READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_min_tso_segs);
 }
 
+/* Room to send, in windows: see tcp_estcp.c; a window does not shrink for a loss here */
+static u32 acp_sndbuf_expand(struct sock *sk)
+{
+	return 4;
+}
+
 static void acp_init(struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -652,6 +658,7 @@ static struct tcp_congestion_ops acp_ops __read_mostly = {
 	.cong_control	= acp_cong_control,
 	.ssthresh	= acp_ssthresh,
 	.undo_cwnd	= acp_undo_cwnd,
+	.sndbuf_expand	= acp_sndbuf_expand,
 	.get_info	= acp_get_info,
 	.min_tso_segs	= acp_min_tso_segs,
 };

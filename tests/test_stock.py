@@ -11,7 +11,7 @@ from conftest import REPO, run_ktap, wanted_kernels
 from labkit import stock
 
 SELFTESTS = REPO / "tests/selftests"
-SCRIPTS = ["stock_ccpd.sh", "stock_acp.sh", "stock_estcp.sh"]
+SCRIPTS = ["stock_ccpd.sh", "stock_acp.sh", "stock_estcp.sh", "stock_senders.sh"]
 MININET = "stock_mininet.sh"  # of which one kernel is enough
 # Tests on one kernel go to one worker, which boots it once.
 KERNELS = [

@@ -56,11 +56,9 @@ setup_cards()
 	tc -n "$RCV" qdisc add dev "$2" root netem delay ${RTT_MS}ms limit 10000
 }
 
-# What the next test would stumble over
 after_failure()
 {
-	end_long
-	qdisc "$RTR" rtr1 del 2>/dev/null
+	clear_router
 	[ -z "${CARD-}" ] || qdisc "$SND" "$CARD" del 2>/dev/null
 }
 

@@ -4,9 +4,8 @@
 # tcp_ccpd on a distribution's kernel: loading, choosing, using and unloading it,
 # with real programs.
 #
-# The router shapes data to $RATE_MBIT Mb/s and delays acknowledgments by
-# $RTT_MS ms.  The queue holds two bandwidth-delay products: by its own algebra
-# ccpd fills a path only from 1.5 on.
+# The queue of the router holds two bandwidth-delay products: by its own algebra ccpd
+# fills a path only from 1.5 on.
 #
 # Run by scripts/stock run, as root.  Exit status: 0 all passed, 1 not, 4 skipped.
 
@@ -17,19 +16,11 @@ DIR=$(dirname "$(readlink -f "$0")")
 RATE_MBIT=20
 RTT_MS=40
 SECONDS_EACH=5
-LOW=80		# per cent of what the link can carry as payload
-HIGH=102
+LOW=80
 
 setup()
 {
-	local bdp=$((RATE_MBIT * RTT_MS * 1000 / 8))
-
-	setup_router &&
-		tc -n "$RTR" qdisc add dev rtr0 root netem delay ${RTT_MS}ms limit 10000 || return
-	# A burst of one frame and not two, or packet pairs would pass it side by side.
-	tc -n "$RTR" qdisc add dev rtr1 root handle 1: tbf rate ${RATE_MBIT}mbit \
-		burst 1600 limit 100mb || return
-	tc -n "$RTR" qdisc add dev rtr1 parent 1: bfifo limit $((2 * bdp))
+	setup_narrow
 }
 
 # A closed flow's socket may live on for a moment: not yet is no failure.
@@ -59,46 +50,18 @@ autoload()
 	! loaded tcp_ccpd && set_sysctl "$1" && loaded tcp_ccpd && set_sysctl reno && unload
 }
 
-# fills_link IP CC [IPERF3 OPTION...]
-fills_link()
-{
-	local ip=$1 cc=$2 seen=yes payload=1448 percent
-
-	shift 2
-	start_flow "$ip" "$SECONDS_EACH" "$@" || return
-	wait_for 3 uses "$cc" || seen=no
-	snd ss -Htin 'dport = :5201' >ss.txt
-	end_flow || return
-
-	# Of a frame of 1514 bytes, 14 + 20 or 40 + 32 are headers.
-	[ "$ip" = 4 ] || payload=1428
-	percent=$(link_percent $RATE_MBIT $payload)
-	diag "$cc, IPv$ip: $(goodput_kbps) kb/s, $percent % of the link"
-	if [ $seen = no ]; then
-		diag "ss does not show $cc:"
-		sed 's/^/# /' ss.txt
-		return 1
-	fi
-	reports_cc "$cc" && [ "$percent" -ge "$LOW" ] && [ "$percent" -le "$HIGH" ]
-}
-
 by_sysctl()
 {
-	set_sysctl "$2" && fills_link "$@"
+	set_sysctl "$2" && carries "$@"
 	local status=$?
 
 	set_sysctl reno
 	return $status
 }
 
-by_socket()
-{
-	fills_link "$@" -C "$2"
-}
-
 by_route()
 {
-	routes congctl "$2" && fills_link "$@"
+	routes congctl "$2" && carries "$@"
 	local status=$?
 
 	routes

@@ -27,6 +27,11 @@ setup()
 	setup_router && tc -n "$RTR" qdisc add dev rtr0 root netem delay ${RTT_MS}ms limit 10000
 }
 
+after_failure()
+{
+	clear_router
+}
+
 options_are_shown()
 {
 	qdisc "$RTR" rtr1 add "${QDISC[@]}" && qdisc "$RTR" rtr1 change estcp kappa 0.25 dscp 0x2e || return

@@ -164,6 +164,55 @@ reports_cc()
 	return 1
 }
 
+# Over a FIFO --------------------------------------------------------------------------
+#
+# A script says the link's rate, $RATE_MBIT, its round trip, $RTT_MS, how long a flow
+# lasts, $SECONDS_EACH, and what it must use of the link, $LOW.
+
+# A router that shapes data, behind a queue of two bandwidth-delay products
+setup_narrow()
+{
+	local bdp=$((RATE_MBIT * RTT_MS * 1000 / 8))
+
+	setup_router &&
+		tc -n "$RTR" qdisc add dev rtr0 root netem delay "${RTT_MS}ms" limit 10000 || return
+	# A burst of one frame and not two, or packet pairs would pass it side by side.
+	tc -n "$RTR" qdisc add dev rtr1 root handle 1: tbf rate "${RATE_MBIT}mbit" \
+		burst 1600 limit 100mb || return
+	tc -n "$RTR" qdisc add dev rtr1 parent 1: bfifo limit $((2 * bdp))
+}
+
+# carries IP CC [IPERF3 OPTION...]: a flow of it fills the link, to $LOW or more per cent of the
+# payload that it can carry
+carries()
+{
+	local ip=$1 cc=$2 seen=yes payload=1448 percent
+
+	shift 2
+	start_flow "$ip" "$SECONDS_EACH" "$@" || return
+	wait_for 3 uses "$cc" || seen=no
+	snd ss -Htin 'dport = :5201' >ss.txt
+	end_flow || return
+
+	# Of a frame of 1514 bytes, 14 + 20 or 40 + 32 are headers.
+	[ "$ip" = 4 ] || payload=1428
+	percent=$(link_percent "$RATE_MBIT" $payload)
+	diag "$cc, IPv$ip: $(goodput_kbps) kb/s, $percent % of the link"
+	if [ $seen = no ]; then
+		diag "ss does not show $cc:"
+		sed 's/^/# /' ss.txt
+		return 1
+	fi
+	# What was queued when counting began comes on top.
+	reports_cc "$cc" && [ "$percent" -ge "$LOW" ] &&
+		[ "$percent" -le $((102 + 2 * RTT_MS / (10 * SECONDS_EACH))) ]
+}
+
+by_socket()
+{
+	carries "$@" -C "$2"
+}
+
 # With a qdisc of ours at the router -----------------------------------------------------
 #
 # A script says its congestion control's name and module, $CC and $MODULE, the kind of its
@@ -171,7 +220,7 @@ reports_cc()
 # two counters of the qdisc: $OURS of packets that are for it, and $OTHERS.
 
 # What the next test would stumble over
-after_failure()
+clear_router()
 {
 	end_long
 	qdisc "$RTR" rtr1 del 2>/dev/null
