@@ -114,6 +114,8 @@
 
 TCPCC_PARAM(mccp_probe, 1, 0, 1,
 	    "Fast probing: ssthresh follows the estimate upward");
+TCPCC_PARAM(mccp_agile, 1, 0, 1,
+	    "Fast probing follows single samples where there is no queue");
 TCPCC_PARAM(mccp_ncd, 1, 0, 1,
 	    "Non-congestion detection: fast probing also from congestion avoidance");
 TCPCC_PARAM(mccp_boundary, 50, 1, 99,
@@ -122,7 +124,7 @@ TCPCC_PARAM(mccp_n, 10, 0, 100,
 	    "N of Eq. 6: how much instability slows the estimate, no unit");
 TCPCC_PARAM(mccp_beta, 60, 0, 99,
 	    "beta of Eq. 5: gain of the instability filter, percent");
-TCPCC_PARAM(mccp_mean, 1, 0, 1,
+TCPCC_PARAM(mccp_mean, 0, 0, 1,
 	    "Eq. 1 with 1: the mean of two samples; 0: the last one, as printed");
 TCPCC_PARAM(mccp_interval, 0, 0, 1,
 	    "Sampling interval, 0: Eq. 2; 1: time between the last two ACKs");
@@ -180,6 +182,8 @@ struct mccp {
 	struct mccp_abe abe;
 	u32	rtt_min_us;	/* U32_MAX: none yet */
 	u32	delivered;	/* tp->delivered at the last ACK */
+	u32	round_rtt_us;	/* least rtt in this round trip; U32_MAX: none yet */
+	u32	peak[2];	/* largest s * rtt_min in this round trip and the last */
 	u32	entry;		/* ssthresh when avoidance began */
 	u32	counter;	/* of NCD, segments */
 	u32	round_end;	/* snd_nxt when this round trip began */
@@ -397,6 +401,13 @@ static u32 mccp_pipe_now(const struct mccp *ca)
 	return mccp_pipe(ca->abe.rate, ca->rtt_min_us);
 }
 
+/* No queue, by the least delay in this round trip: up to a sixteenth of rtt_min */
+static bool mccp_is_idle(const struct mccp *ca)
+{
+	return ca->round_rtt_us != U32_MAX &&
+	       ca->round_rtt_us - ca->rtt_min_us <= ca->rtt_min_us >> 4;
+}
+
 /* TCP has counted what an ACK acknowledges, which shows a round trip of @sample_us, or -1. */
 static void mccp_update(struct sock *sk, s32 sample_us)
 {
@@ -406,6 +417,7 @@ static void mccp_update(struct sock *sk, s32 sample_us)
 	struct mccp_abe *abe = &ca->abe;
 	u32 rtt_us = min(tp->srtt_us >> 3, MCCP_TIME_CAP);
 	u32 now_us = tp->tcp_mstamp, dt_us, t_us, unstable, weight;
+	bool agile;
 	u64 sample;
 
 	dt_us = now_us - mccp_point(history, 0)->us;
@@ -419,16 +431,18 @@ static void mccp_update(struct sock *sk, s32 sample_us)
 	}
 	dt_us = min(dt_us, MCCP_TIME_CAP);
 
-	t_us = READ_ONCE(mccp_interval) ? dt_us :
+	agile = ca->mode == MCCP_PROBING && READ_ONCE(mccp_agile) && mccp_is_idle(ca);
+	t_us = agile || READ_ONCE(mccp_interval) ? dt_us :
 	       mccp_interval_us(mccp_pipe_now(ca), tcp_snd_cwnd(tp), rtt_us, dt_us);
 	t_us = max(t_us, ca->rtt_min_us / READ_ONCE(mccp_floor));
 	sample = mccp_sample(history, now_us, tp->delivered, t_us);
 	mccp_remember(history, now_us, tp->delivered);
 
 	unstable = mccp_unstable(history, abe, sample, READ_ONCE(mccp_beta));
-	weight = mccp_weight(dt_us, rtt_us, unstable, READ_ONCE(mccp_n));
+	weight = mccp_weight(dt_us, rtt_us, unstable, agile ? 0 : READ_ONCE(mccp_n));
 	abe->rate = mccp_filter(abe, sample, weight, READ_ONCE(mccp_mean));
 	abe->sample = sample;
+	ca->peak[0] = max(ca->peak[0], mccp_pipe(sample, ca->rtt_min_us));
 	trace_mccp_update(sk, ca->mode, mccp_bytes_ps(abe->rate, tp->mss_cache),
 			  mccp_bytes_ps(sample, tp->mss_cache), t_us, dt_us,
 			  unstable >> (MCCP_SHARE - 16), weight >> (MCCP_SHARE - 16), rtt_us,
@@ -451,8 +465,18 @@ static void mccp_pkts_acked(struct sock *sk, const struct ack_sample *sample)
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct mccp *ca = inet_csk_ca(sk);
 
-	if (sample->rtt_us > 0)
-		ca->rtt_min_us = min_t(u32, ca->rtt_min_us, sample->rtt_us);
+	if (!before(tp->snd_una, ca->round_end)) {
+		ca->round_end = tp->snd_nxt;
+		ca->round_rtt_us = U32_MAX;
+		ca->peak[1] = ca->peak[0];
+		ca->peak[0] = 0;
+		if (ca->wait)
+			ca->wait--;
+	}
+	if (sample->rtt_us > 0) {
+		ca->round_rtt_us = min_t(u32, ca->round_rtt_us, sample->rtt_us);
+		ca->rtt_min_us = min(ca->rtt_min_us, ca->round_rtt_us);
+	}
 	if (ca->history && tp->delivered != ca->delivered && tp->srtt_us &&
 	    ca->rtt_min_us != U32_MAX)
 		mccp_update(sk, sample->rtt_us);
@@ -466,11 +490,6 @@ static void mccp_detect(struct sock *sk, u32 acked)
 	struct mccp *ca = inet_csk_ca(sk);
 	u32 cwnd = tcp_snd_cwnd(tp);
 
-	if (!before(tp->snd_una, ca->round_end)) {
-		ca->round_end = tp->snd_nxt;
-		if (ca->wait)
-			ca->wait--;
-	}
 	if (ca->wait)
 		return;
 	ca->counter = mccp_count(ca->counter, acked,
@@ -489,8 +508,14 @@ static void mccp_cong_avoid(struct sock *sk, u32 ack, u32 acked)
 		return;
 	if (ca->mode == MCCP_AVOIDANCE && READ_ONCE(mccp_ncd))
 		mccp_detect(sk, acked);
-	if (ca->mode == MCCP_PROBING && READ_ONCE(mccp_probe))
-		WRITE_ONCE(tp->snd_ssthresh, max(tp->snd_ssthresh, mccp_pipe_now(ca)));
+	if (ca->mode == MCCP_PROBING && READ_ONCE(mccp_probe)) {
+		u32 pipe = mccp_pipe_now(ca);
+
+		if (READ_ONCE(mccp_agile) && mccp_is_idle(ca))
+			pipe = max(pipe, min(max(ca->peak[0], ca->peak[1]),
+					     tcp_snd_cwnd(tp) + acked));
+		WRITE_ONCE(tp->snd_ssthresh, max(tp->snd_ssthresh, pipe));
+	}
 	tcp_reno_cong_avoid(sk, ack, acked);
 }
 
@@ -538,6 +563,8 @@ static void mccp_init(struct sock *sk)
 
 	memset(ca, 0, sizeof(*ca));
 	ca->rtt_min_us = U32_MAX;
+	ca->round_rtt_us = U32_MAX;
+	ca->round_end = tp->snd_nxt;
 	ca->delivered = tp->delivered;
 	ca->history = kzalloc(sizeof(*ca->history), GFP_ATOMIC | __GFP_NOWARN);
 	if (!ca->history)
