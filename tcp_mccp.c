@@ -124,7 +124,7 @@ TCPCC_PARAM(mccp_n, 10, 0, 100,
 	    "N of Eq. 6: how much instability slows the estimate, no unit");
 TCPCC_PARAM(mccp_beta, 60, 0, 99,
 	    "beta of Eq. 5: gain of the instability filter, percent");
-TCPCC_PARAM(mccp_mean, 0, 0, 1,
+TCPCC_PARAM(mccp_mean, 2, 0, 2,
 	    "Eq. 1 with 1: the mean of two samples; 0: the last one, as printed");
 TCPCC_PARAM(mccp_interval, 0, 0, 1,
 	    "Sampling interval, 0: Eq. 2; 1: time between the last two ACKs");
@@ -180,6 +180,7 @@ enum mccp_mode {
 struct mccp {
 	struct mccp_history *history;	/* NULL: there was no memory, as Reno */
 	struct mccp_abe abe;
+	u32	t_us;		/* T of the last sample */
 	u32	rtt_min_us;	/* U32_MAX: none yet */
 	u32	delivered;	/* tp->delivered at the last ACK */
 	u32	round_rtt_us;	/* least rtt in this round trip; U32_MAX: none yet */
@@ -317,24 +318,43 @@ static u32 mccp_weight(u32 dt_us, u32 rtt_us, u32 unstable, u32 n)
 }
 
 /**
+ * mccp_mean_of() - what the samples were in the time since the last moment
+ * @abe: with the last sample
+ * @sample: the new one, MCCP_RATE
+ * @t_us: T of the last sample, us
+ * @dt_us: time since the last moment, at least 1 us
+ *
+ * Return: MCCP_RATE
+ */
+static u64 mccp_mean_of(const struct mccp_abe *abe, u64 sample, u32 t_us, u32 dt_us)
+{
+	u32 share = MCCP_ONE / 2;
+
+	/* what it covered leaves the sum within T; then there is only the new one */
+	if (t_us < dt_us)
+		share = div_u64((u64)t_us << (MCCP_SHARE - 1), dt_us);
+	if (sample < abe->sample)
+		return sample + mul_u64_u32_shr(abe->sample - sample, share, MCCP_SHARE);
+	return sample - mul_u64_u32_shr(sample - abe->sample, share, MCCP_SHARE);
+}
+
+/**
  * mccp_filter() - the estimate with one more sample (Eq. 1)
- * @abe: with the last sample and the last estimate
+ * @rate: S' before, MCCP_RATE; 0: there is none yet
  * @sample: the new one, MCCP_RATE
  * @weight: what it counts for, MCCP_SHARE
- * @mean: whether the mean of this and the last sample is filtered
  *
- * Return: S, MCCP_RATE
+ * Return: S, MCCP_RATE, at least 1
  */
-static u64 mccp_filter(const struct mccp_abe *abe, u64 sample, u32 weight, bool mean)
+static u64 mccp_filter(u64 rate, u64 sample, u32 weight)
 {
-	u64 value = mean ? (sample + abe->sample) / 2 : sample;
-
-	if (!abe->rate)
-		return max(sample, 1ULL);
-	if (value < abe->rate)
-		return max(abe->rate - mul_u64_u32_shr(abe->rate - value, weight, MCCP_SHARE),
-			   1ULL);
-	return abe->rate + mul_u64_u32_shr(value - abe->rate, weight, MCCP_SHARE);
+	if (!rate)
+		rate = sample;
+	else if (sample < rate)
+		rate -= mul_u64_u32_shr(rate - sample, weight, MCCP_SHARE);
+	else
+		rate += mul_u64_u32_shr(sample - rate, weight, MCCP_SHARE);
+	return max(rate, 1ULL);
 }
 
 /**
@@ -418,7 +438,7 @@ static void mccp_update(struct sock *sk, s32 sample_us)
 	u32 rtt_us = min(tp->srtt_us >> 3, MCCP_TIME_CAP);
 	u32 now_us = tp->tcp_mstamp, dt_us, t_us, unstable, weight;
 	bool agile;
-	u64 sample;
+	u64 sample, value;
 
 	dt_us = now_us - mccp_point(history, 0)->us;
 	if (dt_us < max(rtt_us >> MCCP_STEPS, 1U))
@@ -440,8 +460,13 @@ static void mccp_update(struct sock *sk, s32 sample_us)
 
 	unstable = mccp_unstable(history, abe, sample, READ_ONCE(mccp_beta));
 	weight = mccp_weight(dt_us, rtt_us, unstable, agile ? 0 : READ_ONCE(mccp_n));
-	abe->rate = mccp_filter(abe, sample, weight, READ_ONCE(mccp_mean));
+	value = sample;
+	if (abe->rate && READ_ONCE(mccp_mean))
+		value = mccp_mean_of(abe, sample,
+				     READ_ONCE(mccp_mean) == 1 ? dt_us : ca->t_us, dt_us);
+	abe->rate = mccp_filter(abe->rate, value, weight);
 	abe->sample = sample;
+	ca->t_us = t_us;
 	ca->peak[0] = max(ca->peak[0], mccp_pipe(sample, ca->rtt_min_us));
 	trace_mccp_update(sk, ca->mode, mccp_bytes_ps(abe->rate, tp->mss_cache),
 			  mccp_bytes_ps(sample, tp->mss_cache), t_us, dt_us,
