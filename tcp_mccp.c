@@ -35,36 +35,49 @@
  * which is more than the 104 bytes that a socket has for us.  It is in one block of less
  * than a kilobyte that is allocated when the connection is made and freed with it; without
  * that block it is Reno.  The history holds what had been delivered at moments at least
- * RTT / MCCP_STEPS apart, hence is bounded, and a sample is the difference of two of its
- * entries.  Each moment is an ACK's, and the filters run then, with the time since the
- * moment before for Dt; ACKs between moments only count.  So a sample neither loses nor
- * invents a byte however ACKs come: delayed, compressed, lost, or many at once.  What is
- * delivered includes what SACK says, and nothing twice.
+ * RTT / 64 apart, hence is bounded, and a sample is the difference of two of its entries.
+ * Each moment is an ACK's, and the filters run then, with the time since the moment before
+ * for Dt; ACKs between moments only count.  So a sample neither loses nor invents anything
+ * however ACKs come: delayed, compressed, lost, or many at once.  What is delivered, d, are
+ * segments.  It includes what SACK says, and nothing twice.
+ *
+ * The filters run at moments only, at most 64 times in a round trip, and divide five times
+ * each; an ACK between moments costs comparisons.
  *
  * What the paper leaves open, or where we differ, and why:
- *   o Eq. 1 as printed takes the newest sample alone.  a is that of a filter discretized by
- *     the bilinear rule, which takes the mean of the last two; mccp_mean says which.  With
- *     the newest alone the estimate never exceeds what was delivered in the mean, hence
- *     fast probing never raises ssthresh.
- *   o The paper has two rules for T: Eq. 2, and the time between the last two ACKs, which
- *     it used "in this set of experiments"; mccp_interval says which.
- *   o T is at least rtt_min / mccp_floor, or a sample would be over the time in which a
- *     receiver's card gathers packets before TCP sees them.  It is extended to the next
- *     older moment.
+ *   o The paper has two rules for T, Eq. 2 and the time between the last two ACKs, which
+ *     it used "in this set of experiments".  Flows that share a queue get their packets
+ *     through in trains, and with both rules a train's rate enters the estimate as well as
+ *     the flow's: with ten flows it is off by up to a fifth.  A sample over T_max, the RTT,
+ *     is without either error, and is what is taken; mccp_interval has all three.
+ *   o Eq. 1 as printed takes the newest sample alone, though its a is that of a filter that
+ *     takes the mean of the last two.  With trains the mean counts a burst for the silence
+ *     after it, and the estimate becomes up to 1.7 times the share; mccp_mean.
+ *   o T is at least rtt_min / mccp_floor, or ACKs that a receiver's card or a radio link
+ *     holds back would show its rate and not the path's.
+ *   o What an ACK acknowledges counts for the time since the moment before, evenly.
  *   o 0 <= a <= 1.  U_max = 0 is tau = RTT.  The first sample is the first estimate.
- *   o Time in which there was nothing to acknowledge says nothing of the path: Dt is at most
- *     the round-trip time that the ACK shows.
+ *   o Time in which there was nothing to acknowledge says nothing of the path: Dt is at
+ *     most the round-trip time that the ACK shows.
+ *   o In slow start an estimate without bias is at most half the window, since that has
+ *     doubled in the round trip that the estimate is late, and fast probing would never
+ *     raise ssthresh.  So where there is no queue, which a round trip's least delay tells,
+ *     mccp_agile lets fast probing follow the largest sample of this round trip and the
+ *     last, with the shortest T, which is what Eq. 2 asks for where there is no congestion:
+ *     it shows at what rate the path passes a burst.  ssthresh is raised by that no farther
+ *     than the window needs, so that it stops where a queue begins.  tau is RTT meanwhile:
+ *     it is our own probing that makes samples differ.  0 is the paper's.
  *   o beta is used twice; for the boundary it is mccp_boundary.
  *   o NCD's braces, as printed, would begin fast probing only in an ACK that speaks against
  *     it, and forget all at each that does not.  Here the counter is compared at each ACK,
  *     and reset when avoidance begins.  It counts segments, not ACKs.  The "initial 2 RTT"
  *     are those after recovery has ended, since ABE follows the window by as much.
- *   o In fast probing ssthresh is only ever raised.  It begins with mccp_ssthresh where TCP
+ *   o ssthresh is only ever raised in fast probing.  It begins with mccp_ssthresh where TCP
  *     has no bound of its own, as the paper's simulator has one.
- *   o Windows are at least 2.  After a timeout TCP sets the window; ssthresh is
- *     ABE * rtt_min, not limited by the window.
- *   o Congestion avoidance below ssthresh, which is there only after an idle time, is slow
- *     start.
+ *   o Windows are at least 2.  After a timeout TCP sets the window, and ssthresh is the same
+ *     as after any loss.
+ *   o A window below ssthresh in congestion avoidance, which is there only after an idle
+ *     time, grows by slow start.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -87,8 +100,8 @@
  */
 #define MCCP_RATE	32
 
-/* No sum is larger, segments */
-#define MCCP_SEGS_MAX	BIT(26)
+/* No sum is larger, segments: 400 Gbit/s for 10 s are 2^28 */
+#define MCCP_SEGS_MAX	(1U << 29)
 
 /* No rate is larger: 1024 segments/us, at 1500 bytes 12 Tbit/s */
 #define MCCP_RATE_MAX	BIT_ULL(MCCP_RATE + 10)
@@ -124,10 +137,10 @@ TCPCC_PARAM(mccp_n, 10, 0, 100,
 	    "N of Eq. 6: how much instability slows the estimate, no unit");
 TCPCC_PARAM(mccp_beta, 60, 0, 99,
 	    "beta of Eq. 5: gain of the instability filter, percent");
-TCPCC_PARAM(mccp_mean, 2, 0, 2,
-	    "Eq. 1 with 1: the mean of two samples; 0: the last one, as printed");
-TCPCC_PARAM(mccp_interval, 0, 0, 1,
-	    "Sampling interval, 0: Eq. 2; 1: time between the last two ACKs");
+TCPCC_PARAM(mccp_mean, 0, 0, 1,
+	    "Eq. 1 takes 0: the last sample, as printed; 1: the mean of the last two");
+TCPCC_PARAM(mccp_interval, 2, 0, 2,
+	    "Sampling interval T, 0: Eq. 2; 1: time between the last two ACKs; 2: T_max, the RTT");
 TCPCC_PARAM(mccp_floor, 16, 1, 64,
 	    "Sampling interval is at least rtt_min divided by this");
 TCPCC_PARAM(mccp_ssthresh, 24, 0, 1000000,
@@ -164,12 +177,49 @@ struct mccp_history {
  * @rate: S, MCCP_RATE; 0: there is none yet
  * @sample: the last s, MCCP_RATE
  * @instability: U, MCCP_RATE
+ * @t_us: T of @sample, us
  */
 struct mccp_abe {
 	u64	rate;
 	u64	sample;
 	u64	instability;
+	u32	t_us;
 };
+
+/**
+ * struct mccp_ack - what an ACK shows, and what the sender knew before
+ * @us: when it came
+ * @delivered: until then, segments; wraps
+ * @sample_us: its round-trip time, us; 0 or less: none
+ * @rtt_us: smoothed, us, up to MCCP_TIME_CAP
+ * @rtt_min_us: us
+ * @cwnd: segments
+ * @agile: T is the shortest, and tau is RTT
+ */
+struct mccp_ack {
+	u32	us;
+	u32	delivered;
+	s32	sample_us;
+	u32	rtt_us;
+	u32	rtt_min_us;
+	u32	cwnd;
+	bool	agile;
+};
+
+/**
+ * struct mccp_step - what a moment came to, for those who watch
+ * @dt_us: Dt, us
+ * @unstable: U / U_max, MCCP_SHARE
+ * @weight: 1 - a, MCCP_SHARE
+ */
+struct mccp_step {
+	u32	dt_us;
+	u32	unstable;
+	u32	weight;
+};
+
+/* Values of mccp_interval */
+enum mccp_t { MCCP_T_EQ2, MCCP_T_ACK, MCCP_T_RTT };
 
 enum mccp_mode {
 	MCCP_PROBING,		/* fast probing */
@@ -180,7 +230,6 @@ enum mccp_mode {
 struct mccp {
 	struct mccp_history *history;	/* NULL: there was no memory, as Reno */
 	struct mccp_abe abe;
-	u32	t_us;		/* T of the last sample */
 	u32	rtt_min_us;	/* U32_MAX: none yet */
 	u32	delivered;	/* tp->delivered at the last ACK */
 	u32	round_rtt_us;	/* least rtt in this round trip; U32_MAX: none yet */
@@ -222,15 +271,12 @@ static void mccp_remember(struct mccp_history *history, u32 us, u32 delivered)
  * @pipe: ABE * rtt_min, segments
  * @cwnd: segments
  * @rtt_us: us
- * @dt_us: time since the last moment, which is the least, us
  *
- * Return: T, us
+ * Return: T, us, up to @rtt_us; 0: as little as possible
  */
-static u32 mccp_interval_us(u32 pipe, u32 cwnd, u32 rtt_us, u32 dt_us)
+static u32 mccp_interval_us(u32 pipe, u32 cwnd, u32 rtt_us)
 {
-	if (pipe >= cwnd)
-		return dt_us;
-	return max_t(u32, div_u64((u64)rtt_us * (cwnd - pipe), cwnd), dt_us);
+	return pipe < cwnd ? div_u64((u64)rtt_us * (cwnd - pipe), cwnd) : 0;
 }
 
 /**
@@ -263,7 +309,7 @@ static u64 mccp_sample(const struct mccp_history *history, u32 us, u32 delivered
 	}
 	then = mccp_point(history, low);
 	next = low ? mccp_point(history, low - 1) : &(struct mccp_point){ us, delivered };
-	/* 1/256 segment */
+	/* 1/256 segment; below 2^37 times 2^27 us */
 	sum = (u64)min(delivered - next->delivered, MCCP_SEGS_MAX) << 8;
 	sum += div_u64(((u64)min(next->delivered - then->delivered, MCCP_SEGS_MAX) << 8) *
 		       (next->us - (us - t_us)), max(next->us - then->us, 1U));
@@ -318,27 +364,6 @@ static u32 mccp_weight(u32 dt_us, u32 rtt_us, u32 unstable, u32 n)
 }
 
 /**
- * mccp_mean_of() - what the samples were in the time since the last moment
- * @abe: with the last sample
- * @sample: the new one, MCCP_RATE
- * @t_us: T of the last sample, us
- * @dt_us: time since the last moment, at least 1 us
- *
- * Return: MCCP_RATE
- */
-static u64 mccp_mean_of(const struct mccp_abe *abe, u64 sample, u32 t_us, u32 dt_us)
-{
-	u32 share = MCCP_ONE / 2;
-
-	/* what it covered leaves the sum within T; then there is only the new one */
-	if (t_us < dt_us)
-		share = div_u64((u64)t_us << (MCCP_SHARE - 1), dt_us);
-	if (sample < abe->sample)
-		return sample + mul_u64_u32_shr(abe->sample - sample, share, MCCP_SHARE);
-	return sample - mul_u64_u32_shr(sample - abe->sample, share, MCCP_SHARE);
-}
-
-/**
  * mccp_filter() - the estimate with one more sample (Eq. 1)
  * @rate: S' before, MCCP_RATE; 0: there is none yet
  * @sample: the new one, MCCP_RATE
@@ -367,6 +392,58 @@ static u64 mccp_filter(u64 rate, u64 sample, u32 weight)
 static u32 mccp_pipe(u64 rate, u32 rtt_min_us)
 {
 	return min_t(u64, mul_u64_u32_shr(rate, rtt_min_us, MCCP_RATE), S32_MAX);
+}
+
+/**
+ * mccp_moment() - an ACK enters the estimate, if the last moment is long enough ago
+ * @history: what has been; there must be a moment
+ * @abe: the estimate
+ * @ack: the ACK; it delivers something
+ * @step: what the moment came to
+ *
+ * Return: whether it was a moment
+ */
+static bool mccp_moment(struct mccp_history *history, struct mccp_abe *abe,
+			const struct mccp_ack *ack, struct mccp_step *step)
+{
+	u32 dt_us = ack->us - mccp_point(history, 0)->us;
+	u64 sample, value;
+	u32 t_us;
+
+	if (dt_us < max(ack->rtt_us >> MCCP_STEPS, 1U))
+		return false;
+	if (ack->sample_us > 0 && dt_us > ack->sample_us) {
+		/* nothing was in flight before */
+		dt_us = ack->sample_us;
+		history->point[history->last].us = ack->us - dt_us;
+		history->count = 1;
+	}
+	dt_us = min(dt_us, MCCP_TIME_CAP);
+
+	switch (ack->agile ? MCCP_T_ACK : READ_ONCE(mccp_interval)) {
+	case MCCP_T_ACK:
+		t_us = 0;
+		break;
+	case MCCP_T_EQ2:
+		t_us = mccp_interval_us(mccp_pipe(abe->rate, ack->rtt_min_us), ack->cwnd,
+					ack->rtt_us);
+		break;
+	default:
+		t_us = ack->rtt_us;
+	}
+	t_us = max3(t_us, dt_us, ack->rtt_min_us / READ_ONCE(mccp_floor));
+	sample = mccp_sample(history, ack->us, ack->delivered, t_us);
+	mccp_remember(history, ack->us, ack->delivered);
+
+	step->dt_us = dt_us;
+	step->unstable = mccp_unstable(history, abe, sample, READ_ONCE(mccp_beta));
+	step->weight = mccp_weight(dt_us, ack->rtt_us, step->unstable,
+				   ack->agile ? 0 : READ_ONCE(mccp_n));
+	value = READ_ONCE(mccp_mean) ? (sample + abe->sample) / 2 : sample;
+	abe->rate = mccp_filter(abe->rate, value, step->weight);
+	abe->sample = sample;
+	abe->t_us = t_us;
+	return true;
 }
 
 /**
@@ -421,8 +498,8 @@ static u32 mccp_pipe_now(const struct mccp *ca)
 	return mccp_pipe(ca->abe.rate, ca->rtt_min_us);
 }
 
-/* No queue, by the least delay in this round trip: up to a sixteenth of rtt_min */
-static bool mccp_is_idle(const struct mccp *ca)
+/* By the least delay in this round trip; a queue is more than a sixteenth of rtt_min. */
+static bool mccp_no_queue(const struct mccp *ca)
 {
 	return ca->round_rtt_us != U32_MAX &&
 	       ca->round_rtt_us - ca->rtt_min_us <= ca->rtt_min_us >> 4;
@@ -433,45 +510,25 @@ static void mccp_update(struct sock *sk, s32 sample_us)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct mccp *ca = inet_csk_ca(sk);
-	struct mccp_history *history = ca->history;
-	struct mccp_abe *abe = &ca->abe;
-	u32 rtt_us = min(tp->srtt_us >> 3, MCCP_TIME_CAP);
-	u32 now_us = tp->tcp_mstamp, dt_us, t_us, unstable, weight;
-	bool agile;
-	u64 sample, value;
+	const struct mccp_ack ack = {
+		.us = tp->tcp_mstamp,
+		.delivered = tp->delivered,
+		.sample_us = sample_us,
+		.rtt_us = min(tp->srtt_us >> 3, MCCP_TIME_CAP),
+		.rtt_min_us = ca->rtt_min_us,
+		.cwnd = tcp_snd_cwnd(tp),
+		.agile = ca->mode == MCCP_PROBING && READ_ONCE(mccp_agile) && mccp_no_queue(ca),
+	};
+	struct mccp_step step;
 
-	dt_us = now_us - mccp_point(history, 0)->us;
-	if (dt_us < max(rtt_us >> MCCP_STEPS, 1U))
+	if (!mccp_moment(ca->history, &ca->abe, &ack, &step))
 		return;
-	if (sample_us > 0 && dt_us > sample_us) {
-		/* there was nothing in flight before */
-		dt_us = sample_us;
-		history->point[history->last].us = now_us - dt_us;
-		history->count = 1;
-	}
-	dt_us = min(dt_us, MCCP_TIME_CAP);
-
-	agile = ca->mode == MCCP_PROBING && READ_ONCE(mccp_agile) && mccp_is_idle(ca);
-	t_us = agile || READ_ONCE(mccp_interval) ? dt_us :
-	       mccp_interval_us(mccp_pipe_now(ca), tcp_snd_cwnd(tp), rtt_us, dt_us);
-	t_us = max(t_us, ca->rtt_min_us / READ_ONCE(mccp_floor));
-	sample = mccp_sample(history, now_us, tp->delivered, t_us);
-	mccp_remember(history, now_us, tp->delivered);
-
-	unstable = mccp_unstable(history, abe, sample, READ_ONCE(mccp_beta));
-	weight = mccp_weight(dt_us, rtt_us, unstable, agile ? 0 : READ_ONCE(mccp_n));
-	value = sample;
-	if (abe->rate && READ_ONCE(mccp_mean))
-		value = mccp_mean_of(abe, sample,
-				     READ_ONCE(mccp_mean) == 1 ? dt_us : ca->t_us, dt_us);
-	abe->rate = mccp_filter(abe->rate, value, weight);
-	abe->sample = sample;
-	ca->t_us = t_us;
-	ca->peak[0] = max(ca->peak[0], mccp_pipe(sample, ca->rtt_min_us));
-	trace_mccp_update(sk, ca->mode, mccp_bytes_ps(abe->rate, tp->mss_cache),
-			  mccp_bytes_ps(sample, tp->mss_cache), t_us, dt_us,
-			  unstable >> (MCCP_SHARE - 16), weight >> (MCCP_SHARE - 16), rtt_us,
-			  ca->rtt_min_us, ca->counter);
+	ca->peak[0] = max(ca->peak[0], mccp_pipe(ca->abe.sample, ca->rtt_min_us));
+	trace_mccp_update(sk, ca->mode, mccp_bytes_ps(ca->abe.rate, tp->mss_cache),
+			  mccp_bytes_ps(ca->abe.sample, tp->mss_cache), ca->abe.t_us,
+			  step.dt_us, step.unstable >> (MCCP_SHARE - 16),
+			  step.weight >> (MCCP_SHARE - 16), ack.rtt_us, ack.rtt_min_us,
+			  ca->counter);
 }
 
 static void mccp_enter(struct sock *sk, enum mccp_mode mode)
@@ -500,7 +557,7 @@ static void mccp_pkts_acked(struct sock *sk, const struct ack_sample *sample)
 	}
 	if (sample->rtt_us > 0) {
 		ca->round_rtt_us = min_t(u32, ca->round_rtt_us, sample->rtt_us);
-		ca->rtt_min_us = min(ca->rtt_min_us, ca->round_rtt_us);
+		ca->rtt_min_us = min3(ca->rtt_min_us, ca->round_rtt_us, MCCP_TIME_CAP);
 	}
 	if (ca->history && tp->delivered != ca->delivered && tp->srtt_us &&
 	    ca->rtt_min_us != U32_MAX)
@@ -536,7 +593,7 @@ static void mccp_cong_avoid(struct sock *sk, u32 ack, u32 acked)
 	if (ca->mode == MCCP_PROBING && READ_ONCE(mccp_probe)) {
 		u32 pipe = mccp_pipe_now(ca);
 
-		if (READ_ONCE(mccp_agile) && mccp_is_idle(ca))
+		if (READ_ONCE(mccp_agile) && mccp_no_queue(ca))
 			pipe = max(pipe, min(max(ca->peak[0], ca->peak[1]),
 					     tcp_snd_cwnd(tp) + acked));
 		WRITE_ONCE(tp->snd_ssthresh, max(tp->snd_ssthresh, pipe));
