@@ -399,12 +399,13 @@ def _single_loss(s: Settings) -> list[str]:
     if not s.drop:
         return []
     once = f"police rate {s.frame * 8 // 200}bit burst {s.frame + s.frame // 20} mtu {s.frame}"
+    actions = f"pass random determ continue {s.drop + 2}", f"{once} conform-exceed pass/drop"
+    protocol = "ip" if s.ip == 4 else "ipv6"
     return [
         "qdisc add dev d-s0 ingress",
-        "filter add dev d-s0 ingress prio 1 matchall"
-        f" action pass random determ continue {s.drop + 2}",
-        f"filter add dev d-s0 ingress prio 2 matchall action {once} conform-exceed pass/drop",
-    ]
+        *(f"filter add dev d-s0 ingress prio {k} protocol {protocol} flower ip_proto tcp"
+          f" action {action}" for k, action in enumerate(actions, 1)),
+    ]  # fmt: skip
 
 
 def _policer(s: Settings) -> list[str]:
