@@ -62,11 +62,11 @@
  *   o In slow start an estimate without bias is at most half the window, since that has
  *     doubled in the round trip that the estimate is late, and fast probing would never
  *     raise ssthresh.  So where there is no queue, which a round trip's least delay tells,
- *     mccp_agile lets fast probing follow the largest sample of this round trip and the
- *     last, with the shortest T, which is what Eq. 2 asks for where there is no congestion:
- *     it shows at what rate the path passes a burst.  ssthresh is raised by that no farther
- *     than the window needs, so that it stops where a queue begins.  tau is RTT meanwhile:
- *     it is our own probing that makes samples differ.  0 is the paper's.
+ *     mccp_agile lets fast probing follow the rate at which the path passes a burst: the
+ *     most that was delivered in rtt_min / mccp_floor, in this round trip or the last.  That
+ *     is the short T that Eq. 2 asks for where there is no congestion.  ssthresh is raised
+ *     by it no farther than the window needs, so that it stops where a queue begins.  tau is
+ *     RTT meanwhile: it is our own probing that makes samples differ.  0 is the paper's.
  *   o beta is used twice; for the boundary it is mccp_boundary.
  *   o NCD's braces, as printed, would begin fast probing only in an ACK that speaks against
  *     it, and forget all at each that does not.  Here the counter is compared at each ACK,
@@ -194,7 +194,7 @@ struct mccp_abe {
  * @rtt_us: smoothed, us, up to MCCP_TIME_CAP
  * @rtt_min_us: us
  * @cwnd: segments
- * @agile: T is the shortest, and tau is RTT
+ * @agile: tau is RTT
  */
 struct mccp_ack {
 	u32	us;
@@ -221,6 +221,18 @@ struct mccp_step {
 /* Values of mccp_interval */
 enum mccp_t { MCCP_T_EQ2, MCCP_T_ACK, MCCP_T_RTT };
 
+/**
+ * struct mccp_burst - at what rate ACKs come when they come
+ * @us: when this part of a round trip began
+ * @delivered: what counts for it, from there on, segments
+ * @most: the most of a part, in this round trip and the last, segments
+ */
+struct mccp_burst {
+	u32	us;
+	u32	delivered;
+	u32	most[2];
+};
+
 enum mccp_mode {
 	MCCP_PROBING,		/* fast probing */
 	MCCP_AVOIDANCE,		/* congestion avoidance, and NCD */
@@ -233,7 +245,7 @@ struct mccp {
 	u32	rtt_min_us;	/* U32_MAX: none yet */
 	u32	delivered;	/* tp->delivered at the last ACK */
 	u32	round_rtt_us;	/* least rtt in this round trip; U32_MAX: none yet */
-	u32	peak[2];	/* largest s * rtt_min in this round trip and the last */
+	struct mccp_burst burst;
 	u32	entry;		/* ssthresh when avoidance began */
 	u32	counter;	/* of NCD, segments */
 	u32	round_end;	/* snd_nxt when this round trip began */
@@ -420,7 +432,7 @@ static bool mccp_moment(struct mccp_history *history, struct mccp_abe *abe,
 	}
 	dt_us = min(dt_us, MCCP_TIME_CAP);
 
-	switch (ack->agile ? MCCP_T_ACK : READ_ONCE(mccp_interval)) {
+	switch (READ_ONCE(mccp_interval)) {
 	case MCCP_T_ACK:
 		t_us = 0;
 		break;
@@ -444,6 +456,26 @@ static bool mccp_moment(struct mccp_history *history, struct mccp_abe *abe,
 	abe->sample = sample;
 	abe->t_us = t_us;
 	return true;
+}
+
+/**
+ * mccp_measure() - an ACK is part of a burst
+ * @burst: it, and those before
+ * @us: when the ACK came
+ * @delivered: until then, segments
+ * @acked: segments that it delivers
+ * @part_us: how long a part is
+ *
+ * A part begins with an ACK.  Two segments of that, a delayed ACK's, came before it.
+ */
+static void mccp_measure(struct mccp_burst *burst, u32 us, u32 delivered, u32 acked,
+			 u32 part_us)
+{
+	if (us - burst->us > part_us) {
+		burst->us = us;
+		burst->delivered = delivered - acked + min(acked, 2U);
+	}
+	burst->most[0] = max(burst->most[0], delivered - burst->delivered);
 }
 
 /**
@@ -498,6 +530,12 @@ static u32 mccp_pipe_now(const struct mccp *ca)
 	return mccp_pipe(ca->abe.rate, ca->rtt_min_us);
 }
 
+/* What the path would hold at the rate of bursts, segments */
+static u32 mccp_burst_pipe(const struct mccp_burst *burst)
+{
+	return min(max(burst->most[0], burst->most[1]), U16_MAX * 64U) * READ_ONCE(mccp_floor);
+}
+
 /* By the least delay in this round trip; a queue is more than a sixteenth of rtt_min. */
 static bool mccp_no_queue(const struct mccp *ca)
 {
@@ -523,7 +561,6 @@ static void mccp_update(struct sock *sk, s32 sample_us)
 
 	if (!mccp_moment(ca->history, &ca->abe, &ack, &step))
 		return;
-	ca->peak[0] = max(ca->peak[0], mccp_pipe(ca->abe.sample, ca->rtt_min_us));
 	trace_mccp_update(sk, ca->mode, mccp_bytes_ps(ca->abe.rate, tp->mss_cache),
 			  mccp_bytes_ps(ca->abe.sample, tp->mss_cache), ca->abe.t_us,
 			  step.dt_us, step.unstable >> (MCCP_SHARE - 16),
@@ -550,8 +587,8 @@ static void mccp_pkts_acked(struct sock *sk, const struct ack_sample *sample)
 	if (!before(tp->snd_una, ca->round_end)) {
 		ca->round_end = tp->snd_nxt;
 		ca->round_rtt_us = U32_MAX;
-		ca->peak[1] = ca->peak[0];
-		ca->peak[0] = 0;
+		ca->burst.most[1] = ca->burst.most[0];
+		ca->burst.most[0] = 0;
 		if (ca->wait)
 			ca->wait--;
 	}
@@ -560,8 +597,12 @@ static void mccp_pkts_acked(struct sock *sk, const struct ack_sample *sample)
 		ca->rtt_min_us = min3(ca->rtt_min_us, ca->round_rtt_us, MCCP_TIME_CAP);
 	}
 	if (ca->history && tp->delivered != ca->delivered && tp->srtt_us &&
-	    ca->rtt_min_us != U32_MAX)
+	    ca->rtt_min_us != U32_MAX) {
+		mccp_measure(&ca->burst, tp->tcp_mstamp, tp->delivered,
+			     tp->delivered - ca->delivered,
+			     ca->rtt_min_us / READ_ONCE(mccp_floor));
 		mccp_update(sk, sample->rtt_us);
+	}
 	ca->delivered = tp->delivered;
 }
 
@@ -594,7 +635,7 @@ static void mccp_cong_avoid(struct sock *sk, u32 ack, u32 acked)
 		u32 pipe = mccp_pipe_now(ca);
 
 		if (READ_ONCE(mccp_agile) && mccp_no_queue(ca))
-			pipe = max(pipe, min(max(ca->peak[0], ca->peak[1]),
+			pipe = max(pipe, min(mccp_burst_pipe(&ca->burst),
 					     tcp_snd_cwnd(tp) + acked));
 		WRITE_ONCE(tp->snd_ssthresh, max(tp->snd_ssthresh, pipe));
 	}

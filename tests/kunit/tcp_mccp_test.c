@@ -382,31 +382,55 @@ static void extremes(struct kunit *test)
 	KUNIT_EXPECT_GE(test, e.abe.rate, 1);
 }
 
-/* In slow start the estimate is late; the samples of a burst show the path at once. */
+/* In slow start the estimate is late; a burst shows the path at once. */
 static void burst_shows_path(struct kunit *test)
 {
-	u32 agile, round, i;
-	struct estimator e;
+	/* segments of an ACK; what a sixteenth of 800 segments shows of them */
+	static const struct {
+		u32 segs, most;
+	} kinds[] = { { 1, 50 }, { 2, 50 }, { 5, 50 } };
+	u32 k, round, i;
 
-	/* 100 ms, 800 segments; a window's ACKs come at the path's rate */
-	for (agile = 0; agile < 2; agile++) {
-		u32 window = 64, peak = 0;
+	for (k = 0; k < ARRAY_SIZE(kinds); k++) {
+		u32 window = 80, segs = kinds[k].segs;
+		struct mccp_burst burst = {};
+		struct estimator e;
 
+		/* 100 ms, 800 segments; a window's ACKs come at the path's rate */
 		begin(test, &e, 100000, window);
-		e.ack.agile = agile;
 		for (round = 0; round < 3; round++) {
-			ack(&e, 100000 - (window / 2 - 1) * 250, 2);
-			for (i = 1; i < window / 2; i++) {
-				ack(&e, 250, 2);
-				e.ack.cwnd += 2;
-				peak = max(peak, mccp_pipe(e.abe.sample, 100000));
+			u32 n = window / segs;
+
+			for (i = 0; i < n; i++) {
+				ack(&e, i ? 125 * segs : 100000 - (n - 1) * 125 * segs, segs);
+				e.ack.cwnd += segs;
+				mccp_measure(&burst, e.ack.us, e.ack.delivered, segs, 6250);
 			}
 			window = e.ack.cwnd;
 			KUNIT_EXPECT_LT(test, mccp_pipe(e.abe.rate, 100000), window);
 		}
-		if (agile)
-			EXPECT_NEAR(test, peak, 800, 50000);
+		KUNIT_EXPECT_GE(test, burst.most[0], kinds[k].most - segs);
+		KUNIT_EXPECT_LE(test, burst.most[0], kinds[k].most + segs - 2 * (segs > 1));
 	}
+}
+
+/* One ACK for all, or for each; nothing that goes on for long is more than the path. */
+static void bursts(struct kunit *test)
+{
+	struct mccp_burst burst = {};
+
+	mccp_measure(&burst, 100000, 10, 1, 6250);
+	KUNIT_EXPECT_EQ(test, burst.most[0], 0);
+	mccp_measure(&burst, 100100, 12, 2, 6250);
+	mccp_measure(&burst, 106250, 14, 2, 6250);
+	KUNIT_EXPECT_EQ(test, burst.most[0], 4);
+	mccp_measure(&burst, 106251, 17, 3, 6250);
+	KUNIT_EXPECT_EQ(test, burst.most[0], 4);
+	mccp_measure(&burst, 206251, 61, 44, 6250);
+	KUNIT_EXPECT_EQ(test, burst.most[0], 42);
+	KUNIT_EXPECT_EQ(test, mccp_burst_pipe(&burst), 42 * 16);
+	burst.most[1] = U32_MAX;
+	KUNIT_EXPECT_EQ(test, mccp_burst_pipe(&burst), U16_MAX * 64 * 16);
 }
 
 /* ------------------------------------------------------------------------- */
@@ -491,6 +515,7 @@ static struct kunit_case mccp_cases[] = {
 	KUNIT_CASE(history_is_bounded),
 	KUNIT_CASE(extremes),
 	KUNIT_CASE(burst_shows_path),
+	KUNIT_CASE(bursts),
 	KUNIT_CASE(boundary),
 	KUNIT_CASE(counter),
 	KUNIT_CASE(detects),
