@@ -100,8 +100,8 @@
  */
 #define MCCP_RATE	32
 
-/* No sum is larger, segments: 400 Gbit/s for 10 s are 2^28 */
-#define MCCP_SEGS_MAX	(1U << 29)
+/* No sum is larger, segments: 400 Gbit/s for 10 s are 330 million */
+#define MCCP_SEGS_MAX	500000000U
 
 /* No rate is larger: 1024 segments/us, at 1500 bytes 12 Tbit/s */
 #define MCCP_RATE_MAX	BIT_ULL(MCCP_RATE + 10)

@@ -126,7 +126,7 @@ def _ssthresh(text: str) -> str:
     try:
         return _buffer(text) if text.endswith("bdp") else str(_count(2, 10**9)(text))
     except ValueError:
-        raise ValueError("a number of packets from 2, or of bandwidth-delay products: 1bdp") from None
+        raise ValueError("packets, from 2 to 1000000000, or 1bdp") from None
 
 
 def _loss(text: str) -> float:

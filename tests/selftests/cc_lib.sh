@@ -165,6 +165,7 @@ shows_in_ss()
 
 traces()
 {
+	# shellcheck disable=SC2153
 	local status=0 event=$TRACING/events/$EVENT
 
 	mount_tracing
