@@ -66,7 +66,9 @@
  *     most that was delivered in rtt_min / mccp_floor, in this round trip or the last.  That
  *     is the short T that Eq. 2 asks for where there is no congestion.  ssthresh is raised
  *     by it no farther than the window needs, so that it stops where a queue begins.  tau is
- *     RTT meanwhile: it is our own probing that makes samples differ.  0 is the paper's.
+ *     RTT throughout fast probing, since it is our own probing that makes samples differ;
+ *     and at the loss that ends it the estimate becomes the last sample if that is more, or
+ *     ten flows would all be left with too little and all begin anew.  0 is the paper's.
  *   o beta is used twice; for the boundary it is mccp_boundary.
  *   o NCD's braces, as printed, would begin fast probing only in an ACK that speaks against
  *     it, and forget all at each that does not.  Here the counter is compared at each ACK,
@@ -194,7 +196,7 @@ struct mccp_abe {
  * @rtt_us: smoothed, us, up to MCCP_TIME_CAP
  * @rtt_min_us: us
  * @cwnd: segments
- * @agile: tau is RTT
+ * @agile: tau is RTT, as in agile fast probing
  */
 struct mccp_ack {
 	u32	us;
@@ -536,6 +538,11 @@ static u32 mccp_burst_pipe(const struct mccp_burst *burst)
 	return min(max(burst->most[0], burst->most[1]), U16_MAX * 64U) * READ_ONCE(mccp_floor);
 }
 
+static bool mccp_is_agile(const struct mccp *ca)
+{
+	return ca->mode == MCCP_PROBING && READ_ONCE(mccp_agile);
+}
+
 /* By the least delay in this round trip; a queue is more than a sixteenth of rtt_min. */
 static bool mccp_no_queue(const struct mccp *ca)
 {
@@ -555,7 +562,7 @@ static void mccp_update(struct sock *sk, s32 sample_us)
 		.rtt_us = min(tp->srtt_us >> 3, MCCP_TIME_CAP),
 		.rtt_min_us = ca->rtt_min_us,
 		.cwnd = tcp_snd_cwnd(tp),
-		.agile = ca->mode == MCCP_PROBING && READ_ONCE(mccp_agile) && mccp_no_queue(ca),
+		.agile = mccp_is_agile(ca),
 	};
 	struct mccp_step step;
 
@@ -634,7 +641,7 @@ static void mccp_cong_avoid(struct sock *sk, u32 ack, u32 acked)
 	if (ca->mode == MCCP_PROBING && READ_ONCE(mccp_probe)) {
 		u32 pipe = mccp_pipe_now(ca);
 
-		if (READ_ONCE(mccp_agile) && mccp_no_queue(ca))
+		if (mccp_is_agile(ca) && mccp_no_queue(ca))
 			pipe = max(pipe, min(mccp_burst_pipe(&ca->burst),
 					     tcp_snd_cwnd(tp) + acked));
 		WRITE_ONCE(tp->snd_ssthresh, max(tp->snd_ssthresh, pipe));
@@ -646,8 +653,12 @@ static u32 mccp_ssthresh_of(struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct mccp *ca = inet_csk_ca(sk);
-	u32 pipe = mccp_pipe_now(ca);
+	u32 pipe;
 
+	/* what the last round trip carried, if the estimate has not come so far */
+	if (mccp_is_agile(ca) && READ_ONCE(mccp_interval) == MCCP_T_RTT)
+		ca->abe.rate = max(ca->abe.rate, ca->abe.sample);
+	pipe = mccp_pipe_now(ca);
 	ca->was = ca->mode;
 	if (!pipe)
 		return tcp_reno_ssthresh(sk);
