@@ -165,6 +165,16 @@ def test_jitter_is_random_and_keeps_order(stream) -> None:
     assert max(waits) - min(waits) > 1
 
 
+@pytest.mark.parametrize("number,mtu,ip", [(1, 1500, 4), (100, 1500, 4), (100, 1280, 6)])
+def test_single_loss_is_the_one_asked_for(laboratory, number, mtu, ip) -> None:
+    (r,) = _runs(laboratory, ["reno"], [1], f"drop={number}", f"mtu={mtu}", f"ip={ip}",
+                 "duration=3", "rtt=100ms")  # fmt: skip
+    assert r["flows"][0]["retransmits"] == 1
+    table = result.series(Path(r["series"]) / "flows.csv", (7, 9))
+    first = table[table[:, 1] > 0][0]
+    assert round(first[0] / (mtu - {4: 52, 6: 72}[ip])) == number - 1
+
+
 @pytest.mark.parametrize("police,least_bytes", [("40mbit:100k", 100_000), ("40mbit", 250_000)])
 def test_policer_is_exact(laboratory, police, least_bytes) -> None:
     seconds, frame = 4, 1514

@@ -3,6 +3,7 @@
 
     times          bars: completion time (or times:METRIC) of each column, the paper's beside it
     windows        congestion window and queue over time, a panel per column (windows:SECONDS)
+    thresholds     window and ssthresh of a flow alone over time (thresholds:SECONDS)
     estimates      over time, against the truth: estimates:capacity, :buffer or :level
     pairs          bars: completion time of each of two flows
     sweep:METRIC   a metric against the cases' x, a line per column
@@ -185,6 +186,22 @@ def _windows(cells: list[Cell], until: str) -> Any:
         axes[0].set_xlim(0, float(until))
     figure.supxlabel("time, s", fontsize="small")
     figure.supylabel("window (line), queue (grey), packets", fontsize="small")
+    return figure
+
+
+def _thresholds(cells: list[Cell], until: str) -> Any:
+    figure, axes = _grid(len(cells), wide=2, sharex=True, sharey=True)
+    for axis, cell in zip(axes, cells, strict=True):
+        rows = series(cell.first / "flows.csv", (0, 2, 6))
+        axis.plot(rows[:, 0], rows[:, 1], color=_colour(cell), linewidth=1, label="window")
+        axis.plot(rows[:, 0], rows[:, 2], "k:", linewidth=1, label="ssthresh")
+        axis.set_title(cell.name, fontsize="small")
+        axis.grid(alpha=0.3)
+    highest = 1.2 * max(cell.runs[0]["flows"][0]["cwnd_mean"] for cell in cells)
+    axes[0].set(xlim=(0, float(until) if until else None), ylim=(0, highest))
+    axes[0].legend(fontsize="small", loc="lower right")
+    figure.supxlabel("time, s", fontsize="small")
+    figure.supylabel("packets", fontsize="small")
     return figure
 
 
@@ -405,6 +422,7 @@ class Kind:
 KINDS = {
     "times": Kind(_times, False, "{} of each column, the paper's beside it"),
     "windows": Kind(_windows, True, "Congestion window and queue over time"),
+    "thresholds": Kind(_thresholds, True, "Congestion window and ssthresh over time"),
     "estimates": Kind(_estimates, True, "Estimated {} over time against the truth"),
     "pairs": Kind(_pairs, False, "Completion times of two flows that start together"),
     "sweep": Kind(_sweep, False, "{} against the cases"),

@@ -179,9 +179,10 @@ ESTIMATORS = ("ccp", "ccpd", "ccpd_path")
 def _flow_means(flows: list[Json], path: Path, end: float) -> list[float]:
     """Adds each flow's; returns the rates of those that live in the second half of the run.
 
-    The columns are time, flow, window, in flight, rtt, four estimates or nothing, and bytes.
+    The columns are time, flow, window, in flight, rtt, four estimates or nothing, bytes, and
+    ssthresh or nothing.
     """
-    table = series(path, (0, 1, 2, 3, 4, 13, 14, 15, 16, 7))
+    table = series(path, (0, 1, 2, 3, 4, 13, 14, 15, 16, 7, 6))
     later: list[float] = []
     if not len(table):
         return later
@@ -199,6 +200,10 @@ def _flow_means(flows: list[Json], path: Path, end: float) -> list[float]:
             if flow["cc"] in ESTIMATORS:
                 _estimates(flow, rows, weight)
             half = rows[rows[:, 0] > end / 2]
+            if len(half) and not np.isnan(half[:, 10]).any():
+                flow["ssthresh_equilibrium"] = half[:, 10].mean()
+            if flow["cc"] == "mccp" and len(half):
+                flow["estimated_share_bps"] = half[:, 5].mean()
             if len(half) > 1:
                 time, done = half[-1, [0, 9]] - half[0, [0, 9]]
                 later.append(done * 8 / time)
@@ -467,6 +472,12 @@ def _level_error(r: Json) -> float:
     return abs(flow["estimated_level"] - queue) / max(queue, 1.0)
 
 
+def _share_error(r: Json) -> float:
+    """Of the mean of all flows: how fair their shares are is another measure."""
+    shares = [f["estimated_share_bps"] for f in r["flows"]]
+    return abs(sum(shares) / payload_bps(r["settings"]) - 1)
+
+
 def _flows_error(r: Json) -> float:
     """Of the routers that take their flows to be so many."""
     links = r["links"]
@@ -480,11 +491,13 @@ METRICS = {
     "capacity_error": _capacity_error,
     "buffer_error": _buffer_error,
     "level_error": _level_error,
+    "share_error": _share_error,
     "flows_error": _flows_error,
     **{
         name: (lambda r, name=name: _mean(f[name] for f in r["flows"]))
         for name in ("in_flight_equilibrium", "estimated_capacity_bps", "estimated_min_rtt_s",
-                     "estimated_buffer", "estimated_level")
+                     "estimated_buffer", "estimated_level", "estimated_share_bps",
+                     "ssthresh_equilibrium")
     },
     "completion_s": lambda r: _mean(f["completion_s"] for f in r["flows"]),
     "goodput_bps": lambda r: sum(f["goodput_bps"] for f in r["flows"]),

@@ -122,6 +122,13 @@ def _buffer(text: str) -> str:
     return text.lower()
 
 
+def _ssthresh(text: str) -> str:
+    try:
+        return _buffer(text) if text.endswith("bdp") else str(_count(2, 10**9)(text))
+    except ValueError:
+        raise ValueError("packets, from 2 to 1000000000, or 1bdp") from None
+
+
 def _loss(text: str) -> float:
     scale, digits = (100, text[:-1]) if text.endswith("%") else (1, text)
     return _number(digits, 0, 0.5 * scale) / scale
@@ -320,6 +327,7 @@ KEYS: dict[str, Key] = {
     "rtt": Key(_times, "40ms", "without queueing; for each flow: 20ms,80ms or spread: 40ms-200ms"),
     "buffer": Key(_buffer, "1bdp", "of the bottleneck: packets, or 0.5bdp (shortest rtt)"),
     "loss": Key(_loss, "0", "random, of data packets only, before the bottleneck: 1e-4"),
+    "drop": Key(_count(1, 60_000), None, "one data packet of a single flow, by its number: 330"),
     "jitter": Key(_time(1e-6, 1), None, "random delay of data, 0 to this; in order: 5ms"),
     "qdisc": Key(_choice(*QUEUES, *SHAPING), "fifo", "of the bottleneck"),
     "router": Key(_router, None, "options of a qdisc acp or estcp, see their man pages: target 5s"),
@@ -335,7 +343,7 @@ KEYS: dict[str, Key] = {
     "access": Key(_rate, None, "of each sending host's link, shared by flows of one rtt: 1gbit"),
     "mtu": Key(_count(576, 9000), "1500", "bytes, of every link"),
     "app": Key(_app, None, "each flow has so much to send so often, not always: 250k/100ms"),
-    "ssthresh": Key(_count(2, 10**9), None, "initial, in packets; bbr takes no notice: 100"),
+    "ssthresh": Key(_ssthresh, None, "initial: packets, or 1bdp; bbr takes no notice: 100"),
     "reverse": Key(_reverse, None, "bulk flows back, through a bottleneck like the other: cubic:2"),
     "police": Key(_police, None, "drops what is beyond rate and burst: 50mbit:250k (burst 50 ms)"),
     "batch": Key(_time(1e-6, 1), None, "acknowledgments come in batches so far apart: 1ms"),
@@ -371,7 +379,8 @@ class Settings:
     mix: tuple[tuple[str, int], ...] | None = None
     jitter: float | None = None
     app: App | None = None
-    ssthresh: int | None = None
+    ssthresh: str | None = None
+    drop: int | None = None
     reverse: tuple[str, int] | None = None
     police: Police | None = None
     batch: float | None = None
@@ -434,6 +443,12 @@ class Settings:
         return int(self.buffer)
 
     @property
+    def ssthresh_packets(self) -> int | None:
+        if self.ssthresh and self.ssthresh.endswith("bdp"):
+            return max(2, round(float(self.ssthresh[:-3]) * self.bdp))
+        return self.ssthresh and int(self.ssthresh)
+
+    @property
     def end(self) -> float:
         """Virtual seconds after which the run ends, whatever has happened by then."""
         return self.duration if self.bytes is None else self.timeout
@@ -462,6 +477,7 @@ class Settings:
         """For the result: SI units; what is not set is absent."""
         shown = {f.name: getattr(self, f.name) for f in fields(self)}
         shown["buffer"] = self.buffer_packets
+        shown["ssthresh"] = self.ssthresh_packets
         if len(self.net.links) > 1:
             shown["buffer"] = [self.buffer_of(k) for k in range(len(self.net.links))]
         shown["mix"] = self.mix and ",".join(f"{name}:{count}" for name, count in self.mix)
@@ -488,7 +504,7 @@ def _load(name: str) -> Network:
 # What a network's file says itself, and what only goes with a single link.
 _OF_NETWORK = ("rate", "rtt", "flows", "start", "mix")
 _SINGLE = ("loss", "jitter", "reverse", "police", "batch", "aggregate", "cross", "change",
-           "ssthresh", "bytes")  # fmt: skip
+           "ssthresh", "drop", "bytes")  # fmt: skip
 
 
 def _with_network(texts: dict[str, str], values: dict[str, Any]) -> None:
@@ -547,6 +563,8 @@ def compile_settings(texts: dict[str, str]) -> Settings:
         raise _usage(f"qdisc={settings.qdisc} needs offload=off")
     if settings.police and settings.offload:
         raise _usage("police needs offload=off")
+    if settings.drop and (settings.flows != 1 or settings.offload or settings.short):
+        raise _usage("drop is of a single flow's packets: it needs flows=1 and offload=off")
     if settings.police:
         least, most = settings.frame, min(2**30, settings.police.rate * 100 // 8)
         if not least <= settings.police.burst <= most:

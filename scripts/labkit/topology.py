@@ -264,7 +264,7 @@ def queues(s: Settings, row: Row, name: str) -> list[str]:
         device = row.hops[row.senders.index(name)].device(name)
         return _tbf("add", s, s.access, device)
     if name in row.d:
-        return _delays("add", s, row, row.d.index(name))
+        return [*_delays("add", s, row, row.d.index(name)), *_single_loss(s)]
     if name in row.b:
         k = row.b.index(name)
         rate = row.net.links[k].rate
@@ -361,7 +361,7 @@ def _routes(s: Settings, name: str, row: Row) -> list[str]:
         return f"10.77.{hop.net}.0/24" if s.ip == 4 else f"fd77:0:0:{hop.net}::/64"
 
     if name in row.senders:
-        ssthresh = f" ssthresh lock {s.ssthresh}" if s.ssthresh else ""
+        ssthresh = f" ssthresh lock {s.ssthresh_packets}" if s.ssthresh else ""
         first = row.net.groups[row.senders.index(name)].first
         return [f"route add default {via(row.d[first])}{ssthresh}"]
     if name in row.d:
@@ -399,6 +399,24 @@ def _acquaintance(s: Settings, row: Row) -> list[str]:
         meet = f"./agent meet {sender} {row.address(sender, s.ip)} r {receiver}"
         lines += [f"{save}=0", meet, f"{save}=1"]
     return lines
+
+
+def _single_loss(s: Settings) -> list[str]:
+    """Drops one data packet at d: gact chooses every so-manyth, a policer lets only one be lost.
+
+    The policer has the tokens for one packet, and for the next after 200 s; it conforms to drop.
+    The first two packets make the connection.
+    """
+    if not s.drop:
+        return []
+    once = f"police rate {s.frame * 8 // 200}bit burst {s.frame + s.frame // 20} mtu {s.frame}"
+    actions = f"pass random determ continue {s.drop + 2}", f"{once} conform-exceed pass/drop"
+    protocol = "ip" if s.ip == 4 else "ipv6"
+    return [
+        "qdisc add dev d-s0 ingress",
+        *(f"filter add dev d-s0 ingress prio {k} protocol {protocol} flower ip_proto tcp"
+          f" action {action}" for k, action in enumerate(actions, 1)),
+    ]  # fmt: skip
 
 
 def _policer(s: Settings) -> list[str]:

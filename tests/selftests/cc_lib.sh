@@ -1,0 +1,224 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The life of a module whose congestion controls need nobody's help: loading, parameters,
+# the ways to choose it, what it shows, changing it under traffic, unloading.  A selftest
+# sources this from $DIR, over lib.sh's two namespaces, and says which:
+#
+#   MODULE	its name
+#   CCS		its congestion controls
+#   BAD_VALUES	parameters with values that it refuses
+#   GOOD_VALUE	a parameter with one that it takes, and is not the default
+#   LONG_CC	which one is to send for long
+#   SS_SHOWS	what ss shows of LONG_CC while a transfer is under way
+#   EVENT	its tracepoint, and
+#   TRACED	what that shows of LONG_CC
+
+# shellcheck source=tests/selftests/lib.sh
+. "$DIR/lib.sh"
+
+# shellcheck disable=SC2153
+PARAMETERS=/sys/module/$MODULE/parameters
+
+# Tests in the order of their run; each is a function of this name.
+# shellcheck disable=SC2034
+TESTS="registers autoloads refuses_bad_values refuses_bad_load by_sysctl by_route
+	by_route_v6 by_socket shows_in_ss traces changes_under_traffic
+	stays_while_used survives_netns_exit loads_again_and_again kernel_is_quiet"
+
+setup()
+{
+	sysctl -qw net.ipv4.tcp_congestion_control=reno
+	setup_pair && tc -n "$SND" qdisc add dev veth0 root tbf rate 100mbit burst 1514 limit 151400
+}
+
+# flow [-6] ARGS...: one transfer; prints the congestion control that it used
+flow()
+{
+	receiver "${1-}" && sender "$@"
+}
+
+flow_uses()
+{
+	local want=$1 got
+
+	shift
+	got=$(flow "$@")
+	[ "$got" = "$want" ] || { echo "# used '$got', not $want"; return 1; }
+}
+
+available()
+{
+	sysctl -n net.ipv4.tcp_available_congestion_control | grep -qw "$1"
+}
+
+registers()
+{
+	local name
+
+	modprobe "$MODULE" || return
+	for name in $CCS; do
+		available "$name" || return
+	done
+}
+
+autoloads()
+{
+	local name
+
+	for name in $CCS; do
+		modprobe -r "$MODULE" || return
+		snd sysctl -qw "net.ipv4.tcp_congestion_control=$name" || return
+		[ -d "/sys/module/$MODULE" ] || return
+		snd sysctl -qw net.ipv4.tcp_congestion_control=reno
+	done
+}
+
+refuses_bad_values()
+{
+	local name value was
+
+	for name in $BAD_VALUES; do
+		value=${name#*=} name=${name%=*}
+		was=$(cat "$PARAMETERS/$name")
+		if (echo "$value" > "$PARAMETERS/$name") 2>/dev/null; then
+			echo "# $name accepts $value"
+			return 1
+		fi
+		[ "$(cat "$PARAMETERS/$name")" = "$was" ] || return
+		dmesg | tail -n 1 | grep -q "$name: '$value' is not a whole number" || return
+	done
+	value=${GOOD_VALUE#*=} name=${GOOD_VALUE%=*}
+	was=$(cat "$PARAMETERS/$name")
+	echo "$value" > "$PARAMETERS/$name" && [ "$(cat "$PARAMETERS/$name")" = "$value" ] &&
+		echo "$was" > "$PARAMETERS/$name"
+}
+
+refuses_bad_load()
+{
+	modprobe -r "$MODULE" || return
+	! modprobe "$MODULE" "${BAD_VALUES%% *}" 2>/dev/null && [ ! -d "/sys/module/$MODULE" ] &&
+		modprobe "$MODULE" "$GOOD_VALUE" &&
+		[ "$(cat "$PARAMETERS/${GOOD_VALUE%=*}")" = "${GOOD_VALUE#*=}" ] &&
+		modprobe -r "$MODULE" && modprobe "$MODULE"
+}
+
+by_sysctl()
+{
+	local name
+
+	for name in $CCS; do
+		snd sysctl -qw "net.ipv4.tcp_congestion_control=$name"
+		flow_uses "$name" && flow_uses "$name" -6 || return
+	done
+	snd sysctl -qw net.ipv4.tcp_congestion_control=reno
+}
+
+by_route()
+{
+	ip -n "$SND" route add 192.0.2.2 dev veth0 congctl "${CCS%% *}" &&
+		flow_uses "${CCS%% *}" && flow_uses reno -6
+	local status=$?
+
+	ip -n "$SND" route del 192.0.2.2
+	return $status
+}
+
+by_route_v6()
+{
+	ip -n "$SND" -6 route add 2001:db8::2 dev veth0 congctl "$LONG_CC" &&
+		flow_uses "$LONG_CC" -6 && flow_uses reno
+	local status=$?
+
+	ip -n "$SND" -6 route del 2001:db8::2 dev veth0
+	return $status
+}
+
+by_socket()
+{
+	local name
+
+	for name in $CCS; do
+		flow_uses "$name" --cc "$name" && flow_uses "$name" -6 --cc "$name" || return
+	done
+}
+
+ss_shows()
+{
+	snd ss -tinH 'dport = :5000' | tee ss.txt | grep -Eq "$LONG_CC $SS_SHOWS"
+}
+
+unload()
+{
+	modprobe -r "$MODULE" 2>/dev/null
+}
+
+shows_in_ss()
+{
+	local status=0
+
+	run_long --cc "$LONG_CC" || return
+	busywait ss_shows || { sed 's/^/# /' ss.txt; status=1; }
+	end_long
+	return $status
+}
+
+traces()
+{
+	# shellcheck disable=SC2153
+	local status=0 event=$TRACING/events/$EVENT
+
+	mount_tracing
+	echo > $TRACING/trace
+	echo 1 > "$event/enable" || return
+	flow --cc "$LONG_CC" >/dev/null || status=1
+	echo 0 > "$event/enable"
+	grep -Eq "${EVENT#*/}: sport=[0-9]+ dport=[0-9]+ $TRACED" $TRACING/trace || status=1
+	return $status
+}
+
+changes_under_traffic()
+{
+	local name changes=()
+
+	for name in $CCS $CCS; do
+		changes+=(--cc cubic --cc "$name" --cc bbr --cc reno --cc "$name")
+	done
+	flow_uses "$name" --bytes 20000000 "${changes[@]}"
+}
+
+stays_while_used()
+{
+	local status=0
+
+	run_long --cc "$LONG_CC" || return
+	busywait ss_shows || status=1
+	unload && status=1
+	end_long
+	busywait unload || status=1
+	modprobe "$MODULE" || status=1
+	return $status
+}
+
+# What a dead sender had still to send keeps its namespace, and the module, for
+# as long as TCP tries: some minutes, which cost nothing in virtual time.
+survives_netns_exit()
+{
+	run_long --cc "$LONG_CC" || return
+	busywait ss_shows || return
+	cleanup
+	for _ in $(seq 100); do
+		unload && break
+		sleep 10
+	done
+	[ ! -d "/sys/module/$MODULE" ] && modprobe "$MODULE" && setup
+}
+
+loads_again_and_again()
+{
+	local _
+
+	for _ in $(seq 50); do
+		modprobe -r "$MODULE" && modprobe "$MODULE" || return
+	done
+}
