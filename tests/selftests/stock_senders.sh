@@ -39,13 +39,15 @@ requires tcp_nist_reno
 own_log stock_senders
 # shellcheck disable=SC2086
 set -- $SENDERS
-ksft_begin $((4 * $# + 1))
+ksft_begin $((3 * $# + 1))
 diag "kernel $(uname -r)"
 
+# A law knows nothing of addresses: one family each is enough.
+ip=4
 for cc; do
 	ksft_test "naming $cc loads it" loads "$cc"
-	ksft_test "$cc fills the link, IPv4" by_socket 4 "$cc"
-	ksft_test "$cc fills the link, IPv6" by_socket 6 "$cc"
+	ksft_test "$cc fills the link, IPv$ip" by_socket $ip "$cc"
+	ip=$((10 - ip))
 	ksft_test "$cc goes when no flow uses it" unloads "$cc"
 done
 ksft_test "kernel log without warnings" kernel_is_quiet
