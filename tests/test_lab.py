@@ -7,6 +7,7 @@ import signal
 import subprocess
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -244,8 +245,11 @@ def test_failing_setup_is_a_failed_run() -> None:
 def test_interrupted_run_leaves_nothing(tmp_path, number) -> None:
     run_call = [LAB, "run", "dumbbell", "--cc", "cubic", "--cc", "reno", "--set", "duration=100000"]
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    # Shells have what they start in the background ignore SIGINT.
+    listening = partial(signal.signal, number, signal.SIG_DFL)
     process = subprocess.Popen(run_call, env=environment, stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, start_new_session=True)  # fmt: skip
+                               stderr=subprocess.PIPE, start_new_session=True,
+                               preexec_fn=listening)  # fmt: skip
     try:
         deadline = time.monotonic() + 60
         while len(list(tmp_path.glob("*/progress"))) < 2:
