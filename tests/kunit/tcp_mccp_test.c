@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit tests of MCCP: Eqs. 1 to 6, the history under whatever ACKs come, and
- * non-congestion detection.
+ * KUnit tests of MCCP: Eqs. 1 to 6, the history under whatever ACKs come,
+ * non-congestion detection, and growth with memory and without.
  */
 #include "../../tcp_mccp.c"
 
@@ -404,7 +404,7 @@ static void burst_shows_path(struct kunit *test)
 			for (i = 0; i < n; i++) {
 				ack(&e, i ? 125 * segs : 100000 - (n - 1) * 125 * segs, segs);
 				e.ack.cwnd += segs;
-				mccp_measure(&burst, e.ack.us, e.ack.delivered, segs, 6250);
+				mccp_measure(&burst, e.ack.us, e.ack.delivered, segs, 100000);
 			}
 			window = e.ack.cwnd;
 			KUNIT_EXPECT_LT(test, mccp_pipe(e.abe.rate, 100000), window);
@@ -419,14 +419,14 @@ static void bursts(struct kunit *test)
 {
 	struct mccp_burst burst = {};
 
-	mccp_measure(&burst, 100000, 10, 1, 6250);
+	mccp_measure(&burst, 100000, 10, 1, 100000);
 	KUNIT_EXPECT_EQ(test, burst.most[0], 0);
-	mccp_measure(&burst, 100100, 12, 2, 6250);
-	mccp_measure(&burst, 106250, 14, 2, 6250);
+	mccp_measure(&burst, 100100, 12, 2, 100000);
+	mccp_measure(&burst, 106250, 14, 2, 100000);
 	KUNIT_EXPECT_EQ(test, burst.most[0], 4);
-	mccp_measure(&burst, 106251, 17, 3, 6250);
+	mccp_measure(&burst, 106251, 17, 3, 100000);
 	KUNIT_EXPECT_EQ(test, burst.most[0], 4);
-	mccp_measure(&burst, 206251, 61, 44, 6250);
+	mccp_measure(&burst, 206251, 61, 44, 100000);
 	KUNIT_EXPECT_EQ(test, burst.most[0], 42);
 	KUNIT_EXPECT_EQ(test, mccp_burst_pipe(&burst), 42 * 16);
 	burst.most[1] = U32_MAX;
@@ -501,6 +501,97 @@ static void pipes(struct kunit *test)
 	EXPECT_NEAR(test, mccp_bytes_ps(MCCP_RATE_MAX, 65535), 1024LL * 65535 * 1000000, 10);
 }
 
+/* ------------------------------------------------------------------------- */
+
+/* One segment in 25 ms, but neither less than one in a round trip nor 1/16 of the window. */
+static void growth(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, mccp_growth(100000, 1000, 25), 4 * 16);
+	KUNIT_EXPECT_EQ(test, mccp_growth(40000, 1000, 25), 25);	/* 25.6 */
+	KUNIT_EXPECT_EQ(test, mccp_growth(25000, 1000, 25), 16);
+	KUNIT_EXPECT_EQ(test, mccp_growth(100, 1000, 25), 16);
+	KUNIT_EXPECT_EQ(test, mccp_growth(200000, 1000, 25), 8 * 16);
+	KUNIT_EXPECT_EQ(test, mccp_growth(200000, 100, 25), 100);
+	KUNIT_EXPECT_EQ(test, mccp_growth(200000, 3, 25), 16);
+	KUNIT_EXPECT_EQ(test, mccp_growth(200000, 1000, 0), 16);
+	KUNIT_EXPECT_EQ(test, mccp_growth(MCCP_TIME_CAP, U32_MAX, 1), 256 * 16);
+}
+
+/* A socket in congestion avoidance whose history found no memory. */
+static struct tcp_sock *without_history(struct kunit *test)
+{
+	struct tcp_sock *tp = kunit_kzalloc(test, sizeof(*tp), GFP_KERNEL);
+	struct sock *sk = (struct sock *)tp;
+	struct mccp *ca = inet_csk_ca(sk);
+
+	KUNIT_ASSERT_NOT_NULL(test, tp);
+	tp->snd_cwnd_clamp = ~0;
+	tp->mss_cache = 1448;
+	tcp_snd_cwnd_set(tp, 20);
+	tp->snd_ssthresh = TCP_INFINITE_SSTHRESH;
+	mccp_init(sk);
+	KUNIT_ASSERT_NOT_NULL(test, ca->history);
+	mccp_release(sk);
+	KUNIT_ASSERT_NULL(test, ca->history);
+	tp->snd_ssthresh = 10;
+	tp->is_cwnd_limited = 1;
+	tp->srtt_us = 100000 << 3;
+	return tp;
+}
+
+/* Without a history it is Reno: one segment in a round trip, a half after a loss. */
+static void no_memory(struct kunit *test)
+{
+	struct tcp_sock *tp = without_history(test);
+	struct sock *sk = (struct sock *)tp;
+	const struct mccp *ca = inet_csk_ca(sk);
+	union tcp_cc_info info;
+	int i, attr;
+
+	for (i = 0; i < 1000; i++) {
+		const struct ack_sample sample = { .pkts_acked = 1, .rtt_us = 100000 };
+
+		tp->tcp_mstamp += 1000;
+		tp->delivered++;
+		tp->snd_una += 1448;
+		tp->snd_nxt = tp->snd_una + 20 * 1448;
+		mccp_pkts_acked(sk, &sample);
+		if (i < 20)
+			mccp_cong_avoid(sk, tp->snd_una, 1);
+	}
+	KUNIT_EXPECT_EQ(test, ca->abe.rate, 0);
+	KUNIT_EXPECT_EQ(test, ca->counter, 0);
+	KUNIT_EXPECT_EQ(test, tcp_snd_cwnd(tp), 21);
+	KUNIT_EXPECT_EQ(test, tp->snd_ssthresh, 10);
+	KUNIT_EXPECT_EQ(test, mccp_ssthresh_of(sk), 10);
+	KUNIT_EXPECT_EQ(test, mccp_get_info(sk, 1 << (INET_DIAG_BBRINFO - 1), &attr, &info),
+			sizeof(info.bbr));
+	KUNIT_EXPECT_EQ(test, info.bbr.bbr_bw_lo, 0);
+	mccp_release(sk);
+}
+
+/* With one it grows by four in a round trip of 100 ms. */
+static void grows(struct kunit *test)
+{
+	struct tcp_sock *tp = without_history(test);
+	struct sock *sk = (struct sock *)tp;
+	struct mccp *ca = inet_csk_ca(sk);
+	u32 i;
+
+	ca->mode = MCCP_AVOIDANCE;
+	ca->growth = mccp_growth(100000, 100, 25);
+	tcp_snd_cwnd_set(tp, 100);
+	for (i = 0; i < 100; i += 2)
+		mccp_cong_avoid(sk, tp->snd_una, 2);
+	/* a little less, since the window grows meanwhile */
+	KUNIT_EXPECT_EQ(test, tcp_snd_cwnd(tp), 103);
+	mccp_cong_avoid(sk, tp->snd_una, 6);
+	KUNIT_EXPECT_EQ(test, tcp_snd_cwnd(tp), 104);
+	/* and one ACK for all */
+	mccp_cong_avoid(sk, tp->snd_una, 104);
+	KUNIT_EXPECT_EQ(test, tcp_snd_cwnd(tp), 108);
+}
+
 static struct kunit_case mccp_cases[] = {
 	KUNIT_CASE(eq2),
 	KUNIT_CASE(eq4),
@@ -520,6 +611,9 @@ static struct kunit_case mccp_cases[] = {
 	KUNIT_CASE(counter),
 	KUNIT_CASE(detects),
 	KUNIT_CASE(pipes),
+	KUNIT_CASE(growth),
+	KUNIT_CASE(no_memory),
+	KUNIT_CASE(grows),
 	{}
 };
 
