@@ -66,18 +66,21 @@
  *     most that was delivered in rtt_min / mccp_floor, in this round trip or the last.  That
  *     is the short T that Eq. 2 asks for where there is no congestion.  ssthresh is raised
  *     by it no farther than the window needs, so that it stops where a queue begins.  tau is
- *     RTT throughout fast probing, since it is our own probing that makes samples differ;
- *     and at the loss that ends it the estimate becomes the last sample if that is more, or
- *     ten flows would all be left with too little and all begin anew.  0 is the paper's.
+ *     RTT throughout fast probing, since it is our own probing that makes samples differ.
+ *     At a loss the estimate, late for a window that has grown, becomes the last sample if
+ *     that is more, or ten flows would all be left with too little and all begin anew.  0 is
+ *     the paper's.
  *   o beta is used twice; for the boundary it is mccp_boundary.
  *   o NCD's braces, as printed, would begin fast probing only in an ACK that speaks against
  *     it, and forget all at each that does not.  Here the counter is compared at each ACK,
  *     and reset when avoidance begins.  It counts segments, not ACKs.  The "initial 2 RTT"
  *     are those after recovery has ended, since ABE follows the window by as much.
- *   o Avoidance grows by a segment in mccp_rtt0_ms where a round trip is longer, as TCP
- *     Hybla does, though by at most 1/16 of the window in each.  By one in a round trip, as
- *     in the paper, it got a twelfth of 100 Mbit/s at 100 ms beside a CUBIC that had begun
- *     before, whose growth goes by time too, and ten flows were long in getting alike.
+ *   o Where there is a queue, windows grow by a segment in mccp_rtt0_ms if a round trip is
+ *     longer, as TCP Hybla's do, though by at most 1/16 of a window in each.  By one in a
+ *     round trip, as in the paper, it got a twelfth of 100 Mbit/s at 100 ms beside a CUBIC
+ *     that had begun before, whose growth goes by time too, and ten flows were long in
+ *     getting alike.  Not before the first loss, which need not be soon; and not where there
+ *     is no queue, since there NCD watches whether ABE keeps up with the window.
  *   o ssthresh is only ever raised in fast probing.  It begins with mccp_ssthresh where TCP
  *     has no bound of its own, as the paper's simulator has one.
  *   o Windows are at least 2.  After a timeout TCP sets the window, and ssthresh is the same
@@ -130,7 +133,7 @@
 
 /* Fraction bits of growth, and the share of the window that is the most of it: 1/16 */
 #define MCCP_GROWTH	4
-#define MCCP_GROWTH_ONE	(1U << MCCP_GROWTH)
+#define MCCP_GROWTH_ONE	((u32)BIT(MCCP_GROWTH))
 #define MCCP_GROWTH_MAX	(256U << MCCP_GROWTH)
 
 /* After recovery NCD waits so many round trips */
@@ -155,7 +158,7 @@ TCPCC_PARAM(mccp_interval, 2, 0, 2,
 TCPCC_PARAM(mccp_floor, 16, 1, 64,
 	    "Sampling interval is at least rtt_min divided by this");
 TCPCC_PARAM(mccp_rtt0_ms, 25, 0, 1000,
-	    "Avoidance grows by a segment in so many ms where a round trip is longer; 0: never");
+	    "In a queue windows grow by a segment in so many ms if a round trip is longer; 0: never");
 TCPCC_PARAM(mccp_ssthresh, 24, 0, 1000000,
 	    "Initial ssthresh where TCP has none, segments; 0: none");
 
@@ -262,7 +265,7 @@ struct mccp {
 	u32	entry;		/* ssthresh when avoidance began */
 	u32	counter;	/* of NCD, segments */
 	u32	round_end;	/* snd_nxt when this round trip began */
-	u16	growth;		/* in this round trip of avoidance, 1/16 segment */
+	u16	growth;		/* in this round trip above ssthresh, 1/16 segment */
 	u8	mode;		/* enum mccp_mode */
 	u8	was;		/* the same, before the last loss */
 	u8	wait;		/* round trips before NCD begins */
@@ -523,7 +526,7 @@ static u32 mccp_count(u32 counter, u32 acked, bool spare)
 }
 
 /**
- * mccp_growth() - by how much a window grows in a round trip of avoidance
+ * mccp_growth() - by how much a window grows in a round trip above ssthresh
  * @rtt_us: us, up to MCCP_TIME_CAP
  * @cwnd: segments
  * @rtt0_ms: one segment in so many ms; 0: in a round trip
@@ -616,22 +619,31 @@ static void mccp_enter(struct sock *sk, enum mccp_mode mode)
 	ca->entry = tcp_sk(sk)->snd_ssthresh;
 }
 
+/* A round trip begins. */
+static void mccp_round(struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	struct mccp *ca = inet_csk_ca(sk);
+
+	ca->growth = MCCP_GROWTH_ONE;
+	if (ca->history && ca->entry && !mccp_no_queue(ca))
+		ca->growth = mccp_growth(min(tp->srtt_us >> 3, MCCP_TIME_CAP),
+					 tcp_snd_cwnd(tp), READ_ONCE(mccp_rtt0_ms));
+	ca->round_end = tp->snd_nxt;
+	ca->round_rtt_us = U32_MAX;
+	ca->burst.most[1] = ca->burst.most[0];
+	ca->burst.most[0] = 0;
+	if (ca->wait)
+		ca->wait--;
+}
+
 static void mccp_pkts_acked(struct sock *sk, const struct ack_sample *sample)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct mccp *ca = inet_csk_ca(sk);
 
-	if (!before(tp->snd_una, ca->round_end)) {
-		ca->round_end = tp->snd_nxt;
-		ca->round_rtt_us = U32_MAX;
-		ca->burst.most[1] = ca->burst.most[0];
-		ca->burst.most[0] = 0;
-		if (ca->wait)
-			ca->wait--;
-		if (ca->history)
-			ca->growth = mccp_growth(min(tp->srtt_us >> 3, MCCP_TIME_CAP),
-						 tcp_snd_cwnd(tp), READ_ONCE(mccp_rtt0_ms));
-	}
+	if (!before(tp->snd_una, ca->round_end))
+		mccp_round(sk);
 	if (sample->rtt_us > 0) {
 		ca->round_rtt_us = min_t(u32, ca->round_rtt_us, sample->rtt_us);
 		ca->rtt_min_us = min3(ca->rtt_min_us, ca->round_rtt_us, MCCP_TIME_CAP);
@@ -693,7 +705,7 @@ static u32 mccp_ssthresh_of(struct sock *sk)
 	u32 pipe;
 
 	/* what the last round trip carried, if the estimate has not come so far */
-	if (mccp_is_agile(ca) && READ_ONCE(mccp_interval) == MCCP_T_RTT)
+	if (READ_ONCE(mccp_agile) && READ_ONCE(mccp_interval) == MCCP_T_RTT)
 		ca->abe.rate = max(ca->abe.rate, ca->abe.sample);
 	pipe = mccp_pipe_now(ca);
 	ca->was = ca->mode;

@@ -570,7 +570,7 @@ static void no_memory(struct kunit *test)
 	mccp_release(sk);
 }
 
-/* With one it grows by four in a round trip of 100 ms. */
+/* By four in a round trip of 100 ms, if there is a queue and has been a loss. */
 static void grows(struct kunit *test)
 {
 	struct tcp_sock *tp = without_history(test);
@@ -578,9 +578,21 @@ static void grows(struct kunit *test)
 	struct mccp *ca = inet_csk_ca(sk);
 	u32 i;
 
-	ca->mode = MCCP_AVOIDANCE;
-	ca->growth = mccp_growth(100000, 100, 25);
+	mccp_init(sk);
+	KUNIT_ASSERT_NOT_NULL(test, ca->history);
 	tcp_snd_cwnd_set(tp, 100);
+	ca->rtt_min_us = 80000;
+	ca->round_rtt_us = 85001;
+	mccp_round(sk);
+	KUNIT_EXPECT_EQ(test, ca->growth, 16);
+	mccp_set_state(sk, TCP_CA_Recovery);
+	ca->round_rtt_us = 85000;
+	mccp_round(sk);
+	KUNIT_EXPECT_EQ(test, ca->growth, 16);
+	ca->round_rtt_us = 85001;
+	mccp_round(sk);
+	KUNIT_EXPECT_EQ(test, ca->growth, 4 * 16);
+
 	for (i = 0; i < 100; i += 2)
 		mccp_cong_avoid(sk, tp->snd_una, 2);
 	/* a little less, since the window grows meanwhile */
@@ -590,6 +602,7 @@ static void grows(struct kunit *test)
 	/* and one ACK for all */
 	mccp_cong_avoid(sk, tp->snd_una, 104);
 	KUNIT_EXPECT_EQ(test, tcp_snd_cwnd(tp), 108);
+	mccp_release(sk);
 }
 
 static struct kunit_case mccp_cases[] = {
