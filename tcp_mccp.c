@@ -75,12 +75,13 @@
  *     it, and forget all at each that does not.  Here the counter is compared at each ACK,
  *     and reset when avoidance begins.  It counts segments, not ACKs.  The "initial 2 RTT"
  *     are those after recovery has ended, since ABE follows the window by as much.
- *   o Where there is a queue, windows grow by a segment in mccp_rtt0_ms if a round trip is
- *     longer, as TCP Hybla's do, though by at most 1/16 of a window in each.  By one in a
- *     round trip, as in the paper, it got a twelfth of 100 Mbit/s at 100 ms beside a CUBIC
- *     that had begun before, whose growth goes by time too, and ten flows were long in
- *     getting alike.  Not before the first loss, which need not be soon; and not where there
- *     is no queue, since there NCD watches whether ABE keeps up with the window.
+ *   o In a queue, of more than an eighth of rtt_min, windows grow by a segment in
+ *     mccp_rtt0_ms if a round trip is longer, as TCP Hybla's do, though by at most 1/16 of a
+ *     window in each.  By one in a round trip, as in the paper, it got a twelfth of
+ *     100 Mbit/s at 100 ms beside a CUBIC that had begun before, whose growth goes by time
+ *     too, and ten flows were long in getting alike.  Not before the first loss, which need
+ *     not be soon; and not where there is less of a queue, since there NCD watches whether
+ *     ABE keeps up with the window.
  *   o ssthresh is only ever raised in fast probing.  It begins with mccp_ssthresh where TCP
  *     has no bound of its own, as the paper's simulator has one.
  *   o Windows are at least 2.  After a timeout TCP sets the window, and ssthresh is the same
@@ -576,11 +577,11 @@ static bool mccp_is_agile(const struct mccp *ca)
 	return ca->mode == MCCP_PROBING && READ_ONCE(mccp_agile);
 }
 
-/* By the least delay in this round trip; a queue is more than a sixteenth of rtt_min. */
-static bool mccp_no_queue(const struct mccp *ca)
+/* By the least delay in this round trip: a queue of at most rtt_min / 2^@shift */
+static bool mccp_no_queue(const struct mccp *ca, int shift)
 {
 	return ca->round_rtt_us != U32_MAX &&
-	       ca->round_rtt_us - ca->rtt_min_us <= ca->rtt_min_us >> 4;
+	       ca->round_rtt_us - ca->rtt_min_us <= ca->rtt_min_us >> shift;
 }
 
 /* TCP has counted what an ACK acknowledges, which shows a round trip of @sample_us, or -1. */
@@ -626,7 +627,7 @@ static void mccp_round(struct sock *sk)
 	struct mccp *ca = inet_csk_ca(sk);
 
 	ca->growth = MCCP_GROWTH_ONE;
-	if (ca->history && ca->entry && !mccp_no_queue(ca))
+	if (ca->history && ca->entry && !mccp_no_queue(ca, 3))
 		ca->growth = mccp_growth(min(tp->srtt_us >> 3, MCCP_TIME_CAP),
 					 tcp_snd_cwnd(tp), READ_ONCE(mccp_rtt0_ms));
 	ca->round_end = tp->snd_nxt;
@@ -685,7 +686,7 @@ static void mccp_cong_avoid(struct sock *sk, u32 ack, u32 acked)
 	if (ca->mode == MCCP_PROBING && READ_ONCE(mccp_probe)) {
 		u32 pipe = mccp_pipe_now(ca);
 
-		if (mccp_is_agile(ca) && mccp_no_queue(ca))
+		if (mccp_is_agile(ca) && mccp_no_queue(ca, 4))
 			pipe = max(pipe, min(mccp_burst_pipe(&ca->burst),
 					     tcp_snd_cwnd(tp) + acked));
 		WRITE_ONCE(tp->snd_ssthresh, max(tp->snd_ssthresh, pipe));

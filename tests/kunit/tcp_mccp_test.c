@@ -582,14 +582,14 @@ static void grows(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, ca->history);
 	tcp_snd_cwnd_set(tp, 100);
 	ca->rtt_min_us = 80000;
-	ca->round_rtt_us = 85001;
+	ca->round_rtt_us = 90001;
 	mccp_round(sk);
 	KUNIT_EXPECT_EQ(test, ca->growth, 16);
 	mccp_set_state(sk, TCP_CA_Recovery);
-	ca->round_rtt_us = 85000;
+	ca->round_rtt_us = 90000;
 	mccp_round(sk);
 	KUNIT_EXPECT_EQ(test, ca->growth, 16);
-	ca->round_rtt_us = 85001;
+	ca->round_rtt_us = 90001;
 	mccp_round(sk);
 	KUNIT_EXPECT_EQ(test, ca->growth, 4 * 16);
 
