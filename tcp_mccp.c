@@ -41,24 +41,26 @@
  * however ACKs come: delayed, compressed, lost, or many at once.  What is delivered, d, are
  * segments.  It includes what SACK says, and nothing twice.
  *
- * The filters run at moments only, at most 64 times in a round trip, and divide six times
- * each, seven times with Eq. 2; an ACK between moments costs comparisons.
+ * The filters run at moments only, at most 64 times in a round trip, and divide seven times
+ * each; an ACK between moments costs comparisons.
  *
  * What the paper leaves open, or where we differ, and why:
  *   o The paper has two rules for T, Eq. 2 and the time between the last two ACKs, which
- *     it used "in this set of experiments".  Flows that share a queue get their packets
- *     through in trains, and with both rules a train's rate enters the estimate as well as
- *     the flow's: with ten flows it is off by up to a fifth.  A sample over T_max, the RTT,
- *     is without either error, and is what is taken; mccp_interval has all three.
+ *     it used "in this set of experiments", and a sample over the last T at each ACK.  Flows
+ *     that share a queue get their packets through in trains, of which ACKs see more than
+ *     of the silence between them: with either rule the estimate was then off by more than
+ *     a tenth.  Here samples are T apart, so that each covers what no other does, and Eq. 2
+ *     is right to a few hundredths.  mccp_interval has both rules, and T_max, the RTT, for
+ *     which samples overlap: that is right where T stays the same.
  *   o Eq. 1 as printed takes the newest sample alone, though its a is that of a filter that
  *     takes the mean of the last two.  With trains the mean counts a burst for the silence
- *     after it, and the estimate becomes up to 1.7 times the share; mccp_mean.
+ *     after it, and the estimate becomes up to 1.6 times the share; mccp_mean.
  *   o T is at least rtt_min / mccp_floor, or ACKs that a receiver's card or a radio link
  *     holds back would show its rate and not the path's.
  *   o What an ACK acknowledges counts for the time since the moment before, evenly.
  *   o 0 <= a <= 1.  U_max = 0 is tau = RTT.  The first sample is the first estimate.
- *   o Time in which there was nothing to acknowledge says nothing of the path: Dt is at
- *     most the round-trip time that the ACK shows.
+ *   o Time in which there was nothing to acknowledge says nothing of the path: of the time
+ *     since the ACK before, at most the round-trip time that an ACK shows counts.
  *   o In slow start an estimate without bias is at most half the window, since that has
  *     doubled in the round trip that the estimate is late, and fast probing would never
  *     raise ssthresh.  So where there is no queue, which a round trip's least delay tells,
@@ -154,7 +156,7 @@ TCPCC_PARAM(mccp_beta, 60, 0, 99,
 	    "beta of Eq. 5: gain of the instability filter, percent");
 TCPCC_PARAM(mccp_mean, 0, 0, 1,
 	    "Eq. 1 takes 0: the last sample, as printed; 1: the mean of the last two");
-TCPCC_PARAM(mccp_interval, 2, 0, 2,
+TCPCC_PARAM(mccp_interval, 0, 0, 2,
 	    "Sampling interval T, 0: Eq. 2; 1: time between the last two ACKs; 2: T_max, the RTT");
 TCPCC_PARAM(mccp_floor, 16, 1, 64,
 	    "Sampling interval is at least rtt_min divided by this");
@@ -162,6 +164,9 @@ TCPCC_PARAM(mccp_rtt0_ms, 25, 0, 1000,
 	    "In a queue windows grow by a segment in so many ms if a round trip is longer; 0: never");
 TCPCC_PARAM(mccp_ssthresh, 24, 0, 1000000,
 	    "Initial ssthresh where TCP has none, segments; 0: none");
+
+/* Values of mccp_interval */
+enum mccp_t { MCCP_T_EQ2, MCCP_T_ACK, MCCP_T_RTT };
 
 /**
  * struct mccp_point - a moment of the history
@@ -177,6 +182,7 @@ struct mccp_point {
  * struct mccp_history - what the estimator remembers
  * @point: a ring of moments
  * @recent: a ring of the last values of U, MCCP_RATE
+ * @ack_us: when the last ACK came, moment or not; wraps
  * @last: the newest of @point
  * @count: how many there are
  * @next: where in @recent the next one goes
@@ -184,6 +190,7 @@ struct mccp_point {
 struct mccp_history {
 	struct mccp_point point[MCCP_POINTS];
 	u64	recent[MCCP_RECENT];
+	u32	ack_us;
 	u8	last;
 	u8	count;
 	u8	next;
@@ -195,12 +202,14 @@ struct mccp_history {
  * @sample: the last s, MCCP_RATE
  * @instability: U, MCCP_RATE
  * @t_us: T of @sample, us
+ * @next_us: how long after it the next one may be, us
  */
 struct mccp_abe {
 	u64	rate;
 	u64	sample;
 	u64	instability;
 	u32	t_us;
+	u32	next_us;
 };
 
 /**
@@ -234,9 +243,6 @@ struct mccp_step {
 	u32	unstable;
 	u32	weight;
 };
-
-/* Values of mccp_interval */
-enum mccp_t { MCCP_T_EQ2, MCCP_T_ACK, MCCP_T_RTT };
 
 /**
  * struct mccp_burst - at what rate ACKs come when they come
@@ -327,7 +333,7 @@ static u64 mccp_sample(const struct mccp_history *history, u32 us, u32 delivered
 	const struct mccp_point *then, *next;
 	u64 sum;
 
-	t_us = clamp(t_us, 1U, us - mccp_point(history, high - 1)->us);
+	t_us = max(min(t_us, us - mccp_point(history, high - 1)->us), 1U);
 	/* how many moments are within T, without the one at which it begins */
 	while (low < high) {
 		u32 middle = (low + high) / 2;
@@ -437,31 +443,25 @@ static bool mccp_moment(struct mccp_history *history, struct mccp_abe *abe,
 			const struct mccp_ack *ack, struct mccp_step *step)
 {
 	u32 dt_us = ack->us - mccp_point(history, 0)->us;
+	u32 idle_us = ack->us - history->ack_us;
+	enum mccp_t rule = READ_ONCE(mccp_interval);
+	u32 floor_us, t_us;
 	u64 sample, value;
-	u32 t_us;
 
-	if (dt_us < max(ack->rtt_us >> MCCP_STEPS, 1U))
-		return false;
-	if (ack->sample_us > 0 && dt_us > ack->sample_us) {
+	history->ack_us = ack->us;
+	if (ack->sample_us > 0 && idle_us > ack->sample_us) {
 		/* nothing was in flight before */
-		dt_us = ack->sample_us;
-		history->point[history->last].us = ack->us - dt_us;
+		idle_us -= ack->sample_us;
+		history->point[history->last].us += idle_us;
 		history->count = 1;
+		dt_us -= idle_us;
 	}
+	if (dt_us < max3(ack->rtt_us >> MCCP_STEPS, abe->next_us, 1U))
+		return false;
 	dt_us = min(dt_us, MCCP_TIME_CAP);
 
-	switch (READ_ONCE(mccp_interval)) {
-	case MCCP_T_ACK:
-		t_us = 0;
-		break;
-	case MCCP_T_EQ2:
-		t_us = mccp_interval_us(mccp_pipe(abe->rate, ack->rtt_min_us), ack->cwnd,
-					ack->rtt_us);
-		break;
-	default:
-		t_us = ack->rtt_us;
-	}
-	t_us = max3(t_us, dt_us, ack->rtt_min_us / READ_ONCE(mccp_floor));
+	floor_us = ack->rtt_min_us / READ_ONCE(mccp_floor);
+	t_us = rule == MCCP_T_RTT ? max3(ack->rtt_us, floor_us, dt_us) : dt_us;
 	sample = mccp_sample(history, ack->us, ack->delivered, t_us);
 	mccp_remember(history, ack->us, ack->delivered);
 
@@ -473,6 +473,12 @@ static bool mccp_moment(struct mccp_history *history, struct mccp_abe *abe,
 	abe->rate = mccp_filter(abe->rate, value, step->weight);
 	abe->sample = sample;
 	abe->t_us = t_us;
+	if (rule == MCCP_T_EQ2)
+		abe->next_us = max(floor_us,
+				   mccp_interval_us(mccp_pipe(abe->rate, ack->rtt_min_us),
+						    ack->cwnd, ack->rtt_us));
+	else
+		abe->next_us = rule == MCCP_T_ACK ? floor_us : 0;
 	return true;
 }
 
@@ -559,10 +565,9 @@ static u64 mccp_bytes_ps(u64 rate, u32 mss)
 /* ------------------------------------------------------------------------- */
 /* The socket                                                                */
 
+/* 0 without an estimate; where there is one there is rtt_min. */
 static u32 mccp_pipe_now(const struct mccp *ca)
 {
-	if (!ca->abe.rate || ca->rtt_min_us == U32_MAX)
-		return 0;
 	return mccp_pipe(ca->abe.rate, ca->rtt_min_us);
 }
 
@@ -703,16 +708,16 @@ static u32 mccp_ssthresh_of(struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct mccp *ca = inet_csk_ca(sk);
-	u32 pipe;
 
-	/* what the last round trip carried, if the estimate has not come so far */
-	if (READ_ONCE(mccp_agile) && READ_ONCE(mccp_interval) == MCCP_T_RTT)
-		ca->abe.rate = max(ca->abe.rate, ca->abe.sample);
-	pipe = mccp_pipe_now(ca);
 	ca->was = ca->mode;
-	if (!pipe)
+	if (!ca->abe.rate)
 		return tcp_reno_ssthresh(sk);
-	return clamp(pipe, MCCP_CWND_MIN, max(tcp_snd_cwnd(tp), MCCP_CWND_MIN));
+	/* what the last round trip carried, if the estimate has not come so far */
+	if (READ_ONCE(mccp_agile))
+		ca->abe.rate = max(ca->abe.rate,
+				   mccp_sample(ca->history, tp->tcp_mstamp, tp->delivered,
+					       min(tp->srtt_us >> 3, MCCP_TIME_CAP)));
+	return clamp(mccp_pipe_now(ca), MCCP_CWND_MIN, max(tcp_snd_cwnd(tp), MCCP_CWND_MIN));
 }
 
 static void mccp_set_state(struct sock *sk, u8 state)
@@ -755,6 +760,7 @@ static void mccp_init(struct sock *sk)
 	if (!ca->history)
 		return;
 	mccp_remember(ca->history, tp->tcp_mstamp, tp->delivered);
+	ca->history->ack_us = tp->tcp_mstamp;
 	if (ssthresh && READ_ONCE(mccp_probe) && tp->snd_ssthresh >= TCP_INFINITE_SSTHRESH)
 		WRITE_ONCE(tp->snd_ssthresh, max(ssthresh, tcp_snd_cwnd(tp)));
 }

@@ -47,6 +47,7 @@ static void begin(struct kunit *test, struct estimator *e, u32 rtt_us, u32 cwnd)
 	};
 	KUNIT_ASSERT_NOT_NULL(test, e->history);
 	mccp_remember(e->history, e->ack.us, e->ack.delivered);
+	e->history->ack_us = e->ack.us;
 }
 
 /* After so long, an ACK for so many segments */
@@ -203,7 +204,7 @@ static void as_printed(struct kunit *test)
 		ack(&e, acks[i].us, acks[i].segs);
 		EXPECT_NEAR(test, TO_PER_S(e.abe.rate * 1000), acks[i].milli_per_s, 20);
 	}
-	mccp_interval = MCCP_T_RTT;
+	mccp_interval = MCCP_T_EQ2;
 }
 
 /* ------------------------------------------------------------------------- */
@@ -262,8 +263,8 @@ static void batches(struct kunit *test)
 
 /*
  * Flows that share a queue get their packets through in trains: half, or a tenth, of the
- * time at 8000 segments/s.  The estimate is the share, whereas other T or the mean of two
- * samples are off by more than a tenth.
+ * time at 8000 segments/s.  The estimate is the share, whereas with T of two ACKs or with
+ * the mean of two samples it is off by more than a tenth.
  */
 static void trains(struct kunit *test)
 {
@@ -271,7 +272,7 @@ static void trains(struct kunit *test)
 		unsigned int interval, mean;
 		bool right;
 	} rules[] = {
-		{ MCCP_T_RTT, 0, true }, { MCCP_T_EQ2, 0, false }, { MCCP_T_ACK, 0, false },
+		{ MCCP_T_EQ2, 0, true }, { MCCP_T_RTT, 0, true }, { MCCP_T_ACK, 0, false },
 		{ MCCP_T_EQ2, 1, false }, { MCCP_T_ACK, 1, false },
 	};
 	static const u32 flows[] = { 2, 10 };
@@ -302,7 +303,7 @@ static void trains(struct kunit *test)
 		else
 			KUNIT_EXPECT_GT(test, worst, 10);
 	}
-	mccp_interval = MCCP_T_RTT;
+	mccp_interval = MCCP_T_EQ2;
 	mccp_mean = 0;
 }
 
@@ -317,6 +318,14 @@ static void silence(struct kunit *test)
 		ack(&e, 250, 2);
 	ack(&e, 10 * USEC_PER_SEC, 10);
 	KUNIT_EXPECT_GT(test, TO_PER_S(e.abe.rate), 2000);
+	/* nor is a round trip that gets short, in the middle of T */
+	for (i = 0; i < 4000; i++) {
+		ack(&e, 250, 2);
+		e.ack.sample_us = i < 2000 ? 100000 : 10000;
+		e.ack.cwnd = 1600;
+	}
+	EXPECT_NEAR(test, TO_PER_S(e.abe.rate), 8000, 10000);
+	begin(test, &e, 100000, 800);
 	for (i = 0; i < 4000; i++)
 		ack(&e, 250, 2);
 	EXPECT_NEAR(test, TO_PER_S(e.abe.rate), 8000, 10000);
@@ -332,19 +341,22 @@ static void history_is_bounded(struct kunit *test)
 	struct estimator e;
 	int i;
 
-	begin(test, &e, 100000, 800);
-	for (i = 0; i < 20000; i++) {
-		e.ack.rtt_us = min(100000 + i * 100, 1000000);
-		e.ack.cwnd = 8000 * (e.ack.rtt_us / 1000) / 1000;
-		ack(&e, 250, 2);
-		KUNIT_EXPECT_LE(test, e.history->count, MCCP_POINTS);
-		if (i > 100)
-			EXPECT_NEAR(test, TO_PER_S(e.abe.rate), 8000, 10000);
+	for (mccp_interval = MCCP_T_EQ2; mccp_interval <= MCCP_T_RTT; mccp_interval++) {
+		begin(test, &e, 100000, 800);
+		for (i = 0; i < 20000; i++) {
+			e.ack.rtt_us = min(100000 + i * 100, 1000000);
+			e.ack.cwnd = 8000 * (e.ack.rtt_us / 1000) / 1000;
+			ack(&e, 250, 2);
+			KUNIT_ASSERT_LE(test, e.history->count, MCCP_POINTS);
+			if (i > 100)
+				EXPECT_NEAR(test, TO_PER_S(e.abe.rate), 8000, 10000);
+		}
+		/* a round trip fits */
+		KUNIT_EXPECT_GE(test, e.ack.us - mccp_point(e.history, e.history->count - 1)->us,
+				e.ack.rtt_us * 7 / 4 - 20000);
 	}
+	mccp_interval = MCCP_T_EQ2;
 	KUNIT_EXPECT_EQ(test, e.history->count, MCCP_POINTS);
-	/* a round trip fits */
-	KUNIT_EXPECT_GE(test, e.ack.us - mccp_point(e.history, MCCP_POINTS - 1)->us,
-			e.ack.rtt_us * 7 / 4 - 20000);
 }
 
 /* From 1 kbit/s to 400 Gbit/s and from 10 us to 10 s, packets of 1514 bytes */
@@ -605,6 +617,39 @@ static void grows(struct kunit *test)
 	mccp_release(sk);
 }
 
+/* A loss leaves what the path holds, by the estimate or by the last round trip if that is more. */
+static void loss(struct kunit *test)
+{
+	struct tcp_sock *tp = without_history(test);
+	struct sock *sk = (struct sock *)tp;
+	struct mccp *ca = inet_csk_ca(sk);
+
+	tcp_snd_cwnd_set(tp, 200);
+	tp->tcp_mstamp = 1000000;
+	mccp_init(sk);
+	KUNIT_ASSERT_NOT_NULL(test, ca->history);
+	KUNIT_EXPECT_EQ(test, mccp_ssthresh_of(sk), 100);
+	ca->rtt_min_us = 50000;
+	ca->abe.rate = PER_S(1000);
+	tp->tcp_mstamp += 100000;
+	tp->delivered += 90;
+	KUNIT_EXPECT_EQ(test, mccp_ssthresh_of(sk), 49);
+	tp->delivered += 60;
+	mccp_agile = 0;
+	KUNIT_EXPECT_EQ(test, mccp_ssthresh_of(sk), 49);
+	mccp_agile = 1;
+	KUNIT_EXPECT_EQ(test, mccp_ssthresh_of(sk), 74);
+	ca->abe.rate = PER_S(100000);
+	KUNIT_EXPECT_EQ(test, mccp_ssthresh_of(sk), 200);
+	ca->abe.rate = PER_S(1);
+	tp->tcp_mstamp += MCCP_TIME_CAP;
+	KUNIT_EXPECT_EQ(test, mccp_ssthresh_of(sk), 2);
+	/* however long ago */
+	tp->tcp_mstamp = 1000000 + BIT_ULL(32);
+	KUNIT_EXPECT_EQ(test, mccp_ssthresh_of(sk), 200);
+	mccp_release(sk);
+}
+
 static struct kunit_case mccp_cases[] = {
 	KUNIT_CASE(eq2),
 	KUNIT_CASE(eq4),
@@ -627,6 +672,7 @@ static struct kunit_case mccp_cases[] = {
 	KUNIT_CASE(growth),
 	KUNIT_CASE(no_memory),
 	KUNIT_CASE(grows),
+	KUNIT_CASE(loss),
 	{}
 };
 
