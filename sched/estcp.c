@@ -29,8 +29,6 @@
 struct estcp {
 	struct estcp_law law;
 	struct rnd_state dice;
-	u32 full;	/* the queue at the last overflow, bytes; 0: there was none */
-	u32 least;	/* the shortest since, bytes */
 	u8 dscp;
 
 	/* see struct tc_estcp_xstats */
@@ -71,7 +69,6 @@ static void estcp_restart(void *state)
 {
 	struct estcp *estcp = state;
 
-	estcp->full = 0;
 	estcp_law_init(&estcp->law, &estcp->law.config);
 }
 
@@ -102,23 +99,8 @@ static void estcp_drop(void *state, struct sk_buff *skb, u64 now_ns)
 
 	if (!cb->data)
 		return;
-	estcp->full = cb->backlog;
-	estcp->least = cb->backlog;
+	estcp_law_full(&estcp->law, cb->backlog);
 	estcp->held += !estcp_law_overflow(&estcp->law, now_ns);
-}
-
-/*
- * How far the queue has come in this phase, from the shortest to the longest that it
- * can be, 1 / ESTCP_UNIT; half the way if that is not known
- */
-static u32 estcp_done(const struct estcp *estcp, u32 backlog)
-{
-	u32 least = estcp->least;
-
-	if (estcp->full <= least)
-		return ESTCP_UNIT / 2;
-	return div_u64((u64)(min(backlog, estcp->full) - least) * ESTCP_UNIT,
-		       estcp->full - least);
 }
 
 static void estcp_depart(void *state, struct sk_buff *skb, u64 now_ns,
@@ -128,12 +110,11 @@ static void estcp_depart(void *state, struct sk_buff *skb, u64 now_ns,
 	struct estcp *estcp = state;
 	u8 ecn;
 
-	estcp->least = min(estcp->least, backlog);
+	estcp_law_queue(&estcp->law, backlog);
 	if (!cb->data)
 		return;
 	if (unlikely(estcp_law_impatient(&estcp->law, now_ns)))
-		estcp_law_hurry(&estcp->law, now_ns,
-				estcp_done(estcp, backlog));
+		estcp_law_hurry(&estcp->law, now_ns, backlog);
 
 	ecn = estcp_law_codepoint(&estcp->law, prandom_u32_state(&estcp->dice));
 	if (ecn != cb->ecn && unlikely(tcpcc_header_set_ecn(skb, ecn)))

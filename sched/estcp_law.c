@@ -204,16 +204,32 @@ bool estcp_law_overflow(struct estcp_law *e, u64 now_ns)
 	return true;
 }
 
+/*
+ * How far the queue has come in this phase, from the shortest to the longest that it
+ * can be, 1 / ESTCP_UNIT; half the way if that is not known
+ */
+static u32 estcp_done(const struct estcp_law *e, u32 backlog)
+{
+	u32 way = e->full - e->least;
+
+	if (!way)
+		return ESTCP_UNIT / 2;
+	backlog = clamp(backlog, e->least, e->full);
+	return div_u64((u64)(backlog - e->least) * ESTCP_UNIT, way);
+}
+
 /**
  * estcp_law_hurry() - a smaller g, if no overflow is in sight
  * @e: link
  * @now_ns: time, and data leaves
- * @done: how far the queue has come on its way to the overflow, 1 / ESTCP_UNIT
+ * @backlog: how long the queue is, bytes
  *
  * Once however late: time in which nothing left is no sign of a g too large.
  */
-void estcp_law_hurry(struct estcp_law *e, u64 now_ns, u32 done)
+void estcp_law_hurry(struct estcp_law *e, u64 now_ns, u32 backlog)
 {
+	u32 done = estcp_done(e, backlog);
+
 	if (done <= ESTCP_UNIT / 2)
 		estcp_set(e, div_u64(e->g * max(done, ESTCP_UNIT / 8),
 				     ESTCP_UNIT));

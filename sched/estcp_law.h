@@ -8,6 +8,7 @@
 
 #include <linux/compiler.h>
 #include <linux/limits.h>
+#include <linux/minmax.h>
 #include <linux/types.h>
 
 #include "tcpcc_estcp.h"
@@ -64,6 +65,8 @@ extern const struct estcp_config estcp_default;
  * @hold_ns: until when overflows do not end it
  * @patience_ns: when to look at the buffer; U64_MAX: never
  * @last_us: I, length of the phase before, us; 0: there was none
+ * @full: the queue at the last overflow, bytes; 0: there was none
+ * @least: the shortest since, bytes
  */
 struct estcp_law {
 	struct estcp_config config;
@@ -76,6 +79,8 @@ struct estcp_law {
 	u64 hold_ns;
 	u64 patience_ns;
 	u64 last_us;
+	u32 full;
+	u32 least;
 };
 
 void estcp_law_init(struct estcp_law *e, const struct estcp_config *config);
@@ -83,7 +88,7 @@ void estcp_law_configure(struct estcp_law *e,
 			 const struct estcp_config *config);
 void estcp_law_start(struct estcp_law *e, u64 now_ns);
 bool estcp_law_overflow(struct estcp_law *e, u64 now_ns);
-void estcp_law_hurry(struct estcp_law *e, u64 now_ns, u32 done);
+void estcp_law_hurry(struct estcp_law *e, u64 now_ns, u32 backlog);
 
 /**
  * estcp_holdoff_us() - how long an overflow keeps others from counting
@@ -95,6 +100,27 @@ static inline u32 estcp_holdoff_us(const struct estcp_config *config)
 {
 	return READ_ONCE(config->holdoff_us) ?:
 	       READ_ONCE(config->target_us) / 10;
+}
+
+/**
+ * estcp_law_full() - the buffer was full
+ * @e: link
+ * @backlog: that a dropped packet met, bytes
+ */
+static inline void estcp_law_full(struct estcp_law *e, u32 backlog)
+{
+	e->full = backlog;
+	e->least = backlog;
+}
+
+/**
+ * estcp_law_queue() - how long the queue is
+ * @e: link
+ * @backlog: that a packet leaves behind, bytes
+ */
+static inline void estcp_law_queue(struct estcp_law *e, u32 backlog)
+{
+	e->least = min(e->least, backlog);
 }
 
 /**

@@ -75,9 +75,12 @@ def assert_ktap(output: str) -> None:
     assert not failed, "\n".join(failed)
 
 
-def assert_kunit(lab: Callable[..., "LabCall"], suite: str) -> None:
-    """The KUnit suite in the module of its name passes in the lab kernel."""
-    log = lab("exec", "--", "sh", "-c", f"modprobe {suite}_test && dmesg").stdout
+def assert_kunit(lab: Callable[..., "LabCall"], suite: str, **options: str) -> None:
+    """The KUnit suite in the module of its name passes in the lab kernel that the options say."""
+    flags = [f"--{key}={value}" for key, value in options.items()]
+    script = f"modprobe {suite}_test && dmesg"
+    log = lab("exec", *flags, "--", "sh", "-c", script, timeout=1200).stdout
+    assert not re.search("KASAN:|UBSAN:|WARNING:|BUG:", log), log
     start = log.index(f"# Subtest: {suite}\n")
     lines = [line.partition("] ")[2] for line in log[start:].splitlines()]
     assert_ktap("\n".join(line for line in lines if "ok " in line or line.startswith("1..")))

@@ -10,8 +10,6 @@ from statistics import mean
 
 import pytest
 
-from conftest import REPO, assert_ktap, assert_kunit, wanted_kernels
-
 SHARED = {"rate": "100mbit", "rtt": "50ms", "buffer": "1bdp"}
 PAYLOAD = 1448 / 1514  # of an Ethernet frame without its checksum, with TCP timestamps
 
@@ -31,15 +29,6 @@ def series(result, name):
     """Rows of a sampled time series."""
     with Path(result["series"], f"{name}.csv").open(newline="") as file:
         return list(csv.DictReader(file))
-
-
-def test_kunit(lab):
-    """The laws and estimators, with the paper's numbers, in the kernel."""
-    assert_kunit(lab, "tcp_ccpd")
-
-
-def test_life_of_the_module(lab):
-    assert_ktap(lab("exec", "--", REPO / "tests/selftests/ccpd.sh", status=None).stdout)
 
 
 @pytest.mark.parametrize("cc", ["ccpd", "ccpd_path"])
@@ -124,19 +113,3 @@ def test_path_that_gets_a_little_longer(lab):
     rows = [r for r in series(result, "flows") if float(r["time_s"]) >= 18]
     in_flight = mean(float(r["in_flight"]) for r in rows)
     assert in_flight == pytest.approx(1e8 / 8 / 1514 * 0.054, rel=0.125)
-
-
-@pytest.mark.skipif(not wanted_kernels(), reason="make check-kernels runs it")
-def test_life_under_sanitizers(lab):
-    """KASAN, UBSAN, lockdep and the sleep checker have nothing to say.
-
-    Without unloading: user-mode Linux forgets to unpoison a module's memory, so that KASAN takes
-    the next module's arrival in it for an overflow (in load_module()).
-    """
-    tests = "registers by_sysctl by_socket shows_in_ss traces changes_under_traffic kernel_is_quiet"
-    assert_ktap(
-        lab(
-            "exec", "--variant", "debug", "--", REPO / "tests/selftests/ccpd.sh", *tests.split(),
-            status=None, timeout=3000,
-        ).stdout
-    )  # fmt: skip

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The router qdiscs: law and header in the kernel, their life, and their plug-ins for tc."""
+"""The router qdiscs on the lab's paths, and their plug-ins for tc."""
 
 import re
 import shutil
@@ -7,61 +7,12 @@ import subprocess
 
 import pytest
 
-from conftest import REPO, assert_ktap, assert_kunit, wanted_kernels
+from conftest import REPO, assert_ktap
 from labkit import iproute, kernel
 from labkit.errors import LabError
 
 KINDS = ("acp", "estcp")
 each_kind = pytest.mark.parametrize("kind", KINDS)
-
-# What the sanitizers look at: tests that do not unload the module.
-SHARED = """loads_once needs_bandwidth changes_options refuses_bad_options shapes_segments marks_v6
-    leaves_others_alone changes_under_traffic shrinks_without_loss replaces_under_traffic
-    deletes_under_traffic below_htb forgets_on_down device_goes"""
-OWN = {
-    "acp": "marks_packets statistics_move",
-    "estcp": "marks_data overwrites_foreign changes_phase phase_v6 is_patient beside_others",
-}
-
-
-def life(kind):
-    return REPO / f"tests/selftests/sch_{kind}.sh"
-
-
-@each_kind
-def test_kunit(lab, kind):
-    """The law with the paper's numbers, the header with hostile ones."""
-    assert_kunit(lab, f"sch_{kind}")
-
-
-@each_kind
-def test_life_of_the_qdisc(lab, kind):
-    assert_ktap(lab("exec", "--", life(kind), status=None).stdout)
-
-
-@each_kind
-@pytest.mark.parametrize("version", wanted_kernels())
-def test_life_on_kernel(lab, version, kind):
-    if not kernel.available(version):
-        pytest.skip(f"no linux-source-{version}")
-    assert_ktap(lab("exec", "--kernel", version, "--", life(kind), status=None).stdout)
-
-
-@each_kind
-@pytest.mark.skipif(not wanted_kernels(), reason="make check-kernels runs it")
-def test_life_under_sanitizers(lab, kind):
-    """KASAN, UBSAN, lockdep and the sleep checker have nothing to say.
-
-    Loaded once and never unloaded: see the test of the same name in test_ccpd.py.
-    """
-    log = lab("exec", "--variant", "debug", "--", "sh", "-c", f"modprobe sch_{kind}_test && dmesg",
-              timeout=1200).stdout  # fmt: skip
-    assert f"# sch_{kind}: pass:" in log and "fail:0" in log and "KASAN:" not in log
-    tests = f"{SHARED} {OWN[kind]} kernel_is_quiet".split()
-    assert_ktap(
-        lab("exec", "--variant", "debug", "--", life(kind), *tests, status=None,
-            timeout=3000).stdout
-    )  # fmt: skip
 
 
 @pytest.fixture(scope="session")
@@ -79,7 +30,7 @@ def test_options_with_current_tc(lab, current_tc, kind):
     tests = """needs_bandwidth default_bandwidth shows_options shows_json changes_options
         refuses_bad_options refuses_atomically kernel_is_quiet"""
     path = f"PATH={current_tc.parent}:/usr/sbin:/usr/bin:/sbin:/bin"
-    script = f"tc -V && exec {life(kind)} {' '.join(tests.split())}"
+    script = f"tc -V && exec {REPO}/tests/selftests/sch_{kind}.sh {' '.join(tests.split())}"
     output = lab("exec", "--", "env", path, "sh", "-c", script, status=None).stdout
     version, _, ktap = output.partition("\n")
     # not the host's, Debian 12's or 13's

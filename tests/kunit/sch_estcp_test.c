@@ -329,24 +329,37 @@ static void patience(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, estcp_law_impatient(&e, now + 20 * SEC - 1));
 	KUNIT_EXPECT_TRUE(test, estcp_law_impatient(&e, now + 20 * SEC));
 	now += 20 * SEC;
-	estcp_law_hurry(&e, now, ESTCP_UNIT / 2);
+	/* there was no overflow yet: a half, whatever the queue */
+	estcp_law_queue(&e, 5000);
+	estcp_law_hurry(&e, now, 1000000);
 	KUNIT_EXPECT_EQ(test, estcp_law_g_us(&e), 50000);
 	KUNIT_EXPECT_EQ(test, e.share, tcpcc_estcp_share(50000));
 	KUNIT_EXPECT_FALSE(test, estcp_law_impatient(&e, now + 5 * SEC - 1));
 	KUNIT_EXPECT_TRUE(test, estcp_law_impatient(&e, now + 5 * SEC));
 	/* an hour without a packet is one D too long, not 720 */
 	now += 3600 * SEC;
-	estcp_law_hurry(&e, now, ESTCP_UNIT / 2);
+	estcp_law_hurry(&e, now, 0);
 	KUNIT_EXPECT_EQ(test, estcp_law_g_us(&e), 25000);
 	KUNIT_EXPECT_FALSE(test, estcp_law_impatient(&e, now));
-	/* the phase will last D / done; but it is near its end, or nothing is known */
-	estcp_law_hurry(&e, now, ESTCP_UNIT / 2 + 1);
+	/* from 100 kB down to 20; it will last D * 80 / 16 where it is at 36 */
+	estcp_law_full(&e, 100000);
+	estcp_law_queue(&e, 20000);
+	estcp_law_queue(&e, 90000);
+	/* but more than half of the way it is near its end */
+	estcp_law_hurry(&e, now, 60001);
 	KUNIT_EXPECT_EQ(test, estcp_law_g_us(&e), 25000);
-	estcp_law_hurry(&e, now, ESTCP_UNIT / 5);
-	KUNIT_EXPECT_EQ(test, estcp_law_g_us(&e), 5000);
-	e.g *= 16;
-	estcp_law_hurry(&e, now, 0);
+	estcp_law_hurry(&e, now, 250000);
+	KUNIT_EXPECT_EQ(test, estcp_law_g_us(&e), 25000);
+	estcp_law_hurry(&e, now, 60000);
+	KUNIT_EXPECT_EQ(test, estcp_law_g_us(&e), 12500);
+	estcp_law_hurry(&e, now, 36000);
+	KUNIT_EXPECT_EQ(test, estcp_law_g_us(&e), 2500);
+	e.g *= 32;
+	estcp_law_hurry(&e, now, 20000);
 	KUNIT_EXPECT_EQ(test, estcp_law_g_us(&e), 10000);
+	estcp_law_hurry(&e, now, 0);
+	KUNIT_EXPECT_EQ(test, estcp_law_g_us(&e), 1250);
+	e.g *= 8;
 	/* an overflow starts anew */
 	now += SEC;
 	KUNIT_EXPECT_TRUE(test, estcp_law_overflow(&e, now));

@@ -64,13 +64,8 @@ after_failure()
 
 options_are_shown()
 {
-	qdisc "$RTR" rtr1 add "${QDISC[@]}" && qdisc "$RTR" rtr1 change acp ki 0.2 interval 20ms || return
-	tc -n "$RTR" -s qdisc show dev rtr1 >qdisc.txt
-	qdisc "$RTR" rtr1 del
-	grep -q "^qdisc acp .* bandwidth ${RATE_MBIT}Mbit limit 300p ki 0.2 .* interval 20ms" qdisc.txt &&
-		grep -q "estimated_flows .* state waiting" qdisc.txt && return
-	sed 's/^/# /' qdisc.txt
-	return 1
+	shows_options "acp ki 0.2 interval 20ms" "estimated_flows .* state waiting" \
+		"^qdisc acp .* bandwidth ${RATE_MBIT}Mbit limit 300p ki 0.2 .* interval 20ms"
 }
 
 # acp_flows IP SECONDS NAMESPACE DEVICE: through the qdisc there.  Its statistics are kept from two

@@ -34,13 +34,8 @@ after_failure()
 
 options_are_shown()
 {
-	qdisc "$RTR" rtr1 add "${QDISC[@]}" && qdisc "$RTR" rtr1 change estcp kappa 0.25 dscp 0x2e || return
-	tc -n "$RTR" -s qdisc show dev rtr1 >qdisc.txt
-	qdisc "$RTR" rtr1 del
-	grep -q "^qdisc estcp .* bandwidth ${RATE_MBIT}Mbit limit 100p target 1s gamma 0 kappa 0.25 .* dscp 46" qdisc.txt &&
-		grep -q "phase 0 " qdisc.txt && return
-	sed 's/^/# /' qdisc.txt
-	return 1
+	shows_options "estcp kappa 0.25 dscp 0x2e" "phase 0 " \
+		"^qdisc estcp .* bandwidth ${RATE_MBIT}Mbit limit 100p target 1s gamma 0 kappa 0.25 .* dscp 46"
 }
 
 # The length of the last phase, in seconds

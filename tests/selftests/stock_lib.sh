@@ -251,6 +251,22 @@ shows()
 	[ "$(field "$3")" -ge "$4" ]
 }
 
+# shows_options "KIND OPTION...", PATTERN...: having been changed to these tc shows what matches all
+shows_options()
+{
+	local pattern options
+
+	read -ra options <<<"$1"
+	qdisc "$RTR" rtr1 add "${QDISC[@]}" && qdisc "$RTR" rtr1 change "${options[@]}" || return
+	tc -n "$RTR" -s qdisc show dev rtr1 >qdisc.txt
+	qdisc "$RTR" rtr1 del
+	for pattern in "${@:2}"; do
+		grep -q "$pattern" qdisc.txt && continue
+		sed 's/^/# /' qdisc.txt
+		return 1
+	done
+}
+
 # Each is loaded by the name of what it registers.
 aliases_load()
 {

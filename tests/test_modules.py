@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Each module's KUnit suite, and its life in the lab's kernels."""
+
+import pytest
+
+from conftest import REPO, assert_ktap, assert_kunit, wanted_kernels
+from labkit import kernel
+
+SENDERS = ["ccpd", "acp", "estcp", "mccp"]
+NIST = ["reno", "bic", "ctcp", "fast", "hstcp", "htcp", "scalable"]
+QDISCS = ["acp", "estcp"]
+SUITES = [
+    "tcp_feedback",
+    *(f"tcp_{name}" for name in SENDERS),
+    *(f"tcp_nist_{name}" for name in NIST),
+    *(f"sch_{name}" for name in QDISCS),
+]
+
+_SCH = """loads_once needs_bandwidth changes_options refuses_bad_options shapes_segments marks_v6
+    leaves_others_alone changes_under_traffic shrinks_without_loss replaces_under_traffic
+    deletes_under_traffic below_htb forgets_on_down device_goes"""
+
+# The selftests, and what of each the sanitizers look at.  Without unloading: user-mode Linux
+# forgets to unpoison a module's memory, so that KASAN takes the next module's arrival in it for
+# an overflow (in load_module()).
+LIVES = {
+    "ccpd": "registers by_sysctl by_socket shows_in_ss traces changes_under_traffic",
+    "acp": """registers carries carries_v6 follows_a_router sack_gives_way sends_both_ways
+        malformed has_room_for_so_many changes_under_traffic""",
+    "estcp": """registers marks_its_class echoes_codepoints_v6 leaves_ecn_alone follows_phases
+        router_goes_away notices_rfc3168 sends_both_ways changes_under_traffic""",
+    "mccp": "registers by_sysctl by_socket shows_in_ss traces changes_under_traffic",
+    "nist": "registers refuses_bad_values transfers times_out coexist changes_under_traffic",
+    "sch_acp": f"{_SCH} marks_packets statistics_move",
+    "sch_estcp": f"""{_SCH} marks_data overwrites_foreign changes_phase phase_v6 is_patient
+        beside_others""",
+}
+each_life = pytest.mark.parametrize("name", LIVES)
+wide = pytest.mark.skipif(not wanted_kernels(), reason="make check-kernels runs it")
+
+
+def live(lab, name, *tests, **options):
+    """A selftest, or some of its tests, in the kernel that the options say."""
+    flags = [f"--{key}={value}" for key, value in options.items()]
+    script = REPO / f"tests/selftests/{name}.sh"
+    assert_ktap(lab("exec", *flags, "--", script, *tests, status=None, timeout=3000).stdout)
+
+
+@pytest.mark.parametrize("suite", SUITES)
+def test_kunit(lab, suite):
+    """The laws with the papers' numbers, and headers with hostile ones."""
+    assert_kunit(lab, suite)
+
+
+@each_life
+def test_life(lab, name):
+    live(lab, name)
+
+
+@each_life
+@pytest.mark.parametrize("version", [v for v in wanted_kernels() if v != kernel.DEFAULT_VERSION])
+def test_life_on_kernel(lab, version, name):
+    if not kernel.available(version):
+        pytest.skip(f"no linux-source-{version}")
+    live(lab, name, kernel=version)
+
+
+@wide
+@pytest.mark.parametrize("suite", SUITES)
+def test_kunit_under_sanitizers(lab, suite):
+    """KASAN, UBSAN, lockdep and the sleep checker have nothing to say."""
+    assert_kunit(lab, suite, variant="debug")
+
+
+@wide
+@each_life
+def test_life_under_sanitizers(lab, name):
+    live(lab, name, *LIVES[name].split(), "kernel_is_quiet", variant="debug")

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What single senders promise; more of it is in the findings that tests/test_report.py holds."""
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    ("cc", "seed", "rel"), [("acp", 1, 0.2), ("estcp", 1, 0.1), ("estcp", 2, 0.1)]
+)
+def test_reno_without_routers(lab, cc, seed, rel):
+    """A path without routers of its kind: about Reno's time."""
+    path = ["--set", "rate=100mbit", "--set", "rtt=40ms", "--set", "bytes=50M", "--seed", seed]
+    reno, own = lab("run", "dumbbell", "--json", "--cc", "reno", "--cc", cc, *path).json
+    took = [result["flows"][0]["completion_s"] for result in (reno, own)]
+    assert took[1] == pytest.approx(took[0], rel=rel)
+
+
+@pytest.mark.parametrize(
+    ("rate", "bps", "rtt"),
+    [("1mbit", 1e6, "100ms"), ("100mbit", 1e8, "10ms"), ("10gbit", 1e10, "5ms")],
+)
+def test_mccp_estimates_what_it_gets(lab, rate, bps, rtt):
+    settings = [f"rate={rate}", f"rtt={rtt}", "duration=4"]
+    sets = [f"--set={one}" for one in settings]
+    (r,) = lab("run", "dumbbell", "--json", "--cc", "mccp", *sets).json
+    assert r["flows"][0]["estimated_share_bps"] == pytest.approx(bps * 1448 / 1514, rel=0.02)
