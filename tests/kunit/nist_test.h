@@ -8,15 +8,7 @@
 
 #include <kunit/test.h>
 
-/* |have - want| <= want * ppm / 10^6, at least 1 */
-#define EXPECT_NEAR(test, have, want, ppm) do {				\
-	s64 __have = (have), __want = (want);				\
-	s64 __tol = max_t(s64, mul_u64_u32_div(abs(__want), ppm, 1000000), 1);\
-									\
-	KUNIT_EXPECT_LE_MSG(test, abs(__have - __want), __tol,		\
-			    "line %d: have %lld, want %lld", __LINE__,	\
-			    __have, __want);				\
-} while (0)
+#include "near.h"
 
 /* @x thousandths of a segment, as a window */
 static inline u64 milli(u32 x)

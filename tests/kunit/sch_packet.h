@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Packets for the KUnit tests of the router qdiscs, in all shapes, and a tolerance. */
+/* Packets for the KUnit tests of the router qdiscs, in all shapes. */
 #ifndef _TCPCC_SCH_PACKET_H
 #define _TCPCC_SCH_PACKET_H
 
@@ -11,14 +11,7 @@
 #include <net/dsfield.h>
 #include <net/ip6_checksum.h>
 
-/* |have - want| <= want * ppm / 10^6, at least 1 */
-#define EXPECT_NEAR(test, have, want, ppm) do {				\
-	s64 __have = (have), __want = (want);				\
-	s64 __tol = max_t(s64, div_s64(abs(__want) * (ppm), 1000000), 1);\
-									\
-	KUNIT_EXPECT_LE_MSG(test, abs(__have - __want), __tol,		\
-			    "have %lld, want %lld", __have, __want);	\
-} while (0)
+#include "near.h"
 
 #define ETH		14
 #define PAYLOAD		100

@@ -7,6 +7,8 @@
 
 #include <kunit/test.h>
 
+#include "near.h"
+
 /* Rate of a link of @mbps that carries frames of 1514 bytes, BW_SCALE */
 static u32 link_bw(u32 mbps)
 {
@@ -17,15 +19,6 @@ static s64 segs(s64 n)
 {
 	return n << SEG_SCALE;
 }
-
-/* |have - want| <= want * ppm / 10^6, at least 1 */
-#define EXPECT_NEAR(test, have, want, ppm) do {				\
-	s64 __have = (have), __want = (want);				\
-	s64 __tol = max_t(s64, div_s64(abs(__want) * (ppm), 1000000), 1);\
-									\
-	KUNIT_EXPECT_LE_MSG(test, abs(__have - __want), __tol,		\
-			    "have %lld, want %lld", __have, __want);	\
-} while (0)
 
 /* Eq. 4 from 1 Mb/s to 400 Gb/s: a pair of full frames, ns clock */
 static void capacity_is_exact(struct kunit *test)

@@ -9,15 +9,7 @@
 
 #include <kunit/test.h>
 
-/* |have - want| <= want * ppm / 10^6, at least 1 */
-#define EXPECT_NEAR(test, have, want, ppm) do {				\
-	s64 __have = (have), __want = (want);				\
-	s64 __off = abs(__have - __want);				\
-	s64 __tol = max_t(s64, div_s64(abs(__want) * (ppm), 1000000), 1);\
-									\
-	KUNIT_EXPECT_LE_MSG(test, __off, __tol, "have %lld, want %lld",	\
-			    __have, __want);				\
-} while (0)
+#include "near.h"
 
 /* So many thousandths, as a share */
 #define MILLI(x)	((u64)(x) * MCCP_ONE / 1000)

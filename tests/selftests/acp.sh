@@ -80,34 +80,9 @@ flow()
 	echo $((($(date +%s%N) - start) / 1000000))
 }
 
-registers()
-{
-	modprobe tcp_acp_host && [ -d /sys/module/tcp_feedback ] &&
-		sysctl -n net.ipv4.tcp_available_congestion_control | grep -qw acp &&
-		[ "$(count snd Senders)" = 0 ]
-}
-
-autoloads()
-{
-	modprobe -r tcp_acp_host && [ ! -d /sys/module/tcp_feedback ] || return
-	snd sysctl -qw net.ipv4.tcp_congestion_control=acp || return
-	snd sysctl -qw net.ipv4.tcp_congestion_control=reno
-	[ -d /sys/module/tcp_acp_host ]
-}
-
 refuses_bad_values()
 {
-	local name value was
-
-	for name in acp_slow=0 acp_slow=1001 acp_overhead=257 acp_pacing=2 acp_patience=0; do
-		value=${name#*=} name=${name%=*}
-		was=$(cat "$PARAMETERS/$name")
-		if (echo "$value" > "$PARAMETERS/$name") 2>/dev/null; then
-			echo "# $name accepts $value"
-			return 1
-		fi
-		[ "$(cat "$PARAMETERS/$name")" = "$was" ] || return
-	done
+	refuses acp_slow=0 acp_slow=1001 acp_overhead=257 acp_pacing=2 acp_patience=0
 }
 
 # Every segment with data has a header, and each echo arrives.  The last ones find no

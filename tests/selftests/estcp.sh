@@ -208,35 +208,10 @@ within()
 	fi
 }
 
-registers()
-{
-	modprobe tcp_estcp && [ -d /sys/module/tcp_feedback ] &&
-		sysctl -n net.ipv4.tcp_available_congestion_control | grep -qw estcp &&
-		[ "$(count snd Senders)" = 0 ]
-}
-
-autoloads()
-{
-	modprobe -r tcp_estcp && [ ! -d /sys/module/tcp_feedback ] || return
-	snd sysctl -qw net.ipv4.tcp_congestion_control=estcp || return
-	snd sysctl -qw net.ipv4.tcp_congestion_control=reno
-	[ -d /sys/module/tcp_estcp ]
-}
-
 refuses_bad_values()
 {
-	local name value was
-
-	for name in estcp_prior=65537 estcp_patience=0 estcp_patience=101 estcp_prior=x; do
-		value=${name#*=} name=${name%=*}
-		was=$(cat "$PARAMETERS/$name")
-		if (echo "$value" > "$PARAMETERS/$name") 2>/dev/null; then
-			echo "# $name accepts $value"
-			return 1
-		fi
-		[ "$(cat "$PARAMETERS/$name")" = "$was" ] || return
-	done
-	[ "$(stat -c %a "$PARAMETERS/estcp_distrusted")" = 444 ]
+	refuses estcp_prior=65537 estcp_patience=0 estcp_patience=101 estcp_prior=x &&
+		[ "$(stat -c %a "$PARAMETERS/estcp_distrusted")" = 444 ]
 }
 
 # Each segment with data is of the class, with 00, and no other packet is.

@@ -39,6 +39,37 @@ took()
 	fi
 }
 
+registers()
+{
+	modprobe "$MODULE" && [ -d /sys/module/tcp_feedback ] &&
+		sysctl -n net.ipv4.tcp_available_congestion_control | grep -qw "$CC" &&
+		[ "$(count snd Senders)" = 0 ]
+}
+
+autoloads()
+{
+	modprobe -r "$MODULE" && [ ! -d /sys/module/tcp_feedback ] || return
+	snd sysctl -qw net.ipv4.tcp_congestion_control="$CC" || return
+	snd sysctl -qw net.ipv4.tcp_congestion_control=reno
+	[ -d "/sys/module/$MODULE" ]
+}
+
+# refuses PARAMETER=VALUE...: and keeps what was
+refuses()
+{
+	local setting name value was
+
+	for setting; do
+		value=${setting#*=} name=${setting%=*}
+		was=$(cat "$PARAMETERS/$name")
+		if (echo "$value" > "$PARAMETERS/$name") 2>/dev/null; then
+			echo "# $name accepts $value"
+			return 1
+		fi
+		[ "$(cat "$PARAMETERS/$name")" = "$was" ] || return
+	done
+}
+
 no_senders()
 {
 	[ "$(count snd Senders)" = 0 ]
