@@ -255,17 +255,18 @@ static void batches(struct kunit *test)
 
 /*
  * Flows that share a queue get their packets through in trains: half, or a tenth, of the
- * time at 8000 segments/s.  The estimate is the share, whereas with T of two ACKs or with
- * the mean of two samples it is off by more than a tenth.
+ * time at 8000 segments/s.  The estimate is the share, whereas with a short T or the mean
+ * of two samples it is off by more than a tenth.
  */
 static void trains(struct kunit *test)
 {
 	static const struct {
-		unsigned int interval, mean;
+		unsigned int interval, mean, floor;
 		bool right;
 	} rules[] = {
-		{ MCCP_T_EQ2, 0, true }, { MCCP_T_RTT, 0, true }, { MCCP_T_ACK, 0, false },
-		{ MCCP_T_EQ2, 1, false }, { MCCP_T_ACK, 1, false },
+		{ MCCP_T_EQ2, 0, 2, true }, { MCCP_T_RTT, 0, 2, true },
+		{ MCCP_T_ACK, 0, 2, true }, { MCCP_T_ACK, 0, 16, false },
+		{ MCCP_T_EQ2, 1, 2, false }, { MCCP_T_ACK, 1, 16, false },
 	};
 	static const u32 flows[] = { 2, 10 };
 	struct estimator e;
@@ -276,6 +277,7 @@ static void trains(struct kunit *test)
 
 		mccp_interval = rules[i].interval;
 		mccp_mean = rules[i].mean;
+		mccp_floor = rules[i].floor;
 		for (j = 0; j < ARRAY_SIZE(flows); j++) {
 			u32 n = 600 / flows[j], share = 8000 / flows[j];
 
@@ -297,6 +299,7 @@ static void trains(struct kunit *test)
 	}
 	mccp_interval = MCCP_T_EQ2;
 	mccp_mean = 0;
+	mccp_floor = 2;
 }
 
 /* Nothing to send for a while is not a slow path; nothing delivered for a while is. */
