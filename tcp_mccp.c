@@ -35,7 +35,8 @@
  * which is more than the 104 bytes that a socket has for us.  It is in one block of less
  * than a kilobyte that is allocated when the connection is made and freed with it; without
  * that block it is Reno.  The history holds what had been delivered at moments at least
- * RTT / 64 apart, hence is bounded, and a sample is the difference of two of its entries.
+ * RTT / 64 apart, hence is bounded; a sample is the difference of two of its entries, and so
+ * is what a whole round trip delivered.
  * Each moment is an ACK's, and the filters run then, with the time since the moment before
  * for Dt; ACKs between moments only count.  So a sample neither loses nor invents anything
  * however ACKs come: delayed, compressed, lost, or many at once.  What is delivered, d, are
@@ -72,9 +73,9 @@
  *     is the short T that Eq. 2 asks for where there is no congestion.  ssthresh is raised
  *     by it no farther than the window needs, so that it stops where a queue begins.  tau is
  *     RTT throughout fast probing, since it is our own probing that makes samples differ.
- *     At a loss the estimate, late for a window that has grown, becomes the last sample if
- *     that is more, or ten flows would all be left with too little and all begin anew.  0 is
- *     the paper's.
+ *     At a loss the estimate, late for a window that has grown, becomes what the last round
+ *     trip delivered if that is more, or ten flows would all be left with too little and all
+ *     begin anew.  0 is the paper's.
  *   o beta is used twice; for the boundary it is mccp_boundary.
  *   o NCD's braces, as printed, would begin fast probing only in an ACK that speaks against
  *     it, and forget all at each that does not.  Here the counter is compared at each ACK,
