@@ -83,9 +83,9 @@
  *     are those after recovery has ended, since ABE follows the window by as much.
  *   o In a queue, of more than an eighth of rtt_min, windows grow by a segment in
  *     mccp_rtt0_ms if a round trip is longer, as TCP Hybla's do, though by at most 1/16 of a
- *     window in each.  By one in a round trip, as in the paper, it got a seventh of
+ *     window in each.  By one in a round trip, as in the paper, it gets 14 to 22 of
  *     100 Mbit/s at 100 ms beside a CUBIC that had begun before, whose growth goes by time
- *     too, and ten flows were long in getting alike.  Not before the first loss, which need
+ *     too, and ten flows are long in getting alike.  Not before the first loss, which need
  *     not be soon; and not where there is less of a queue, since there NCD watches whether
  *     ABE keeps up with the window.
  *   o ssthresh is only ever raised in fast probing.  It begins with mccp_ssthresh where TCP
