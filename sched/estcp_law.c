@@ -48,7 +48,7 @@
  *     stays for long: among few flows with a large buffer the first phase lasts
  *     g * B / N, and a hundred flows that come within five seconds overflow the
  *     buffer so often that, from a g of 100 ms, it is at its bound when they are all
- *     there, and the next phases last 34 to 48 s.  With "patience" the link looks at
+ *     there, and phases then last 8 to 60 s.  With "patience" the link looks at
  *     its buffer after so many D, and then once per D in which data left.  The queue
  *     grows at a constant pace, so where it has come a share f of the way after one D
  *     the phase will last D / f, and g * f is right.  That is done below a half, down
