@@ -48,11 +48,11 @@
  * What the paper leaves open, or where we differ, and why:
  *   o The paper has two rules for T, Eq. 2 and the time between the last two ACKs, which
  *     it used "in this set of experiments", and a sample over the last T at each ACK.  Flows
- *     that share a queue get their packets through in trains, of which ACKs see more than
- *     of the silence between them: with either rule the estimate was then off by more than
- *     a tenth.  Here samples are T apart, so that each covers what no other does, and Eq. 2
- *     is right to a few hundredths.  mccp_interval has both rules, and T_max, the RTT, for
- *     which samples overlap: that is right where T stays the same.
+ *     that share a queue get their packets through in trains, of which such samples, taken
+ *     at ACKs, see more than of the silence between them.  Here they are T apart, so that
+ *     each covers what no other does, and Eq. 2 is right to a few hundredths.  mccp_interval
+ *     has both rules, and T_max, the RTT, for which samples overlap: that is right where T
+ *     stays the same.
  *   o Eq. 1 as printed takes the newest sample alone, though its a is that of a filter that
  *     takes the mean of the last two.  With trains the mean counts a burst for the silence
  *     after it, and the estimate becomes up to 1.6 times the share; mccp_mean.
@@ -572,6 +572,12 @@ static u64 mccp_bytes_ps(u64 rate, u32 mss)
 /* ------------------------------------------------------------------------- */
 /* The socket                                                                */
 
+/* Smoothed, us */
+static u32 mccp_rtt_us(const struct tcp_sock *tp)
+{
+	return min(tp->srtt_us >> 3, MCCP_TIME_CAP);
+}
+
 /* 0 without an estimate; where there is one there is rtt_min. */
 static u32 mccp_pipe_now(const struct mccp *ca)
 {
@@ -605,7 +611,7 @@ static void mccp_update(struct sock *sk, s32 sample_us)
 		.us = tp->tcp_mstamp,
 		.delivered = tp->delivered,
 		.sample_us = sample_us,
-		.rtt_us = min(tp->srtt_us >> 3, MCCP_TIME_CAP),
+		.rtt_us = mccp_rtt_us(tp),
 		.rtt_min_us = ca->rtt_min_us,
 		.cwnd = tcp_snd_cwnd(tp),
 		.agile = mccp_is_agile(ca),
@@ -640,8 +646,8 @@ static void mccp_round(struct sock *sk)
 
 	ca->growth = MCCP_GROWTH_ONE;
 	if (ca->history && ca->entry && !mccp_no_queue(ca, 3))
-		ca->growth = mccp_growth(min(tp->srtt_us >> 3, MCCP_TIME_CAP),
-					 tcp_snd_cwnd(tp), READ_ONCE(mccp_rtt0_ms));
+		ca->growth = mccp_growth(mccp_rtt_us(tp), tcp_snd_cwnd(tp),
+					 READ_ONCE(mccp_rtt0_ms));
 	ca->round_end = tp->snd_nxt;
 	ca->round_rtt_us = U32_MAX;
 	ca->burst.most[1] = ca->burst.most[0];
@@ -723,7 +729,7 @@ static u32 mccp_ssthresh_of(struct sock *sk)
 	if (READ_ONCE(mccp_agile))
 		ca->abe.rate = max(ca->abe.rate,
 				   mccp_sample(ca->history, tp->tcp_mstamp, tp->delivered,
-					       min(tp->srtt_us >> 3, MCCP_TIME_CAP)));
+					       mccp_rtt_us(tp)));
 	return clamp(mccp_pipe_now(ca), MCCP_CWND_MIN, max(tcp_snd_cwnd(tp), MCCP_CWND_MIN));
 }
 
