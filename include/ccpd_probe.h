@@ -11,12 +11,13 @@
  * Packet pairs.  A pair is the burst that one increase of the window releases.  Its capacity
  * is what its ACKs acknowledge after the first of them, over the time that this takes
  * (Eq. 4).  On a real host the time between two ACKs may be that of something else:
- *   o ACKs that one poll of the network card takes out are processed 0.2 to 2 us apart.  They
- *     are one moment: only the time between moments counts.
- *   o In a guest without hardware help it may be 20 us.  Then the first of them has waited for
- *     the others.  So a pair is believed only if the first of its packets was not delayed by
- *     more than the pair's own length (CapProbe, the paper's reference 10): this is the
- *     paper's "pair that saw no queueing".
+ *   o ACKs that one poll of the network card takes out are processed 0.2 to 2 us apart, in a
+ *     guest without hardware help 20 us.  Those less than CCPD_POLL apart are one moment, and
+ *     only the time between moments counts.
+ *   o The first of ACKs that were held back together has waited for the others.  So a pair is
+ *     believed only if the first of its packets was not delayed by more than the pair's own
+ *     length (CapProbe, the paper's reference 10): this is the paper's "pair that saw no
+ *     queueing".
  *   o A burst that is paced shows the pacing.  None is timed then.
  *   o A batch boundary inside a pair makes it longer.  So the capacity is never less than
  *     what a round trip has delivered lately.
@@ -53,10 +54,11 @@
 #define CCPD_BURST	32U
 
 /*
- * ACKs that one poll of the network card takes out are processed 0.2 to 2 us apart: that
- * is one moment.  In units of 2^CCPD_PAIR_SHIFT ns.
+ * ACKs that one poll of the network card takes out are processed 0.2 to 2 us apart.  Those
+ * closer than 1 us are one moment: a frame at 10 Gb/s takes 1.2 us.  In units of
+ * 2^CCPD_PAIR_SHIFT ns.
  */
-#define CCPD_POLL	(2000U >> CCPD_PAIR_SHIFT)
+#define CCPD_POLL	(1000U >> CCPD_PAIR_SHIFT)
 
 /* More segments than this acknowledged at one moment are a batch of ACKs */
 #define CCPD_BATCH	4
