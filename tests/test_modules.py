@@ -6,7 +6,7 @@ import pytest
 from conftest import REPO, assert_ktap, assert_kunit, wanted_kernels
 from labkit import kernel
 
-SENDERS = ["ccpd", "acp", "estcp", "mccp"]
+SENDERS = ["ccpd", "ccpd_path", "acp", "estcp", "mccp"]
 NIST = ["reno", "bic", "ctcp", "fast", "hstcp", "htcp", "scalable"]
 QDISCS = ["acp", "estcp"]
 SUITES = [
@@ -26,10 +26,12 @@ _SCH = """loads_once needs_bandwidth changes_options refuses_bad_options shapes_
 # an overflow (in load_module()).
 LIVES = {
     "ccpd": "registers by_sysctl by_socket shows_in_ss traces changes_under_traffic",
+    "ccpd_path": "registers by_sysctl by_socket shows_in_ss traces changes_under_traffic",
     "acp": """registers carries carries_v6 follows_a_router sack_gives_way sends_both_ways
         malformed has_room_for_so_many changes_under_traffic""",
     "estcp": """registers marks_its_class echoes_codepoints_v6 leaves_ecn_alone follows_phases
         router_goes_away notices_rfc3168 sends_both_ways changes_under_traffic""",
+    "view": "loads shows_its_namespace shows_v6 changes_under_reading outlives_namespace",
     "mccp": "registers by_sysctl by_socket shows_in_ss traces changes_under_traffic",
     "nist": "registers refuses_bad_values transfers times_out coexist changes_under_traffic",
     "sch_acp": f"{_SCH} marks_packets statistics_move",

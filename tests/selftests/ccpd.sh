@@ -18,11 +18,10 @@
 DIR=$(dirname "$(readlink -f "$0")")
 
 MODULE=tcp_ccpd
-CCS="ccpd ccp ccpd_path"
-BAD_VALUES="kp=0 kp=17 kp=-1 kp=x kp=2.5 kd=100001 b_min=1000001
-	path_kp=0 path_drain=0 path_drain=3601"
+CCS="ccpd ccp"
+BAD_VALUES="kp=0 kp=17 kp=-1 kp=x kp=2.5 kd=100001 b_min=1000001"
 GOOD_VALUE=kp=4
-LONG_CC=ccpd_path
+LONG_CC=ccpd
 # the estimate is that of the link: 95.64 Mb/s of payload
 SS_SHOWS=".*bbr:\(bw:9[0-9]{7}bps,mrtt:10"
 EVENT=ccpd/ccpd_update

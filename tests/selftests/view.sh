@@ -84,7 +84,7 @@ read_for()
 
 	while kill -0 "$1" 2>/dev/null; do
 		snd cat $VIEW >view.txt || return
-		! grep -Evq "^192\.0\.2\.1:[0-9]+ 192\.0\.2\.2:[0-9]+ $LINE" view.txt || return
+		! grep -Evq "^[^ ]+:[0-9]+ [^ ]+:[0-9]+ $LINE" view.txt || return
 		[ ! -s view.txt ] || seen=$((seen + 1))
 		sleep 0.01
 	done
