@@ -11,6 +11,7 @@ NIST = ["reno", "bic", "ctcp", "fast", "hstcp", "htcp", "scalable"]
 QDISCS = ["acp", "estcp"]
 SUITES = [
     "tcp_feedback",
+    "cc_scripts",
     *(f"tcp_{name}" for name in SENDERS),
     *(f"tcp_nist_{name}" for name in NIST),
     *(f"sch_{name}" for name in QDISCS),
