@@ -111,9 +111,7 @@ static const struct cc_known known[] = {
 	{ "acp", "undo_by_eifel", "grows to the clamp after an undone loss" },
 	{ "acp", "idle", "one segment after an idle time without routers too" },
 	{ "acp", "bunches", "0.83 of the link without routers" },
-	{ "nist_fast", "undo_by_eifel", "the ACK that undoes cuts again" },
 	{ "nist_fast", "bunches", "wants 200 packets in a queue of 138, as the study has it" },
-	{ "nist_ctcp", "limited", "dwnd of a window that is not used grows" },
 	{}
 };
 
