@@ -69,7 +69,7 @@ def test_ccpd_is_the_printed_law(lab, kp):
         param=f"tcp_ccpd.kp={kp}",
     )  # fmt: skip
     rows = [r for r in series(result, "flows") if float(r["time_s"]) > 10]
-    buffer = mean(float(r["cc_pacing_gain"]) for r in rows)
+    buffer = mean(float(r["cc_buffer_segs"]) for r in rows)
     assert buffer == pytest.approx(700, rel=0.1)
     in_flight = mean(float(r["in_flight"]) for r in rows)
     assert in_flight == pytest.approx(kp * buffer / (1 + kp), rel=0.1)

@@ -12,6 +12,7 @@ QDISCS = ["acp", "estcp"]
 SUITES = [
     "tcp_feedback",
     "cc_scripts",
+    "tcpcc_view",
     *(f"tcp_{name}" for name in SENDERS),
     *(f"tcp_nist_{name}" for name in NIST),
     *(f"sch_{name}" for name in QDISCS),

@@ -390,12 +390,13 @@ def test_same_seed_same_bytes(laboratory, tmp_path, cc, sets) -> None:
     assert first["flows"] != other["flows"]
 
 
-def test_sampling_changes_nothing(laboratory) -> None:
-    """To the last digit."""
+@pytest.mark.parametrize("cc", ["cubic", "ccpd"])
+def test_sampling_changes_nothing(laboratory, cc) -> None:
+    """To the last digit; of ccpd /proc/net/tcpcc is sampled too."""
     sets = ("loss=1e-3", "rate=200mbit", "rtt=30ms", "bytes=20M")
     seen = []
     for sample in ("0", "1ms", "7ms"):
-        (r,) = _runs(laboratory, ["cubic"], [3], *sets, f"sample={sample}")
+        (r,) = _runs(laboratory, [cc], [3], *sets, f"sample={sample}")
         flow = r["flows"][0]
         seen.append((flow["bytes"], flow["retransmits"], flow["completion_s"]))
     assert seen[0] == seen[1] == seen[2]

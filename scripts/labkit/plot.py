@@ -209,7 +209,7 @@ def _estimates(cells: list[Cell], what: str) -> Any:
     figure, axes = _grid(len(cells), wide=2, height=2.2)
     for axis, cell in zip(axes, cells, strict=True):
         run = cell.runs[0]
-        table = series(cell.first / "flows.csv", (0, 13, 15, 16))
+        table = series(cell.first / "flows.csv", (0, 13, "cc_buffer_segs", "cc_level_segs"))
         column, unit = {"capacity": (1, "Mb/s of data"), "buffer": (2, "segments"),
                         "level": (3, "segments")}[what]  # fmt: skip
         scale = 1e-6 if what == "capacity" else 1

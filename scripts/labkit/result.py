@@ -172,7 +172,7 @@ def _flow(flow: Json, settings: Settings) -> Json:
     return shown
 
 
-# Whose numbers in ss and in a series are capacity, buffer and level: the module tcp_ccpd's.
+# Who estimates the path's capacity, the size of its buffer and its level.
 ESTIMATORS = ("ccp", "ccpd", "ccpd_path")
 
 
@@ -182,7 +182,7 @@ def _flow_means(flows: list[Json], path: Path, end: float) -> list[float]:
     The columns are time, flow, window, in flight, rtt, four estimates or nothing, bytes, and
     ssthresh or nothing.
     """
-    table = series(path, (0, 1, 2, 3, 4, 13, 14, 15, 16, 7, 6))
+    table = series(path, (0, 1, 2, 3, 4, 13, 14, "cc_buffer_segs", "cc_level_segs", 7, 6))
     later: list[float] = []
     if not len(table):
         return later
@@ -433,13 +433,22 @@ def _on_link(flow: Json, settings: Settings) -> float:
     return (settings.frame - space + used) / (settings.mtu - _HEADERS[settings.ip] - space)
 
 
-def series(path: Path, columns: tuple[int, ...]) -> np.ndarray:
-    """Columns of a series; what a row leaves empty is not a number."""
-    _, _, rows = path.read_text().partition("\n")
+def series(path: Path, columns: tuple[int | str, ...]) -> np.ndarray:
+    """Columns of a series, by number or name; what a row leaves empty is not a number.
+
+    Nor is a column that the series lacks: a sender's fields are there if it has told any.
+    """
+    header, _, rows = path.read_text().partition("\n")
     if not rows:
         return np.empty((0, len(columns)))
     whole = re.sub(r",(?=[,\n])", ",nan", rows)
-    return np.loadtxt(whole.splitlines(), delimiter=",", usecols=columns, ndmin=2)
+    names = header.split(",")
+    at = [names.index(c) if c in names else c for c in columns]
+    there = [k for k, c in enumerate(at) if not isinstance(c, str)]
+    table = np.loadtxt(whole.splitlines(), delimiter=",", usecols=[at[k] for k in there], ndmin=2)
+    found = np.full((len(table), len(columns)), np.nan)
+    found[:, there] = table
+    return found
 
 
 # TCP and IP headers, with timestamps: what a segment leaves of the mtu.

@@ -22,10 +22,12 @@ The script runs on any Linux kernel; the lab's own gives it virtual time.
 import hashlib
 import re
 from dataclasses import dataclass, replace
+from functools import cache
 from math import ceil, inf
 from random import Random
 
 from .network import Network
+from .paths import REPO
 from .scenario import ETHERNET_HEADER, SHAPING, Settings
 
 START_NS = 5_000_000_000  # of traffic on CLOCK_MONOTONIC: set-up is over, and it is always the same
@@ -326,6 +328,8 @@ def _modules(s: Settings, ccs: list[str]) -> list[str]:
     wanted = dict.fromkeys([*options, *(f"tcp_{cc}" for cc in ccs if cc != "reno")])
     if s.qdisc in SHAPING:
         wanted[f"sch_{s.qdisc}"] = None
+    if not _viewed().isdisjoint(ccs):
+        wanted["tcpcc_view"] = None
     lines = []
     for module in wanted:
         lines.append(f"modprobe {module}")
@@ -333,6 +337,19 @@ def _modules(s: Settings, ccs: list[str]) -> list[str]:
             name, _, value = option.partition("=")
             lines.append(f"echo {value} >/sys/module/{module}/parameters/{name}")
     return lines
+
+
+@cache
+def _viewed() -> frozenset[str]:
+    """This project's own congestion controls, whose fields /proc/net/tcpcc shows.
+
+    Each has a module tcp_NAME of its own, or is another name of one.
+    """
+    found = set()
+    for path in REPO.glob("tcp_*.c"):
+        found.add(path.stem.removeprefix("tcp_"))
+        found |= set(re.findall(r'^MODULE_ALIAS\("tcp_(\w+)"\)', path.read_text(), re.M))
+    return frozenset(found)
 
 
 def sysctls(s: Settings, name: str) -> str:

@@ -74,6 +74,7 @@
 #define WRITE_SIZE (256 << 10)
 #define READ_SIZE (1 << 30) /* nothing is copied, see drain() */
 #define READ_CHUNK (64 << 10)
+#define VIEW_COLUMNS 32 /* names of fields in /proc/net/tcpcc, of all senders of a run */
 
 typedef int64_t ns_t;
 
@@ -119,6 +120,15 @@ struct flow {
 	unsigned int refills, starved; /* writes, and those that came too late to keep it sending */
 	bool started, finished, stopped, has_bbr_info, asked_cc_info;
 	struct tcp_info info;
+	uint32_t viewed; /* a bit for each of view that the last look at /proc/net/tcpcc gave */
+	uint64_t view[VIEW_COLUMNS];
+};
+
+/* A namespace with senders of flows, and its /proc/net/tcpcc if the module is there */
+struct space {
+	struct space *next;
+	char ns[16];
+	FILE *view;
 };
 
 struct udp {
@@ -164,6 +174,9 @@ static struct udp *udps;
 static struct link *links;
 static struct counter *counters;
 static struct listener *listeners;
+static struct space *spaces;
+static char *view_names[VIEW_COLUMNS]; /* in the order in which they appeared */
+static int view_count;
 static struct {
 	ns_t start, end, sample, link_sample, app_interval;
 	uint64_t app_size;
@@ -784,6 +797,68 @@ static void print_optional(FILE *out, bool known, double value)
 		fputc(',', out);
 }
 
+/* Asks for /proc/net/tcpcc in a namespace, once; before traffic, since what fails moves the clock. */
+static void open_view(const char *ns)
+{
+	struct space *s;
+
+	for (s = spaces; s; s = s->next)
+		if (!strcmp(s->ns, ns))
+			return;
+	s = new(sizeof(*s));
+	snprintf(s->ns, sizeof(s->ns), "%s", ns);
+	enter(ns);
+	s->view = fopen("/proc/self/net/tcpcc", "re");
+	leave();
+	s->next = spaces;
+	spaces = s;
+}
+
+static int view_column(const char *name)
+{
+	for (int i = 0; i < view_count; i++)
+		if (!strcmp(view_names[i], name))
+			return i;
+	if (view_count == VIEW_COLUMNS)
+		die("agent: more than %d names of fields in /proc/net/tcpcc", VIEW_COLUMNS);
+	view_names[view_count] = strdup(name);
+	if (!view_names[view_count])
+		die("agent: out of memory");
+	return view_count++;
+}
+
+/* "ADDRESS:PORT ADDRESS:PORT cc=NAME mode=NAME FIELD=NUMBER ...", by its own port, the first */
+static void read_view_line(char *line)
+{
+	char *save, *value, *word = strtok_r(line, " \n", &save);
+	char *port = word ? strrchr(word, ':') : NULL;
+	struct flow *f = port ? at_port[strtoul(port + 1, NULL, 10) & 0xffff] : NULL;
+
+	while (f && (word = strtok_r(NULL, " \n", &save))) {
+		value = strchr(word, '=');
+		if (value && strncmp(word, "cc=", 3) && strncmp(word, "mode=", 5)) {
+			int i;
+
+			*value++ = '\0';
+			i = view_column(word);
+			f->view[i] = strtoull(value, NULL, 10);
+			f->viewed |= 1u << i;
+		}
+	}
+}
+
+/* All flows of a namespace at once: each has what its sender tells at this moment. */
+static void read_view(FILE *view)
+{
+	char line[1024];
+
+	if (!view)
+		return;
+	rewind(view);
+	while (fgets(line, sizeof(line), view))
+		read_view_line(line);
+}
+
 static void sample_flow(struct flow *f, ns_t at)
 {
 	const struct tcp_info *i = &f->info;
@@ -812,12 +887,15 @@ static void sample_flow(struct flow *f, ns_t at)
 	print_optional(flows_csv, f->has_bbr_info, cc.bbr.bbr_min_rtt / 1e6);
 	print_optional(flows_csv, f->has_bbr_info, cc.bbr.bbr_pacing_gain / 256.0);
 	print_optional(flows_csv, f->has_bbr_info, cc.bbr.bbr_cwnd_gain / 256.0);
+	for (int k = 0; k < view_count; k++)
+		print_optional(flows_csv, f->viewed & 1u << k, f->view[k]);
+	f->viewed = 0;
 	fputc('\n', flows_csv);
 }
 
 static const char flows_header[] =
 	"time_s,flow,cwnd,in_flight,rtt_s,min_rtt_s,ssthresh,acked_bytes,retransmits,lost,"
-	"ca_state,delivery_bps,pacing_bps,cc_bw_bps,cc_min_rtt_s,cc_pacing_gain,cc_cwnd_gain\n";
+	"ca_state,delivery_bps,pacing_bps,cc_bw_bps,cc_min_rtt_s,cc_pacing_gain,cc_cwnd_gain";
 static const char links_header[] =
 	"time_s,link,queue_packets,queue_bytes,sent_packets,sent_bytes,drops,desired_bps,flows,"
 	"g_s,phase\n";
@@ -866,10 +944,13 @@ static void sample(void)
 	for (struct link *l = links; l; l = l->next)
 		if (l->sampled)
 			sample_link(l, at);
-	if (at % run.sample == 0)
+	if (at % run.sample == 0) {
+		for (struct space *s = spaces; s; s = s->next)
+			read_view(s->view);
 		for (struct flow *f = flows; f; f = f->next)
 			if (f->sender.fd >= 0 && f->kind == LONG)
 				sample_flow(f, at);
+	}
 	if (at - reported >= NSEC / 4) {
 		reported = at;
 		report_progress(at);
@@ -948,6 +1029,8 @@ static void read_plan(const char *path)
 			parse_end(line, "peer", "dst", "dport", &f->to);
 			at_port[port_of(&f->from.address)] = f;
 			listen_at(&f->to);
+			if (f->kind == LONG)
+				open_view(f->from.ns);
 			unfinished += f->bytes > 0 && f->kind == LONG;
 			count++;
 			*last_flow = f;
@@ -1035,7 +1118,7 @@ static void loop(void)
 
 static FILE *create(const char *name, const char *header)
 {
-	FILE *f = fopen(name, "w");
+	FILE *f = fopen(name, "w+");
 
 	if (!f)
 		die("agent: %s: %m", name);
@@ -1048,6 +1131,37 @@ static void finish(FILE *f, const char *name)
 {
 	if (ferror(f) || fflush(f) || fsync(fileno(f)) || fclose(f))
 		die("agent: cannot write %s: %m", name);
+}
+
+/*
+ * The series of flows, whose columns are known when the last sample was taken: the header names
+ * them, and a row from before one of them appeared gets an empty field for it.
+ */
+static void finish_flows(void)
+{
+	FILE *out = create("flows.csv", flows_header);
+	char row[4096], *c;
+	int columns = 0, left;
+
+	for (const char *h = flows_header; *h; h++)
+		columns += *h == ',';
+	columns += view_count;
+	for (int i = 0; i < view_count; i++)
+		fprintf(out, ",cc_%s", view_names[i]);
+	fputc('\n', out);
+	rewind(flows_csv);
+	while (fgets(row, sizeof(row), flows_csv)) {
+		for (left = columns, c = row; *c && *c != '\n'; c++)
+			left -= *c == ',';
+		*c = '\0';
+		fputs(row, out);
+		while (left-- > 0)
+			fputc(',', out);
+		fputc('\n', out);
+	}
+	finish(out, "flows.csv");
+	finish(flows_csv, "flows.part");
+	unlink("flows.part");
 }
 
 static void print_summary(ns_t end)
@@ -1108,7 +1222,7 @@ static int traffic(const char *plan, const char *directory)
 	read_plan(plan);
 	if (chdir(directory))
 		die("agent: %s: %m", directory);
-	flows_csv = create("flows.csv", flows_header);
+	flows_csv = create("flows.part", "");
 	links_csv = create("links.csv", links_header);
 	progress_fd = open("progress", O_WRONLY | O_CREAT | O_DSYNC | O_CLOEXEC, 0644);
 	for (l = links; l; l = l->next)
@@ -1118,7 +1232,7 @@ static int traffic(const char *plan, const char *directory)
 	restart_random();
 	loop();
 	print_summary(unfinished == 0 && now() < run.end ? now() : run.end);
-	finish(flows_csv, "flows.csv");
+	finish_flows();
 	finish(links_csv, "links.csv");
 	return 0;
 }
