@@ -22,9 +22,17 @@
  *     TCP's recovery: it goes to the smaller window by proportional rate reduction
  *     (RFC 6937), and the law counts with the one at its end;
  *   o the window after a timeout is TCP's, as the one to begin with is: not 2;
+ *   o CE is answered as a loss is (RFC 3168 section 6.1.2), by the law's own factor.  TCP
+ *     asks for it at most once in a round trip, since it is in CWR until what was under
+ *     way is acknowledged;
+ *   o a loss that was none, as DSACK, Eifel or F-RTO find, leaves nothing behind: window,
+ *     threshold and what the law keeps are as before;
  *   o a law never increases faster than slow start does.  H-TCP would, after an hour
  *     without a loss, and BIC below S_max;
- *   o a flow that does not use its window does not increase it.
+ *   o a flow that does not use its window does not increase it;
+ *   o all is in segments.  Where TCP makes them smaller or larger it leaves the window or
+ *     sets it, and the law goes on from there: what it remembers of larger or smaller
+ *     ones it forgets at the next loss.
  *
  * A module includes this file and defines nist_law, last NIST_MODULE().
  */
@@ -56,7 +64,7 @@ TCPCC_PARAM(sst_int, 2147483648, 2, 2147483648,
 /**
  * struct nist - what every law keeps for a flow; the first member of its own state
  * @cwnd: the window, NIST_SCALE; in recovery that at its end
- * @prior: @cwnd before the last reduction
+ * @prior: @cwnd before the last reduction; 0: there was none, or it is undone
  * @now_us: when the last ACK came
  * @rtt_min_us: the least round trip since the flow began; U32_MAX: none yet
  * @inverse: 2^32 / @inverse_of
@@ -80,6 +88,7 @@ struct nist {
  * @delivered: segments that have left the network, as it says
  * @recovery: from a loss or a timeout
  * @slow_start: below sst
+ * @limited: the window is in use
  */
 struct nist_ack {
 	u32	rtt_us;
@@ -87,6 +96,7 @@ struct nist_ack {
 	u32	delivered;
 	bool	recovery;
 	bool	slow_start;
+	bool	limited;
 };
 
 /**
@@ -96,7 +106,8 @@ struct nist_ack {
  * @decrease: a segment was lost.  Return: the window from now on
  * @timeout: it was a timeout; called after @decrease.  Return: the threshold of slow
  *	start; NULL: what @decrease said
- * @undo: it was not lost; cwnd is as before.  NULL: nothing to do
+ * @undo: it was not lost; cwnd is as before, and what @decrease and @timeout changed
+ *	is to be.  NULL: that is nothing
  * @periodic: an ACK came, in whatever state; NULL: nothing to do
  */
 struct nist_law {
@@ -277,7 +288,9 @@ static void nist_pkts_acked(struct sock *sk, const struct ack_sample *sample)
 		.delivered = tp->delivered - nist->delivered,
 		.recovery = state >= TCP_CA_CWR,
 		.slow_start = tcp_in_slow_start(tp),
+		.limited = tcp_is_cwnd_limited(sk),
 	};
+	u64 before;
 
 	nist->delivered = tp->delivered;
 	nist->now_us = tp->tcp_mstamp;
@@ -291,8 +304,10 @@ static void nist_pkts_acked(struct sock *sk, const struct ack_sample *sample)
 		return;
 	}
 	nist_follow(sk);
+	before = nist->cwnd;
 	nist_law.periodic(nist, &ack);
-	nist_apply(sk);
+	if (nist->cwnd != before)
+		nist_apply(sk);
 }
 
 static u32 nist_ssthresh(struct sock *sk)
@@ -316,13 +331,20 @@ static void nist_cwnd_event(struct sock *sk, enum tcp_ca_event event)
 				 NIST_CWND_MIN));
 }
 
+/*
+ * It was no loss.  Where another congestion control had it, and the socket was switched
+ * to this in recovery, only TCP knows what the window was.
+ */
 static u32 nist_undo_cwnd(struct sock *sk)
 {
+	const struct tcp_sock *tp = tcp_sk(sk);
 	struct nist *nist = inet_csk_ca(sk);
 
-	nist->cwnd = max(nist->prior, nist_segs(tcp_snd_cwnd(tcp_sk(sk))));
-	if (nist_law.undo)
+	nist->cwnd = max3(nist->prior, nist_segs(tcp_snd_cwnd(tp)),
+			  nist_segs(tp->prior_cwnd));
+	if (nist->prior && nist_law.undo)
 		nist_law.undo(nist);
+	nist->prior = 0;
 	return nist->cwnd >> NIST_SCALE;
 }
 
@@ -342,7 +364,6 @@ static void nist_init(struct sock *sk)
 
 	memset(nist, 0, ICSK_CA_PRIV_SIZE);
 	nist->cwnd = nist_segs(tcp_snd_cwnd(tp));
-	nist->prior = nist->cwnd;
 	nist->now_us = tp->tcp_mstamp;
 	nist->rtt_min_us = U32_MAX;
 	nist->delivered = tp->delivered;
@@ -366,13 +387,22 @@ static void __exit nist_unregister(void)
 	tcp_unregister_congestion_control(&nist_ops);
 }
 
-/* What is left of a module: its @_name, the type of its @_state, and its @_title */
-#define NIST_MODULE(_name, _state, _title)				\
+/*
+ * What is left of a module: its @_name, the type of its @_state, its @_title and its
+ * @_flags.
+ *
+ * TCP_CONG_NON_RESTRICTED is for what a process without privileges may choose on a link
+ * that it shares.  That is Reno.  The six take more than Reno from a flow beside them, or
+ * keep a queue: that is what they were made for, and the administrator's to allow
+ * (net.ipv4.tcp_allowed_congestion_control).  The kernel's own bic, highspeed, htcp and
+ * scalable do not have the flag either.
+ */
+#define NIST_MODULE(_name, _state, _title, _flags)			\
 static_assert(offsetof(_state, nist) == 0);				\
 static_assert(sizeof(_state) <= ICSK_CA_PRIV_SIZE);			\
 									\
 static struct tcp_congestion_ops nist_ops __read_mostly = {		\
-	.flags		= TCP_CONG_NON_RESTRICTED,			\
+	.flags		= _flags,					\
 	.name		= _name,					\
 	.owner		= THIS_MODULE,					\
 	.init		= nist_init,					\

@@ -30,6 +30,9 @@
  *   o Eq. 9 leaves slow start at "SSW >= MAX", which is never; it is S_max, as in BIC.
  *   o Eq. 9 leaves it with a MIN that is stale: it is the window.  MIN is nothing but
  *     the window where TGT is computed, so it is not kept.
+ *   o Where MAX is below about 123 segments, which are those that SSW takes to S_max, it is
+ *     passed again before SSW is there: TGT is then at or below the window, and the next
+ *     ACK finds MAX passed.
  *   o Eq. 11 sets TGT to 0, which is for one ACK "otherwise": here it is the midpoint.
  *   o MAX and its predecessor are 0 at first: the first loss sets MAX to the window.
  *   o The study has both a target at the midpoint and a fourth of the distance to it,
@@ -63,7 +66,10 @@ TCPCC_PARAM(bic_linux, 0, 0, 1, "1: search as the kernel's BIC does, towards MAX
  * @target: TGT
  * @ssw: SSW, the increase beyond MAX
  * @sst: SST, where it changes
+ * @undo_max: @max before the last loss
+ * @undo_prev: @prev before it
  * @beyond: SS, MAX is passed and not known anew
+ * @undo_beyond: that before it
  */
 struct bic {
 	struct nist	nist;
@@ -72,7 +78,10 @@ struct bic {
 	u64		target;
 	u64		ssw;
 	u64		sst;
+	u64		undo_max;
+	u64		undo_prev;
 	bool		beyond;
+	bool		undo_beyond;
 };
 
 /**
@@ -102,10 +111,11 @@ static u64 bic_f(u64 cwnd, u64 target)
 	return min(distance, most);
 }
 
+/* The sum fits: MAX is at most twice the largest window, 2^63 */
 static void bic_search(struct bic *bic)
 {
 	bic->beyond = false;
-	bic->target = bic->nist.cwnd + (bic->max - bic->nist.cwnd) / 2;
+	bic->target = (bic->max + bic->nist.cwnd) / 2;
 }
 
 /* Eq. 9 after the increase: the next target, or the next step beyond */
@@ -154,6 +164,9 @@ static u64 bic_decrease(struct nist *nist)
 	u32 left = READ_ONCE(beta);
 	u64 cwnd = nist->cwnd;
 
+	bic->undo_max = bic->max;
+	bic->undo_prev = bic->prev;
+	bic->undo_beyond = bic->beyond;
 	bic->max = cwnd < bic->prev ? nist_permille(cwnd, (1000 + left) / 2) : cwnd;
 	bic->prev = bic->max;
 	if (cwnd < nist_segs(READ_ONCE(low_window)))
@@ -168,10 +181,22 @@ static u64 bic_timeout(struct nist *nist)
 	return nist->prior / 2;
 }
 
+/* SSW and SST are as they were; TGT follows from MAX with each ACK. */
+static void bic_undo(struct nist *nist)
+{
+	struct bic *bic = container_of(nist, struct bic, nist);
+
+	bic->max = bic->undo_max;
+	bic->prev = bic->undo_prev;
+	bic_search(bic);
+	bic->beyond = bic->undo_beyond;
+}
+
 static const struct nist_law nist_law = {
 	.increase	= bic_increase,
 	.decrease	= bic_decrease,
 	.timeout	= bic_timeout,
+	.undo		= bic_undo,
 };
 
-NIST_MODULE("nist_bic", struct bic, "BIC");
+NIST_MODULE("nist_bic", struct bic, "BIC", 0);

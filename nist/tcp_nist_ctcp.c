@@ -24,7 +24,8 @@
  *     not of cwnd alone.
  *   o Eq. 17 changes dwnd for a loss in the next period, Eq. 15 the window at once: it
  *     is at once, and CD_C only keeps dwnd as it is in that period.
- *   o dwnd does not change in slow start and recovery.
+ *   o dwnd does not change in slow start and recovery, and does not grow where the window is
+ *     not used.
  * Then the link is used better than in the study, and its buffer is not empty (the
  * scenario nist).  The figures are of another reading: that of Eq. 17's second min[0, ...]
  * to the letter, which is 0 as long as dwnd is more than zeta diff.  So dwnd goes all at
@@ -48,12 +49,14 @@ TCPCC_PARAM(ctcp_zero, 0, 0, 1, "1: no delay window at all where gamma_C packets
  * struct ctcp - per-socket state
  * @nist: what all have; its window is win
  * @dwnd: the part of it that is the delay window, NIST_SCALE
+ * @undo_dwnd: that before the last loss
  * @period_us: when this round trip began
  * @congested: CD_C, there was a loss in it
  */
 struct ctcp {
 	struct nist	nist;
 	u64		dwnd;
+	u64		undo_dwnd;
 	u64		period_us;
 	bool		congested;
 };
@@ -113,6 +116,7 @@ static u64 ctcp_decrease(struct nist *nist)
 	struct ctcp *ctcp = container_of(nist, struct ctcp, nist);
 	u64 left = nist->cwnd / 2, half;
 
+	ctcp->undo_dwnd = ctcp->dwnd;
 	if (!ctcp_is_low(ctcp))
 		left = nist_permille(nist->cwnd, 1000 - READ_ONCE(beta));
 	half = (nist->cwnd - ctcp->dwnd) / 2;
@@ -127,6 +131,14 @@ static u64 ctcp_timeout(struct nist *nist)
 
 	ctcp->dwnd = 0;
 	return nist->prior / 2;
+}
+
+static void ctcp_undo(struct nist *nist)
+{
+	struct ctcp *ctcp = container_of(nist, struct ctcp, nist);
+
+	ctcp->dwnd = ctcp->undo_dwnd;
+	ctcp->congested = false;
 }
 
 static void ctcp_periodic(struct nist *nist, const struct nist_ack *ack)
@@ -148,6 +160,8 @@ static void ctcp_periodic(struct nist *nist, const struct nist_ack *ack)
 		u64 more = min(ctcp_gain(nist->cwnd),
 			       nist_segs(NIST_CWND_MAX) - nist->cwnd);
 
+		if (!ack->limited)
+			return;
 		ctcp->dwnd += more;
 		nist->cwnd += more;
 	} else {
@@ -163,7 +177,8 @@ static const struct nist_law nist_law = {
 	.increase	= ctcp_increase,
 	.decrease	= ctcp_decrease,
 	.timeout	= ctcp_timeout,
+	.undo		= ctcp_undo,
 	.periodic	= ctcp_periodic,
 };
 
-NIST_MODULE("nist_ctcp", struct ctcp, "Compound TCP");
+NIST_MODULE("nist_ctcp", struct ctcp, "Compound TCP", 0);

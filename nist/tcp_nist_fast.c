@@ -148,6 +148,14 @@ static u64 fast_decrease(struct nist *nist)
 	return fast->target;
 }
 
+/* T is no memory: the next ACK takes the window for it, and the next update tells */
+static void fast_undo(struct nist *nist)
+{
+	struct fast *fast = container_of(nist, struct fast, nist);
+
+	fast->target = 0;
+}
+
 static void fast_periodic(struct nist *nist, const struct nist_ack *ack)
 {
 	struct fast *fast = container_of(nist, struct fast, nist);
@@ -175,7 +183,8 @@ static const struct nist_law nist_law = {
 	.start		= fast_start,
 	.increase	= fast_increase,
 	.decrease	= fast_decrease,
+	.undo		= fast_undo,
 	.periodic	= fast_periodic,
 };
 
-NIST_MODULE("nist_fast", struct fast, "FAST");
+NIST_MODULE("nist_fast", struct fast, "FAST", 0);

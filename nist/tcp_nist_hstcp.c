@@ -35,6 +35,9 @@ TCPCC_PARAM(low_window, 31, 2, 1000000, "LW_HS, as Reno below it, segments");
 TCPCC_PARAM(high_window, 83000, 3, 1073741824, "HW_HS, where b is beta_high, segments");
 TCPCC_PARAM(beta_high, 100, 1, 500, "R_HS, b at the high window, thousandths");
 
+/* a() is good for windows within 1 / 64 of that it was computed for: 1 % of it */
+#define HSTCP_NEAR	6
+
 /* Shares: b() */
 #define HSTCP_SCALE	16
 #define HSTCP_ONE	BIT(HSTCP_SCALE)
@@ -43,7 +46,7 @@ TCPCC_PARAM(beta_high, 100, 1, 500, "R_HS, b at the high window, thousandths");
  * struct hstcp - per-socket state
  * @nist: what all have
  * @alpha: a(@alpha_of), segments
- * @alpha_of: whole segments
+ * @alpha_of: whole segments; 0: not computed yet
  */
 struct hstcp {
 	struct nist	nist;
@@ -61,8 +64,9 @@ static u32 hstcp_b(u32 w)
 {
 	u32 low = READ_ONCE(low_window), high = max(READ_ONCE(high_window), low + 1);
 	u32 least = READ_ONCE(beta_high) * HSTCP_ONE / 1000;
-	u32 range = max(tcpcc_log2(high) - tcpcc_log2(low), 1U);
-	u32 above = tcpcc_log2(clamp(w, low, high)) - tcpcc_log2(low);
+	u32 log_low = tcpcc_log2(low);
+	u32 range = max(tcpcc_log2(high) - log_low, 1U);
+	u32 above = tcpcc_log2(clamp(w, low, high)) - log_low;
 
 	return HSTCP_ONE / 2 - div_u64((u64)(HSTCP_ONE / 2 - least) * above, range);
 }
@@ -95,7 +99,7 @@ static void hstcp_increase(struct nist *nist, u32 acked)
 		nist_reno(nist, acked);
 		return;
 	}
-	if (hstcp->alpha_of != whole) {
+	if (whole - hstcp->alpha_of > hstcp->alpha_of >> HSTCP_NEAR) {
 		hstcp->alpha_of = whole;
 		hstcp->alpha = hstcp_a(whole);
 	}
@@ -116,4 +120,4 @@ static const struct nist_law nist_law = {
 	.decrease	= hstcp_decrease,
 };
 
-NIST_MODULE("nist_hstcp", struct hstcp, "HighSpeed TCP");
+NIST_MODULE("nist_hstcp", struct hstcp, "HighSpeed TCP", 0);

@@ -61,11 +61,13 @@ TCPCC_PARAM(htcp_linux, 0, 0, 1, "1: rtt_min in 100 ms, as the kernel's H-TCP");
  * struct htcp - per-socket state
  * @nist: what all have
  * @loss_us: the last loss
- * @undo_us: the one before
+ * @undo_us: the one before it
  * @rate: throughput
  * @loss_rate: that at the last loss; 0: there was none
+ * @undo_loss_rate: that at the one before it
  * @rtt_max_us: the largest round trip
- * @beta: what the last loss left, HTCP_SCALE
+ * @beta: what the last loss left, HTCP_SCALE, so below it
+ * @undo_beta: what the one before it left
  */
 struct htcp {
 	struct nist	nist;
@@ -73,8 +75,10 @@ struct htcp {
 	u64		undo_us;
 	struct nist_rate rate;
 	u64		loss_rate;
+	u64		undo_loss_rate;
 	u32		rtt_max_us;
-	u32		beta;
+	u16		beta;
+	u16		undo_beta;
 };
 
 /* us in 2^-20 s */
@@ -152,10 +156,12 @@ static u64 htcp_decrease(struct nist *nist)
 {
 	struct htcp *htcp = container_of(nist, struct htcp, nist);
 
+	htcp->undo_beta = htcp->beta;
+	htcp->undo_loss_rate = htcp->loss_rate;
+	htcp->undo_us = htcp->loss_us;
 	htcp->beta = htcp_beta(htcp->rate.rate, htcp->loss_rate, nist->rtt_min_us,
 			       htcp->rtt_max_us);
 	htcp->loss_rate = htcp->rate.rate;
-	htcp->undo_us = htcp->loss_us;
 	htcp->loss_us = nist->now_us;
 	return mul_u64_u32_shr(nist->cwnd, htcp->beta, HTCP_SCALE);
 }
@@ -168,11 +174,14 @@ static u64 htcp_timeout(struct nist *nist)
 	return nist->prior / 2;
 }
 
+/* Throughput itself was measured meanwhile, and is what it is */
 static void htcp_undo(struct nist *nist)
 {
 	struct htcp *htcp = container_of(nist, struct htcp, nist);
 
 	htcp->loss_us = htcp->undo_us;
+	htcp->loss_rate = htcp->undo_loss_rate;
+	htcp->beta = htcp->undo_beta;
 }
 
 static void htcp_periodic(struct nist *nist, const struct nist_ack *ack)
@@ -194,4 +203,4 @@ static const struct nist_law nist_law = {
 	.periodic	= htcp_periodic,
 };
 
-NIST_MODULE("nist_htcp", struct htcp, "H-TCP");
+NIST_MODULE("nist_htcp", struct htcp, "H-TCP", 0);

@@ -25,4 +25,4 @@ static const struct nist_law nist_law = {
 	.decrease	= reno_decrease,
 };
 
-NIST_MODULE("nist_reno", struct reno, "TCP");
+NIST_MODULE("nist_reno", struct reno, "TCP", TCP_CONG_NON_RESTRICTED);

@@ -45,4 +45,4 @@ static const struct nist_law nist_law = {
 	.decrease	= scalable_decrease,
 };
 
-NIST_MODULE("nist_scalable", struct scalable, "Scalable TCP");
+NIST_MODULE("nist_scalable", struct scalable, "Scalable TCP", 0);

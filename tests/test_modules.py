@@ -3,7 +3,7 @@
 
 import pytest
 
-from conftest import REPO, assert_ktap, assert_kunit, wanted_kernels
+from conftest import REPO, LabCall, assert_ktap, assert_kunit, wanted_kernels
 from labkit import kernel
 
 SENDERS = ["ccpd", "ccpd_path", "acp", "estcp", "mccp"]
@@ -11,6 +11,7 @@ NIST = ["reno", "bic", "ctcp", "fast", "hstcp", "htcp", "scalable"]
 QDISCS = ["acp", "estcp"]
 SUITES = [
     "tcp_feedback",
+    "cc_scripts",
     "tcpcc_view",
     *(f"tcp_{name}" for name in SENDERS),
     *(f"tcp_nist_{name}" for name in NIST),
@@ -33,7 +34,8 @@ LIVES = {
         router_goes_away notices_rfc3168 sends_both_ways changes_under_traffic""",
     "view": "loads shows_its_namespace shows_v6 changes_under_reading outlives_namespace",
     "mccp": "registers by_sysctl by_socket shows_in_ss traces changes_under_traffic",
-    "nist": "registers refuses_bad_values transfers times_out coexist changes_under_traffic",
+    "nist": """registers only_reno_is_free refuses_bad_values transfers times_out coexist
+        changes_under_traffic""",
     "sch_acp": f"{_SCH} marks_packets statistics_move",
     "sch_estcp": f"""{_SCH} marks_data overwrites_foreign changes_phase phase_v6 is_patient
         beside_others""",
@@ -53,6 +55,36 @@ def live(lab, name, *tests, **options):
 def test_kunit(lab, suite):
     """The laws with the papers' numbers, and headers with hostile ones."""
     assert_kunit(lab, suite)
+
+
+_KUNIT_LOG = """\
+[    0.000000] KTAP version 1
+[    0.000000] 1..1
+[    0.000000]     KTAP version 1
+[    0.000000]     # Subtest: tcp_x
+[    0.000000]     # module: tcp_x_test
+[    0.000000]     1..3
+[    0.000000]     ok 1 first
+[    0.000000]     ok 2 second
+[    0.000000]     ok 3 third
+[    0.000000] # Totals: pass:3 fail:0 skip:0 total:3
+[    0.000000] ok 1 tcp_x
+"""
+
+
+@pytest.mark.parametrize("lines", [11, 10, 9, 8, 7, 6])
+def test_kunit_that_dies_fails(lines):
+    """A suite is not taken for passed if it ends before its plan does."""
+    log = "".join(_KUNIT_LOG.splitlines(keepends=True)[:lines])
+
+    def lab(*_arguments, **_options):
+        return LabCall(0, log, "")
+
+    if lines >= 9:  # all that was planned is there
+        assert_kunit(lab, "tcp_x")
+        return
+    with pytest.raises(AssertionError, match="planned points missing"):
+        assert_kunit(lab, "tcp_x")
 
 
 @each_life

@@ -53,6 +53,106 @@ static inline void lose(struct nist *nist)
 	nist->cwnd = max(nist_law.decrease(nist), nist_segs(NIST_CWND_MIN));
 }
 
+/*
+ * A socket for the callbacks, as far as they look at it: established, in avoidance, and
+ * all of its window of @segs segments is in use.
+ */
+static inline struct sock *nist_socket(u32 segs)
+{
+	static struct tcp_sock tp;
+	struct sock *sk = (struct sock *)&tp;
+
+	memset(&tp, 0, sizeof(tp));
+	tp.snd_cwnd = segs;
+	tp.snd_cwnd_clamp = U32_MAX;
+	tp.snd_ssthresh = min(segs, 2U);
+	tp.prior_cwnd = segs;
+	tp.is_cwnd_limited = 1;
+	tp.max_packets_out = segs;
+	tp.srtt_us = 42000 << 3;
+	tp.tcp_mstamp = USEC_PER_SEC;
+	tp.delivered = 1;
+	nist_init(sk);
+	return sk;
+}
+
+/* An ACK for @segs segments, @passed_us after the last: the kernel's order of calls */
+static inline void nist_socket_ack(struct sock *sk, u32 segs, u32 passed_us, u32 rtt_us)
+{
+	const struct ack_sample sample = { .pkts_acked = segs, .rtt_us = rtt_us };
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	tp->tcp_mstamp += passed_us;
+	tp->delivered += segs;
+	nist_pkts_acked(sk, &sample);
+	if (!tcp_in_cwnd_reduction(sk))
+		nist_cong_avoid(sk, tp->snd_una, segs);
+}
+
+/* A loss is found, and the window is where proportional rate reduction leads it. */
+static inline void nist_socket_lose(struct sock *sk)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	tp->prior_cwnd = tp->snd_cwnd;
+	tp->snd_ssthresh = nist_ssthresh(sk);
+	inet_csk(sk)->icsk_ca_state = TCP_CA_Recovery;
+	tp->snd_cwnd = tp->snd_ssthresh;
+}
+
+/* It is a timeout. */
+static inline void nist_socket_timeout(struct sock *sk)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	tp->prior_cwnd = tp->snd_cwnd;
+	tp->snd_ssthresh = nist_ssthresh(sk);
+	nist_cwnd_event(sk, CA_EVENT_LOSS);
+	inet_csk(sk)->icsk_ca_state = TCP_CA_Loss;
+	tp->snd_cwnd = 1;
+}
+
+/* It was none. */
+static inline void nist_socket_undo(struct sock *sk)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	tp->snd_cwnd = nist_undo_cwnd(sk);
+	tp->snd_ssthresh = max(tp->snd_ssthresh, tp->prior_cwnd / 4 * 3);
+	inet_csk(sk)->icsk_ca_state = TCP_CA_Open;
+}
+
+/*
+ * Two flows go the same way, but one has a loss, or a timeout, that was none.  From then
+ * on an ACK and a real loss do the same to both.
+ */
+static inline void comes_back(struct kunit *test, u32 segs,
+			      void (*go)(struct sock *sk),
+			      void (*lose)(struct sock *sk))
+{
+	u32 grown[2], left[2];
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		struct sock *sk = nist_socket(segs);
+		int n;
+
+		go(sk);
+		if (i) {
+			lose(sk);
+			nist_socket_undo(sk);
+		}
+		tcp_sk(sk)->snd_ssthresh = 2;
+		for (n = 0; n < 400; n++)
+			nist_socket_ack(sk, 10, 1000, 42000);
+		grown[i] = tcp_sk(sk)->snd_cwnd;
+		nist_socket_lose(sk);
+		left[i] = tcp_sk(sk)->snd_cwnd;
+	}
+	KUNIT_EXPECT_EQ(test, grown[1], grown[0]);
+	KUNIT_EXPECT_EQ(test, left[1], left[0]);
+}
+
 /* No window leads the law out of what a window can be, nor past slow start's pace. */
 static inline void survives(struct kunit *test, struct nist *nist)
 {

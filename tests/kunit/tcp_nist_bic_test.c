@@ -82,6 +82,57 @@ static void grows_beyond(struct kunit *test)
 	EXPECT_NEAR(test, bic.target, (bic.max + nist->cwnd) / 2, 1);
 }
 
+/*
+ * The 123 segments that SSW takes to S_max are more than twice a window of 50: MAX is
+ * passed again before the search towards it has begun.
+ */
+static void passes_a_small_max(struct kunit *test)
+{
+	struct nist *nist = &bic.nist;
+	int i;
+
+	begin(nist, sizeof(bic), 50);
+	bic.max = nist_segs(50);
+	bic.target = nist_segs(50);
+	for (i = 0; i < 1000; i++) {
+		round_trip(nist);
+		KUNIT_EXPECT_LE(test, bic.target, max(bic.max, nist->cwnd));
+		KUNIT_EXPECT_GE(test, bic.target, min(bic.max, nist_segs(50)));
+		if (nist->cwnd > nist_segs(5000))
+			break;
+	}
+	KUNIT_EXPECT_GT(test, nist->cwnd, nist_segs(5000));
+}
+
+static void search_and_pass(struct sock *sk)
+{
+	struct bic *flow = inet_csk_ca(sk);
+
+	flow->max = nist_segs(1000);
+	flow->prev = nist_segs(1100);
+	flow->target = nist_segs(990);
+}
+
+static void pass(struct sock *sk)
+{
+	struct bic *flow = inet_csk_ca(sk);
+
+	search_and_pass(sk);
+	flow->beyond = true;
+	flow->max = nist_segs(1960);
+	flow->ssw = nist_segs(3);
+	flow->sst = nist_segs(1000);
+}
+
+/* What a loss that was none changed: MAX, its predecessor, and where the search was */
+static void undone(struct kunit *test)
+{
+	comes_back(test, 980, search_and_pass, nist_socket_lose);
+	comes_back(test, 980, search_and_pass, nist_socket_timeout);
+	comes_back(test, 980, pass, nist_socket_lose);
+	comes_back(test, 980, pass, nist_socket_timeout);
+}
+
 /* Eqs. 11 and 12: fast convergence, and the low window */
 static void loses(struct kunit *test)
 {
@@ -137,6 +188,8 @@ static struct kunit_case bic_cases[] = {
 	KUNIT_CASE(f_of_distance),
 	KUNIT_CASE(searches),
 	KUNIT_CASE(grows_beyond),
+	KUNIT_CASE(passes_a_small_max),
+	KUNIT_CASE(undone),
 	KUNIT_CASE(loses),
 	KUNIT_CASE(as_the_kernel),
 	KUNIT_CASE(extremes),

@@ -30,7 +30,7 @@ static void queue_of_rtt(struct kunit *test)
 /* A round trip of @srtt_us ends. */
 static void period(struct ctcp *flow, u32 srtt_us)
 {
-	struct nist_ack ack = { .srtt_us = srtt_us };
+	struct nist_ack ack = { .srtt_us = srtt_us, .limited = true };
 
 	flow->nist.now_us += srtt_us;
 	nist_law.periodic(&flow->nist, &ack);
@@ -39,7 +39,7 @@ static void period(struct ctcp *flow, u32 srtt_us)
 static void delay_window(struct kunit *test)
 {
 	struct nist *nist = &ctcp.nist;
-	struct nist_ack early = { .srtt_us = 42000 };
+	struct nist_ack early = { .srtt_us = 42000, .limited = true };
 
 	begin(nist, sizeof(ctcp), 1000);
 	nist->rtt_min_us = 42000;
@@ -85,7 +85,7 @@ static void delay_window(struct kunit *test)
 static void loses(struct kunit *test)
 {
 	struct nist *nist = &ctcp.nist;
-	struct nist_ack recovery = { .srtt_us = 42000, .recovery = true };
+	struct nist_ack recovery = { .srtt_us = 42000, .recovery = true, .limited = true };
 
 	begin(nist, sizeof(ctcp), 1000);
 	nist->rtt_min_us = 42000;
@@ -105,6 +105,39 @@ static void loses(struct kunit *test)
 	lose(nist);
 	EXPECT_NEAR(test, nist_law.timeout(nist), nist_segs(400), 1);
 	KUNIT_EXPECT_EQ(test, ctcp.dwnd, 0);
+}
+
+/* The delay window of a flow that does not use its window does not grow. */
+static void unused(struct kunit *test)
+{
+	struct sock *sk = nist_socket(100);
+	struct tcp_sock *tp = tcp_sk(sk);
+	int i;
+
+	for (i = 0; i < 10; i++)
+		nist_socket_ack(sk, 4, 42000, 42000);
+	/* 4 in a round trip of 100 */
+	KUNIT_EXPECT_GT(test, tp->snd_cwnd, 130);
+	tp->is_cwnd_limited = 0;
+	tp->snd_cwnd = 100;
+	for (i = 0; i < 10; i++)
+		nist_socket_ack(sk, 4, 42000, 42000);
+	KUNIT_EXPECT_EQ(test, tp->snd_cwnd, 100);
+}
+
+static void has_delay_window(struct sock *sk)
+{
+	struct ctcp *flow = inet_csk_ca(sk);
+
+	flow->dwnd = nist_segs(600);
+	flow->period_us = flow->nist.now_us;
+}
+
+/* What a loss that was none changed: the delay window */
+static void undone(struct kunit *test)
+{
+	comes_back(test, 1000, has_delay_window, nist_socket_lose);
+	comes_back(test, 1000, has_delay_window, nist_socket_timeout);
 }
 
 /* Below 41 there is no delay window. */
@@ -146,6 +179,8 @@ static struct kunit_case ctcp_cases[] = {
 	KUNIT_CASE(queue_of_rtt),
 	KUNIT_CASE(delay_window),
 	KUNIT_CASE(loses),
+	KUNIT_CASE(unused),
+	KUNIT_CASE(undone),
 	KUNIT_CASE(low),
 	KUNIT_CASE(extremes),
 	{}

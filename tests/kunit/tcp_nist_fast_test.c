@@ -125,6 +125,32 @@ static void loses(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fast.target, 0);
 }
 
+/* A loss that was none: the ACK that tells, and those after it, cut nothing. */
+static void undone(struct kunit *test)
+{
+	struct sock *sk = nist_socket(1000);
+	struct tcp_sock *tp = tcp_sk(sk);
+	int i;
+
+	for (i = 0; i < 60; i++)
+		nist_socket_ack(sk, 24, 1000, 42000);
+	for (i = 0; i < 2; i++) {
+		u32 before = tp->snd_cwnd;
+
+		if (i)
+			nist_socket_timeout(sk);
+		else
+			nist_socket_lose(sk);
+		nist_socket_ack(sk, 24, 1000, 42000);
+		nist_socket_undo(sk);
+		tp->snd_ssthresh = 2;
+		nist_cong_avoid(sk, tp->snd_una, 1);
+		KUNIT_EXPECT_GE(test, tp->snd_cwnd, before);
+		nist_socket_ack(sk, 24, 1000, 42000);
+		KUNIT_EXPECT_GE(test, tp->snd_cwnd, before);
+	}
+}
+
 static void extremes(struct kunit *test)
 {
 	begin(&fast.nist, sizeof(fast), 1);
@@ -140,6 +166,7 @@ static struct kunit_case fast_cases[] = {
 	KUNIT_CASE(settles),
 	KUNIT_CASE(tuning),
 	KUNIT_CASE(loses),
+	KUNIT_CASE(undone),
 	KUNIT_CASE(extremes),
 	{}
 };

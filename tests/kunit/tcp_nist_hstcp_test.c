@@ -74,6 +74,28 @@ static void is_used(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, nist->cwnd, nist_segs(15));
 }
 
+/* The logarithms are taken where the window is another, and not for each segment. */
+static void is_cached(struct kunit *test)
+{
+	struct nist *nist = &hstcp.nist;
+	u32 w, last = 0, taken = 0;
+
+	begin(nist, sizeof(hstcp), 1000);
+	while ((w = nist->cwnd >> NIST_SCALE) < 2000) {
+		nist_law.increase(nist, 100);
+		taken += hstcp.alpha_of != last;
+		last = hstcp.alpha_of;
+		/* within a segment of what it would be */
+		KUNIT_EXPECT_LE(test, abs((int)hstcp.alpha - (int)hstcp_a(w)), 1);
+	}
+	/* the window doubles in steps of a sixty-fourth */
+	KUNIT_EXPECT_LE(test, taken, 65);
+	/* and when it is less */
+	nist->cwnd = nist_segs(500);
+	nist_law.increase(nist, 1);
+	KUNIT_EXPECT_EQ(test, hstcp.alpha, hstcp_a(500));
+}
+
 /* Parameters that contradict each other are no reason to divide by zero. */
 static void odd_parameters(struct kunit *test)
 {
@@ -95,6 +117,7 @@ static struct kunit_case hstcp_cases[] = {
 	KUNIT_CASE(b_of_window),
 	KUNIT_CASE(a_of_window),
 	KUNIT_CASE(is_used),
+	KUNIT_CASE(is_cached),
 	KUNIT_CASE(odd_parameters),
 	KUNIT_CASE(extremes),
 	{}

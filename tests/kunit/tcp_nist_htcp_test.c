@@ -94,6 +94,43 @@ static void life(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, htcp.beta, HTCP_ONE / 2);
 }
 
+static void has_lost(struct sock *sk)
+{
+	struct htcp *flow = inet_csk_ca(sk);
+	int i;
+
+	/* a second at 10 segments in a millisecond, and a queue of a fifth of the path */
+	for (i = 0; i < 1000; i++)
+		nist_socket_ack(sk, 10, 1000, i % 2 ? 42000 : 52000);
+	tcp_sk(sk)->snd_cwnd = 1000;
+	nist_socket_lose(sk);
+	inet_csk(sk)->icsk_ca_state = TCP_CA_Open;
+	for (i = 0; i < 1000; i++)
+		nist_socket_ack(sk, 10, 1000, 42000);
+	tcp_sk(sk)->snd_cwnd = 1000;
+	/* what it left, and the throughput then, are not what the next would find */
+	flow->loss_rate = flow->rate.rate / 2;
+	flow->beta = HTCP_ONE * 7 / 10;
+}
+
+/* What a loss that was none changed: D, beta, and the throughput to compare with */
+static void undone(struct kunit *test)
+{
+	comes_back(test, 1000, has_lost, nist_socket_lose);
+	comes_back(test, 1000, has_lost, nist_socket_timeout);
+}
+
+/* A switch in recovery: there is no loss of ours that could come back. */
+static void undone_of_another(struct kunit *test)
+{
+	struct sock *sk = nist_socket(100);
+	struct htcp *flow = inet_csk_ca(sk);
+
+	nist_socket_undo(sk);
+	KUNIT_EXPECT_EQ(test, flow->loss_us, USEC_PER_SEC);
+	KUNIT_EXPECT_EQ(test, flow->beta, HTCP_ONE / 2);
+}
+
 static void extremes(struct kunit *test)
 {
 	begin(&htcp.nist, sizeof(htcp), 1);
@@ -105,6 +142,8 @@ static struct kunit_case htcp_cases[] = {
 	KUNIT_CASE(f_as_the_kernel),
 	KUNIT_CASE(beta_of_queue),
 	KUNIT_CASE(life),
+	KUNIT_CASE(undone),
+	KUNIT_CASE(undone_of_another),
 	KUNIT_CASE(extremes),
 	{}
 };

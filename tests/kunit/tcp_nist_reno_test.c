@@ -111,6 +111,78 @@ static void rates(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rate.rate >> NIST_RATE_SCALE, 33333333);
 }
 
+/* Eq. 6 through the socket: a used window grows, within the clamp, and no other */
+static void cong_avoid(struct kunit *test)
+{
+	struct sock *sk = nist_socket(100);
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	/* one more than the window, since 1 / cwnd is rounded down */
+	nist_socket_ack(sk, 101, 42000, 42000);
+	KUNIT_EXPECT_EQ(test, tp->snd_cwnd, 101);
+	tp->is_cwnd_limited = 0;
+	nist_socket_ack(sk, 1000, 42000, 42000);
+	KUNIT_EXPECT_EQ(test, tp->snd_cwnd, 101);
+	tp->is_cwnd_limited = 1;
+	tp->snd_cwnd_clamp = 103;
+	nist_socket_ack(sk, 1000, 42000, 42000);
+	KUNIT_EXPECT_EQ(test, tp->snd_cwnd, 103);
+	/* TCP has set it, and the law goes on from there */
+	tp->snd_cwnd = 50;
+	nist_socket_ack(sk, 51, 42000, 42000);
+	KUNIT_EXPECT_EQ(test, tp->snd_cwnd, 51);
+	/* the last of slow start is avoidance's: 45 to the threshold, 96 of 96 */
+	tp->snd_cwnd_clamp = U32_MAX;
+	tp->snd_ssthresh = 96;
+	nist_socket_ack(sk, 45 + 97, 42000, 42000);
+	KUNIT_EXPECT_EQ(test, tp->snd_cwnd, 97);
+}
+
+/* What is kept of an ACK */
+static void pkts_acked(struct kunit *test)
+{
+	struct sock *sk = nist_socket(100);
+	struct nist *nist = inet_csk_ca(sk);
+
+	nist_socket_ack(sk, 10, 1000, 50000);
+	KUNIT_EXPECT_EQ(test, nist->rtt_min_us, 50000);
+	nist_socket_ack(sk, 10, 1000, 42000);
+	KUNIT_EXPECT_EQ(test, nist->rtt_min_us, 42000);
+	/* none has been measured */
+	nist_socket_ack(sk, 10, 1000, -1);
+	nist_socket_ack(sk, 10, 1000, 60000);
+	KUNIT_EXPECT_EQ(test, nist->rtt_min_us, 42000);
+	KUNIT_EXPECT_EQ(test, nist->now_us, USEC_PER_SEC + 4000);
+	KUNIT_EXPECT_EQ(test, nist->delivered, 41);
+}
+
+/* The window from before comes back with its fraction; another's loss by the kernel's note */
+static void undo_cwnd(struct kunit *test)
+{
+	struct sock *sk = nist_socket(100);
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct nist *nist = inet_csk_ca(sk);
+	u64 before;
+
+	nist_socket_ack(sk, 50, 42000, 42000);
+	before = nist->cwnd;
+	nist_socket_lose(sk);
+	KUNIT_EXPECT_EQ(test, tp->snd_cwnd, 50);
+	nist_socket_undo(sk);
+	KUNIT_EXPECT_EQ(test, tp->snd_cwnd, 100);
+	KUNIT_EXPECT_EQ(test, nist->cwnd, before);
+	nist_socket_timeout(sk);
+	KUNIT_EXPECT_EQ(test, tp->snd_ssthresh, 50);
+	nist_socket_undo(sk);
+	KUNIT_EXPECT_EQ(test, nist->cwnd, before);
+	/* a switch in recovery: the loss was the other's */
+	sk = nist_socket(30);
+	tp->prior_cwnd = 60;
+	inet_csk(sk)->icsk_ca_state = TCP_CA_Recovery;
+	nist_socket_undo(sk);
+	KUNIT_EXPECT_EQ(test, tp->snd_cwnd, 60);
+}
+
 static void extremes(struct kunit *test)
 {
 	begin(&reno.nist, sizeof(reno), 1);
@@ -124,6 +196,9 @@ static struct kunit_case reno_cases[] = {
 	KUNIT_CASE(decreases),
 	KUNIT_CASE(shares),
 	KUNIT_CASE(rates),
+	KUNIT_CASE(cong_avoid),
+	KUNIT_CASE(pkts_acked),
+	KUNIT_CASE(undo_cwnd),
 	KUNIT_CASE(extremes),
 	{}
 };

@@ -38,13 +38,29 @@ flow()
 	receiver "${1-}" && sender "$@"
 }
 
+# flow_uses CC ARGS...: one transfer, of which the socket says that it is CC's at its end.
+# And the law has acted: the module's tracepoint has seen ACKs of this transfer's, which
+# means too that data has arrived.  Of no other CC has it seen any.
 flow_uses()
 {
-	local want=$1 got
+	# shellcheck disable=SC2153
+	local want=$1 got seen event=$TRACING/events/$EVENT
 
 	shift
+	mount_tracing
+	echo >$TRACING/trace
+	echo 1 >"$event/enable" || return
 	got=$(flow "$@")
+	echo 0 >"$event/enable"
+	# flow() has counted its port in a shell of its own
+	seen=$(grep -c "${EVENT#*/}: sport=[0-9]* dport=$((PORT + 1)) " $TRACING/trace)
 	[ "$got" = "$want" ] || { echo "# used '$got', not $want"; return 1; }
+	case " $CCS " in
+	*" $want "*)
+		[ "$seen" -gt 0 ] || { echo "# $want has seen no ACK"; return 1; } ;;
+	*)
+		[ "$seen" = 0 ] || { echo "# not $want alone: $seen ACKs"; return 1; } ;;
+	esac
 }
 
 available()
@@ -78,6 +94,12 @@ refuses_bad_values()
 {
 	local name value was
 
+	for name in "$PARAMETERS"/*; do
+		case " $(echo $BAD_VALUES) " in
+		*" ${name##*/}="*) ;;
+		*) echo "# no bad value for ${name##*/}"; return 1 ;;
+		esac
+	done
 	for name in $BAD_VALUES; do
 		value=${name#*=} name=${name%=*}
 		was=$(cat "$PARAMETERS/$name")

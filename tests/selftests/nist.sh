@@ -15,7 +15,7 @@ DIR=$(dirname "$(readlink -f "$0")")
 LAWS="reno bic ctcp fast hstcp htcp scalable"
 
 # Tests in the order of their run; each is a function of this name.
-TESTS="registers autoloads refuses_bad_values refuses_bad_load transfers ends_slow_start
+TESTS="registers only_reno_is_free autoloads refuses_bad_values refuses_bad_load transfers ends_slow_start
 	times_out coexist changes_under_traffic stays_while_used kernel_is_quiet"
 
 setup()
@@ -58,6 +58,16 @@ is_there()
 registers()
 {
 	each_law is_there
+}
+
+# Without privileges a process may choose TCP's own law, and none that takes more.
+only_reno_is_free()
+{
+	local free
+
+	free=$(sysctl -n net.ipv4.tcp_allowed_congestion_control | grep -o 'nist_[a-z]*')
+	# shellcheck disable=SC2086
+	[ "$free" = nist_reno ] || { echo "# free to choose:" $free; return 1; }
 }
 
 # Alone: no law needs the module of another.
@@ -137,18 +147,23 @@ transfers()
 
 shows_threshold()
 {
-	snd ss -tinH 'dport = :5000' | grep -q "nist_reno.* ssthresh:$1 "
+	snd ss -tinH 'dport = :5000' | grep -q "nist_$1.* ssthresh:$2 "
 }
 
-# The first slow start ends where sst_int says.
-ends_slow_start()
+# The first slow start ends where sst_int says: so the law acts, and not only its name.
+ends_at_threshold()
 {
 	local status=0
 
-	unload_idle reno && modprobe tcp_nist_reno sst_int=50 && run_long --cc nist_reno || return
-	busywait shows_threshold 50 || status=1
+	unload_idle "$1" && modprobe "tcp_nist_$1" sst_int=50 && run_long --cc "nist_$1" || return
+	busywait shows_threshold "$1" 50 || status=1
 	end_long
-	unload_idle reno && modprobe tcp_nist_reno && return $status
+	unload_idle "$1" && modprobe "tcp_nist_$1" && return $status
+}
+
+ends_slow_start()
+{
+	each_law ends_at_threshold
 }
 
 # field NAME: of the transfer on port 5000

@@ -1,0 +1,649 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Every sender goes through the same scripts: what can happen to a socket.
+ *
+ * reno and cubic are there so that the model of the kernel is known to be right: their
+ * windows are those of RFC 5681, RFC 6937, RFC 9438 and of tcp_input.c.  bbr is there to
+ * be looked at, and asserted of nothing.
+ *
+ * What is known to fail is in a table, with the reason, and has to fail: whoever mends it
+ * takes it out.
+ */
+#include "cc_script.h"
+
+#include "near.h"
+
+/* The path of most scripts, us */
+#define RTT	(40 * USEC_PER_MSEC)
+
+/**
+ * struct cc_sender - what of a sender a script must know
+ * @name: its name
+ * @ece_least: what an answer to CE leaves at least, thousandths of the window
+ * @ece_most: and at most
+ * @free: nothing is asserted of it
+ */
+struct cc_sender {
+	const char	*name;
+	u16		ece_least;
+	u16		ece_most;
+	bool		free;
+};
+
+/*
+ * CE is answered as a loss is, RFC 3168 section 6.1.2, by the factor of the law.  Where a
+ * sender has none of its own it is at least a half, and at most 0.9: RFC 8511 has 0.85.
+ */
+static const struct cc_sender senders[] = {
+	{ "reno", 500, 500 },
+	{ "cubic", 700, 700 },
+	{ "bbr", .free = true },
+	{ "ccpd", 500, 900 },
+	{ "ccp", 500, 900 },
+	{ "ccpd_path", 500, 900 },
+	{ "mccp", 500, 900 },
+	{ "acp", 500, 900 },
+	{ "estcp", 500, 900 },
+	{ "nist_reno", 500, 500 },
+	{ "nist_bic", 800, 800 },
+	{ "nist_ctcp", 500, 500 },
+	{ "nist_fast", 500, 500 },
+	{ "nist_hstcp", 500, 900 },
+	{ "nist_htcp", 500, 800 },
+	{ "nist_scalable", 875, 875 },
+};
+
+/**
+ * struct cc_known - a script that a sender fails
+ * @sender: its name
+ * @script: the script's
+ * @why: what is wrong
+ */
+struct cc_known {
+	const char *sender;
+	const char *script;
+	const char *why;
+};
+
+#define ROUND_RATE	"the pacing rate is that of a round with its silence"
+#define NO_UNDO		"undo leaves the window that there is"
+
+static const struct cc_known known[] = {
+	{ "ccpd", "slow_start", ROUND_RATE },
+	{ "ccpd", "fast_recovery", ROUND_RATE },
+	{ "ccpd", "timeout", ROUND_RATE },
+	{ "ccpd", "outage", ROUND_RATE },
+	{ "ccpd", "undo_by_dsack", ROUND_RATE },
+	{ "ccpd", "undo_by_eifel", ROUND_RATE },
+	{ "ccpd", "undo_of_timeout", ROUND_RATE },
+	{ "ccpd", "ecn", ROUND_RATE },
+	{ "ccpd", "limited", ROUND_RATE },
+	{ "ccpd", "requests", ROUND_RATE },
+	{ "ccpd", "requests_over_fq", ROUND_RATE },
+	{ "ccpd", "idle", ROUND_RATE },
+	{ "ccpd", "mtu", ROUND_RATE },
+	{ "ccpd", "switches", NO_UNDO },
+	{ "ccpd", "limits", ROUND_RATE },
+	{ "ccpd", "bunches", ROUND_RATE },
+	{ "ccp", "slow_start", ROUND_RATE },
+	{ "ccp", "fast_recovery", ROUND_RATE },
+	{ "ccp", "timeout", ROUND_RATE },
+	{ "ccp", "outage", ROUND_RATE },
+	{ "ccp", "undo_by_dsack", ROUND_RATE },
+	{ "ccp", "undo_by_eifel", ROUND_RATE },
+	{ "ccp", "undo_of_timeout", ROUND_RATE },
+	{ "ccp", "ecn", ROUND_RATE },
+	{ "ccp", "limited", ROUND_RATE },
+	{ "ccp", "requests", ROUND_RATE },
+	{ "ccp", "requests_over_fq", ROUND_RATE },
+	{ "ccp", "idle", ROUND_RATE },
+	{ "ccp", "mtu", ROUND_RATE },
+	{ "ccp", "switches", NO_UNDO },
+	{ "ccp", "limits", ROUND_RATE },
+	{ "ccp", "bunches", ROUND_RATE },
+	{ "ccpd_path", "undo_by_dsack", NO_UNDO },
+	{ "ccpd_path", "undo_by_eifel", NO_UNDO },
+	{ "ccpd_path", "ecn", "CE is not answered" },
+	{ "ccpd_path", "limited", "a window that is not used grows" },
+	{ "ccpd_path", "mtu", "rates are kept in segments" },
+	{ "ccpd_path", "limits", "paces at a sixteenth of what the window needs" },
+	{ "mccp", "ecn", "CE leaves what the path carries, so all of the window" },
+	{ "acp", "undo_by_eifel", "grows to the clamp after an undone loss" },
+	{ "acp", "idle", "one segment after an idle time without routers too" },
+	{ "acp", "bunches", "0.83 of the link without routers" },
+	{ "nist_fast", "bunches", "wants 200 packets in a queue of 138, as the study has it" },
+	{}
+};
+
+static bool is(const struct cc_flow *f, const char *name)
+{
+	return !strcmp(f->name, name);
+}
+
+static const struct cc_sender *sender_of(const struct cc_flow *f)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(senders); i++)
+		if (is(f, senders[i].name))
+			return &senders[i];
+	return NULL;
+}
+
+/* A path of @mbps with room for @buffer segments */
+static void path(struct cc_flow *f, u32 mbps, u32 buffer)
+{
+	f->rate_bps = (u64)mbps * 1000 * 1000 / 8;
+	f->buffer = buffer;
+}
+
+/* Past slow start, by a loss, and some rounds on */
+static void settle(struct cc_flow *f)
+{
+	cc_bulk(f, 3 * RTT);
+	cc_drop(f, 1);
+	cc_bulk(f, 6 * RTT);
+	cc_idle(f, 2 * RTT);
+}
+
+/* ------------------------------------------------------------------------- */
+/* The scripts                                                               */
+
+/* RFC 5681 section 3.1: one more for each that is acknowledged */
+static void slow_start(struct cc_flow *f)
+{
+	u32 first = cc_cwnd(f), i;
+
+	for (i = 1; i <= 3; i++) {
+		u64 before = tcp_sk(f->sk)->delivered;
+		u32 cwnd = cc_cwnd(f);
+
+		cc_bulk(f, i == 1 ? RTT + RTT / 2 : RTT);
+		if (is(f, "reno") || is(f, "cubic"))
+			cc_expect(f, cc_cwnd(f) == first << i, "round %u", i);
+		if (!cc_ops(f)->cong_control)
+			cc_expect(f, cc_cwnd(f) <= cwnd + tcp_sk(f->sk)->delivered - before,
+				  "faster than slow start");
+	}
+}
+
+/* An ACK for 45 segments, as a receiver with GRO sends it */
+static void stretch_acks(struct cc_flow *f)
+{
+	u32 cwnd;
+
+	cc_stretch(f, 45);
+	cc_bulk(f, 2 * RTT + RTT / 2);
+	if (is(f, "reno"))
+		cc_expect(f, cc_cwnd(f) == 40, "slow start");
+	cc_drop(f, 1);
+	cc_bulk(f, 3 * RTT);
+	cwnd = cc_cwnd(f);
+	cc_bulk(f, 5 * RTT);
+	if (is(f, "reno"))
+		cc_expect(f, cc_cwnd(f) >= cwnd + 4 && cc_cwnd(f) <= cwnd + 6,
+			  "avoidance from %u", cwnd);
+}
+
+/* RFC 6675, RFC 6937: the window at the end of recovery, and the growth after it */
+static void fast_recovery(struct cc_flow *f)
+{
+	struct tcp_sock *tp = tcp_sk(f->sk);
+	u32 cwnd;
+
+	cc_bulk(f, 3 * RTT);
+	cc_drop(f, 1);
+	cc_bulk(f, RTT + RTT / 2);
+	cc_expect(f, f->recoveries == 1, "%u recoveries", f->recoveries);
+	cc_expect(f, cc_state(f) == TCP_CA_Recovery, "not in recovery");
+	cc_bulk(f, RTT);
+	cc_expect(f, cc_state(f) == TCP_CA_Open, "still in recovery");
+	cc_expect(f, !f->timeouts, "a timeout");
+	cwnd = cc_cwnd(f);
+	if (is(f, "reno"))
+		cc_expect(f, tp->snd_ssthresh == f->was_cwnd / 2, "of %u", f->was_cwnd);
+	if (is(f, "cubic"))
+		cc_expect(f, tp->snd_ssthresh == f->was_cwnd * 717 / 1024, "of %u",
+			  f->was_cwnd);
+	if (is(f, "reno") || is(f, "cubic"))
+		cc_expect(f, cwnd == tp->snd_ssthresh || cwnd == tp->snd_ssthresh + 1,
+			  "after recovery");
+	cc_bulk(f, 10 * RTT);
+	if (is(f, "reno"))
+		cc_expect(f, cc_cwnd(f) >= cwnd + 9 && cc_cwnd(f) <= cwnd + 11,
+			  "avoidance from %u", cwnd);
+	/*
+	 * RFC 9438 section 4.2: from 56 to 80 it takes K = 3.91 s, and 0.4 s and a round
+	 * trip on it is 80 - 0.4 (3.91 - 0.44)^3 = 63.3; the kernel's target is a whole number
+	 */
+	if (is(f, "cubic"))
+		cc_expect(f, cc_cwnd(f) >= 62 && cc_cwnd(f) <= 65, "avoidance from %u of %u",
+			  cwnd, f->was_cwnd);
+}
+
+/* RFC 5681 section 3.1, equation 4; RFC 6298: what a timeout leaves, and what follows */
+static void timeout(struct cc_flow *f)
+{
+	struct tcp_sock *tp = tcp_sk(f->sk);
+	u32 delivered;
+
+	cc_bulk(f, 3 * RTT);
+	cc_blackout(f, 500 * USEC_PER_MSEC);
+	cc_bulk(f, 300 * USEC_PER_MSEC);
+	cc_expect(f, cc_state(f) == TCP_CA_Loss && f->timeouts == 1, "%u timeouts",
+		  f->timeouts);
+	if (is(f, "reno"))
+		cc_expect(f, cc_cwnd(f) == 1 && tp->snd_ssthresh == f->was_cwnd / 2, "of %u",
+			  f->was_cwnd);
+	if (is(f, "cubic"))
+		cc_expect(f, cc_cwnd(f) == 1 && tp->snd_ssthresh == f->was_cwnd * 717 / 1024,
+			  "of %u", f->was_cwnd);
+	delivered = tp->delivered;
+	cc_bulk(f, 2000 * USEC_PER_MSEC);
+	cc_expect(f, cc_state(f) == TCP_CA_Open, "never recovers");
+	cc_expect(f, tp->delivered - delivered > 200, "only %u segments afterwards",
+		  tp->delivered - delivered);
+}
+
+/* Fields of an outage: 1.5 s on a link that was in use */
+static void outage(struct cc_flow *f)
+{
+	struct tcp_sock *tp = tcp_sk(f->sk);
+	u32 before, after;
+
+	path(f, 20, 130);
+	cc_bulk(f, 2 * USEC_PER_SEC);
+	before = tp->delivered;
+	cc_bulk(f, USEC_PER_SEC);
+	before = tp->delivered - before;
+	cc_blackout(f, 1500 * USEC_PER_MSEC);
+	/* the timer has backed off to 2 s by its end */
+	cc_bulk(f, 5 * USEC_PER_SEC);
+	after = tp->delivered;
+	cc_bulk(f, USEC_PER_SEC);
+	after = tp->delivered - after;
+	cc_expect(f, after >= before / 2, "%u segments in a second after %u", after, before);
+}
+
+/* One segment is overtaken by a round trip of others: DSACK tells */
+static void undo_by_dsack(struct cc_flow *f)
+{
+	path(f, 100, CC_WIRES);
+	cc_bulk(f, RTT + RTT / 2);
+	cc_late(f, RTT);
+	cc_bulk(f, 3 * RTT);
+	cc_expect(f, f->undos == 1, "%u recoveries, %u undone", f->recoveries, f->undos);
+	/* and in avoidance */
+	cc_drop(f, 1);
+	cc_bulk(f, 6 * RTT);
+	cc_late(f, RTT);
+	cc_bulk(f, 8 * RTT);
+	cc_expect(f, f->undos == 2, "%u recoveries, %u undone", f->recoveries, f->undos);
+}
+
+/* The same, and time stamps tell (RFC 4015) */
+static void undo_by_eifel(struct cc_flow *f)
+{
+	f->timestamps = true;
+	undo_by_dsack(f);
+}
+
+/* All ACKs are 400 ms late, and no segment was lost: F-RTO (RFC 5682) tells */
+static void undo_of_timeout(struct cc_flow *f)
+{
+	path(f, 100, CC_WIRES);
+	settle(f);
+	cc_bulk(f, 2 * RTT + RTT / 2);
+	cc_stall(f, 400 * USEC_PER_MSEC);
+	cc_bulk(f, 1200 * USEC_PER_MSEC);
+	cc_expect(f, f->timeouts == 1 && f->undos == 1, "%u timeouts, %u undone",
+		  f->timeouts, f->undos);
+	cc_bulk(f, 4 * RTT);
+	cc_expect(f, cc_state(f) == TCP_CA_Open, "not open");
+}
+
+/* A mark is answered, once, and marks on all segments of a round trip once too. */
+static void ecn(struct cc_flow *f)
+{
+	const struct cc_sender *sender = sender_of(f);
+	u32 before;
+
+	path(f, 100, CC_WIRES);
+	settle(f);
+	cc_bulk(f, 10 * RTT);
+	cc_watch(f);
+	cc_mark(f, 1);
+	cc_bulk(f, 5 * RTT);
+	before = f->was_cwnd;
+	cc_expect(f, f->reductions == 1, "asked for the threshold %u times", f->reductions);
+	cc_expect(f, cc_state(f) == TCP_CA_Open, "not open");
+	cc_expect(f, f->least <= before * sender->ece_most / 1000 + 1, "%u, of %u", f->least,
+		  before);
+	cc_expect(f, f->least + 1 >= before * sender->ece_least / 1000, "only %u, of %u",
+		  f->least, before);
+
+	cc_bulk(f, 10 * RTT);
+	cc_watch(f);
+	before = cc_cwnd(f);
+	cc_mark(f, before);
+	cc_bulk(f, 3 * RTT);
+	cc_expect(f, f->reductions <= 2, "asked for the threshold %u times", f->reductions);
+	cc_expect(f, f->least + 1 >= before * sender->ece_least / 1000 *
+		  sender->ece_least / 1000, "only, of %u", before);
+}
+
+/* RFC 7661: a flow that does not use its window does not grow it. */
+static void limited(struct cc_flow *f)
+{
+	u32 before = cc_cwnd(f);
+
+	cc_limited(f, 4, 20 * RTT);
+	cc_watch(f);
+	cc_limited(f, 4, 40 * RTT);
+	cc_expect(f, f->most <= max(before, 10U), "%u, from %u, in slow start", f->most,
+		  before);
+	settle(f);
+	cc_bulk(f, 20 * RTT);
+	cc_idle(f, 2 * RTT);
+	before = cc_cwnd(f);
+	cc_watch(f);
+	cc_limited(f, 4, 60 * RTT);
+	cc_expect(f, f->most <= before, "%u, from %u, in avoidance", f->most, before);
+}
+
+/* Requests of 8 segments, 5 s apart, and then one of 200 */
+static void requests(struct cc_flow *f)
+{
+	u64 began_us;
+	int i;
+
+	for (i = 0; i < 4; i++) {
+		began_us = cc_now();
+		cc_respond(f, 8);
+		cc_expect(f, cc_now() - began_us < 5 * RTT, "8 segments took %llu us",
+			  cc_now() - began_us);
+		cc_idle(f, 5 * USEC_PER_SEC);
+	}
+	began_us = cc_now();
+	cc_respond(f, 200);
+	/* 10, 20, 40, 80: it is through in the fifth; twice that */
+	cc_expect(f, cc_now() - began_us < 10 * RTT, "200 segments took %llu us",
+		  cc_now() - began_us);
+}
+
+/* The same over fq, which paces all that it is told to */
+static void requests_over_fq(struct cc_flow *f)
+{
+	WRITE_ONCE(f->sk->sk_pacing_status, SK_PACING_NEEDED);
+	requests(f);
+}
+
+/* What idle times of 0.1, 10 and 30 s leave */
+static void idle(struct cc_flow *f)
+{
+	static const u32 idle_ms[] = { 100, 10000, 30000 };
+	u32 before, first;
+	int i;
+
+	settle(f);
+	cc_bulk(f, 10 * RTT);
+	for (i = 0; i < ARRAY_SIZE(idle_ms); i++) {
+		cc_idle(f, idle_ms[i] * USEC_PER_MSEC);
+		before = min_t(u32, cc_cwnd(f), TCP_INIT_CWND);
+		first = cc_respond(f, 60);
+		cc_expect(f, first >= before, "%u segments went at first after %u ms", first,
+			  idle_ms[i]);
+		cc_bulk(f, 4 * RTT);
+	}
+}
+
+/* The MTU falls and rises; the path's bytes per second stay. */
+static void mtu(struct cc_flow *f)
+{
+	static const u16 sizes[] = { 1448, 536, 1448, 8948, 1228 };
+	struct tcp_sock *tp = tcp_sk(f->sk);
+	u64 bytes;
+	int i;
+
+	path(f, 20, 130);
+	cc_bulk(f, 2 * USEC_PER_SEC);
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		cc_mss(f, sizes[i]);
+		cc_bulk(f, USEC_PER_SEC);
+		bytes = tp->delivered;
+		cc_bulk(f, USEC_PER_SEC);
+		bytes = (tp->delivered - bytes) * sizes[i];
+		cc_expect(f, bytes > 2500000 / 4, "%llu of 2500000 bytes in a second of %u",
+			  bytes, sizes[i]);
+	}
+}
+
+/* Leads a flow to where it is in state @state */
+static void enter(struct cc_flow *f, u8 state)
+{
+	cc_bulk(f, 2 * RTT + RTT / 2);
+	switch (state) {
+	case TCP_CA_Disorder:
+		cc_late(f, 3);
+		cc_bulk(f, RTT);
+		break;
+	case TCP_CA_CWR:
+		cc_mark(f, 1);
+		cc_bulk(f, RTT + RTT / 2);
+		break;
+	case TCP_CA_Recovery:
+		cc_drop(f, 1);
+		cc_bulk(f, RTT + RTT / 2);
+		break;
+	case TCP_CA_Loss:
+		cc_blackout(f, 300 * USEC_PER_MSEC);
+		cc_bulk(f, 260 * USEC_PER_MSEC);
+		break;
+	}
+}
+
+/* From and to others in each state, and on */
+static void switches(struct cc_flow *f)
+{
+	static const char * const others[] = { "reno", "cubic", "bbr" };
+	const char *name = f->name;
+	u32 before;
+	u8 state;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(others); i++) {
+		for (state = TCP_CA_Open; state <= TCP_CA_Loss; state++) {
+			cc_switch(f, others[i]);
+			enter(f, state);
+			cc_switch(f, name);
+			cc_bulk(f, 20 * RTT);
+			enter(f, state);
+			cc_switch(f, others[i]);
+			cc_bulk(f, 20 * RTT);
+		}
+	}
+	cc_switch(f, name);
+	before = tcp_sk(f->sk)->delivered;
+	cc_bulk(f, 2 * USEC_PER_SEC);
+	cc_expect(f, tcp_sk(f->sk)->delivered - before > 500, "only %u segments",
+		  tcp_sk(f->sk)->delivered - before);
+}
+
+/* The user's limits: TCP_WINDOW_CLAMP's kin, and SO_MAX_PACING_RATE */
+static void limits(struct cc_flow *f)
+{
+	tcp_sk(f->sk)->snd_cwnd_clamp = 20;
+	cc_bulk(f, 6 * RTT);
+	tcp_sk(f->sk)->snd_cwnd_clamp = CC_CLAMP;
+	cc_idle(f, 2 * RTT);
+	f->sk->sk_max_pacing_rate = 1000000;
+	WRITE_ONCE(f->sk->sk_pacing_rate, 1000000);
+	WRITE_ONCE(f->sk->sk_pacing_status, SK_PACING_NEEDED);
+	cc_bulk(f, 20 * RTT);
+}
+
+/*
+ * ACKs come in bunches of 2 ms, and a poll's are processed 0.3 us apart.  On a stock
+ * kernel CUBIC loses 13 segments in 8 s there, and tenfold is asked for; besides, slow
+ * start without a look at delays overshoots by what pipe and buffer hold, 207.
+ */
+static void bunches(struct cc_flow *f)
+{
+	struct tcp_sock *tp = tcp_sk(f->sk);
+	u32 delivered;
+
+	path(f, 20, 138);
+	f->batch_us = 2000;
+	f->poll_ns = 300;
+	cc_bulk(f, USEC_PER_SEC);
+	delivered = tp->delivered;
+	cc_bulk(f, 7 * USEC_PER_SEC);
+	delivered = tp->delivered - delivered;
+	/* 20 Mb/s are 1726 segments of 1448 bytes in a second */
+	cc_expect(f, delivered > 7 * 1726 * 9 / 10, "%u of %u segments", delivered, 7 * 1726);
+	cc_expect(f, tp->lost < 10 * 13 + 207, "%u segments lost", tp->lost);
+}
+
+/* ------------------------------------------------------------------------- */
+/* How they run                                                              */
+
+typedef void (*cc_script)(struct cc_flow *f);
+
+static const char *is_known(const char *sender, const char *script)
+{
+	const struct cc_known *k;
+
+	for (k = known; k->sender; k++)
+		if (!strcmp(k->sender, sender) && !strcmp(k->script, script))
+			return k->why;
+	return NULL;
+}
+
+static struct cc_flow *begin(struct kunit *test, const char *name)
+{
+	struct cc_flow *f = kvzalloc(sizeof(*f), GFP_KERNEL);
+	int err;
+
+	KUNIT_ASSERT_NOT_NULL(test, f);
+	err = cc_open(f, name, RTT);
+	if (err) {
+		cc_close(f);
+		kvfree(f);
+		KUNIT_ASSERT_EQ_MSG(test, err, 0, "no %s", name);
+	}
+	return f;
+}
+
+static void run(struct kunit *test, const char *script, cc_script play)
+{
+	const struct cc_sender *sender = test->param_value;
+	const char *why = is_known(sender->name, script);
+	struct cc_flow *f = begin(test, sender->name);
+
+	play(f);
+	if (sender->free) {
+		if (f->failures)
+			kunit_info(test, "%s: %s\n", sender->name, f->why);
+	} else if (why) {
+		KUNIT_EXPECT_GT_MSG(test, f->failures, 0,
+				    "%s passes %s: take it out of the table (%s)",
+				    sender->name, script, why);
+	} else {
+		KUNIT_EXPECT_EQ_MSG(test, f->failures, 0, "%s: %s", sender->name, f->why);
+	}
+	cc_close(f);
+	kvfree(f);
+}
+
+#define CC_SCRIPT(_name)						\
+static void test_##_name(struct kunit *test)				\
+{									\
+	run(test, #_name, _name);					\
+}
+
+CC_SCRIPT(slow_start)
+CC_SCRIPT(stretch_acks)
+CC_SCRIPT(fast_recovery)
+CC_SCRIPT(timeout)
+CC_SCRIPT(outage)
+CC_SCRIPT(undo_by_dsack)
+CC_SCRIPT(undo_by_eifel)
+CC_SCRIPT(undo_of_timeout)
+CC_SCRIPT(ecn)
+CC_SCRIPT(limited)
+CC_SCRIPT(requests)
+CC_SCRIPT(requests_over_fq)
+CC_SCRIPT(idle)
+CC_SCRIPT(mtu)
+CC_SCRIPT(switches)
+CC_SCRIPT(limits)
+CC_SCRIPT(bunches)
+
+/* A socket that is closed in each state gives back its sender's module. */
+static void test_close(struct kunit *test)
+{
+	const struct cc_sender *sender = test->param_value;
+	struct cc_flow *f = begin(test, sender->name);
+	struct module *owner = cc_ops(f)->owner;
+	int others;
+	u8 state;
+
+	if (!owner) {
+		cc_close(f);
+		kvfree(f);
+		return;
+	}
+	others = module_refcount(owner) - 1;
+	for (state = TCP_CA_Open; state <= TCP_CA_Loss; state++) {
+		enter(f, state);
+		cc_close(f);
+		kvfree(f);
+		KUNIT_EXPECT_EQ_MSG(test, module_refcount(owner), others,
+				    "%s keeps its module when it is closed in state %u",
+				    sender->name, state);
+		f = begin(test, sender->name);
+	}
+	/* before anything was sent */
+	cc_close(f);
+	kvfree(f);
+	KUNIT_EXPECT_EQ(test, module_refcount(owner), others);
+}
+
+static void name_of(const struct cc_sender *sender, char *desc)
+{
+	strscpy(desc, sender->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(senders, senders, name_of);
+
+static struct kunit_case script_cases[] = {
+	KUNIT_CASE_PARAM(test_slow_start, senders_gen_params),
+	KUNIT_CASE_PARAM(test_stretch_acks, senders_gen_params),
+	KUNIT_CASE_PARAM(test_fast_recovery, senders_gen_params),
+	KUNIT_CASE_PARAM(test_timeout, senders_gen_params),
+	KUNIT_CASE_PARAM(test_outage, senders_gen_params),
+	KUNIT_CASE_PARAM(test_undo_by_dsack, senders_gen_params),
+	KUNIT_CASE_PARAM(test_undo_by_eifel, senders_gen_params),
+	KUNIT_CASE_PARAM(test_undo_of_timeout, senders_gen_params),
+	KUNIT_CASE_PARAM(test_ecn, senders_gen_params),
+	KUNIT_CASE_PARAM(test_limited, senders_gen_params),
+	KUNIT_CASE_PARAM(test_requests, senders_gen_params),
+	KUNIT_CASE_PARAM(test_requests_over_fq, senders_gen_params),
+	KUNIT_CASE_PARAM(test_idle, senders_gen_params),
+	KUNIT_CASE_PARAM(test_mtu, senders_gen_params),
+	KUNIT_CASE_PARAM(test_switches, senders_gen_params),
+	KUNIT_CASE_PARAM(test_limits, senders_gen_params),
+	KUNIT_CASE_PARAM(test_bunches, senders_gen_params),
+	KUNIT_CASE_PARAM(test_close, senders_gen_params),
+	{}
+};
+
+static struct kunit_suite script_suite = {
+	.name = "cc_scripts",
+	.test_cases = script_cases,
+};
+
+kunit_test_suite(script_suite);
+
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("Every sender through the same scripts");
