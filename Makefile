@@ -3,11 +3,11 @@
 # tcpcc: TCP congestion control modules for stock kernels.  "make help" lists what there is.
 
 KDIR ?= /lib/modules/$(shell uname -r)/build
-MODULES := $(patsubst %.o,%,$(shell sed -n 's/^obj-m [:+]= *//p' Kbuild))
+MODULES := $(patsubst %.o,%,$(shell sed -n 's/^obj-m [:+]= *\([^$$]*\)$$/\1/p' Kbuild))
 VERSION := $(shell sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf)
 DKMS_SOURCE := /usr/src/tcpcc-$(VERSION)
 TC_PLUGINS := $(patsubst %.c,%.so,$(wildcard tc/q_*.c))
-SOURCES := Makefile Kbuild dkms.conf COPYING $(wildcard *.c) feedback nist sched include
+SOURCES := Makefile Kbuild dkms.conf scripts/left-out COPYING $(wildcard *.c) feedback nist sched include
 PYTHON := /usr/bin/python3
 
 # Where this system's tc looks for plug-ins, which is written in it
@@ -37,6 +37,7 @@ export PATH := $(PATH):/usr/sbin:/sbin
 	demo demo-acp check check-kernels report lint clean help
 
 modules: headers
+	@test -z "$(TCPCC_LEFT_OUT)" || echo "Left out: $(TCPCC_LEFT_OUT)"
 	$(KBUILD) modules
 
 # Options and statistics of our qdiscs for the tc that is installed
@@ -84,6 +85,7 @@ uninstall: root tc-uninstall
 dkms-install: root headers loadable tc-install
 	@command -v dkms >/dev/null || { echo "DKMS is missing: install dkms" >&2; exit 1; }
 	install -d "$(DKMS_SOURCE)"
+	rm -rf "$(DKMS_SOURCE)/left-out"
 	cp -r --parents $(SOURCES) "$(DKMS_SOURCE)"
 	test -e "/var/lib/dkms/tcpcc/$(VERSION)" || dkms add -m tcpcc -v $(VERSION)
 	dkms install -m tcpcc -v $(VERSION)
