@@ -18,6 +18,7 @@ MAN_DESTINATION = $(INSTALL_MOD_PATH)/usr/local/share/man/man8
 
 # Kernels of the wider matrix (make check-kernels)
 TCPCC_KERNELS ?= 6.1,6.12,7.2
+VARIANTS := $(addprefix 6.12-,debug clang i386 s390x kcsan)
 
 comma := ,
 RELEASE = $(or $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' "$(KDIR)/include/generated/utsrelease.h" \
@@ -109,7 +110,7 @@ check:
 
 check-kernels:
 	@scripts/setup kernels
-	@PYTHONPATH=scripts $(PYTHON) -m labkit.kernel 6.12-debug $(subst $(comma), ,$(TCPCC_KERNELS))
+	@PYTHONPATH=scripts $(PYTHON) -m labkit.kernel $(VARIANTS) $(subst $(comma), ,$(TCPCC_KERNELS))
 	@TCPCC_KERNELS=$(TCPCC_KERNELS) $(PYTHON) -m pytest -n "$$(nproc)" --dist loadgroup tests
 
 report:
@@ -134,7 +135,8 @@ help:
 	@echo "make demo            the main job, in the lab: sets up what it needs, changes nothing here"
 	@echo "make demo-acp        the same for ACP: users who join and leave, and routers that say the rate"
 	@echo "make check           all tests: sets up what they need"
-	@echo "make check-kernels   the same on kernels $(TCPCC_KERNELS) and with the kernel's sanitizers"
+	@echo "make check-kernels   the same on kernels $(TCPCC_KERNELS), with clang, 32 bits, big-endian,"
+	@echo "                     and the kernel's sanitizers"
 	@echo "make report          the papers' tables and figures beside ours: report/index.html"
 	@echo "make lint            checkpatch, sparse, shellcheck, ruff, codespell"
 	@echo "make clean           removes what builds leave in this tree (the cache stays)"

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from conftest import REPO, wanted_kernels
-from labkit import kernel
+from conftest import REPO, assert_ktap, assert_kunit_log, wanted_kernels
+from labkit import alone, kernel, races, stock
 from labkit.host import environment
+from test_modules import SUITES
 
 Edit = Callable[[str], str]
 
@@ -233,3 +234,54 @@ def test_dkms_leaves_out(no_netfilter: Path, sources: Path, tmp_path: Path) -> N
         assert done.returncode == 0, done.stdout + done.stderr
     built = {path.stem for path in tmp_path.glob("dkms/tcpcc/0.1/6.12-none/x86_64/module/*.ko")}
     assert built == listed(sources) - LEFT_OUT
+
+
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(name, marks=[wide, pytest.mark.xdist_group(f"alone-{name}")])
+            for name in ("i386", "s390x")],
+)  # fmt: skip
+def log_of(request: pytest.FixtureRequest) -> str:
+    """What a kernel for another processor said while it ran guest/alone.c."""
+    return alone.boot(kernel.ensure(variant=request.param, progress=False), timeout_s=1800)
+
+
+@pytest.mark.parametrize("suite", SUITES)
+def test_kunit_elsewhere(log_of: str, suite: str) -> None:
+    """The laws hold with 32 bits, and with the other order of bytes."""
+    assert_kunit_log(log_of, suite)
+
+
+def test_life_elsewhere(log_of: str) -> None:
+    """Modules come and go, each congestion control carries data, the kernel is quiet."""
+    assert not re.search("WARNING:|BUG:|Oops|alignment|Unaligned", log_of), log_of
+    own = [line.partition("] ")[2] for line in log_of.splitlines()
+           if re.search(r"\] (not )?ok \d+ - (insert|transfer|remove|read) |\] 1\.\.", line)]
+    assert_ktap("\n".join(own))
+    for name in ("ccpd", "ccpd_path", "acp", "estcp", "mccp", "nist_htcp"):
+        assert re.search(rf"\] ok \d+ - transfer {name}$", log_of, re.M), name
+
+
+# Of each sender's life, what sends data while something is changed.
+RACES = {
+    "ccpd": "registers by_socket changes_under_traffic",
+    "acp": "registers carries changes_under_traffic",
+    "estcp": "registers changes_under_traffic",
+    "mccp": "registers by_socket changes_under_traffic",
+    "nist": "registers coexist changes_under_traffic",
+}
+
+
+@wide
+@pytest.mark.parametrize("name", RACES)
+@pytest.mark.xdist_group("kcsan")
+def test_no_data_races(name: str) -> None:
+    """KCSAN, which looks at two processors, finds no race of ours."""
+    machine = races.ensure(progress=False)
+    modules = stock.build(machine, strict=False)
+    script = REPO / f"tests/selftests/{name}.sh"
+    done = stock.boot(machine, [str(script), *RACES[name].split()], modules=modules,
+                      cpus=2, timeout_s=1800)  # fmt: skip
+    assert re.search(r"kcsan: selftest: (\d+)/\1 tests passed", done.log), done.log[-3000:]
+    assert not (found := races.reports(done.log, races.own_modules(modules))), "\n".join(found)
+    assert_ktap(done.stdout)
