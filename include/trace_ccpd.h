@@ -16,17 +16,16 @@
 
 /* Windows and levels in segments; @p and @d before they are clamped. */
 TRACE_EVENT(ccpd_update,
-	TP_PROTO(const struct sock *sk, u64 capacity_bps, u64 rate_bps,
-		 u32 rtt_us, u32 rtt_min_us, u32 rtt_max_us, s64 storage,
+	TP_PROTO(const struct sock *sk, u64 capacity_bps, u32 rtt_us,
+		 u32 rtt_min_us, u32 rtt_max_us, s64 storage,
 		 s64 level, u32 in_flight, s64 p, s64 d, u32 cwnd),
 
-	TP_ARGS(sk, capacity_bps, rate_bps, rtt_us, rtt_min_us, rtt_max_us,
+	TP_ARGS(sk, capacity_bps, rtt_us, rtt_min_us, rtt_max_us,
 		storage, level, in_flight, p, d, cwnd),
 
 	TP_STRUCT__entry(
 		TCPCC_TRACE_SOCK_FIELDS
 		__field(u64, capacity_bps)
-		__field(u64, rate_bps)
 		__field(u32, rtt_us)
 		__field(u32, rtt_min_us)
 		__field(u32, rtt_max_us)
@@ -41,7 +40,6 @@ TRACE_EVENT(ccpd_update,
 	TP_fast_assign(
 		TCPCC_TRACE_SOCK_ASSIGN(sk);
 		__entry->capacity_bps = capacity_bps;
-		__entry->rate_bps = rate_bps;
 		__entry->rtt_us = rtt_us;
 		__entry->rtt_min_us = rtt_min_us;
 		__entry->rtt_max_us = rtt_max_us;
@@ -53,9 +51,9 @@ TRACE_EVENT(ccpd_update,
 		__entry->cwnd = cwnd;
 	),
 
-	TP_printk(TCPCC_TRACE_SOCK_FORMAT " capacity_bps=%llu rate_bps=%llu rtt_us=%u rtt_min_us=%u rtt_max_us=%u storage=%lld level=%lld in_flight=%u p=%lld d=%lld cwnd=%u",
+	TP_printk(TCPCC_TRACE_SOCK_FORMAT " capacity_bps=%llu rtt_us=%u rtt_min_us=%u rtt_max_us=%u storage=%lld level=%lld in_flight=%u p=%lld d=%lld cwnd=%u",
 		  TCPCC_TRACE_SOCK_ARGS, __entry->capacity_bps,
-		  __entry->rate_bps, __entry->rtt_us, __entry->rtt_min_us,
+		  __entry->rtt_us, __entry->rtt_min_us,
 		  __entry->rtt_max_us, __entry->storage, __entry->level,
 		  __entry->in_flight, __entry->p, __entry->d, __entry->cwnd)
 );

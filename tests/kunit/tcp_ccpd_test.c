@@ -88,8 +88,8 @@ static void law_in_equilibrium(struct kunit *test)
 
 	for (i = 0; i < ARRAY_SIZE(c); i++) {
 		s64 queue = max_t(s64, 0, (s64)c[i].window - c[i].pipe);
-		s64 p = ccpd_p_term(c[i].kp, segs(c[i].buffer), segs(queue),
-				    segs(c[i].window));
+		s64 p = ccpd_p_term(c[i].kp, c[i].kp * segs(c[i].buffer),
+				    segs(queue), segs(c[i].window));
 
 		/* the table's windows are rounded, and Kp multiplies that */
 		KUNIT_EXPECT_LE(test, abs(p - segs(c[i].window)),
@@ -101,7 +101,7 @@ static void law_in_equilibrium(struct kunit *test)
 /* Full buffer: the law closes the window rather than overflow it. */
 static void law_is_bounded(struct kunit *test)
 {
-	s64 p = ccpd_p_term(2, segs(700), segs(700), segs(100));
+	s64 p = ccpd_p_term(2, 2 * segs(700), segs(700), segs(100));
 
 	KUNIT_EXPECT_LT(test, p, 0);
 	KUNIT_EXPECT_EQ(test, ccpd_window(p, segs(1000)), 2);
@@ -140,152 +140,180 @@ static void derivative_is_limited(struct kunit *test)
 			div_s64(100000LL * 1000 * U32_MAX, S32_MAX));
 }
 
-/* Eq. 3 with our storage: one flow fills the pipe and q0, at any gain. */
-static void path_fills_the_pipe(struct kunit *test)
-{
-	static const u32 gain[] = { 1, 2, 4, 16 };
-	static const u32 mbps[] = { 1, 100, 1000, 400000 };
-	int i, j;
-
-	for (i = 0; i < ARRAY_SIZE(gain); i++) {
-		for (j = 0; j < ARRAY_SIZE(mbps); j++) {
-			u32 bw = link_bw(mbps[j]), rtt = 190000;
-			u32 q0 = ccpd_path_queue_us(bw, rtt, rtt + rtt / 2);
-			s64 w = ccpd_segs(bw, rtt + q0);
-			s64 p = ccpd_path_storage(bw, gain[i], rtt, q0) +
-				ccpd_p_term(gain[i], 0, ccpd_segs(bw, q0), w);
-
-			EXPECT_NEAR(test, p, w, 10000);
-		}
-	}
-}
-
-/* q0: a sixteenth of the path, a quarter of a small buffer, never nothing */
-static void path_queue_target(struct kunit *test)
-{
-	u32 bw = link_bw(1000);
-
-	KUNIT_EXPECT_EQ(test, ccpd_path_queue_us(bw, 160000, 240000), 10000);
-	KUNIT_EXPECT_EQ(test, ccpd_path_queue_us(bw, 160000, 176000), 4000);
-	KUNIT_EXPECT_EQ(test, ccpd_path_queue_us(bw, 160000, 160000), 2501);
-	KUNIT_EXPECT_EQ(test, ccpd_path_queue_us(0, 1, 1), 1);
-	KUNIT_EXPECT_EQ(test, ccpd_path_queue_us(0, 10, CCPD_RTT_CAP), 1);
-	/* three segments, where a sixteenth of the path is less: 36.3 us */
-	KUNIT_EXPECT_EQ(test, ccpd_path_queue_us(bw, 100, 1000), 37);
-	EXPECT_NEAR(test, ccpd_path_queue_us(link_bw(1), 40000, 400000), 36336,
-		    1000);
-}
-
-static void path_claim_shares(struct kunit *test)
-{
-	u32 bw = link_bw(1000), q0 = 10000;
-	u32 n;
-
-	/* alone, or with a queue of 2 * q0: what it has */
-	KUNIT_EXPECT_EQ(test, ccpd_path_claim(bw, bw, 0, q0), bw);
-	KUNIT_EXPECT_EQ(test, ccpd_path_claim(2 * bw, bw, 0, q0), 2 * bw);
-	KUNIT_EXPECT_EQ(test, ccpd_path_claim(bw / 9, bw, 2 * q0, q0), bw / 9);
-	KUNIT_EXPECT_EQ(test, ccpd_path_claim(0, bw, 0, q0), 0);
-
-	for (n = 2; n <= 1024; n *= 2) {
-		u32 rate = bw / n;
-		/* log2(n) * ln(2) / 8 of it more, half of that at q0 */
-		u32 more = ccpd_path_claim(rate, bw, 0, q0) - rate;
-		u32 half = ccpd_path_claim(rate, bw, q0, q0) - rate;
-
-		EXPECT_NEAR(test, more, div_u64((u64)rate * ilog2(n) * 866,
-						10000), 20000);
-		EXPECT_NEAR(test, half, more / 2, 20000);
-	}
-
-	/* never more than the capacity, no overflow at its largest */
-	KUNIT_EXPECT_LE(test, ccpd_path_claim(1, U32_MAX, 0, U32_MAX / 4),
-			U32_MAX);
-	KUNIT_EXPECT_EQ(test, ccpd_path_claim(U32_MAX - 1, U32_MAX, 0, 1000),
-			U32_MAX - 1);
-}
-
-/* Fifty segments withdrawn at 1 Gb/s are 606 us of queue. */
-static void path_verdict(struct kunit *test)
-{
-	u32 bw = link_bw(1000);
-
-	KUNIT_EXPECT_EQ(test, ccpd_path_verdict(50, 0, bw, 6), CCPD_EMPTY);
-	KUNIT_EXPECT_EQ(test, ccpd_path_verdict(50, 140, bw, 6), CCPD_EMPTY);
-	KUNIT_EXPECT_EQ(test, ccpd_path_verdict(50, 606, bw, 6), CCPD_FOREIGN);
-	KUNIT_EXPECT_EQ(test, ccpd_path_verdict(50, 1700, bw, 6), CCPD_FOREIGN);
-	KUNIT_EXPECT_EQ(test, ccpd_path_verdict(50, 2000, bw, 6), CCPD_FRIENDLY);
-	KUNIT_EXPECT_EQ(test, ccpd_path_verdict(50, 850, bw, 3), CCPD_FOREIGN);
-	KUNIT_EXPECT_EQ(test, ccpd_path_verdict(50, 1000, bw, 3), CCPD_FRIENDLY);
-	/* too little to be a witness, and no overflow at the largest */
-	KUNIT_EXPECT_EQ(test, ccpd_path_verdict(8, 97, bw, 6), CCPD_FRIENDLY);
-	KUNIT_EXPECT_EQ(test, ccpd_path_verdict(U32_MAX, U32_MAX, U32_MAX, 6),
-			CCPD_FRIENDLY);
-}
-
-static void logarithm(struct kunit *test)
-{
-	KUNIT_EXPECT_EQ(test, ccpd_log2(1), 0);
-	KUNIT_EXPECT_EQ(test, ccpd_log2(2), 1 << 8);
-	KUNIT_EXPECT_EQ(test, ccpd_log2(3), 3 << 7);
-	KUNIT_EXPECT_EQ(test, ccpd_log2(1U << 31), 31 << 8);
-	KUNIT_EXPECT_EQ(test, ccpd_log2(U32_MAX), (32 << 8) - 1);
-}
-
-/* The pair that waited least is believed, and forgotten after 32 others. */
+/* The pair that waited least is believed, and forgotten after 32 round trips. */
 static void pair_filter(struct kunit *test)
 {
-	struct ccpd ca = {};
+	struct ccpd_probe p = {};
 	int i;
 
-	KUNIT_EXPECT_EQ(test, ccpd_capacity(&ca), 0);
-	ccpd_pair_add(&ca, 500, 2000);
-	KUNIT_EXPECT_EQ(test, ccpd_capacity(&ca), 500);
-	ccpd_pair_add(&ca, 900, 3000);	/* compressed behind a queue */
-	KUNIT_EXPECT_EQ(test, ccpd_capacity(&ca), 500);
-	ccpd_pair_add(&ca, 600, 1000);
-	KUNIT_EXPECT_EQ(test, ccpd_capacity(&ca), 600);
-	for (i = 0; i < CCPD_PAIRS; i++)
-		ccpd_pair_add(&ca, 300, 2000);
-	KUNIT_EXPECT_EQ(test, ccpd_capacity(&ca), 600);
-	for (i = 0; i < CCPD_PAIRS; i++)
-		ccpd_pair_add(&ca, 300, 2000);
-	KUNIT_EXPECT_EQ(test, ccpd_capacity(&ca), 300);
+	KUNIT_EXPECT_EQ(test, ccpd_capacity(&p), 0);
+	ccpd_pair_add(&p, 500, 2000);
+	KUNIT_EXPECT_EQ(test, ccpd_capacity(&p), 500);
+	ccpd_pair_add(&p, 900, 3000);	/* compressed behind a queue */
+	KUNIT_EXPECT_EQ(test, ccpd_capacity(&p), 500);
+	ccpd_pair_add(&p, 600, 1000);
+	KUNIT_EXPECT_EQ(test, ccpd_capacity(&p), 600);
+	for (i = 0; i < CCPD_EPOCH; i++)
+		ccpd_pair_age(&p);
+	ccpd_pair_add(&p, 300, 2000);
+	KUNIT_EXPECT_EQ(test, ccpd_capacity(&p), 600);
+	for (i = 0; i < CCPD_EPOCH; i++)
+		ccpd_pair_age(&p);
+	KUNIT_EXPECT_EQ(test, ccpd_capacity(&p), 300);
+	/* no other pair has come: what is known stays */
+	for (i = 0; i < 10 * CCPD_EPOCH; i++)
+		ccpd_pair_age(&p);
+	KUNIT_EXPECT_EQ(test, ccpd_capacity(&p), 300);
 }
 
-/* What a policer lets through is the capacity until enough pairs were seen. */
-static void policer_caps(struct kunit *test)
+/* What was delivered is there; it is forgotten by a sixteenth in a round trip. */
+static void capacity_is_what_was_delivered(struct kunit *test)
 {
-	struct ccpd ca = {};
+	struct ccpd_probe p = { .mss = 1448 };
+	struct rate_sample rs = {
+		.prior_delivered = 1, .delivered = 100, .interval_us = 10000,
+	};
+	u32 full = ccpd_bw(100, 1, 10000000), i;
+
+	KUNIT_EXPECT_EQ(test, ccpd_round_rate(&p, &rs), full);
+	KUNIT_EXPECT_EQ(test, ccpd_capacity(&p), full);
+	ccpd_pair_add(&p, full / 5, 10000);	/* a batch lay between its ACKs */
+	KUNIT_EXPECT_EQ(test, ccpd_capacity(&p), full);
+	ccpd_pair_add(&p, 3 * full, 9000);
+	KUNIT_EXPECT_EQ(test, ccpd_capacity(&p), 3 * full);
+
+	rs.delivered = 10;
+	for (i = 0; i < 11; i++)
+		ccpd_round_rate(&p, &rs);
+	EXPECT_NEAR(test, p.rate, full / 2, 20000);	/* (15/16)^11 is 0.49 */
+	/* no sample, or an earlier round trip's */
+	rs.interval_us = -1;
+	KUNIT_EXPECT_EQ(test, ccpd_round_rate(&p, &rs), 0);
+	rs.interval_us = 10000;
+	p.round_delivered = 2;
+	KUNIT_EXPECT_EQ(test, ccpd_round_rate(&p, &rs), 0);
+}
+
+/* A socket that a burst of segments was sent from, and its ACKs */
+static struct sock *burst_sent(struct kunit *test, struct ccpd_probe *p, u32 segs)
+{
+	struct tcp_sock *tp = kunit_kzalloc(test, sizeof(*tp), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, tp);
+	*p = (struct ccpd_probe){ .mss = 1448, .rtt_min_us = 20000 };
+	tp->mss_cache = 1448;
+	tp->snd_una = 5000;
+	tp->snd_nxt = 5000;
+	tp->tcp_clock_cache = NSEC_PER_SEC;
+	ccpd_pair_begin((struct sock *)tp, p, segs);
+	tp->snd_nxt += segs * 1448;
+	return (struct sock *)tp;
+}
+
+/* @later_ns after the last one comes an ACK for @segs more, whose last rtt is @rtt_us */
+static void acked(struct sock *sk, struct ccpd_probe *p, u32 segs, u32 later_ns, u32 rtt_us)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	tp->snd_una += segs * 1448;
+	tp->tcp_clock_cache += later_ns;
+	ccpd_pair_ack(sk, p, rtt_us, p->rtt_min_us);
+}
+
+/* 1 Gb/s: an ACK for two frames each 24.2 us */
+static void pair_shows_the_link(struct kunit *test)
+{
+	struct ccpd_probe p;
+	struct sock *sk = burst_sent(test, &p, 6);
 	int i;
 
-	ccpd_pair_add(&ca, 20000, 10);
-	KUNIT_EXPECT_FALSE(test, ccpd_capped(&ca));
-	ccpd_cap(&ca, 1000);
-	for (i = 0; i < 2 * CCPD_PAIRS; i++) {
-		KUNIT_EXPECT_TRUE(test, ccpd_capped(&ca));
-		KUNIT_EXPECT_EQ(test, ccpd_capacity(&ca), 1000);
-		ccpd_pair_add(&ca, 20000, 10);
-	}
-	ccpd_pair_add(&ca, 20000, 10);
-	KUNIT_EXPECT_FALSE(test, ccpd_capped(&ca));
-	KUNIT_EXPECT_EQ(test, ccpd_capacity(&ca), 20000);
+	for (i = 0; i < 3; i++)
+		acked(sk, &p, 2, 24224, 20024 + 24 * i);
+	EXPECT_NEAR(test, ccpd_capacity(&p), link_bw(1000), 2000);
+	KUNIT_EXPECT_TRUE(test, p.pair_stage == PAIR_IDLE);
 }
 
-/* An rtt that is met by luck does not make noise a queue; a shorter path does. */
-static void noise_is_no_queue(struct kunit *test)
+/* A card's poll: eight segments in 1.2 us are no 77 Gb/s, whatever their rtt. */
+static void poll_is_one_moment(struct kunit *test)
 {
-	struct ccpd ca = { .rtt_min_us = 56400, .rtt_s = 58400 << 3 };
+	struct ccpd_probe p;
+	struct sock *sk = burst_sent(test, &p, 10);
+	int i;
 
-	ccpd_set_noise(&ca, 1600);
-	KUNIT_EXPECT_EQ(test, ccpd_base_us(&ca), 58000);
-	KUNIT_EXPECT_EQ(test, ccpd_queue_us(&ca), 400);
-	ccpd_rtt_min(&ca, 50000);
-	KUNIT_EXPECT_EQ(test, ca.rtt_min_us, 50000);
-	KUNIT_EXPECT_EQ(test, ccpd_base_us(&ca), 58000);
-	ccpd_rtt_min(&ca, 45000);
-	KUNIT_EXPECT_EQ(test, ccpd_base_us(&ca), 45000);
-	KUNIT_EXPECT_EQ(test, ccpd_queue_in(&ca, 44000), 0);
+	for (i = 0; i < 5; i++)
+		acked(sk, &p, 2, 300, 20000);
+	KUNIT_EXPECT_TRUE(test, p.pair_stage == PAIR_IDLE);
+	KUNIT_EXPECT_EQ(test, ccpd_capacity(&p), 0);
+	KUNIT_EXPECT_TRUE(test, p.batched);
+
+	/* two polls 50 us apart, 4 segments each: 4 in 50 us, 0.97 Gb/s */
+	sk = burst_sent(test, &p, 8);
+	acked(sk, &p, 2, 300, 20030);
+	acked(sk, &p, 2, 300, 20030);
+	acked(sk, &p, 2, 50000, 20080);
+	acked(sk, &p, 2, 300, 20080);
+	EXPECT_NEAR(test, ccpd_capacity(&p), ccpd_bw(4, 1, 50300), 10000);
+}
+
+/*
+ * 20 Mb/s, where an ACK for two frames comes each 1.2 ms, in a guest that takes 20 us for
+ * an ACK: two that were held back together are no 1.2 Gb/s.
+ */
+static void held_back_acks_are_no_pair(struct kunit *test)
+{
+	struct ccpd_probe p;
+	struct sock *sk = burst_sent(test, &p, 4);
+
+	acked(sk, &p, 2, 0, 21600);
+	acked(sk, &p, 2, 20000, 21600);
+	KUNIT_EXPECT_EQ(test, ccpd_capacity(&p), 0);
+
+	/* those that were not held back are one */
+	sk = burst_sent(test, &p, 4);
+	acked(sk, &p, 2, 0, 20600);
+	acked(sk, &p, 2, 1211200, 21800);
+	EXPECT_NEAR(test, ccpd_capacity(&p), link_bw(20), 2000);
+}
+
+/* What did not leave at once was held back by something: it shows that. */
+static void paced_burst_is_no_pair(struct kunit *test)
+{
+	struct ccpd_probe p;
+	struct sock *sk = burst_sent(test, &p, 4);
+
+	tcp_sk(sk)->snd_nxt -= 1448;
+	acked(sk, &p, 2, 0, 20024);
+	KUNIT_EXPECT_TRUE(test, p.pair_stage == PAIR_IDLE);
+	tcp_sk(sk)->snd_nxt += 1448;
+	acked(sk, &p, 2, 24224, 20048);
+	KUNIT_EXPECT_EQ(test, ccpd_capacity(&p), 0);
+}
+
+/* At 4 kbit/s two frames take 6.1 s: longer than 2^32 ns. */
+static void slow_pairs(struct kunit *test)
+{
+	struct ccpd_probe p;
+	struct sock *sk = burst_sent(test, &p, 4);
+
+	acked(sk, &p, 2, 0, 20000);
+	tcp_sk(sk)->tcp_clock_cache += 5 * NSEC_PER_SEC;
+	acked(sk, &p, 2, 1056 * NSEC_PER_MSEC, 20000);
+	/* a rate is a multiple of 0.7 kbit/s */
+	EXPECT_NEAR(test, ccpd_bytes_ps(ccpd_capacity(&p), 1514) * 8, 4000, 180000);
+}
+
+/* Rates are kept in segments: other segments, other numbers, the same bytes. */
+static void segments_change_their_size(struct kunit *test)
+{
+	struct ccpd_probe p = { .mss = 1448, .rate = 1000000 };
+
+	ccpd_pair_add(&p, 8000000, 100);
+	ccpd_probe_rescale(&p, 8948);
+	EXPECT_NEAR(test, p.rate * 8948ULL, 1000000 * 1448ULL, 10);
+	EXPECT_NEAR(test, ccpd_pair_bw(&p) * 8948ULL, 8000000 * 1448ULL, 10);
+	KUNIT_EXPECT_EQ(test, p.mss, 8948);
+	KUNIT_EXPECT_EQ(test, ccpd_rescale(U32_MAX, 65535, 1), U32_MAX);
+	KUNIT_EXPECT_EQ(test, ccpd_rescale(5, 1448, 0), 7240);
 }
 
 /* A bad value is refused and the old one stays. */
@@ -321,14 +349,14 @@ static struct kunit_case ccpd_cases[] = {
 	KUNIT_CASE(law_is_bounded),
 	KUNIT_CASE(derivative_has_its_unit),
 	KUNIT_CASE(derivative_is_limited),
-	KUNIT_CASE(path_fills_the_pipe),
-	KUNIT_CASE(path_queue_target),
-	KUNIT_CASE(path_claim_shares),
-	KUNIT_CASE(path_verdict),
-	KUNIT_CASE(logarithm),
 	KUNIT_CASE(pair_filter),
-	KUNIT_CASE(policer_caps),
-	KUNIT_CASE(noise_is_no_queue),
+	KUNIT_CASE(capacity_is_what_was_delivered),
+	KUNIT_CASE(pair_shows_the_link),
+	KUNIT_CASE(poll_is_one_moment),
+	KUNIT_CASE(held_back_acks_are_no_pair),
+	KUNIT_CASE(paced_burst_is_no_pair),
+	KUNIT_CASE(slow_pairs),
+	KUNIT_CASE(segments_change_their_size),
 	KUNIT_CASE(parameters_are_checked),
 	{}
 };

@@ -1,0 +1,1003 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * ccpd_path: CCPD for real paths.  The law of tcp_ccpd.c, with a storage that a path needs to
+ * be full, a share for each of several flows, and a fast start.
+ *
+ * Eq. 3 as printed leaves a path whose buffer is smaller than 1 + 1 / Kp bandwidth-delay
+ * products partly empty (see the head of tcp_ccpd.c).  Here the storage is the one for which
+ * the same algebra gives a full path and a small queue, q0:
+ *
+ *   B = C * (rtt_min * (1 + 1 / Kp) + q0 * (2 + 1 / Kp))
+ *
+ * C in Eqs. 5 and 6 is replaced by the flow's own claim: what the flow was delivered in the
+ * last round trip, plus a share of what is left of C.  That share falls to zero as the queue
+ * rises to 2 * q0, and is relatively larger for a smaller flow.  Flows therefore meet at equal
+ * rates, with a queue between q0 and 2 * q0 (and what Kp makes each window overshoot) however
+ * many they are.
+ *
+ *      losses, a queue, or the law's window      no rtt_min for 10 s, or a queue
+ *      in reach                                  that others keep up
+ *   SLOW START ----------------------> AVOIDANCE -----------------> DRAIN
+ *       ^                               |     ^                       |
+ *       +-------------------------------+     +-----------------------+
+ *            retransmission timeout               after two round trips
+ *
+ * Start.  Once the first burst has shown C, each round trip sends a train at that rate.  It is
+ * five times as long as the one before if that one arrived as it left.  The rate at which a
+ * train arrives late is the capacity.  So the path is full after log5 of its length in
+ * round trips, and slow start ends at the law's window instead of at an overflow.
+ *
+ * Losses.  Many losses beside a queue are an overflow: the claim falls.  Without a queue they
+ * are noise and do not count, unless they are more than an eighth.  Then something drops what
+ * is above its rate (a policer).  That rate caps C until a queue is seen, and the cap rises by
+ * 1/64 in each round trip without such losses, so that it ends.  An outage is none: losses
+ * that a timeout tells of do not count here.
+ *
+ * Drains.  The window is halved for two round trips when rtt_min was not met for 10 s, so that
+ * it stays true.  An idle time does the same and starts the 10 s anew.
+ *
+ * A strange queue.  A queue that stays above 2 * q0 is not of its making.  A drain tells why.
+ * If the delay does not fall, twice in a row, the delay is the path's own: rtt_min has grown,
+ * or the delay varies by itself, and its mean without a queue takes the place of rtt_min.  If
+ * it falls by what was withdrawn, a flow that yields only to losses shares the link.  Beside
+ * such a flow a floor below the window, with additive increase and multiplicative decrease,
+ * keeps the law from starving.
+ *
+ * Real hosts.
+ *   o A flow that has too little to send learns nothing of what it could have: its round trips
+ *     do not lower the claim, and do not end the start.
+ *   o After a timeout slow start ends at the claim from before it, not at C.
+ *   o A spurious loss is undone: the claim from before it comes back, the cap ends.  ssthresh
+ *     holds that claim, as a window.
+ *   o A CE mark leaves 0.85 of the claim (RFC 8511), at most once in a round trip.
+ *   o It paces, by the kernel's timer or by fq.  Under SO_MAX_PACING_RATE no pair is timed.
+ *
+ * Any process may choose it (TCP_CONG_NON_RESTRICTED): it answers queues before losses, and
+ * losses beside a queue as CUBIC does (a quarter less), so that it takes no more than that.
+ */
+
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/module.h>
+#include <net/tcp.h>
+
+#include "ccpd_probe.h"
+#include "tcpcc_compat.h"
+#include "tcpcc_param.h"
+#include "tcpcc_view.h"
+
+#define CREATE_TRACE_POINTS
+#include "trace_ccpd_path.h"
+
+/* Units of what is kept in 16 bits: a quarter of a second in jiffies, and 64 us */
+#define PATH_TICK	(HZ / 4)
+#define PATH_NOISE	64
+
+/*
+ * A round trip's losses count when they are this many, segments, and more than this part of
+ * it beside a queue (an overflow), or without one (a policer); path-loss, path-policer.
+ */
+#define PATH_LOSSES	8U
+#define PATH_OVERFLOW	50
+#define PATH_POLICER	8
+
+/* The cap of a policer rises by 1/2^6 in a round trip without loss; path-policer */
+#define PATH_CAP_GROWTH	6
+
+/* Windows are at least this, segments, so that ACKs need not be delayed */
+#define PATH_LEAST_WINDOW	4U
+
+/* What must be withdrawn at least, segments, to tell something from it; path-share */
+#define PATH_LEAST_WITNESS	8U
+
+/* The least queue to aim at, segments, so that windows of whole segments meet it */
+#define PATH_LEAST_QUEUE	3U
+
+/* By how much each train of the start is longer than the one before; path-start */
+#define PATH_TRAIN_GROWTH	5
+
+/* Slow start ends at a queue of 2 * q0 and this, us: more than a host's own delays */
+#define PATH_HOST_DELAY_US	1000
+
+/* Rounds for which to give way to a queue above 2 * q0; path-flows */
+#define PATH_DOUBT	2
+
+/* Rounds of a smaller queue after which to cease to compete; path-share */
+#define PATH_CALM	31U
+
+/* Rounds without a drain after which a standing queue is one of ours; path-flows */
+#define PATH_ROUNDS	15U
+
+TCPCC_PARAM(kp, 4, 1, 16, "Proportional gain Kp of Eq. 3, no unit");
+TCPCC_PARAM(kd, 100, 0, 100000, "Derivative gain Kd of Eq. 3, us");
+TCPCC_PARAM(start, 1, 0, 1,
+	    "1: start with trains at the measured capacity; 0: slow start");
+TCPCC_PARAM(drain, 10, 1, 3600,
+	    "Time without a new rtt_min before the queue is drained, s");
+
+enum path_mode {
+	PATH_SLOW_START,	/* trains, or window grows by what is acknowledged */
+	PATH_AVOIDANCE,		/* window from Eq. 3 */
+	PATH_DRAIN,		/* window halved to see rtt_min */
+};
+
+enum path_train {
+	TRAIN_NONE,		/* plain slow start */
+	TRAIN_WANTED,		/* until a capacity is known */
+	TRAIN_SENT,		/* until its first ACK */
+	TRAIN_OPEN,		/* until its last */
+};
+
+enum path_verdict {
+	PATH_FRIENDLY,		/* all that share the queue give way to it */
+	PATH_EMPTY,		/* there is no queue: the path is longer */
+	PATH_FOREIGN,		/* it is kept up by others */
+};
+
+/**
+ * struct cpath - per-socket state
+ * @probe: the estimators
+ * @claim: our part of the capacity, BW_SCALE
+ * @cap: what a policer lets through, BW_SCALE; 0: none is known
+ * @floor: least window beside others, segments
+ * @train_begin: in slow start, of a train: tp->delivered before it
+ * @prev: in avoidance: the evaluation before
+ * @train_us: in slow start, of a train: when its first ACK came
+ * @train_end: in slow start, of a train: tp->delivered after it
+ * @before_us: in a drain: mean rtt before it, us
+ * @round_lost: losses that ACKs told of in this round trip, segments
+ * @last_us: least rtt of the last round trip, above rtt_min, us
+ * @rtt_min_stamp: when rtt_min was last met, PATH_TICK
+ * @noise: delay of an empty path, PATH_NOISE us
+ * @mode: enum path_mode
+ * @limited: the application had too little to send in this round trip
+ * @rounds: in this mode, up to PATH_ROUNDS
+ * @doubt: rounds with a queue above 2 * q0
+ * @rival: enum path_verdict, the last
+ * @calm: rounds without such a queue
+ * @train: enum path_train
+ * @train_late: trains arrive slower than they left
+ * @train_limited: the application had too little for this train
+ * @before_loss: @mode before the last loss
+ */
+struct cpath {
+	struct ccpd_probe probe;
+	u32	claim;
+	u32	cap;
+	union {
+		u32	floor;
+		u32	train_begin;
+	};
+	union {
+		struct ccpd_prev prev;
+		struct {
+			u32	train_us;
+			u32	train_end;
+		};
+		u32	before_us;
+	};
+	u16	round_lost;
+	u16	last_us;
+	u16	rtt_min_stamp;
+	u16	noise;
+	u32	mode:2,
+		limited:1,
+		rounds:4,
+		doubt:2,
+		rival:2,
+		calm:5,
+		train:2,
+		train_late:1,
+		train_limited:1,
+		before_loss:2;
+};
+
+/* ------------------------------------------------------------------------- */
+/* The law: pure functions, driven by tests/kunit                             */
+
+/**
+ * path_q0_us() - the queueing delay to aim at, q0
+ * @bw: capacity, BW_SCALE
+ * @rtt_min_us: us
+ * @rtt_max_us: us
+ *
+ * A sixteenth of the propagation delay, or a quarter of the buffer where that
+ * is less; where no queue was ever seen, a sixty-fourth.  Never less than
+ * PATH_LEAST_QUEUE segments take, or windows of whole segments would miss it.
+ *
+ * Return: us, at least 1
+ */
+static u32 path_q0_us(u32 bw, u32 rtt_min_us, u32 rtt_max_us)
+{
+	u32 least = (rtt_min_us >> 6) + 1;
+
+	/* only a path of few segments has to divide */
+	if (bw && ccpd_segs(bw, least) < PATH_LEAST_QUEUE << SEG_SCALE)
+		least = (PATH_LEAST_QUEUE << BW_SCALE) / bw + 1;
+	return clamp((rtt_max_us - rtt_min_us) >> 2, least,
+		     max(rtt_min_us >> 4, least));
+}
+
+/**
+ * path_storage() - the storage for which Eq. 3 fills the path
+ * @claim: our part of the capacity, BW_SCALE
+ * @gain: Kp
+ * @rtt_min_us: us
+ * @q0_us: queueing delay to aim at, us
+ *
+ * B = claim * (rtt_min * (1 + 1 / Kp) + q0 * (2 + 1 / Kp)), from Eq. 3 in
+ * equilibrium with w = f = claim * (rtt_min + q0) and x = claim * q0.
+ *
+ * Return: Kp * B, SEG_SCALE: so there is nothing to divide
+ */
+static s64 path_storage(u32 claim, u32 gain, u32 rtt_min_us, u32 q0_us)
+{
+	return (gain + 1) * ccpd_segs(claim, rtt_min_us) +
+	       (2 * gain + 1) * ccpd_segs(claim, q0_us);
+}
+
+/**
+ * path_log2() - binary logarithm, linear between powers of two
+ * @v: at least 1
+ *
+ * Return: log2(v), scaled by 2^8, at most 0.09 too small
+ */
+static u32 path_log2(u32 v)
+{
+	u32 e = fls(v) - 1;
+
+	return (e << 8) + ((v << (31 - e) & S32_MAX) >> 23);
+}
+
+/**
+ * path_share() - what a flow may ask of the capacity
+ * @rate: what it was delivered in the last round trip, BW_SCALE
+ * @bw: capacity, BW_SCALE
+ * @queue_us: queueing delay in that round trip, us
+ * @q0_us: queueing delay to aim at, us
+ *
+ * rate * (1 + ln(C / rate) / 8 * (1 - queue / (2 * q0))): a flow that has the
+ * capacity to itself asks for no more, one of N equal flows for up to ln(N) / 8
+ * more, and none for more once the queue is 2 * q0.  The logarithm makes small
+ * flows grow faster than large ones by the same factor at any N.
+ *
+ * Return: rate, BW_SCALE
+ */
+static u32 path_share(u32 rate, u32 bw, u32 queue_us, u32 q0_us)
+{
+	u32 room, share;
+	u64 more;
+
+	if (!rate || rate >= bw || queue_us >= 2 * q0_us)
+		return rate;
+	room = div_u64((u64)(2 * q0_us - queue_us) << 7, q0_us);  /* 2^8 */
+	share = path_log2(bw) - path_log2(rate);		  /* 2^8 */
+	/* ln 2 / 8 is 22 / 2^8; the product is below 2^32 * 2^8 * 2^13 * 2^5 */
+	more = (u64)rate * room * share * 22 >> 24;
+	return min_t(u64, rate + more, bw);
+}
+
+/**
+ * path_judge() - whose queue was it that we withdrew from?
+ * @withdrawn: what we have less in flight than before, segments
+ * @fell_us: by how much the delay has fallen since, us
+ * @bw: capacity, BW_SCALE
+ * @most: the queue is others' if it fell by at most so many halves of @withdrawn
+ *
+ * If the delay fell by much less than what we withdrew takes to pass, there is
+ * no queue, and what delay is left is the path's own.  If it fell by much more,
+ * others have given way as we did.  If it fell by about that, nobody else has,
+ * or a loss has taken a part of somebody's window.
+ *
+ * Return: what can be said; very little withdrawn says nothing
+ */
+static enum path_verdict path_judge(u32 withdrawn, u32 fell_us, u32 bw,
+					   u32 most)
+{
+	s64 fell = ccpd_segs(bw, fell_us) >> SEG_SCALE;
+
+	if (withdrawn <= PATH_LEAST_WITNESS)
+		return PATH_FRIENDLY;
+	if (fell < withdrawn / 4)
+		return PATH_EMPTY;
+	return 2 * fell > (s64)most * withdrawn ? PATH_FRIENDLY : PATH_FOREIGN;
+}
+
+/* ------------------------------------------------------------------------- */
+/* What is known of the path                                                 */
+
+/* Time in units of PATH_TICK; differences of it are taken modulo 2^16. */
+static u16 path_now(void)
+{
+	return tcp_jiffies32 / PATH_TICK;
+}
+
+/* C, as far as a policer lets it through */
+static u32 path_capacity(const struct cpath *ca)
+{
+	u32 bw = ccpd_capacity(&ca->probe);
+
+	return ca->cap ? min(bw, ca->cap) : bw;
+}
+
+static void path_set_noise(struct cpath *ca, u32 us)
+{
+	ca->noise = min(us / PATH_NOISE, U16_MAX);
+}
+
+/*
+ * A smaller rtt than @before_us, the least until now.  If the delay of the path varies by
+ * itself, the sum of noise and rtt_min is what an empty path takes, and stays; if the noise
+ * would then be much of the rtt, the path has become shorter.
+ */
+static void path_rtt_min(struct cpath *ca, u32 before_us)
+{
+	u32 rtt_us = ca->probe.rtt_min_us;
+	u32 noise_us = ca->noise * PATH_NOISE + before_us - rtt_us;
+
+	if (ca->noise)
+		path_set_noise(ca, noise_us > rtt_us / 4 ? 0 : noise_us);
+}
+
+/* What an empty path takes on average, us */
+static u32 path_base_us(const struct cpath *ca)
+{
+	return ca->probe.rtt_min_us + ca->noise * PATH_NOISE;
+}
+
+/* Queueing delay, us: in the least rtt of this round trip, and in the smoothed rtt */
+static u32 path_round_queue_us(const struct cpath *ca)
+{
+	return ca->probe.round_rtt_us - min(ca->probe.round_rtt_us, path_base_us(ca));
+}
+
+static u32 path_queue_us(const struct cpath *ca)
+{
+	return ccpd_queue_us(&ca->probe, path_base_us(ca));
+}
+
+static u32 path_q0(const struct cpath *ca)
+{
+	return path_q0_us(path_capacity(ca), ca->probe.rtt_min_us, ca->probe.rtt_max_us);
+}
+
+/*
+ * The rtt of a packet that was not delayed more than others lately: with a standing queue of
+ * our own there is none that met no queue.  At the start that of the handshake, since all
+ * ACKs of the first window may have been held back together.
+ */
+static u32 path_least_us(const struct sock *sk)
+{
+	const struct cpath *ca = inet_csk_ca(sk);
+
+	if (ca->mode == PATH_SLOW_START)
+		return min(ca->probe.rtt_min_us, tcp_min_rtt(tcp_sk(sk)));
+	return min(ca->probe.round_rtt_us, ca->probe.rtt_min_us + ca->last_us);
+}
+
+static void path_rtt(struct cpath *ca, const struct rate_sample *rs)
+{
+	struct ccpd_probe *p = &ca->probe;
+	u32 before_us = p->rtt_min_us;
+
+	if (!ccpd_rtt(p, rs))
+		return;
+	/* met again, and not by chance: no need to look for it */
+	if (p->rtt_s >> 3 <= before_us + (before_us >> 7))
+		ca->rtt_min_stamp = path_now();
+	if (p->rtt_min_us < before_us)
+		path_rtt_min(ca, before_us);
+}
+
+/* ------------------------------------------------------------------------- */
+/* The sender                                                                */
+
+static void path_set_cwnd(struct sock *sk, u32 cwnd)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	tcp_snd_cwnd_set(tp, min(max(cwnd, PATH_LEAST_WINDOW), tp->snd_cwnd_clamp));
+}
+
+static void path_enter(struct cpath *ca, enum path_mode mode)
+{
+	ca->mode = mode;
+	ca->rounds = 0;
+	ca->prev.sum = 0;
+}
+
+/* Eq. 3, on an ACK that acknowledges something */
+static void path_avoid(struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	struct cpath *ca = inet_csk_ca(sk);
+	const struct ccpd_probe *p = &ca->probe;
+	u32 bw = path_capacity(ca), window;
+	u32 q0 = path_q0_us(bw, p->rtt_min_us, p->rtt_max_us), base = path_base_us(ca);
+	struct ccpd_eval e = {
+		.kp = READ_ONCE(kp),
+		.kd_us = READ_ONCE(kd),
+		.limit = ccpd_segs(ca->claim, base + 2 * q0),
+		.level = ccpd_segs(ca->claim, ccpd_queue_us(p, base)),
+		.in_flight = tcp_packets_in_flight(tp),
+	};
+
+	/* nothing measured yet: keep the window until it is */
+	if (!ca->claim)
+		return;
+	e.storage = path_storage(ca->claim, e.kp, base, q0);
+	window = ccpd_eq3(&e, &ca->prev, tp->tcp_clock_cache,
+			  e.limit + ccpd_segs(bw, p->rtt_min_us));
+	if (ca->rival == PATH_FOREIGN)
+		window = max(window, ca->floor);
+	path_set_cwnd(sk, window);
+
+	if (trace_ccpd_path_update_enabled())
+		trace_ccpd_path_update(sk, ccpd_bytes_ps(bw, p->mss) * 8,
+				       ccpd_bytes_ps(ca->claim, p->mss) * 8,
+				       p->rtt_s >> 3, base, q0, e.level >> SEG_SCALE,
+				       e.in_flight, e.p >> SEG_SCALE, e.d >> SEG_SCALE,
+				       window);
+}
+
+/*
+ * The next train: the window becomes @cwnd, and what that releases leaves at the
+ * rate of our claim, behind what is in flight already.  What the receiver has no room for
+ * does not leave.
+ *
+ * Return: true if the window that the law aims at is within reach instead
+ */
+static bool path_train_send(struct sock *sk, u64 cwnd)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	struct cpath *ca = inet_csk_ca(sk);
+	u32 in_flight = tcp_packets_in_flight(tp);
+	s64 target = ccpd_segs(ca->claim, ca->probe.rtt_min_us + path_q0(ca));
+	u32 room = (tcp_wnd_end(tp) - tp->snd_nxt) / ca->probe.mss;
+	u32 more;
+
+	if (cwnd >= target >> SEG_SCALE)
+		return true;
+	path_set_cwnd(sk, cwnd);
+	more = max(tcp_snd_cwnd(tp), in_flight) - in_flight;
+	more = max(min(more, room), 1U);
+	ca->train_begin = tp->delivered + in_flight;
+	/* what is lost of it must not make us wait for what comes after it */
+	ca->train_end = ca->train_begin + more - (more >> 4);
+	ca->train = TRAIN_SENT;
+	ca->train_limited = 0;
+	return false;
+}
+
+/*
+ * A train is through.  If it arrived about as fast as it left, the rate is there,
+ * for so long at least, and the next train may be longer; otherwise the rate at
+ * which it arrived is what there is.
+ *
+ * Return: as path_train_send()
+ */
+static bool path_train_done(struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	struct cpath *ca = inet_csk_ca(sk);
+	u32 span_us = (u32)tp->tcp_mstamp - ca->train_us;
+	u32 rate = ccpd_bw(tp->delivered - ca->train_begin, 1,
+			   (u64)span_us * NSEC_PER_USEC);
+	u64 cwnd = tcp_snd_cwnd(tp);
+
+	/* not sent as one: nothing learned, nothing gained */
+	if (ca->train_limited)
+		return path_train_send(sk, cwnd);
+	if (rate && rate < ca->claim - (ca->claim >> 3)) {
+		ca->claim = rate;
+		ca->train_late = 1;
+	} else if (!ca->train_late) {
+		ca->claim = path_capacity(ca);
+	}
+	return path_train_send(sk, cwnd * PATH_TRAIN_GROWTH);
+}
+
+/*
+ * The start.  Once a capacity is known, a train at that rate goes out in
+ * every round trip, each PATH_TRAIN_GROWTH times as long as the one before, and
+ * only if that one arrived as it was sent.
+ *
+ * Return: true when the start is over
+ */
+static bool path_train(struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	struct cpath *ca = inet_csk_ca(sk);
+
+	switch (ca->train) {
+	case TRAIN_WANTED:
+		if (!ccpd_pair_bw(&ca->probe) || !ca->probe.rtt_s)
+			break;
+		ca->claim = path_capacity(ca);
+		return path_train_send(sk, tcp_snd_cwnd(tp) + CCPD_BURST);
+	case TRAIN_SENT:
+		if (before(tp->delivered, ca->train_begin + 1))
+			break;
+		ca->train_begin = tp->delivered;
+		ca->train_us = tp->tcp_mstamp;
+		ca->train = TRAIN_OPEN;
+		break;
+	case TRAIN_OPEN:
+		if (!before(tp->delivered, ca->train_end))
+			return path_train_done(sk);
+		break;
+	}
+	return false;
+}
+
+static void path_slow_start(struct sock *sk, u32 acked)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct cpath *ca = inet_csk_ca(sk);
+	u32 bw = ccpd_pair_bw(&ca->probe);
+
+	if (ca->train != TRAIN_NONE && path_train(sk)) {
+		path_enter(ca, PATH_AVOIDANCE);
+		return;
+	}
+	if (ca->train > TRAIN_WANTED)
+		return;
+	if (acked && tcp_is_cwnd_limited(sk))
+		tcp_slow_start(tp, acked);
+
+	if (!tcp_in_slow_start(tp)) {
+		/* after a timeout: with the claim from before it */
+		ca->claim = ca->claim ?: path_capacity(ca);
+		path_enter(ca, PATH_AVOIDANCE);
+	} else if (bw && ca->probe.rtt_s) {
+		/* the window that the law would set with the path to itself */
+		s64 target = ccpd_segs(bw, ca->probe.rtt_min_us + path_q0(ca));
+
+		if ((s64)tcp_snd_cwnd(tp) << SEG_SCALE >= target) {
+			ca->claim = path_capacity(ca);
+			path_enter(ca, PATH_AVOIDANCE);
+		}
+	}
+}
+
+static void path_drain(struct sock *sk)
+{
+	struct cpath *ca = inet_csk_ca(sk);
+
+	path_set_cwnd(sk, tcp_packets_in_flight(tcp_sk(sk)) / 2);
+	path_enter(ca, PATH_DRAIN);
+	ca->before_us = ca->probe.rtt_s >> 3;
+}
+
+/*
+ * Two rounds at half the window: what is the rtt now, and what does it tell?  A
+ * queue that is still there is others' even if some of them gave way; one that
+ * made us doubt and is gone, only if it fell by no more than our part.
+ */
+static void path_drained(struct sock *sk, u32 bw, bool crowded)
+{
+	struct cpath *ca = inet_csk_ca(sk);
+	u32 mean_us = ca->probe.rtt_s >> 3;
+	u32 fell_us = ca->before_us - min(ca->before_us, mean_us);
+	enum path_verdict verdict =
+		path_judge(tcp_snd_cwnd(tcp_sk(sk)), fell_us, bw,
+			   crowded ? 6 : ca->doubt ? 3 : 0);
+
+	path_enter(ca, PATH_AVOIDANCE);
+	ca->calm = 0;
+	if (verdict == PATH_EMPTY && ca->rival != PATH_EMPTY) {
+		/* perhaps another flow took at once what we left: look a second time */
+		ca->rival = PATH_EMPTY;
+		ca->doubt = PATH_DOUBT - 1;
+		return;
+	}
+	ca->rival = verdict;
+	if (verdict == PATH_EMPTY) {
+		ca->rival = PATH_FRIENDLY;
+		ca->probe.rtt_min_us = ca->probe.round_rtt_us;
+		ca->probe.rtt_max_us = max(ca->probe.rtt_max_us, ca->probe.rtt_min_us);
+	}
+	/* what delays at half the window, and did not fall with it, is no queue */
+	if (verdict == PATH_EMPTY || mean_us < path_base_us(ca))
+		path_set_noise(ca, mean_us - min(mean_us, ca->probe.rtt_min_us));
+	ca->doubt = 0;
+	ca->rtt_min_stamp = path_now();
+}
+
+/*
+ * A queue above 2 * q0.  For a round or two the law gives way, as all of our
+ * kind do at once, then the window is halved to find out.  If neither helps,
+ * either the path has become longer, or the queue is kept up by a flow that
+ * knows no such law.
+ */
+static void path_crowded(struct sock *sk)
+{
+	struct cpath *ca = inet_csk_ca(sk);
+
+	if (!ca->doubt)
+		ca->floor = ccpd_segs(ca->claim, ca->probe.rtt_min_us) >> SEG_SCALE;
+	if (++ca->doubt == PATH_DOUBT)
+		path_drain(sk);
+}
+
+/*
+ * Beside a flow that gives way only to losses, the window that we had is held, and follows
+ * additive increase, multiplicative decrease.  That ends when the queue was small for longer
+ * than such a flow leaves it so after a loss.  A queue that runs empty now and then counts
+ * more: nobody fills it.  A loss meets all flows at once: each of our kind then halves its
+ * window, and if all are of our kind, each sees that the queue is gone.
+ */
+static void path_compete(struct sock *sk, u32 queue_us, u32 q0, bool lost)
+{
+	struct cpath *ca = inet_csk_ca(sk);
+	u32 calm = ca->calm;
+
+	if (lost) {
+		ca->floor -= ca->floor >> 2;
+		path_drain(sk);
+		return;
+	}
+	if (queue_us > 2 * q0) {
+		ca->floor++;
+		calm -= !!calm;
+	} else {
+		calm += queue_us < q0 / 2 ? PATH_CALM / 4 : 1;
+	}
+	ca->calm = min(calm, PATH_CALM);
+	if (calm >= PATH_CALM)
+		ca->rival = PATH_FRIENDLY;
+}
+
+/* What a policer lets through, after a round trip without its losses */
+static void path_cap_rises(struct cpath *ca, u32 queue_us, u32 q0)
+{
+	if (queue_us > 2 * q0 || ca->cap >= ccpd_capacity(&ca->probe))
+		ca->cap = 0;
+	else if (ca->cap)
+		ca->cap += (ca->cap >> PATH_CAP_GROWTH) + 1;
+}
+
+/*
+ * What to claim after a round trip.  Losses beside a queue are those of
+ * an overflow.  Without a queue a few are noise: what they took is counted as
+ * delivered; many are a policer's.
+ */
+static u32 path_next_claim(struct cpath *ca, u32 rate, u32 delivered, u32 lost, u32 bw, u32 q0)
+{
+	u32 queue_us = path_round_queue_us(ca);
+	bool empty = path_queue_us(ca) < q0;
+
+	if (lost >= PATH_LOSSES && lost > delivered / (empty ? PATH_POLICER : PATH_OVERFLOW)) {
+		if (empty)
+			ca->cap = rate;
+		return empty ? rate : rate - rate / 4;
+	}
+	path_cap_rises(ca, queue_us, q0);
+	if (ca->limited)
+		return max(ca->claim, rate);
+	if (empty)
+		rate += div_u64((u64)rate * min(lost, delivered), delivered);
+	if (ca->cap)
+		rate = min(rate, bw);
+	/* half way, since a round trip passes before it is felt */
+	return ((u64)ca->claim + path_share(rate, bw, queue_us, q0)) >> 1;
+}
+
+/*
+ * The capacity as far as it is known.  Losses all the time let no pair through:
+ * then there may be twice of what is delivered.
+ */
+static u32 path_round_capacity(const struct cpath *ca, u32 rate)
+{
+	u32 bw = path_capacity(ca);
+
+	if (!ca->cap && rate >= ccpd_pair_bw(&ca->probe) && path_queue_us(ca) < path_q0(ca))
+		return min_t(u64, 2ULL * rate, U32_MAX);
+	return bw;
+}
+
+/*
+ * Once per round trip: what the round delivered and lost, and the
+ * least rtt in it, decide what to claim in the next.
+ */
+static void path_round(struct sock *sk, u32 rate)
+{
+	struct cpath *ca = inet_csk_ca(sk);
+	u32 delivered = max(tcp_sk(sk)->delivered - ca->probe.round_delivered, 1U);
+	u32 lost = ca->round_lost;
+	u32 bw = path_round_capacity(ca, rate);
+	u32 q0 = path_q0(ca);
+	u32 queue_us = path_round_queue_us(ca);
+	bool crowded = queue_us > 2 * q0;
+	u32 claim;
+
+	ca->rounds = min(ca->rounds + 1, PATH_ROUNDS);
+	switch (ca->mode) {
+	case PATH_SLOW_START:
+		/* a queue that lasts a round trip, or losses: the pipe is full */
+		if ((lost >= PATH_LOSSES && lost > delivered / PATH_OVERFLOW) ||
+		    (queue_us > 2 * q0 + PATH_HOST_DELAY_US && !ca->limited)) {
+			ca->claim = rate;
+			path_enter(ca, PATH_AVOIDANCE);
+		}
+		return;
+	case PATH_DRAIN:
+		if (ca->rounds >= 2)
+			path_drained(sk, bw, crowded);
+		return;
+	}
+
+	/* what is delivered now was sent under the window before */
+	if (ca->rounds < 2)
+		return;
+
+	claim = path_next_claim(ca, rate, delivered, lost, bw, q0);
+	/* until what a CE mark left of the claim is felt, nothing is added to it */
+	if (inet_csk(sk)->icsk_ca_state == TCP_CA_CWR)
+		claim = min(claim, ca->claim);
+	ca->claim = claim;
+
+	if ((u16)(path_now() - ca->rtt_min_stamp) >
+		    READ_ONCE(drain) * (HZ / PATH_TICK) ||
+	    (ca->rounds == PATH_ROUNDS && ca->rival != PATH_FOREIGN &&
+	     path_queue_us(ca) > 2 * q0 && ca->claim < bw - (bw >> 3)))
+		path_drain(sk);
+	else if (ca->rival == PATH_FOREIGN)
+		path_compete(sk, queue_us, q0, lost);
+	else if (crowded)
+		path_crowded(sk);
+	else
+		ca->doubt = 0;
+}
+
+static void path_round_begin(struct sock *sk)
+{
+	struct cpath *ca = inet_csk_ca(sk);
+	struct ccpd_probe *p = &ca->probe;
+
+	if (p->round_rtt_us != U32_MAX)
+		ca->last_us = min(p->round_rtt_us - min(p->round_rtt_us, p->rtt_min_us),
+				  U16_MAX);
+	ca->round_lost = 0;
+	ca->limited = 0;
+	ccpd_round_begin(sk, p);
+}
+
+/*
+ * A burst that is timed is not paced.  A train leaves at the rate of
+ * our claim, all else a quarter faster, but not beyond 17/16 of the capacity: what
+ * refills the path would meet a queue that the window does not show yet.  Until
+ * the first pair is seen slow start is not paced: a pair needs a burst.
+ */
+static void path_pace(struct sock *sk, bool burst)
+{
+	const struct cpath *ca = inet_csk_ca(sk);
+	u64 claim = ca->claim, rate = claim;
+
+	if (burst || !claim) {
+		ccpd_set_rate(sk, ~0ULL);
+		return;
+	}
+	if (ca->mode != PATH_SLOW_START || ca->train <= TRAIN_WANTED) {
+		u64 bw = path_capacity(ca);
+
+		rate = max(claim, min(rate + (claim >> 2), bw + (bw >> 4)));
+	}
+	ccpd_set_rate(sk, ccpd_bytes_ps(min_t(u64, rate, U32_MAX), ca->probe.mss));
+}
+
+/* Segments have another size. */
+static void path_rescale(struct sock *sk)
+{
+	struct cpath *ca = inet_csk_ca(sk);
+	u32 old = ca->probe.mss, new = tcp_sk(sk)->mss_cache;
+
+	ca->claim = ccpd_rescale(ca->claim, old, new);
+	ca->cap = ccpd_rescale(ca->cap, old, new);
+	if (ca->mode != PATH_SLOW_START)
+		ca->floor = ccpd_rescale(ca->floor, old, new);
+	ccpd_probe_rescale(&ca->probe, new);
+}
+
+tcpcc_cong_control(path_cong_control)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	struct cpath *ca = inet_csk_ca(sk);
+	struct ccpd_probe *p = &ca->probe;
+	u8 state = inet_csk(sk)->icsk_ca_state;
+	bool burst = false;
+	u32 cwnd = tcp_snd_cwnd(tp), rate;
+
+	if (p->mss != tp->mss_cache)
+		path_rescale(sk);
+	ca->limited |= rs->is_app_limited;
+	ca->train_limited |= rs->is_app_limited;
+	ca->round_lost = min_t(u32, ca->round_lost + rs->losses, U16_MAX);
+
+	path_rtt(ca, rs);
+	if (state != TCP_CA_Open || rs->is_retrans)
+		ccpd_pair_drop(sk, p);
+	else if (rs->rtt_us > 0)
+		ccpd_pair_ack(sk, p, rs->rtt_us, path_least_us(sk));
+
+	rate = ccpd_round_rate(p, rs);
+	if (rate) {
+		/* what a timeout takes for lost says nothing of the path's rate */
+		if (state != TCP_CA_Loss && p->round_rtt_us != U32_MAX)
+			path_round(sk, rate);
+		ccpd_pair_age(p);
+		path_round_begin(sk);
+	}
+
+	if (state == TCP_CA_Loss) {
+		ca->train = TRAIN_NONE;
+		if (ca->mode != PATH_SLOW_START)
+			path_enter(ca, PATH_SLOW_START);
+	}
+
+	if (ca->mode == PATH_SLOW_START) {
+		path_slow_start(sk, rs->acked_sacked);
+		/* one ACK, and what it acknowledges, releases as many */
+		cwnd++;
+	} else {
+		if (ca->mode == PATH_AVOIDANCE && rs->acked_sacked)
+			path_avoid(sk);
+		cwnd += 2;
+	}
+
+	if (state == TCP_CA_Open && tcp_snd_cwnd(tp) >= cwnd &&
+	    READ_ONCE(sk->sk_max_pacing_rate) == ~0UL)
+		burst = ccpd_pair_start(sk, p);
+	path_pace(sk, burst);
+}
+
+static void path_init(struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	struct cpath *ca = inet_csk_ca(sk);
+
+	memset(ca, 0, sizeof(*ca));
+	ca->rtt_min_stamp = path_now();
+	ca->last_us = U16_MAX;
+	ccpd_probe_init(sk, &ca->probe);
+	ccpd_set_rate(sk, ~0ULL);
+	cmpxchg(&sk->sk_pacing_status, SK_PACING_NONE, SK_PACING_NEEDED);
+
+	/* the first window is a burst too, if all of it is there to send */
+	if (READ_ONCE(start) && !tp->packets_out) {
+		ca->train = TRAIN_WANTED;
+		ccpd_pair_begin(sk, &ca->probe, min(tcp_snd_cwnd(tp), CCPD_BURST));
+	}
+}
+
+/* What the claim is worth as a window; a loss in slow start does not end it. */
+static u32 path_ssthresh(struct sock *sk)
+{
+	struct cpath *ca = inet_csk_ca(sk);
+
+	ca->before_loss = ca->mode;
+	if (ca->mode == PATH_SLOW_START)
+		return TCP_INFINITE_SSTHRESH;
+	return clamp_t(s64, ccpd_segs(ca->claim, ca->probe.rtt_s >> 3) >> SEG_SCALE,
+		       PATH_LEAST_WINDOW, TCP_INFINITE_SSTHRESH - 1);
+}
+
+/* TCP asks for ssthresh before it says why: here, that a router has marked a packet. */
+static void path_set_state(struct sock *sk, u8 state)
+{
+	struct cpath *ca = inet_csk_ca(sk);
+
+	if (state != TCP_CA_CWR)
+		return;
+	if (ca->mode == PATH_SLOW_START) {
+		ca->claim = ca->probe.rate ?: ca->claim;
+		path_enter(ca, PATH_AVOIDANCE);
+	}
+	ca->claim = (u64)ca->claim * CCPD_ECN_KEEP >> 8;
+}
+
+/* It was no loss: what the losses took of the claim comes back. */
+static u32 path_undo_cwnd(struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	struct cpath *ca = inet_csk_ca(sk);
+	u32 claim;
+
+	ca->cap = 0;
+	if (ca->before_loss == PATH_SLOW_START) {
+		if (ca->mode != PATH_SLOW_START)
+			path_enter(ca, PATH_SLOW_START);
+		if (ca->train == TRAIN_NONE && READ_ONCE(start))
+			ca->train = TRAIN_WANTED;
+	} else {
+		claim = ccpd_bw(min_t(u32, tp->snd_ssthresh, BIT(30) - 1), 1,
+				(u64)(ca->probe.rtt_s >> 3) * NSEC_PER_USEC);
+		ca->claim = max(ca->claim, claim);
+		if (ca->mode == PATH_SLOW_START)
+			path_enter(ca, PATH_AVOIDANCE);
+	}
+	return max(tcp_snd_cwnd(tp), tp->prior_cwnd);
+}
+
+/* Nothing is in flight, and a segment leaves: no queue on the path is ours. */
+static void path_tx_start(struct sock *sk)
+{
+	struct cpath *ca = inet_csk_ca(sk);
+
+	if (ca->mode == PATH_SLOW_START) {
+		if (ca->train > TRAIN_WANTED)
+			ca->train = TRAIN_WANTED;
+	} else {
+		path_enter(ca, PATH_AVOIDANCE);
+	}
+	ca->rtt_min_stamp = path_now();
+	path_round_begin(sk);
+}
+
+tcpcc_cwnd_events(path_cwnd_event, path_tx_start, NULL);
+
+static u32 path_sndbuf_expand(struct sock *sk)
+{
+	/* Eq. 3 may ask for several times what is in flight */
+	return 3;
+}
+
+static size_t path_get_info(struct sock *sk, u32 ext, int *attr, union tcp_cc_info *info)
+{
+	static const char * const mode[] = { "slow-start", "avoidance", "drain" };
+	const struct cpath *ca = inet_csk_ca(sk);
+	const struct ccpd_probe *p = &ca->probe;
+	u32 bw = path_capacity(ca), mss = tcp_sk(sk)->mss_cache;
+	u32 rtt_min_us = p->rtt_s ? p->rtt_min_us : 0;
+	struct tcpcc_view *view;
+
+	view = tcpcc_view_of(ext, info, ca->mode == PATH_AVOIDANCE &&
+			     ca->rival == PATH_FOREIGN ? "competing" : mode[ca->mode]);
+	if (!view)
+		return tcpcc_info_rate(ext, attr, info, ccpd_bytes_ps(bw, mss), rtt_min_us);
+
+	tcpcc_view_add(view, "capacity_bps", ccpd_bytes_ps(bw, mss) * 8);
+	tcpcc_view_add(view, "claim_bps", ccpd_bytes_ps(ca->claim, mss) * 8);
+	tcpcc_view_add(view, "rtt_min_us", rtt_min_us);
+	tcpcc_view_add(view, "rtt_max_us", p->rtt_max_us);
+	if (p->rtt_s) {
+		tcpcc_view_add(view, "buffer_segs",
+			       ccpd_whole_segs(ccpd_segs(bw, p->rtt_max_us - p->rtt_min_us)));
+		tcpcc_view_add(view, "level_segs",
+			       ccpd_whole_segs(ccpd_segs(bw, path_queue_us(ca))));
+	}
+	return 0;
+}
+
+static struct tcp_congestion_ops path_ops __read_mostly = {
+	.flags		= TCP_CONG_NON_RESTRICTED,
+	.name		= "ccpd_path",
+	.owner		= THIS_MODULE,
+	.init		= path_init,
+	.cong_control	= path_cong_control,
+	.ssthresh	= path_ssthresh,
+	.set_state	= path_set_state,
+	.undo_cwnd	= path_undo_cwnd,
+	TCPCC_CWND_EVENTS(path_cwnd_event, path_tx_start, NULL),
+	.sndbuf_expand	= path_sndbuf_expand,
+	.get_info	= path_get_info,
+};
+
+static int __init path_register(void)
+{
+	BUILD_BUG_ON(sizeof(struct cpath) > ICSK_CA_PRIV_SIZE);
+
+	return tcp_register_congestion_control(&path_ops);
+}
+
+static void __exit path_unregister(void)
+{
+	tcp_unregister_congestion_control(&path_ops);
+}
+
+module_init(path_register);
+module_exit(path_unregister);
+
+MODULE_AUTHOR("The tcpcc developers");
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("TCP CCPD for real paths: full speed, a small queue");

@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit tests of ccpd_path: its law, what it makes of losses, marks, idle and spurious
+ * events.  The estimators are in tcp_ccpd_test.c.
+ */
+#include "../../tcp_ccpd_path.c"
+
+#include <kunit/test.h>
+
+#include "near.h"
+
+/* Rate of a link of @mbps that carries frames of 1514 bytes, BW_SCALE */
+static u32 link_bw(u32 mbps)
+{
+	return div_u64(((u64)mbps << BW_SCALE), 8 * 1514);
+}
+
+/* Eq. 3 with our storage: one flow fills the pipe and q0, at any gain. */
+static void path_fills_the_pipe(struct kunit *test)
+{
+	static const u32 gain[] = { 1, 2, 4, 16 };
+	static const u32 mbps[] = { 1, 100, 1000, 400000 };
+	int i, j;
+
+	for (i = 0; i < ARRAY_SIZE(gain); i++) {
+		for (j = 0; j < ARRAY_SIZE(mbps); j++) {
+			u32 bw = link_bw(mbps[j]), rtt = 190000;
+			u32 q0 = path_q0_us(bw, rtt, rtt + rtt / 2);
+			s64 w = ccpd_segs(bw, rtt + q0);
+			s64 p = ccpd_p_term(gain[i], path_storage(bw, gain[i], rtt, q0),
+					    ccpd_segs(bw, q0), w);
+
+			EXPECT_NEAR(test, p, w, 10000);
+		}
+	}
+}
+
+/* q0: a sixteenth of the path, a quarter of a small buffer, never nothing */
+static void path_queue_target(struct kunit *test)
+{
+	u32 bw = link_bw(1000);
+
+	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 160000, 240000), 10000);
+	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 160000, 176000), 4000);
+	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 160000, 160000), 2501);
+	KUNIT_EXPECT_EQ(test, path_q0_us(0, 1, 1), 1);
+	KUNIT_EXPECT_EQ(test, path_q0_us(0, 10, CCPD_RTT_CAP), 1);
+	/* three segments, where a sixteenth of the path is less: 36.3 us */
+	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 100, 1000), 37);
+	EXPECT_NEAR(test, path_q0_us(link_bw(1), 40000, 400000), 36336,
+		    1000);
+}
+
+static void path_claim_shares(struct kunit *test)
+{
+	u32 bw = link_bw(1000), q0 = 10000;
+	u32 n;
+
+	/* alone, or with a queue of 2 * q0: what it has */
+	KUNIT_EXPECT_EQ(test, path_share(bw, bw, 0, q0), bw);
+	KUNIT_EXPECT_EQ(test, path_share(2 * bw, bw, 0, q0), 2 * bw);
+	KUNIT_EXPECT_EQ(test, path_share(bw / 9, bw, 2 * q0, q0), bw / 9);
+	KUNIT_EXPECT_EQ(test, path_share(0, bw, 0, q0), 0);
+
+	for (n = 2; n <= 1024; n *= 2) {
+		u32 rate = bw / n;
+		/* log2(n) * ln(2) / 8 of it more, half of that at q0 */
+		u32 more = path_share(rate, bw, 0, q0) - rate;
+		u32 half = path_share(rate, bw, q0, q0) - rate;
+
+		EXPECT_NEAR(test, more, div_u64((u64)rate * ilog2(n) * 866,
+						10000), 20000);
+		EXPECT_NEAR(test, half, more / 2, 20000);
+	}
+
+	/* never more than the capacity, no overflow at its largest */
+	KUNIT_EXPECT_LE(test, path_share(1, U32_MAX, 0, U32_MAX / 4),
+			U32_MAX);
+	KUNIT_EXPECT_EQ(test, path_share(U32_MAX - 1, U32_MAX, 0, 1000),
+			U32_MAX - 1);
+}
+
+/* Fifty segments withdrawn at 1 Gb/s are 606 us of queue. */
+static void path_verdict(struct kunit *test)
+{
+	u32 bw = link_bw(1000);
+
+	KUNIT_EXPECT_EQ(test, path_judge(50, 0, bw, 6), PATH_EMPTY);
+	KUNIT_EXPECT_EQ(test, path_judge(50, 140, bw, 6), PATH_EMPTY);
+	KUNIT_EXPECT_EQ(test, path_judge(50, 606, bw, 6), PATH_FOREIGN);
+	KUNIT_EXPECT_EQ(test, path_judge(50, 1700, bw, 6), PATH_FOREIGN);
+	KUNIT_EXPECT_EQ(test, path_judge(50, 2000, bw, 6), PATH_FRIENDLY);
+	KUNIT_EXPECT_EQ(test, path_judge(50, 850, bw, 3), PATH_FOREIGN);
+	KUNIT_EXPECT_EQ(test, path_judge(50, 1000, bw, 3), PATH_FRIENDLY);
+	/* too little to be a witness, and no overflow at the largest */
+	KUNIT_EXPECT_EQ(test, path_judge(8, 97, bw, 6), PATH_FRIENDLY);
+	KUNIT_EXPECT_EQ(test, path_judge(U32_MAX, U32_MAX, U32_MAX, 6),
+			PATH_FRIENDLY);
+}
+
+static void logarithm(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, path_log2(1), 0);
+	KUNIT_EXPECT_EQ(test, path_log2(2), 1 << 8);
+	KUNIT_EXPECT_EQ(test, path_log2(3), 3 << 7);
+	KUNIT_EXPECT_EQ(test, path_log2(1U << 31), 31 << 8);
+	KUNIT_EXPECT_EQ(test, path_log2(U32_MAX), (32 << 8) - 1);
+}
+
+/* A socket in avoidance, at 100 Mb/s and 50 ms without a queue */
+static struct sock *flow(struct kunit *test)
+{
+	struct tcp_sock *tp = kunit_kzalloc(test, sizeof(*tp), GFP_KERNEL);
+	struct sock *sk = (struct sock *)tp;
+	struct cpath *ca = inet_csk_ca(sk);
+
+	KUNIT_ASSERT_NOT_NULL(test, tp);
+	sock_net_set(sk, &init_net);
+	sk->sk_max_pacing_rate = ~0UL;
+	tp->mss_cache = 1448;
+	tp->snd_cwnd_clamp = U32_MAX;
+	tcp_snd_cwnd_set(tp, 10);
+	tp->snd_ssthresh = TCP_INFINITE_SSTHRESH;
+	path_init(sk);
+	ca->probe.rtt_min_us = 50000;
+	ca->probe.rtt_max_us = 100000;
+	ca->probe.round_rtt_us = 50000;
+	ca->probe.rtt_s = 50000 << 3;
+	ca->claim = link_bw(100);
+	ca->mode = PATH_AVOIDANCE;
+	ca->rounds = 5;
+	ccpd_pair_add(&ca->probe, link_bw(100), 100000);
+	return sk;
+}
+
+/* What a policer lets through is the capacity until it lets more through. */
+static void policer_caps(struct kunit *test)
+{
+	struct sock *sk = flow(test);
+	struct cpath *ca = inet_csk_ca(sk);
+	u32 half = link_bw(50), i;
+
+	tcp_sk(sk)->delivered = 300;
+	ca->round_lost = 100;		/* of 300, and no queue */
+	path_round(sk, half);
+	KUNIT_EXPECT_EQ(test, ca->cap, half);
+	KUNIT_EXPECT_EQ(test, path_capacity(ca), half);
+	KUNIT_EXPECT_EQ(test, ca->claim, half);
+
+	/* 2 is (1 + 1/64)^44.7: it ends when the cap is what the link lets through */
+	for (i = 0; i < 44; i++) {
+		ca->round_lost = 0;
+		path_round(sk, half);
+		KUNIT_EXPECT_TRUE(test, ca->cap);
+	}
+	path_round(sk, half);
+	path_round(sk, half);
+	KUNIT_EXPECT_EQ(test, ca->cap, 0);
+	KUNIT_EXPECT_EQ(test, path_capacity(ca), link_bw(100));
+
+	/* and when a queue shows that it was none */
+	ca->cap = half;
+	ca->probe.round_rtt_us = 80000;
+	path_round(sk, half);
+	KUNIT_EXPECT_EQ(test, ca->cap, 0);
+}
+
+/* A few losses, or many that a timeout tells of, cap nothing. */
+static void noise_and_outages_do_not_cap(struct kunit *test)
+{
+	struct sock *sk = flow(test);
+	struct cpath *ca = inet_csk_ca(sk);
+	struct rate_sample rs = {
+		.prior_delivered = 1, .delivered = 10, .interval_us = 1500000,
+		.rtt_us = 50000, .losses = 300, .acked_sacked = 2,
+	};
+	u32 claim = ca->claim;
+
+	tcp_sk(sk)->delivered = 300;
+	ca->round_lost = 37;		/* an eighth are 37.5 */
+	path_round(sk, claim);
+	KUNIT_EXPECT_EQ(test, ca->cap, 0);
+	KUNIT_EXPECT_GE(test, ca->claim, claim);
+
+	inet_csk(sk)->icsk_ca_state = TCP_CA_Loss;
+	tcp_sk(sk)->snd_ssthresh = path_ssthresh(sk);
+	ca->probe.round_delivered = 0;
+#ifdef TCPCC_HAVE_CONG_CONTROL_ACK
+	path_cong_control(sk, 0, 0, &rs);
+#else
+	path_cong_control(sk, &rs);
+#endif
+	KUNIT_EXPECT_EQ(test, ca->cap, 0);
+	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_SLOW_START);
+	KUNIT_EXPECT_GE(test, ca->claim, claim);
+	/* slow start ends at the share that it had */
+	EXPECT_NEAR(test, tcp_sk(sk)->snd_ssthresh, ccpd_segs(ca->claim, 50000) >> SEG_SCALE,
+		    10000);
+}
+
+/* A loss that was none: claim, mode and window are what they were. */
+static void undo_gives_back(struct kunit *test)
+{
+	struct sock *sk = flow(test);
+	struct cpath *ca = inet_csk_ca(sk);
+	struct tcp_sock *tp = tcp_sk(sk);
+	u32 claim = ca->claim;
+
+	tp->prior_cwnd = 500;
+	tp->delivered = 300;
+	tp->snd_ssthresh = path_ssthresh(sk);
+	ca->round_lost = 150;
+	path_round(sk, claim / 3);
+	KUNIT_EXPECT_EQ(test, ca->cap, claim / 3);
+	KUNIT_EXPECT_EQ(test, path_undo_cwnd(sk), 500);
+	KUNIT_EXPECT_EQ(test, ca->cap, 0);
+	EXPECT_NEAR(test, ca->claim, claim, 5000);
+
+	/* of a timeout */
+	tp->snd_ssthresh = path_ssthresh(sk);
+	path_enter(ca, PATH_SLOW_START);
+	path_undo_cwnd(sk);
+	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_AVOIDANCE);
+
+	/* in the start, which losses have ended */
+	path_enter(ca, PATH_SLOW_START);
+	KUNIT_EXPECT_EQ(test, path_ssthresh(sk), TCP_INFINITE_SSTHRESH);
+	path_enter(ca, PATH_AVOIDANCE);
+	path_undo_cwnd(sk);
+	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_SLOW_START);
+}
+
+/* RFC 8511's 0.85 of the claim; nothing is added while the mark is answered. */
+static void mark_is_answered(struct kunit *test)
+{
+	struct sock *sk = flow(test);
+	struct cpath *ca = inet_csk_ca(sk);
+	u32 claim = ca->claim;
+
+	tcp_sk(sk)->delivered = 300;
+	path_set_state(sk, TCP_CA_CWR);
+	inet_csk(sk)->icsk_ca_state = TCP_CA_CWR;
+	EXPECT_NEAR(test, ca->claim, (u64)claim * 85 / 100, 3000);
+	path_round(sk, claim);
+	EXPECT_NEAR(test, ca->claim, (u64)claim * 85 / 100, 3000);
+	path_set_state(sk, TCP_CA_Recovery);
+	EXPECT_NEAR(test, ca->claim, (u64)claim * 85 / 100, 3000);
+}
+
+/* Round trips in which the application sends too little teach nothing. */
+static void little_to_send_teaches_nothing(struct kunit *test)
+{
+	struct sock *sk = flow(test);
+	struct cpath *ca = inet_csk_ca(sk);
+	u32 claim = ca->claim;
+
+	tcp_sk(sk)->delivered = 8;
+	ca->limited = 1;
+	path_round(sk, 1000);
+	KUNIT_EXPECT_EQ(test, ca->claim, claim);
+
+	path_enter(ca, PATH_SLOW_START);
+	ca->probe.round_rtt_us = 60000;
+	path_round(sk, 1000);
+	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_SLOW_START);
+	KUNIT_EXPECT_EQ(test, ca->claim, claim);
+	ca->limited = 0;
+	path_round(sk, claim / 2);
+	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_AVOIDANCE);
+	KUNIT_EXPECT_EQ(test, ca->claim, claim / 2);
+}
+
+/* After an idle time there is no queue of ours to drain. */
+static void idle_is_a_drain(struct kunit *test)
+{
+	struct sock *sk = flow(test);
+	struct cpath *ca = inet_csk_ca(sk);
+
+	tcp_sk(sk)->delivered = 300;
+	ca->rtt_min_stamp = path_now() - 4 * 11;
+	path_tx_start(sk);
+	tcp_sk(sk)->delivered += 300;
+	ca->probe.round_rtt_us = 50000;
+	ca->rounds = 5;
+	path_round(sk, ca->claim);
+	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_AVOIDANCE);
+
+	ca->rtt_min_stamp = path_now() - 4 * 11;
+	path_round(sk, ca->claim);
+	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_DRAIN);
+	/* a drain that the application has ended is over */
+	path_tx_start(sk);
+	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_AVOIDANCE);
+}
+
+/* The receiver has room for less than the train: what is missing is not late. */
+static void train_fits_the_receiver(struct kunit *test)
+{
+	struct sock *sk = flow(test);
+	struct cpath *ca = inet_csk_ca(sk);
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	path_enter(ca, PATH_SLOW_START);
+	tp->snd_wnd = 45 * 1448;
+	KUNIT_EXPECT_FALSE(test, path_train_send(sk, 200));
+	KUNIT_EXPECT_EQ(test, ca->train_end - ca->train_begin, 45 - 45 / 16);
+	tp->snd_wnd = 0;
+	KUNIT_EXPECT_FALSE(test, path_train_send(sk, 200));
+	KUNIT_EXPECT_EQ(test, ca->train_end - ca->train_begin, 1);
+}
+
+/* An rtt that is met by luck does not make noise a queue; a shorter path does. */
+static void noise_is_no_queue(struct kunit *test)
+{
+	struct cpath ca = { .probe = { .rtt_min_us = 56400, .rtt_s = 58400 << 3 } };
+
+	path_set_noise(&ca, 1600);
+	KUNIT_EXPECT_EQ(test, path_base_us(&ca), 58000);
+	KUNIT_EXPECT_EQ(test, path_queue_us(&ca), 400);
+	ca.probe.rtt_min_us = 50000;
+	path_rtt_min(&ca, 56400);
+	KUNIT_EXPECT_EQ(test, path_base_us(&ca), 58000);
+	ca.probe.rtt_min_us = 45000;
+	path_rtt_min(&ca, 50000);
+	KUNIT_EXPECT_EQ(test, path_base_us(&ca), 45000);
+	ca.probe.round_rtt_us = 44000;
+	KUNIT_EXPECT_EQ(test, path_round_queue_us(&ca), 0);
+}
+
+/* The claim is in segments: other segments, the same bytes. */
+static void segments_change_their_size(struct kunit *test)
+{
+	struct sock *sk = flow(test);
+	struct cpath *ca = inet_csk_ca(sk);
+	u64 bytes_ps = ccpd_bytes_ps(ca->claim, 1448);
+
+	ca->cap = ca->claim / 2;
+	tcp_sk(sk)->mss_cache = 8948;
+	path_rescale(sk);
+	EXPECT_NEAR(test, ccpd_bytes_ps(ca->claim, 8948), bytes_ps, 100);
+	EXPECT_NEAR(test, ccpd_bytes_ps(ca->cap, 8948), bytes_ps / 2, 100);
+}
+
+static struct kunit_case path_cases[] = {
+	KUNIT_CASE(path_fills_the_pipe),
+	KUNIT_CASE(path_queue_target),
+	KUNIT_CASE(path_claim_shares),
+	KUNIT_CASE(path_verdict),
+	KUNIT_CASE(logarithm),
+	KUNIT_CASE(policer_caps),
+	KUNIT_CASE(noise_and_outages_do_not_cap),
+	KUNIT_CASE(undo_gives_back),
+	KUNIT_CASE(mark_is_answered),
+	KUNIT_CASE(little_to_send_teaches_nothing),
+	KUNIT_CASE(idle_is_a_drain),
+	KUNIT_CASE(train_fits_the_receiver),
+	KUNIT_CASE(noise_is_no_queue),
+	KUNIT_CASE(segments_change_their_size),
+	{}
+};
+
+static struct kunit_suite path_suite = {
+	.name = "tcp_ccpd_path",
+	.test_cases = path_cases,
+};
+
+kunit_test_suite(path_suite);
