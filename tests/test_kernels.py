@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from conftest import REPO, assert_ktap, assert_kunit_log, wanted_kernels
+from conftest import REPO, assert_ktap, assert_kunit, assert_kunit_log, wanted_kernels
 from labkit import alone, kernel, races, stock
 from labkit.host import environment
-from test_modules import SUITES
+from test_modules import LIVES, SUITES, live
 
 Edit = Callable[[str], str]
 
@@ -234,6 +234,19 @@ def test_dkms_leaves_out(no_netfilter: Path, sources: Path, tmp_path: Path) -> N
         assert done.returncode == 0, done.stdout + done.stderr
     built = {path.stem for path in tmp_path.glob("dkms/tcpcc/0.1/6.12-none/x86_64/module/*.ko")}
     assert built == listed(sources) - LEFT_OUT
+
+
+@wide
+@pytest.mark.parametrize("suite", SUITES)
+def test_kunit_by_clang(lab, suite):
+    """Kernel and modules are made by clang; a warning in a module ends the build."""
+    assert_kunit(lab, suite, variant="clang")
+
+
+@wide
+@pytest.mark.parametrize("name", LIVES)
+def test_life_by_clang(lab, name):
+    live(lab, name, variant="clang")
 
 
 @pytest.fixture(

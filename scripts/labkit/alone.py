@@ -70,7 +70,10 @@ def _command(kernel: LabKernel, packed: Path) -> list[str]:
 
 
 def _in_order(tree: Path) -> list[Path]:
-    """The modules of a tree, each after those that it needs."""
+    """The modules of a tree, each after those that it needs, and what needs little first.
+
+    A KUnit suite holds the source of a module, which is not to be there yet.
+    """
     needs = {}
     for line in (tree / "modules.dep").read_text().splitlines():
         name, _, others = line.partition(":")
@@ -83,7 +86,7 @@ def _in_order(tree: Path) -> list[Path]:
                 add(other)
             order.append(name)
 
-    for name in sorted(needs):
+    for name in sorted(needs, key=lambda name: ("_test" not in name, len(needs[name]), name)):
         if Path(name).stem not in _LEFT_OUT:
             add(name)
     return [tree / name for name in order]

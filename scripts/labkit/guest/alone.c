@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The only program of a guest that has no root file system: it inserts the modules
- * that /order names, one path a line, sends data over the loopback device with each
- * congestion control there is then, removes the modules, and powers off.  What came
- * of it is KTAP in the kernel's log, beside that of the KUnit suites in the modules.
+ * that /order names, one path a line, removes those again that are KUnit suites, sends
+ * data over the loopback device with each congestion control there is then, removes the
+ * modules, and powers off.  What came of it is KTAP in the kernel's log, beside that of
+ * the suites.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -59,6 +60,19 @@ static bool insert(const char *path)
 	if (file >= 0)
 		close(file);
 	return ok;
+}
+
+/* By the name in its path, which it cuts off there */
+static void take_out(char *path)
+{
+	char *name = strrchr(path, '/') + 1;
+	bool ok;
+
+	name[strlen(name) - strlen(".ko")] = '\0';
+	ok = !syscall(SYS_delete_module, name, O_NONBLOCK);
+	if (!ok)
+		say("# %s: %s\n", name, strerror(errno));
+	point(ok, "remove", name);
 }
 
 static void loopback_up(void)
@@ -149,7 +163,10 @@ int main(void)
 	for (name = strtok_r(order, "\n", &save); name && count < MODULES_MAX;
 	     name = strtok_r(NULL, "\n", &save)) {
 		point(insert(name), "insert", name);
-		modules[count++] = name;
+		if (strstr(name, "_test.ko"))
+			take_out(name);
+		else
+			modules[count++] = name;
 	}
 
 	file = open("/proc/sys/net/ipv4/tcp_available_congestion_control", O_RDONLY);
@@ -159,16 +176,8 @@ int main(void)
 	for (name = strtok_r(names, " \n", &save); name; name = strtok_r(NULL, " \n", &save))
 		point(transfer(name), "transfer", name);
 
-	while (count--) {
-		bool ok;
-
-		name = strrchr(modules[count], '/') + 1;
-		name[strlen(name) - strlen(".ko")] = '\0';
-		ok = !syscall(SYS_delete_module, name, O_NONBLOCK);
-		if (!ok)
-			say("# %s: %s\n", name, strerror(errno));
-		point(ok, "remove", name);
-	}
+	while (count--)
+		take_out(modules[count]);
 	say("1..%d\n", points);
 	sync();
 	reboot(RB_POWER_OFF);
