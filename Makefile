@@ -3,11 +3,11 @@
 # tcpcc: TCP congestion control modules for stock kernels.  "make help" lists what there is.
 
 KDIR ?= /lib/modules/$(shell uname -r)/build
-MODULES := $(patsubst %.o,%,$(shell sed -n 's/^obj-m [:+]= *//p' Kbuild))
+MODULES := $(patsubst %.o,%,$(shell sed -n 's/^obj-m [:+]= *\([^$$]*\)$$/\1/p' Kbuild))
 VERSION := $(shell sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf)
 DKMS_SOURCE := /usr/src/tcpcc-$(VERSION)
 TC_PLUGINS := $(patsubst %.c,%.so,$(wildcard tc/q_*.c))
-SOURCES := Makefile Kbuild dkms.conf COPYING $(wildcard *.c) feedback nist sched include
+SOURCES := Makefile Kbuild dkms.conf scripts/left-out COPYING $(wildcard *.c) feedback nist sched include
 PYTHON := /usr/bin/python3
 
 # Where this system's tc looks for plug-ins, which is written in it
@@ -18,6 +18,7 @@ MAN_DESTINATION = $(INSTALL_MOD_PATH)/usr/local/share/man/man8
 
 # Kernels of the wider matrix (make check-kernels)
 TCPCC_KERNELS ?= 6.1,6.12,7.2
+VARIANTS := $(addprefix 6.12-,debug clang i386 s390x kcsan)
 
 comma := ,
 RELEASE = $(or $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' "$(KDIR)/include/generated/utsrelease.h" \
@@ -37,6 +38,7 @@ export PATH := $(PATH):/usr/sbin:/sbin
 	demo demo-acp check check-kernels report lint clean help
 
 modules: headers
+	@test -z "$(TCPCC_LEFT_OUT)" || echo "Left out: $(TCPCC_LEFT_OUT)"
 	$(KBUILD) modules
 
 # Options and statistics of our qdiscs for the tc that is installed
@@ -84,6 +86,7 @@ uninstall: root tc-uninstall
 dkms-install: root headers loadable tc-install
 	@command -v dkms >/dev/null || { echo "DKMS is missing: install dkms" >&2; exit 1; }
 	install -d "$(DKMS_SOURCE)"
+	rm -rf "$(DKMS_SOURCE)/left-out"
 	cp -r --parents $(SOURCES) "$(DKMS_SOURCE)"
 	test -e "/var/lib/dkms/tcpcc/$(VERSION)" || dkms add -m tcpcc -v $(VERSION)
 	dkms install -m tcpcc -v $(VERSION)
@@ -107,7 +110,7 @@ check:
 
 check-kernels:
 	@scripts/setup kernels
-	@PYTHONPATH=scripts $(PYTHON) -m labkit.kernel 6.12-debug $(subst $(comma), ,$(TCPCC_KERNELS))
+	@PYTHONPATH=scripts $(PYTHON) -m labkit.kernel $(VARIANTS) $(subst $(comma), ,$(TCPCC_KERNELS))
 	@TCPCC_KERNELS=$(TCPCC_KERNELS) $(PYTHON) -m pytest -n "$$(nproc)" --dist loadgroup tests
 
 report:
@@ -132,7 +135,8 @@ help:
 	@echo "make demo            the main job, in the lab: sets up what it needs, changes nothing here"
 	@echo "make demo-acp        the same for ACP: users who join and leave, and routers that say the rate"
 	@echo "make check           all tests: sets up what they need"
-	@echo "make check-kernels   the same on kernels $(TCPCC_KERNELS) and with the kernel's sanitizers"
+	@echo "make check-kernels   the same on kernels $(TCPCC_KERNELS), with clang, 32 bits, big-endian,"
+	@echo "                     and the kernel's sanitizers"
 	@echo "make report          the papers' tables and figures beside ours: report/index.html"
 	@echo "make lint            checkpatch, sparse, shellcheck, ruff, codespell"
 	@echo "make clean           removes what builds leave in this tree (the cache stays)"

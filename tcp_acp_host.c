@@ -560,7 +560,7 @@ static void acp_restart(struct sock *sk)
  * Paced packets are of one segment, unless the rate is such that TCP makes larger
  * ones.  Two at once would be more than a window's fraction.
  */
-static u32 acp_min_tso_segs(struct sock *sk)
+tcpcc_min_tso_segs(acp_min_tso_segs)
 {
 	const struct acp *ca = inet_csk_ca(sk);
 
@@ -660,7 +660,7 @@ static struct tcp_congestion_ops acp_ops __read_mostly = {
 	.undo_cwnd	= acp_undo_cwnd,
 	.sndbuf_expand	= acp_sndbuf_expand,
 	.get_info	= acp_get_info,
-	.min_tso_segs	= acp_min_tso_segs,
+	TCPCC_MIN_TSO_SEGS(acp_min_tso_segs),
 };
 
 static int __init acp_register(void)

@@ -6,17 +6,21 @@
 #ifndef _TCPCC_COMPAT_H
 #define _TCPCC_COMPAT_H
 
+/*
+ * TCPCC_HAVE_... says which headers the kernel has, and which members are in its
+ * structures.  The preprocessor cannot know: Kbuild looks into the headers.
+ */
 #include <linux/version.h>
 #include <net/pkt_sched.h>
 #include <net/tcp.h>
 
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+#ifdef TCPCC_HAVE_LINUX_UNALIGNED
 #include <linux/unaligned.h>
 #else
 #include <asm/unaligned.h>
 #endif
 
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
+#ifdef TCPCC_HAVE_NET_GSO
 #include <net/gso.h>
 #else
 #include <linux/skbuff.h>
@@ -32,7 +36,7 @@
  * The callback gained the ACK number and the ACK's flags in 6.10.  None of
  * our algorithms wants them; @sk and @rs are there on every kernel.
  */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0)
+#ifdef TCPCC_HAVE_CONG_CONTROL_ACK
 #define tcpcc_cong_control(name) \
 	static void name(struct sock *sk, u32 ack, int flag, \
 			 const struct rate_sample *rs)
@@ -41,11 +45,65 @@
 	static void name(struct sock *sk, const struct rate_sample *rs)
 #endif
 
+/**
+ * tcpcc_tso_segs() - how large a packet TSO shall make
+ * @sk: the socket
+ * @mss_now: bytes in a segment
+ * @min_segs: at least as many segments
+ *
+ * By the rule that the kernel has for a congestion control without a wish: what
+ * the pacing rate sends in 2^-sk_pacing_shift seconds, and more on short round
+ * trips, up to what the device takes.  For kernels that leave all of it to the
+ * congestion control; TCP applies sk_gso_max_segs to the result.
+ *
+ * Return: segments in a packet.
+ */
+static inline u32 tcpcc_tso_segs(const struct sock *sk, unsigned int mss_now,
+				 u32 min_segs)
+{
+	u32 log = READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_tso_rtt_log);
+	u32 shift = tcp_min_rtt(tcp_sk(sk)) >> log;
+	u64 bytes = READ_ONCE(sk->sk_pacing_rate) >> READ_ONCE(sk->sk_pacing_shift);
+
+	if (shift < BITS_PER_TYPE(u32))
+		bytes += sk->sk_gso_max_size >> shift;
+	bytes = min_t(u64, bytes, sk->sk_gso_max_size);
+	return max((u32)bytes / mss_now, min_segs);
+}
+
+/*
+ * tcpcc_min_tso_segs(name) - head of a function of @sk that returns how many
+ * segments a packet that TSO makes shall have at least
+ * TCPCC_MIN_TSO_SEGS(name) - the member of struct tcp_congestion_ops for it
+ *
+ * BBRv3's branch has the hook .tso_segs instead of .min_tso_segs, which asks
+ * for the number itself.  TCP calls both at the same places.
+ */
+#ifdef TCPCC_HAVE_MIN_TSO_SEGS
+#define tcpcc_min_tso_segs(name)	static u32 name(struct sock *sk)
+#define TCPCC_MIN_TSO_SEGS(name)	.min_tso_segs = name
+#else
+#define tcpcc_min_tso_segs(name)						\
+	static u32 name(struct sock *sk);					\
+	static u32 name##_of(struct sock *sk, unsigned int mss_now)		\
+	{									\
+		return tcpcc_tso_segs(sk, mss_now, name(sk));			\
+	}									\
+	static u32 name(struct sock *sk)
+#define TCPCC_MIN_TSO_SEGS(name)	.tso_segs = name##_of
+#endif
+
 /*
  * tcpcc_cwnd_events(name, tx_start, other); - after the two functions, and
- * TCPCC_CWND_EVENTS(name, tx_start, other) - in struct tcp_congestion_ops
+ * TCPCC_CWND_EVENTS(name, tx_start, other) - in struct tcp_congestion_ops:
+ * @tx_start of @sk is called when sending begins after an idle time, @other of
+ * @sk and the event at each other event; @other may be NULL.  @name is free for
+ * what is made of them.
+ *
+ * The start of sending has a hook of its own from 7.1 on; before, it is the event
+ * CA_EVENT_TX_START.
  */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 1, 0)
+#ifdef TCPCC_HAVE_CWND_EVENT_TX_START
 #define tcpcc_cwnd_events(name, tx_start, other)	struct sock
 #define TCPCC_CWND_EVENTS(name, start, other) \
 	.cwnd_event_tx_start = start, .cwnd_event = other
@@ -94,7 +152,7 @@ static inline bool tcpcc_ecn_negotiated(const struct tcp_sock *tp)
 static inline void tcpcc_segment_len(struct sk_buff *seg)
 {
 	qdisc_skb_cb(seg)->pkt_len = seg->len;
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 19, 0)
+#ifdef TCPCC_HAVE_PKT_SEGS
 	qdisc_skb_cb(seg)->pkt_segs = 1;
 #endif
 }

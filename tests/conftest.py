@@ -81,6 +81,11 @@ def assert_kunit(lab: Callable[..., "LabCall"], suite: str, **options: str) -> N
     script = f"modprobe {suite}_test && dmesg"
     log = lab("exec", *flags, "--", "sh", "-c", script, timeout=1200).stdout
     assert not re.search("KASAN:|UBSAN:|WARNING:|BUG:", log), log
+    assert_kunit_log(log, suite)
+
+
+def assert_kunit_log(log: str, suite: str) -> None:
+    """The KUnit suite of that name is in a kernel's log, and passed."""
     start = log.index(f"# Subtest: {suite}\n")
     lines = [line.partition("] ")[2] for line in log[start:].splitlines()]
     # KUnit indents the plan of a suite, and it is what tells of a suite that died

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """The lab kernel: the distribution's kernel source, built as user-mode Linux.
 
-ensure() fetches, unpacks, configures and builds it once, as an ordinary user, into the cache;
+ensure() fetches, unpacks, configures and builds it once, as an ordinary user, into the cache; its
+variants are built by another compiler, for another processor, or with sanitizers;
 build_modules() builds this project's modules for it; shim(), agent() and tc_plugins() build what
 else a run needs.  All return at once when there is nothing to do.
 """
@@ -16,6 +17,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from .debian import Apt
 from .errors import LabError
 from .host import (
     Progress,
@@ -35,8 +37,8 @@ from .paths import GUEST, LABKIT, REPO, cache
 
 DEFAULT_VERSION = "6.12"
 
-# Objects that a fresh build compiles, by variant, for the progress indicator alone.
-EXPECTED_OBJECTS = {"": 743, "debug": 761}
+# Kernels whose source comes from another suite of Debian, if this one's does not have it.
+SUITES = {"7.2": "sid"}
 
 TOOLS = {
     "apt-get": "apt", "dpkg-deb": "dpkg", "tar": "tar", "xz": "xz-utils", "make": "make",
@@ -70,6 +72,15 @@ UNPACK_EXCLUDES = [
     *(f"*/arch/{name}/*.*" for name in _ARCHITECTURES),
 ]
 
+# The same for machines that QEMU plays.
+_HARDWARE = "gpu infiniband media net/ethernet net/wireless scsi staging usb".split()
+MACHINE_EXCLUDES = [
+    *UNPACK_EXCLUDES[:5],
+    *(f"*/drivers/{name}/*.[ch]" for name in _HARDWARE),
+    *(f"*/fs/{name}/*.[ch]" for name in _FILESYSTEMS if name != "9p"),
+    *(f"*/arch/{name}/*.*" for name in _ARCHITECTURES if name != "s390"),
+]
+
 # What is changed in the source: the machine that user-mode Linux plays, nothing of the network.
 # (file, text, its replacement)
 EDITS = [
@@ -98,13 +109,56 @@ EDITS = [
 
 
 @dataclass(frozen=True)
+class Variant:
+    """How the kernel of a variant is built; lab-NAME.config is what it adds to lab.config."""
+
+    make: tuple[str, ...] = ()  # options of each make
+    tools: tuple[tuple[str, str], ...] = ()  # programs beyond TOOLS, and their packages
+    image: str = "linux"  # what is booted, in the build directory
+    cflags: str = ""  # for modules, beside -Werror
+    objects: int = 750  # that a fresh build compiles, for the progress indicator alone
+
+    @property
+    def arch(self) -> str:
+        """The kernel's name of the architecture."""
+        found = (option[5:] for option in self.make if option.startswith("ARCH="))
+        return next(found, "um")
+
+
+CLANG = "clang-19"
+
+VARIANTS = {
+    "": Variant(objects=743),
+    "debug": Variant(objects=761),
+    # the warning is about asm-generic/io.h, as user-mode Linux uses it
+    "clang": Variant(
+        (f"CC={CLANG}",), ((CLANG, CLANG),), cflags="-Wno-null-pointer-arithmetic",
+    ),
+    "i386": Variant(
+        ("SUBARCH=i386", "CROSS_COMPILE=i686-linux-gnu-"),
+        (("i686-linux-gnu-gcc", "gcc-i686-linux-gnu"),),
+    ),
+    "s390x": Variant(
+        ("ARCH=s390", "CROSS_COMPILE=s390x-linux-gnu-"),
+        (("s390x-linux-gnu-gcc", "gcc-s390x-linux-gnu"),
+         ("qemu-system-s390x", "qemu-system-misc (Debian 12) or qemu-system-s390x")),
+        "arch/s390/boot/bzImage", objects=1100,
+    ),
+    "kcsan": Variant(
+        ("ARCH=x86_64",), (("qemu-system-x86_64", "qemu-system-x86"),),
+        "arch/x86/boot/bzImage", objects=1250,
+    ),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
 class LabKernel:
     """A built lab kernel."""
 
     version: str  # as asked for: 6.12
-    variant: str  # "" or "debug"
+    variant: str  # one of VARIANTS
     release: str  # what uname -r says: 6.12.117-tcpcc
-    vmlinux: Path  # the user-mode Linux binary
+    vmlinux: Path  # the user-mode Linux binary, or what QEMU boots
     build_dir: Path
     source_dir: Path
 
@@ -120,32 +174,38 @@ def ensure(
     """The lab kernel of that version, fetched and built first if the cache has none."""
     if not re.fullmatch(r"\d+\.\d+", version):
         raise LabError(f"kernel version {version!r} is not of the form 6.12", status=2)
-    if variant and not _fragment(variant).exists():
-        raise LabError(f"there is no kernel variant {variant!r}; there is: debug", status=2)
-    _require_tools()
-    names = ["", version, variant] if variant else ["", version]
+    if variant not in VARIANTS:
+        known = ", ".join(filter(None, VARIANTS))
+        raise LabError(f"there is no kernel variant {variant!r}; there are: {known}", status=2)
+    how = VARIANTS[variant]
+    _require_tools(dict(how.tools))
+    machine = how.arch != "um"
+    names = ["", version, *(["machine"] if machine else []), *([variant] if variant else [])]
     config = "".join(path.read_text() for path in map(_fragment, names) if path.exists())
     with Progress(f"lab kernel {version}{variant and ' ' + variant}", progress) as shown:
-        source = _source(version, shown)
-        identity = "\n".join((source.name, config, _compiler()))
+        source = _source(version, shown, *((MACHINE_EXCLUDES, []) if machine else ()))
+        compiler = output_of([CLANG, "--version"]) if variant == "clang" else _compiler()
+        identity = "\n".join((source.name, config, compiler, *how.make))
         name = "-".join(filter(None, (version, variant, digest_of(identity))))
         build = cache("kernel", name)
         done = build / ".done"
         with locked(build, shown) as lock:
             if not done.exists():
-                _configure(source, build, config)
-                _compile(source, build, variant, shown, lock)
+                _configure(source, build, config, how)
+                _compile(source, build, how, shown, lock)
                 release = (build / "include/config/kernel.release").read_text().strip()
                 write_marker(done, json.dumps({"release": release}))
         release = json.loads(done.read_text())["release"]
-    return LabKernel(version, variant, release, build / "linux", build, source)
+    return LabKernel(version, variant, release, build / how.image, build, source)
 
 
 def available(version: str) -> bool:
-    """Whether that version's source is in the cache or in the package lists."""
+    """Whether that version's source is in the cache or can be fetched."""
     stem = f"linux-source-{version}"
-    return any(cache("src").glob(f"{stem}_*[0-9a-f]")) or bool(
-        output_of(["apt-cache", "show", "--no-all-versions", stem])
+    return (
+        version in SUITES
+        or any(cache("src").glob(f"{stem}_*[0-9a-f]"))
+        or bool(output_of(["apt-cache", "show", "--no-all-versions", stem]))
     )
 
 
@@ -160,7 +220,8 @@ def build_modules(kernel: LabKernel, strict: bool = True) -> Path:
         raise LabError(f"no module sources in {REPO}")
     content = (f"{name}\0{file_digest(path)}" for name, path in files.items())
     digest = digest_of(kernel.key, str(strict), *content)
-    home = cache("mod", f"{kernel.key}-{digest_of(str(REPO))}")  # checkouts do not wait for each other
+    # checkouts do not wait for each other
+    home = cache("mod", f"{kernel.key}-{digest_of(str(REPO))}")
     result = home / digest
     with locked(home):
         if not (result / ".done").exists():
@@ -210,19 +271,24 @@ def _compiler() -> str:
     return output_of(["gcc", "--version"]).partition("\n")[0]
 
 
-def _require_tools() -> None:
+def _require_tools(more: dict[str, str]) -> None:
     if missing := missing_packages(TOOLS):
         raise LabError(f"building the lab kernel needs {' '.join(missing)}: run scripts/setup demo")
+    if missing := missing_packages(more):
+        raise LabError(f"this kernel needs {' '.join(missing)}: run scripts/setup kernels")
 
 
 # Source -----------------------------------------------------------------------------------------
 
 
-def _source(version: str, shown: Progress) -> Path:
+def _source(
+    version: str, shown: Progress, excludes: list[str] = UNPACK_EXCLUDES,
+    edits: list[tuple[str, str, str]] = EDITS,
+) -> Path:  # fmt: skip
     """The unpacked kernel source; the newest already in the cache, else the newest apt has."""
     sources = cache("src")
     stem = f"linux-source-{version}"
-    pattern = f"{stem}_*_{digest_of(*UNPACK_EXCLUDES, *(text for edit in EDITS for text in edit))}"
+    pattern = f"{stem}_*_{digest_of(*excludes, *(text for edit in edits for text in edit))}"
     with locked(sources / stem, shown):
         if ready := sorted(sources.glob(pattern), key=lambda p: p.stat().st_mtime):
             return ready[-1]
@@ -230,19 +296,23 @@ def _source(version: str, shown: Progress) -> Path:
         package = packages[-1] if packages else _download(stem, shown)
         debian_version = package.name.split("_")[1]
         target = sources / pattern.replace("*", debian_version, 1)
-        _unpack(package, stem, target, shown)
+        _unpack(package, stem, target, excludes, edits, shown)
         return target
 
 
 def _download(name: str, shown: Progress) -> Path:
     """Fetches a .deb with apt, which needs no root for that and checks its signature."""
+    home = cache("dl")
     record = output_of(["apt-cache", "show", "--no-all-versions", name])
+    if not record and (suite := SUITES.get(name.rpartition("-")[2])):
+        apt = Apt(suite, cache("apt", suite), shown)
+        apt.update()
+        return next(iter(apt.download([name], home, re.compile(f"{re.escape(name)}_"))))
     fields = dict(re.findall(r"^(Version|Size): (.*)$", record or "", re.M))
     if not {"Version", "Size"} <= fields.keys():
         raise LabError(
             f"apt knows no package {name}: run 'sudo apt-get update', or choose another kernel"
         )
-    home = cache("dl")
     size = int(fields["Size"])
     command = [
         "apt-get", "-q", "-o", "APT::Sandbox::User=root", "download", f"{name}={fields['Version']}",
@@ -264,22 +334,25 @@ def _download(name: str, shown: Progress) -> Path:
         return packages[0].rename(home / packages[0].name)
 
 
-def _unpack(package: Path, stem: str, target: Path, shown: Progress) -> None:
+def _unpack(
+    package: Path, stem: str, target: Path, excludes: list[str],
+    edits: list[tuple[str, str, str]], shown: Progress,
+) -> None:  # fmt: skip
     """Unpacks the source tar inside the package, without what is never compiled."""
     shown.show("unpacking the source")
-    excludes = " ".join(f"--exclude='{pattern}'" for pattern in UNPACK_EXCLUDES)
+    without = " ".join(f"--exclude='{pattern}'" for pattern in excludes)
     with tempfile.TemporaryDirectory(prefix=".unpack-", dir=target.parent) as part:
         log = Path(part, "log")
         script = f"""set -o pipefail
             dpkg-deb --fsys-tarfile "$0" | tar -xO ./usr/src/{stem}.tar.xz | xz -dc -T0 |
-            tar -x -C "$1" --strip-components=1 --no-same-owner --wildcards {excludes}"""
+            tar -x -C "$1" --strip-components=1 --no-same-owner --wildcards {without}"""
         tree = Path(part, "tree")
         tree.mkdir()
         command = ["bash", "-c", script, str(package), str(tree)]
         if run_logged(command, log, poll=lambda: shown.show("unpacking the source")):
             package.unlink()  # it may be damaged: the next attempt downloads it again
             raise LabError(f"cannot unpack {package.name} (disk full?)", log=tail_of(log))
-        for name, old, new in EDITS:
+        for name, old, new in edits:
             file = tree / name
             text = file.read_text()
             if text.count(old) != 1:
@@ -296,22 +369,31 @@ def _fragment(name: str) -> Path:
     return LABKIT / f"lab{name and '-' + name}.config"
 
 
-def _configure(source: Path, build: Path, config: str) -> None:
-    """Writes .config: everything off but what config asks for and what that needs."""
+def _make(how: Variant, *arguments: str | Path) -> list[str | Path]:
+    """The make command for a variant; a later ARCH= replaces an earlier."""
+    return ["make", "ARCH=um", *how.make, *arguments]
+
+
+def _configure(source: Path, build: Path, config: str, how: Variant) -> None:
+    """Writes .config: everything off but what config asks for and what that needs.
+
+    Of two lines for one option the later counts.
+    """
     fragment = build / "fragment.config"
     if (build / ".config").exists() and fragment.exists() and fragment.read_text() == config:
         return  # an interrupted build, which goes on where it stopped
     wanted = build / "wanted.config"
     wanted.write_text(config)
     log = build / "config.log"
-    make = ["make", "-C", source, f"O={build}", "ARCH=um", "allnoconfig"]
+    make = _make(how, "-C", source, f"O={build}", "allnoconfig")
     if run_logged(make, log, KCONFIG_ALLCONFIG=str(wanted)):
         raise LabError(f"cannot configure the kernel; see {log}", log=tail_of(log))
     have = set((build / ".config").read_text().splitlines())
     option = re.compile(r"(CONFIG_\w+=.+|# CONFIG_\w+ is not set)")
     lost = []
-    for line in filter(option.fullmatch, config.splitlines()):
-        name = re.search(r"CONFIG_\w+", line)[0]
+    lines = filter(option.fullmatch, config.splitlines())
+    last = {re.search(r"CONFIG_\w+", line)[0]: line for line in lines}
+    for name, line in last.items():
         absent = line.startswith("#") and not any(h.startswith(name + "=") for h in have)
         if line not in have and not absent:
             lost.append(line)
@@ -320,13 +402,13 @@ def _configure(source: Path, build: Path, config: str) -> None:
     wanted.rename(fragment)
 
 
-def _compile(source: Path, build: Path, variant: str, shown: Progress, lock: int) -> None:
+def _compile(source: Path, build: Path, how: Variant, shown: Progress, lock: int) -> None:
     log = build / "build.log"
-    command = [
-        "make", "-C", source, f"O={build}", "ARCH=um", f"-j{os.cpu_count()}", "linux", "modules",
-    ]
+    jobs = f"-j{os.cpu_count()}"
+    targets = [Path(how.image).name, "modules"]
+    command = _make(how, "-C", source, f"O={build}", jobs, *targets)
     before = sum(1 for _ in build.rglob("*.o"))
-    expected = max(EXPECTED_OBJECTS[variant], before + 1)
+    expected = max(how.objects, before + 1)
 
     def poll() -> None:
         text = log.read_bytes() if log.exists() else b""
@@ -358,18 +440,20 @@ def module_sources() -> dict[str, Path]:
     return {str(p.relative_to(REPO)): p for p in sorted(found) if not p.name.endswith(made)}
 
 
-def _kbuild(kernel: LabKernel, stage: Path, *options: str) -> list[str]:
+def _kbuild(kernel: LabKernel, stage: Path, *options: str) -> list[str | Path]:
     """The make command that builds stage for kernel."""
     tests = ["TCPCC_KUNIT=y"] if (stage / "tests/kunit/Kbuild").exists() else []
     jobs = f"-j{os.cpu_count()}"
-    return ["make", "-C", str(kernel.build_dir), "ARCH=um", f"M={stage}", jobs, *tests, *options]
+    where = ["-C", str(kernel.build_dir), f"M={stage}"]
+    return _make(VARIANTS[kernel.variant], *where, jobs, *tests, *options)
 
 
 def _make_modules(kernel: LabKernel, stage: Path, strict: bool) -> None:
     for stale in stage.rglob("*.ko"):
         stale.unlink()
     log = stage / "build.log"
-    options = ["W=1", "KCFLAGS=-Werror"] if strict else []
+    flags = f"-Werror {VARIANTS[kernel.variant].cflags}".strip()
+    options = ["W=1", f"KCFLAGS={flags}"] if strict else []
     failed = run_logged(_kbuild(kernel, stage, *options), log)
     warned = strict and re.search(r"^WARNING: modpost:.*", log.read_text(), re.M)
     if failed or warned:

@@ -185,7 +185,7 @@ static void noise_and_outages_do_not_cap(struct kunit *test)
 	inet_csk(sk)->icsk_ca_state = TCP_CA_Loss;
 	tcp_sk(sk)->snd_ssthresh = path_ssthresh(sk);
 	ca->probe.round_delivered = 0;
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0)
+#ifdef TCPCC_HAVE_CONG_CONTROL_ACK
 	path_cong_control(sk, 0, 0, &rs);
 #else
 	path_cong_control(sk, &rs);

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Guests for processors whose programs this machine cannot run.
+
+boot() gives a lab kernel of variant i386 or s390x an initramfs with this project's modules and one
+program, guest/alone.c, which inserts them, uses each congestion control, and removes them.
+"""
+
+import re
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+from .errors import LabError
+from .host import digest_of, environment, file_digest, locked, missing_packages, run_logged, tail_of
+from .kernel import VARIANTS, LabKernel, build_modules
+from .paths import GUEST, cache
+
+# a measurement, which takes its time
+_LEFT_OUT = {"sch_bench"}
+
+
+def boot(kernel: LabKernel, timeout_s: float = 600) -> str:
+    """The log of a kernel that ran guest/alone.c with all modules; timeout_s is real time."""
+    with tempfile.TemporaryDirectory(prefix="alone-", dir=cache("run")) as name:
+        run = Path(name)
+        log = run / "console"
+        command = _command(kernel, initramfs(kernel, run))
+        deadline = time.monotonic() + timeout_s
+
+        def poll() -> None:
+            if time.monotonic() > deadline:
+                raise LabError(f"the {kernel.variant} guest did not finish in {timeout_s:g} s",
+                               log=tail_of(log))  # fmt: skip
+
+        run_logged(command, log, poll=poll, cwd=run)
+        return log.read_text(errors="replace").replace("\r", "")
+
+
+def initramfs(kernel: LabKernel, home: Path) -> Path:
+    """A root file system in home, packed: the program, the modules and their order."""
+    if missing := missing_packages({"busybox": "busybox-static"}):
+        raise LabError(f"needs {' '.join(missing)}: run scripts/setup kernels")
+    tree = home / "root"
+    tree.mkdir()
+    (tree / "init").symlink_to(_program(kernel))
+    order = _in_order(build_modules(kernel) / "lib/modules" / kernel.release)
+    for path in order:
+        (tree / path.name).symlink_to(path)
+    (tree / "order").write_text("".join(f"/{path.name}\n" for path in order))
+    names = "\n".join(entry.name for entry in tree.iterdir())
+    packed = home / "initramfs"
+    with packed.open("wb") as out:
+        subprocess.run(["busybox", "cpio", "-L", "-o", "-H", "newc"], cwd=tree, env=environment(),
+                       input=names.encode(), stdout=out, stderr=subprocess.DEVNULL,
+                       check=True)  # fmt: skip
+    return packed
+
+
+def _command(kernel: LabKernel, packed: Path) -> list[str]:
+    boot_options = "rdinit=/init panic=-1 oops=panic loglevel=8"
+    if VARIANTS[kernel.variant].arch == "um":
+        return [str(kernel.vmlinux), "mem=512M", f"initrd={packed}", "umid=alone",
+                "uml_dir=./", "ssl=null", "con=null",
+                "con0=null,fd:1", "time-travel=inf-cpu", *boot_options.split()]  # fmt: skip
+    return ["qemu-system-s390x", "-machine", "s390-ccw-virtio", "-cpu", "max", "-m", "512M",
+            "-nodefaults", "-nographic", "-serial", "stdio", "-no-reboot",
+            "-kernel", str(kernel.vmlinux), "-initrd", str(packed),
+            "-append", boot_options]  # fmt: skip
+
+
+def _in_order(tree: Path) -> list[Path]:
+    """The modules of a tree, each after those that it needs, and what needs little first.
+
+    A KUnit suite holds the source of a module, which is not to be there yet.
+    """
+    needs = {}
+    for line in (tree / "modules.dep").read_text().splitlines():
+        name, _, others = line.partition(":")
+        needs[name] = others.split()
+    order: list[str] = []
+
+    def add(name: str) -> None:
+        if name not in order:
+            for other in needs[name]:
+                add(other)
+            order.append(name)
+
+    for name in sorted(needs, key=lambda name: ("_test" not in name, len(needs[name]), name)):
+        if Path(name).stem not in _LEFT_OUT:
+            add(name)
+    return [tree / name for name in order]
+
+
+def _program(kernel: LabKernel) -> Path:
+    """guest/alone.c for the kernel's processor, in one file."""
+    prefix = next((option.partition("=")[2] for option in VARIANTS[kernel.variant].make
+                   if re.match("CROSS_COMPILE=", option)), "")  # fmt: skip
+    source = GUEST / "alone.c"
+    command = [f"{prefix}gcc", "-O2", "-Wall", "-Wextra", "-static", source]
+    home = cache("guest", digest_of(*map(str, command), file_digest(source)))
+    with locked(home):
+        if not (home / "init").exists():
+            home.mkdir(exist_ok=True)
+            log = home / "log"
+            if run_logged([*command, "-o", home / "part"], log):
+                raise LabError("guest/alone.c does not compile", log=tail_of(log))
+            (home / "part").rename(home / "init")
+    return home / "init"

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The kernel's data race detector (KCSAN), on two processors of QEMU's."""
+
+import os
+import re
+import shutil
+from pathlib import Path
+
+from . import kernel, stock
+from .host import locked, write_marker
+from .paths import cache
+
+
+def ensure(progress: bool = True) -> stock.StockKernel:
+    """A kernel with KCSAN, laid out as the packages of a distribution's are."""
+    built = kernel.ensure(variant="kcsan", progress=progress)
+    root = cache("kernel", f"{built.key}-root")
+    with locked(root):
+        if not (root / ".done").exists():
+            shutil.rmtree(root)
+            modules = root / "lib/modules" / built.release
+            (modules / "kernel").mkdir(parents=True)
+            for name in ("modules.builtin", "modules.builtin.modinfo", "modules.order"):
+                os.link(built.build_dir / name, modules / name)
+            (root / "boot").mkdir()
+            os.link(built.vmlinux, root / "boot" / f"vmlinuz-{built.release}")
+            (root / "usr/src").mkdir(parents=True)
+            (root / "usr/src" / f"linux-headers-{built.release}").symlink_to(built.build_dir)
+            write_marker(root / ".done", "")
+    return stock.StockKernel("kcsan", built.release, built.key, root)
+
+
+def reports(log: str, modules: set[str]) -> list[str]:
+    """The reports in a kernel's log of which one side or both are in these modules."""
+    found = re.split(r"^.*={60,}$", log, flags=re.M)
+    title = re.compile(r"BUG: KCSAN: (.*)")
+    return [part for part in found if (named := title.search(part))
+            and modules & set(re.findall(r"\[(\w+)\]", named[1]))]  # fmt: skip
+
+
+def own_modules(tree: Path) -> set[str]:
+    """The names of the modules that a build of ours holds."""
+    return {path.stem for path in tree.glob("lib/modules/*/updates/*.ko")}
