@@ -80,6 +80,9 @@
 #define CCPD_PACE_SLOW_START	4
 #define CCPD_PACE		2
 
+/* No window for pacing is larger, segments: 400 Gb/s for half a second */
+#define CCPD_PACE_SEGS_MAX	BIT(24)
+
 TCPCC_PARAM(kp, 2, 1, 16,
 	    "Proportional gain Kp of Eq. 3, no unit");
 TCPCC_PARAM(kd, 100, 0, 100000,
@@ -202,14 +205,14 @@ static void ccpd_pace(struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	const struct ccpd *ca = inet_csk_ca(sk);
-	u64 rate = max(tcp_snd_cwnd(tp), tp->packets_out);
+	u32 segs = min(max(tcp_snd_cwnd(tp), tp->packets_out), CCPD_PACE_SEGS_MAX);
 
 	if (!tp->srtt_us)
 		return;
-	rate *= ca->mode == CCPD_SLOW_START ? CCPD_PACE_SLOW_START : CCPD_PACE;
-	/* segments < 2^34, bytes < 2^16, and us << 3 below 2^24 */
-	rate = div_u64(rate * tp->mss_cache << 3, tp->srtt_us) * USEC_PER_SEC;
-	ccpd_set_rate(sk, rate);
+	segs *= ca->mode == CCPD_SLOW_START ? CCPD_PACE_SLOW_START : CCPD_PACE;
+	/* srtt is in us << 3 */
+	ccpd_set_rate(sk, mul_u64_u64_div_u64((u64)segs * tp->mss_cache,
+					      USEC_PER_SEC << 3, tp->srtt_us));
 }
 
 static void ccpd_round(struct sock *sk)
