@@ -14,7 +14,7 @@
 #include "sch_packet.h"
 
 #define SEC		((u64)NSEC_PER_SEC)
-#define MSEC		NSEC_PER_MSEC
+#define MSEC		((u64)NSEC_PER_MSEC)
 #define FIRST		(7 * SEC)	/* time at which the first phase begins */
 
 /* ------------------------------------------------------------------------- */
