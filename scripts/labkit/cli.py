@@ -40,7 +40,7 @@ def _parser() -> argparse.ArgumentParser:
         added.add_argument("--kernel", metavar="VERSION", default=kernels.DEFAULT_VERSION,
                            help=f"lab kernel (default {kernels.DEFAULT_VERSION})")  # fmt: skip
         added.add_argument("--variant", choices=("clang", "debug"), default="",
-                           help="clang: built by it; debug: with sanitizers, 20 times slower")  # fmt: skip
+                           help="debug: with sanitizers, 20 times slower")  # fmt: skip
 
     listing = verb("list", _list, "The scenarios, and what each reproduces.")
     listing.add_argument("--json", action="store_true", help="as a JSON array")

@@ -167,7 +167,7 @@ static void idle(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(capacity); i++) {
 		for (j = 0; j < ARRAY_SIZE(flows); j++) {
 			struct acp_law a;
-			u64 now = 3600 * NSEC_PER_SEC;
+			u64 now = 3600ULL * NSEC_PER_SEC;
 
 			acp_law_init(&a, &acp_paper, capacity[i]);
 			a.flows = (u64)flows[j] << ACP_SCALE;

@@ -13,8 +13,8 @@
 
 #include "sch_packet.h"
 
-#define SEC		NSEC_PER_SEC
-#define MSEC		NSEC_PER_MSEC
+#define SEC		((u64)NSEC_PER_SEC)
+#define MSEC		((u64)NSEC_PER_MSEC)
 #define FIRST		(7 * SEC)	/* time at which the first phase begins */
 
 /* ------------------------------------------------------------------------- */

@@ -134,7 +134,7 @@ static void per_segment(struct kunit *test)
 				have = acp_filter(w, desireds[j], congested, 10,
 						  n);
 				most = max(want, w) - min(want, w);
-				most = n > 1 ? max(most, want) / 500 : 0;
+				most = n > 1 ? div_u64(max(most, want), 500) : 0;
 				KUNIT_EXPECT_LE_MSG(test,
 						    abs((s64)have - (s64)want),
 						    most,

@@ -296,7 +296,7 @@ static void slow_pairs(struct kunit *test)
 	struct sock *sk = burst_sent(test, &p, 4);
 
 	acked(sk, &p, 2, 0, 20000);
-	tcp_sk(sk)->tcp_clock_cache += 5 * NSEC_PER_SEC;
+	tcp_sk(sk)->tcp_clock_cache += 5LL * NSEC_PER_SEC;
 	acked(sk, &p, 2, 1056 * NSEC_PER_MSEC, 20000);
 	/* a rate is a multiple of 0.7 kbit/s */
 	EXPECT_NEAR(test, ccpd_bytes_ps(ccpd_capacity(&p), 1514) * 8, 4000, 180000);

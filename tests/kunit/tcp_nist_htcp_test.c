@@ -18,7 +18,7 @@ static void f_of_time(struct kunit *test)
 	/* 1 + 10 + 0.25 = 11.25, times 42 ms, is below 1 */
 	KUNIT_EXPECT_EQ(test, htcp_f(2 * USEC_PER_SEC, 42000), NIST_ONE);
 	/* an hour and more, a second of rtt: 1 + 10 * 3999 + 0.25 * 3999^2 */
-	EXPECT_NEAR(test, htcp_f(4000 * USEC_PER_SEC, 1000000), nist_segs(4037991), 20);
+	EXPECT_NEAR(test, htcp_f(4000ULL * USEC_PER_SEC, 1000000), nist_segs(4037991), 20);
 	KUNIT_EXPECT_LT(test, htcp_f(U64_MAX, U32_MAX), BIT_ULL(62));
 }
 

@@ -125,8 +125,10 @@ static bool transfer(const char *cc)
 	     !bind(listener, (struct sockaddr *)&address, length) && !listen(listener, 1) &&
 	     !getsockname(listener, (struct sockaddr *)&address, &length);
 	child = ok ? fork() : -1;
-	if (child == 0)
+	if (child == 0) {
+		close(sock);	/* or the other end's close() ends nothing */
 		_exit(receive(listener));
+	}
 	close(listener);
 	ok = child > 0 && !connect(sock, (struct sockaddr *)&address, length);
 	while (ok && sent < BYTES) {
@@ -153,6 +155,11 @@ int main(void)
 	mkdir("/dev", 0755);
 	mount("proc", "/proc", "proc", 0, NULL);
 	mount("dev", "/dev", "devtmpfs", 0, NULL);
+	/* all lines, where the default is ten in five seconds */
+	file = open("/proc/sys/kernel/printk_devkmsg", O_WRONLY);
+	if (write(file, "on\n", 3) != 3)
+		return 1;
+	close(file);
 	kmsg = open("/dev/kmsg", O_WRONLY | O_CLOEXEC);
 	loopback_up();
 
