@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Do the lab's hosts and accidents do what they claim?  Against arithmetic, not against a sender."""
+"""Do the lab's hosts and accidents do what they claim?  Against arithmetic."""
 
 import itertools
 import json
@@ -10,7 +10,7 @@ import pytest
 
 from labkit import result, run, scenario, topology
 from labkit.errors import LabError
-from test_truth import _measure, _runs, _settings, laboratory, stream  # noqa: F401
+from test_truth import _measure, _runs, _settings
 
 MSS, FRAME = 1448, 1514
 

@@ -303,7 +303,7 @@ class Blackout:
 def _blackouts(text: str) -> tuple[Blackout, ...]:
     parts = []
     for part in text.split(","):
-        at, colon, length = part.partition(":")
+        at, _, length = part.partition(":")
         try:
             parts.append(Blackout(_seconds(at), _time(1e-3, 1e6)(length)))
         except ValueError:
@@ -438,8 +438,8 @@ KEYS: dict[str, Key] = {
     "access": Key(_rate, None, "of each sending host's link, shared by flows of one rtt: 1gbit"),
     "mtu": Key(_count(576, 9000), "1500", "bytes, of every link"),
     "app": Key(_app, None, "each flow has so much to send so often, not always: 250k/100ms; several"
-               " sizes take turns: 12k+290k/5s; results have the time of each, from its write to its"
-               " last byte's arrival"),
+               " sizes take turns: 12k+290k/5s; results have the time of each, from its write to"
+               " its last byte's arrival"),
     "ssthresh": Key(_ssthresh, None, "initial: packets, or 1bdp; bbr takes no notice: 100"),
     "reverse": Key(_reverse, None, "bulk flows back, through a bottleneck like the other: cubic:2"),
     "police": Key(_police, None, "drops what is beyond rate and burst: 50mbit:250k (burst 50 ms)"),

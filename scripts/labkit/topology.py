@@ -175,7 +175,7 @@ def _setup(s: Settings, row: Row, ccs: list[str], window: float) -> str:
     limits = "# No limit but the path's own: buffers for whole windows, and no drops in between."
     if "default" in s.host:
         rmem, wmem = DEFAULT_RMEM, DEFAULT_WMEM
-        limits = "# The distribution's own buffers, which grow with the window; no drops in between."
+        limits = "# The distribution's buffers, which grow with the window; no drops in between."
     version = "" if s.ip == 4 else "-6 "
     lines = [
         "#!/bin/sh",
