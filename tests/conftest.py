@@ -16,7 +16,7 @@ import pytest
 REPO = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(REPO / "scripts"))
 
-from labkit import kernel  # noqa: E402
+from labkit import kernel, run, scenario, topology  # noqa: E402
 
 
 class KtapResult(NamedTuple):
@@ -139,6 +139,59 @@ def lab() -> Callable[..., LabCall]:
 def lab_kernel() -> kernel.LabKernel:
     """The lab kernel; workers that need it at once wait for the one that builds it."""
     return kernel.ensure(progress=False)
+
+
+# Sends 150 datagrams from one namespace to another, so many seconds apart and of so many bytes;
+# prints of each, as it arrives, its number, and when it was sent and arrived, in ns.
+STREAM = """
+import ctypes, os, socket, struct, sys, time
+pause, size = float(sys.argv[5]), int(sys.argv[6])
+libc = ctypes.CDLL(None)
+libc.prctl(29, 1)  # PR_SET_TIMERSLACK: not 50 us more
+def bound(space, address):
+    libc.setns(os.open(f"/run/netns/{space}", os.O_RDONLY), 0)
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    s.bind((address, 5000))
+    return s
+one, other = bound(*sys.argv[1:3]), bound(*sys.argv[3:5])
+SO_TIMESTAMPNS = 35
+other.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
+other.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
+for i in range(150):
+    data = struct.pack("QQ", i, time.clock_gettime_ns(time.CLOCK_REALTIME))
+    one.sendto(data.ljust(size), (sys.argv[4], 5000))
+    if pause:
+        time.sleep(pause)
+time.sleep(0.5)
+for _ in range(150):
+    data, more, _, _ = other.recvmsg(2000, 100, socket.MSG_DONTWAIT)
+    seconds, ns = struct.unpack("QQ", more[0][2])
+    print(*struct.unpack_from("QQ", data), seconds * 10**9 + ns)
+"""
+
+
+@pytest.fixture(scope="module")
+def laboratory() -> run.Laboratory:
+    return run.Laboratory()
+
+
+@pytest.fixture
+def stream(lab, tmp_path):
+    """stream(direction, *sets): number, departure and arrival (ns) of each datagram of STREAM."""
+
+    def call(direction: str, *sets: str, pause: float = 1e-4, size: int = 16) -> list[list[int]]:
+        settings = scenario.override(scenario.load("dumbbell"), sets)
+        plan = topology.compile_plan(settings, "reno", 1)
+        (tmp_path / "setup.sh").write_text(plan.setup)
+        (tmp_path / "stream.py").write_text(STREAM)
+        ends = {"data": "s0 10.77.10.1 r 10.77.2.2", "acks": "r 10.77.2.2 s0 10.77.10.1"}
+        script = ("sh setup.sh; sleep 1; exec /usr/bin/python3 stream.py"
+                  f" {ends[direction]} {pause} {size}")  # fmt: skip
+        done = subprocess.run([REPO / "scripts/lab", "exec", "--", "sh", "-ec", script],
+                              cwd=tmp_path, capture_output=True, text=True, check=True)  # fmt: skip
+        return [[int(word) for word in line.split()] for line in done.stdout.splitlines()]
+
+    return call
 
 
 def wanted_kernels() -> list[str]:

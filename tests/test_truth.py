@@ -32,36 +32,6 @@ for i in range(20):
 """
 
 
-# Sends a datagram about every 0.1 ms from one namespace to another; prints of each, as it arrives,
-# its number, and when it was sent and arrived, in ns.
-STREAM = """
-import ctypes, os, socket, struct, sys, time
-libc = ctypes.CDLL(None)
-def bound(space, address):
-    libc.setns(os.open(f"/run/netns/{space}", os.O_RDONLY), 0)
-    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    s.bind((address, 5000))
-    return s
-one, other = bound(*sys.argv[1:3]), bound(*sys.argv[3:5])
-SO_TIMESTAMPNS = 35
-other.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
-for i in range(150):
-    one.sendto(struct.pack("QQ", i, time.clock_gettime_ns(time.CLOCK_REALTIME)),
-               (sys.argv[4], 5000))
-    time.sleep(1e-4)
-time.sleep(0.2)
-for _ in range(150):
-    data, more, _, _ = other.recvmsg(100, 100, socket.MSG_DONTWAIT)
-    seconds, ns = struct.unpack("QQ", more[0][2])
-    print(*struct.unpack("QQ", data), seconds * 10**9 + ns)
-"""
-
-
-@pytest.fixture(scope="module")
-def laboratory() -> run.Laboratory:
-    return run.Laboratory()
-
-
 def _settings(*sets: str) -> scenario.Settings:
     return scenario.override(scenario.load("dumbbell"), sets)
 
@@ -112,23 +82,6 @@ def test_udp_rate_is_exact(laboratory, offered, carried) -> None:
     expected = carried * seconds / 8
     assert abs(link["sent_bytes"] - expected) <= 2 * frame
     assert (link["drops"] > 0) == (carried == 100e6)
-
-
-@pytest.fixture
-def stream(lab, tmp_path):
-    """stream(direction, *sets): number, departure and arrival (ns) of each datagram of STREAM."""
-
-    def call(direction: str, *sets: str) -> list[list[int]]:
-        plan = topology.compile_plan(_settings(*sets), "reno", 1)
-        (tmp_path / "setup.sh").write_text(plan.setup)
-        (tmp_path / "stream.py").write_text(STREAM)
-        ends = {"data": "s0 10.77.10.1 r 10.77.2.2", "acks": "r 10.77.2.2 s0 10.77.10.1"}
-        script = f"sh setup.sh; sleep 1; exec /usr/bin/python3 stream.py {ends[direction]}"
-        done = subprocess.run([REPO / "scripts/lab", "exec", "--", "sh", "-ec", script],
-                              cwd=tmp_path, capture_output=True, text=True, check=True)  # fmt: skip
-        return [[int(word) for word in line.split()] for line in done.stdout.splitlines()]
-
-    return call
 
 
 @pytest.mark.parametrize(

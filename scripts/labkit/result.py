@@ -14,7 +14,7 @@ import numpy as np
 
 from .errors import LabError
 from .scenario import ETHERNET_HEADER, Expected, Scenario, Settings
-from .topology import POLICER, Row
+from .topology import BLACKOUT, POLICER, Row
 
 Json = dict[str, Any]
 
@@ -23,17 +23,20 @@ Json = dict[str, Any]
 LIMITS = {
     "TcpExtTCPMemoryPressures": "TCP ran out of memory",
     "TcpExtTCPAbortOnMemory": "TCP ran out of memory",
+    "TcpExtTCPBacklogDrop": "the receiver's backlog overflowed",
+    "TcpExtListenDrops": "the receiver refused connections",
+}
+# The same, unless host=default asked for buffers that may hold a flow back.
+BUFFER_LIMITS = {
     "TcpExtPruneCalled": "the receive buffer overflowed",
     "TcpExtRcvPruned": "the receive buffer overflowed",
     "TcpExtOfoPruned": "the receive buffer overflowed",
     "TcpExtTCPRcvCollapsed": "the receive buffer overflowed",
     "TcpExtTCPRcvQDrop": "the receive buffer overflowed",
     "TcpExtTCPOFODrop": "the receive buffer overflowed",
-    "TcpExtTCPBacklogDrop": "the receiver's backlog overflowed",
     "TcpExtTCPZeroWindowDrop": "the receive window closed",
     "TcpExtTCPToZeroWindowAdv": "the receive window closed",
     "TcpExtTCPWqueueTooBig": "the send queue overflowed",
-    "TcpExtListenDrops": "the receiver refused connections",
 }
 # A flow may be limited by a window for this share of its time, or for two of the clock ticks
 # (10 ms) that the kernel counts such time in.
@@ -47,13 +50,15 @@ STARVED_SHARE = 0.05
 
 def check(summary: Json, settings: Settings) -> None:
     """Refuses a run that something else than the path and its congestion control has shaped."""
+    small = "default" in settings.host
+    limits = LIMITS if small else LIMITS | BUFFER_LIMITS
     for space, name, value in summary["counters"]:
-        if name in LIMITS:
+        if name in limits:
             raise LabError(
-                f"run refused: {LIMITS[name]} ({name} = {value} in {space}); raise the memory"
+                f"run refused: {limits[name]} ({name} = {value} in {space}); raise the memory"
                 " limits in topology.py, or shrink rate, rtt, buffer or flows"
             )
-    for flow in summary["flows"]:
+    for flow in () if small else summary["flows"]:
         for limit, what in (("rwnd_limited_s", "receive"), ("sndbuf_limited_s", "send")):
             if flow[limit] > max(LIMITED_S, LIMITED_SHARE * flow["busy_s"]):
                 raise LabError(
@@ -74,8 +79,8 @@ def check(summary: Json, settings: Settings) -> None:
     bottlenecks = Row(settings).link_names()
     for link in summary["links"]:
         losses = settings.loss or any(change.loss for change in settings.change)
-        lossy = link["name"] in (*bottlenecks, POLICER) or (link["name"] == "forward" and losses)
-        if link["drops"] and not lossy:
+        lossy = [*bottlenecks, POLICER, BLACKOUT] + ["forward"] * bool(losses)
+        if link["drops"] and link["name"] not in lossy:
             raise LabError(
                 f"run refused: netem dropped {link['drops']} packets of its own on link"
                 f" {link['name']}; raise its limit in topology.py"
@@ -94,6 +99,8 @@ def build(
     # The numbers after those of the flows are of short ones, and of ones in the other direction.
     flows = [flow for flow in started if flow["id"] < settings.flows]
     others = [flow for flow in started if flow["id"] >= settings.flows]
+    if settings.app:
+        _requests(flows, summary, run / "requests.csv")
     links = _links(summary, settings, run / "links.csv" if sampled else None)
     later = _flow_means(flows, run / "flows.csv", end) if sampled else []
     result = {
@@ -169,7 +176,25 @@ def _flow(flow: Json, settings: Settings) -> Json:
     if flow["finished"]:
         shown["completion_s"] = length
     shown["retransmits"] = flow["retransmits"]
+    if "default" in settings.host:
+        shown |= {limit: flow[limit] for limit in ("rwnd_limited_s", "sndbuf_limited_s")}
     return shown
+
+
+def _requests(flows: list[Json], summary: Json, path: Path) -> None:
+    """Adds to each flow how many times its application wrote, how many of these writes have
+    arrived, and how long that took, from the write to the arrival of its last byte."""
+    table = series(path, (1, 3))
+    written = {flow["id"]: flow["requests"] for flow in summary["flows"]}
+    for flow in flows:
+        took = np.sort(table[table[:, 0] == flow["id"], 1])
+        flow |= {"requests": written[flow["id"]], "answered": len(took)}
+        if len(took):
+            flow |= {
+                "request_mean_s": took.mean(),
+                "request_p95_s": took[min(len(took) - 1, len(took) * 95 // 100)],
+                "request_max_s": took[-1],
+            }
 
 
 # Who estimates the path's capacity, the size of its buffer and its level.
@@ -267,6 +292,10 @@ def _link(summary: Json, settings: Settings, k: int, name: str, table: np.ndarra
             link |= {"phase_s": lengths.mean(), "phase_least_s": lengths.min(),
                      "phase_most_s": lengths.max()}  # fmt: skip
     link["drops"] = counted["drops"]
+    if settings.blackout:
+        link["blackout_drops"] = sum(
+            x["drops"] for x in summary["links"] if x["name"] == BLACKOUT
+        )
     if settings.police:
         link["policed"] = sum(x["drops"] for x in summary["links"] if x["name"] == POLICER)
     if settings.ecn:
@@ -509,6 +538,9 @@ METRICS = {
                      "ssthresh_equilibrium")
     },
     "completion_s": lambda r: _mean(f["completion_s"] for f in r["flows"]),
+    "request_mean_s": lambda r: _mean(f["request_mean_s"] for f in r["flows"]),
+    "request_p95_s": lambda r: max(f["request_p95_s"] for f in r["flows"]),
+    "request_max_s": lambda r: max(f["request_max_s"] for f in r["flows"]),
     "goodput_bps": lambda r: sum(f["goodput_bps"] for f in r["flows"]),
     "retransmits": lambda r: sum(f["retransmits"] for f in r["flows"]),
     **{

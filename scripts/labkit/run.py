@@ -319,7 +319,7 @@ def make(
     return built
 
 
-KEPT = ("setup.sh", "plan", "summary.json", "flows.csv", "links.csv", "console")
+KEPT = ("setup.sh", "plan", "summary.json", "flows.csv", "links.csv", "requests.csv", "console")
 
 
 def _keep(measured: Path, target: Path, built: Any, names: tuple[str, ...]) -> None:
@@ -330,7 +330,8 @@ def _keep(measured: Path, target: Path, built: Any, names: tuple[str, ...]) -> N
             whole = Path(part, "new")
             whole.mkdir()
             for name in names:
-                shutil.copyfile(measured / name, whole / name)
+                if name != "requests.csv" or (measured / name).exists():  # only with app
+                    shutil.copyfile(measured / name, whole / name)
             (whole / "result.json").write_text(json.dumps(built, indent=1) + "\n")
             with contextlib.suppress(FileNotFoundError):
                 target.rename(Path(part, "old"))

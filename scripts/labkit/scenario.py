@@ -25,6 +25,12 @@ SCENARIOS = REPO / "scripts" / "scenarios"
 
 MOST_SHORT = 20_000  # flows of a run, for which there are ports
 
+MOST_SIZES = 8  # of what a program writes in turn
+REORDER_TABLE = 10_000  # entries that netem draws a packet's delay from; it takes 16384 at most
+
+# What hosts do that a laboratory's do not; topology.py says how.
+HOSTS = ("nic", "fq", "default", "vm")
+
 ETHERNET_HEADER = 14  # bytes; the frame check sequence is not counted, as nowhere in Linux
 
 _DECIMAL = {"": 1, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
@@ -239,14 +245,103 @@ class App:
 
     bytes: int
     interval: float  # s
+    more: tuple[int, ...] = ()  # bytes of the writes that follow in turn
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        return (self.bytes, *self.more)
 
 
 def _app(text: str) -> App:
-    size, _, interval = text.partition("/")
+    sizes, _, interval = text.partition("/")
     try:
-        return App(_bytes(size), _time(1e-4, 1e6)(interval))
+        first, *more = (_bytes(size) for size in sizes.split("+"))
+        if len(more) >= MOST_SIZES:
+            raise ValueError
+        return App(first, _time(1e-4, 1e6)(interval), tuple(more))
     except ValueError:
-        raise ValueError("BYTES/INTERVAL of at least 100us, such as 250k/100ms") from None
+        raise ValueError(
+            "BYTES/INTERVAL of at least 100us, such as 250k/100ms, or several sizes in turn,"
+            f" {MOST_SIZES} at most: 12k+290k/5s"
+        ) from None
+
+
+@dataclass(frozen=True)
+class Reorder:
+    """Packets that come late, so that others overtake them."""
+
+    share: float  # of the data packets
+    packets: int = 0  # that overtake each at the bottleneck's rate; or
+    time: float = 0.0  # s, that each is late
+
+
+def _reorder(text: str) -> Reorder:
+    share, colon, late = text.partition(":")
+    try:
+        # One entry of netem's table is the least, half of them the most.
+        kept = _loss(share)
+        if not colon or kept < 1 / REORDER_TABLE:
+            raise ValueError
+        if late.isdigit():
+            return Reorder(kept, packets=_count(1, 100_000)(late))
+        return Reorder(kept, time=_time(1e-6, 2)(late))
+    except ValueError:
+        raise ValueError(
+            "SHARE:PACKETS or SHARE:TIME with a share from 0.0001 to 0.5, such as 0.01:20 or"
+            " 1%:5ms"
+        ) from None
+
+
+@dataclass(frozen=True)
+class Blackout:
+    """A time in which the path passes nothing."""
+
+    at: float  # s
+    length: float  # s
+
+
+def _blackouts(text: str) -> tuple[Blackout, ...]:
+    parts = []
+    for part in text.split(","):
+        at, _, length = part.partition(":")
+        try:
+            parts.append(Blackout(_seconds(at), _time(1e-3, 1e6)(length)))
+        except ValueError:
+            parts.append(None)
+    if None in parts:
+        raise ValueError("SECONDS:LENGTH of at least 1ms, such as 5:1.5, or several: 5:0.3,9:1.5")
+    parts.sort(key=lambda b: b.at)
+    if any(a.at + a.length > b.at for a, b in pairwise(parts)):
+        raise ValueError("blackouts that do not overlap, such as 5:1.5,9:0.3")
+    return tuple(parts)
+
+
+@dataclass(frozen=True)
+class Switch:
+    """Another congestion control for the flows that are under way."""
+
+    at: float  # s
+    cc: str
+
+
+def _switches(text: str) -> tuple[Switch, ...]:
+    parts = []
+    for part in text.split(","):
+        at, _, name = part.partition(":")
+        try:
+            parts.append(Switch(_seconds(at), _name(name)))
+        except ValueError:
+            raise ValueError("SECONDS:NAME, such as 5:cubic,8:ccpd_path") from None
+    return tuple(sorted(parts, key=lambda s: s.at))
+
+
+def _host(text: str) -> tuple[str, ...]:
+    """What a host does beside TCP; nothing of it is "exact"."""
+    parts = text.split(",")
+    known = parts == ["exact"] or not {*parts} - {*HOSTS}
+    if not known or len({*parts}) < len(parts):
+        raise ValueError(f"exact, or one or more of {', '.join(HOSTS)}: nic,fq")
+    return tuple(part for part in HOSTS if part in parts)
 
 
 @dataclass(frozen=True)
@@ -342,18 +437,33 @@ KEYS: dict[str, Key] = {
     "stages": Key(_stages, None, "seconds at which others begin, each measured for itself: 20,40"),
     "access": Key(_rate, None, "of each sending host's link, shared by flows of one rtt: 1gbit"),
     "mtu": Key(_count(576, 9000), "1500", "bytes, of every link"),
-    "app": Key(_app, None, "each flow has so much to send so often, not always: 250k/100ms"),
+    "app": Key(_app, None, "each flow has so much to send so often, not always: 250k/100ms; several"
+               " sizes take turns: 12k+290k/5s; results have the time of each, from its write to"
+               " its last byte's arrival"),
     "ssthresh": Key(_ssthresh, None, "initial: packets, or 1bdp; bbr takes no notice: 100"),
     "reverse": Key(_reverse, None, "bulk flows back, through a bottleneck like the other: cubic:2"),
     "police": Key(_police, None, "drops what is beyond rate and burst: 50mbit:250k (burst 50 ms)"),
     "batch": Key(_time(1e-6, 1), None, "acknowledgments come in batches so far apart: 1ms"),
     "aggregate": Key(_time(1e-6, 1), None, "data come in batches so far apart, as over Wi-Fi: 4ms"),
+    "reorder": Key(_reorder, None, "data packets that others overtake, behind the bottleneck: this"
+                   " share of them is held for the time that it takes to send so many full packets,"
+                   " or for a time; nothing is lost: 0.01:20 or 1%:5ms"),
+    "blackout": Key(_blackouts, None, "nothing passes behind the bottleneck from then on for so"
+                    " long, in neither direction: packets are dropped, not held: 5:1.5,9:0.3"),
+    "switch": Key(_switches, None, "another congestion control for the flows under way at that"
+                  " time: 5:cubic,8:ccpd_path"),
     "cross": Key(_cross, None, "traffic through the bottleneck: udp:50mbit:0-50, seconds"),
     "change": Key(_changes, None, "of the path on the way: 10:rtt=80ms,20:rate=50mbit,30:loss=0"),
     "param": Key(_params, None, "module parameter: tcp_ccpd.kp=4; may be repeated"),
     "ip": Key(lambda text: int(_choice("4", "6")(text)), "4", "4 or 6"),
     "offload": Key(_on_off, "off", "segmentation offload on hosts: on or off"),
     "ack": Key(_choice("delayed", "every"), "delayed", "acknowledgments: delayed or every"),
+    "host": Key(_host, "exact", "what hosts do beside TCP. exact: no more than it needs. nic:"
+                " interrupts 50 us after a first packet at both ends, acknowledgments processed"
+                " 0.3 us apart, at the sender TSO, at the receiver GRO of up to 64 kB. fq: the"
+                " sender's root qdisc, which paces. default: Debian's tcp_rmem and tcp_wmem with"
+                " autotuning. vm: short of CPU, so that acknowledgments wait for 1 to 20 ms."
+                " Several: nic,fq"),
     "ecn": Key(_on_off, "off", "explicit congestion notification: on or off"),
     "sample": Key(_time(0, 10), None, "interval of the time series; 0 is none (default 5ms)"),
     "timeout": Key(_time(0.1, 1e6), None, "virtual seconds for bytes to arrive (default 300)"),
@@ -388,6 +498,10 @@ class Settings:
     access: int | None = None
     bytes: int | None = None
     duration: float | None = None
+    host: tuple[str, ...] = ()
+    reorder: Reorder | None = None
+    blackout: tuple[Blackout, ...] = ()
+    switch: tuple[Switch, ...] = ()
     cross: tuple[Cross, ...] = ()
     change: tuple[Change, ...] = ()
     param: tuple[tuple[str, str, str], ...] = ()
@@ -470,8 +584,16 @@ class Settings:
         return [cc] * self.flows
 
     def every_cc(self, cc: str) -> list[str]:
-        """The same, and that of the flows in the other direction."""
-        return self.ccs(cc) + ([self.reverse[0]] if self.reverse else [])
+        """The same, that of the flows in the other direction, and what flows switch to."""
+        later = [switch.cc for switch in self.switch]
+        return self.ccs(cc) + ([self.reverse[0]] if self.reverse else []) + later
+
+    @property
+    def late(self) -> float:
+        """How much later a reordered packet is, s."""
+        if not self.reorder or self.reorder.time:
+            return self.reorder.time if self.reorder else 0.0
+        return self.reorder.packets * self.frame * 8 / self.rate
 
     def as_json(self) -> dict[str, Any]:
         """For the result: SI units; what is not set is absent."""
@@ -483,7 +605,11 @@ class Settings:
         shown["mix"] = self.mix and ",".join(f"{name}:{count}" for name, count in self.mix)
         shown["reverse"] = self.reverse and "{}:{}".format(*self.reverse)
         shown["police"] = self.police and vars(self.police)
-        shown["app"] = self.app and vars(self.app)
+        shown["app"] = self.app and {k: v for k, v in vars(self.app).items() if v != ()}
+        shown["host"] = ",".join(self.host) or None
+        shown["reorder"] = self.reorder and {"share": self.reorder.share, "late": self.late}
+        shown["blackout"] = [vars(b) for b in self.blackout]
+        shown["switch"] = [vars(s) for s in self.switch]
         shown["short"] = self.short and vars(self.short)
         shown["param"] = [f"{m}.{p}={v}" for m, p, v in self.param]
         shown["cross"] = [{"rate": c.rate, "start": c.start, "end": c.end} for c in self.cross]
@@ -504,7 +630,7 @@ def _load(name: str) -> Network:
 # What a network's file says itself, and what only goes with a single link.
 _OF_NETWORK = ("rate", "rtt", "flows", "start", "mix")
 _SINGLE = ("loss", "jitter", "reverse", "police", "batch", "aggregate", "cross", "change",
-           "ssthresh", "drop", "bytes")  # fmt: skip
+           "ssthresh", "drop", "bytes", "reorder", "blackout", "switch")  # fmt: skip
 
 
 def _with_network(texts: dict[str, str], values: dict[str, Any]) -> None:
@@ -542,6 +668,8 @@ def compile_settings(texts: dict[str, str]) -> Settings:
             raise _usage("timeout limits a run of bytes: set bytes, or drop timeout")
     if "network" in values:
         _with_network(texts, values)
+        if {"nic", "vm"} & {*values["host"]}:
+            raise _usage("host=nic and host=vm go with one link of its own: drop host, or network")
     elif "scale" in values:
         raise _usage("scale is of a network's rates: set network, or drop scale")
     if "mix" in values:
@@ -563,6 +691,10 @@ def compile_settings(texts: dict[str, str]) -> Settings:
         raise _usage(f"qdisc={settings.qdisc} needs offload=off")
     if settings.police and settings.offload:
         raise _usage("police needs offload=off")
+    if settings.offload and "nic" in settings.host:
+        raise _usage("host=nic says itself what hosts offload: drop offload=on, or nic")
+    if settings.offload and settings.reorder:
+        raise _usage("reorder is of single packets: it needs offload=off (host=nic may stay)")
     if settings.drop and (settings.flows != 1 or settings.offload or settings.short):
         raise _usage("drop is of a single flow's packets: it needs flows=1 and offload=off")
     if settings.police:
@@ -575,6 +707,10 @@ def compile_settings(texts: dict[str, str]) -> Settings:
         raise _usage(f"the last flow would start after the end of the run ({settings.end:g} s)")
     if settings.stages and settings.stages[-1] >= settings.end:
         raise _usage(f"the last stage would begin after the end of the run ({settings.end:g} s)")
+    for name, at in (("blackout", settings.blackout), ("switch", settings.switch)):
+        if at and at[-1].at >= settings.end:
+            raise _usage(f"the last {name} would begin after the end of the run"
+                         f" ({settings.end:g} s)")  # fmt: skip
     if settings.short and settings.bytes is not None:
         raise _usage("short flows go with a duration: drop bytes, or short")
     if settings.short and settings.short.rate * settings.end > MOST_SHORT:

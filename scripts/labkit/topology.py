@@ -9,7 +9,13 @@
 
 d delays data by half of the shortest rtt, and the acknowledgments of each group of senders by the
 rest of its own rtt, so that all groups see the same losses and meet in the same queue.  Where data
-or acknowledgments go in batches, it is in a, between b and r.
+or acknowledgments go in batches, overtake each other, or pass not at all, it is in a, between b
+and r.
+
+What a host's network card does is in the last device before it, d-s0 or a-r: netem holds packets
+until the interrupt (slot), and a second one below it hands acknowledgments over one after the other
+(rate).  TCP's large packets are cut as they leave the sender, as a card with TSO does it, so that
+all that is lost, policed or late on the path is a single packet.
 
 Networks of several links have d1, b1, d2, b2, ... in a row; see network.py.  Senders are at the d
 where their path begins, receivers (r1, r2, ...) behind the b where it ends: at the next d, since
@@ -28,7 +34,7 @@ from random import Random
 
 from .network import Network
 from .paths import REPO
-from .scenario import ETHERNET_HEADER, SHAPING, Settings
+from .scenario import ETHERNET_HEADER, REORDER_TABLE, SHAPING, Settings
 
 START_NS = 5_000_000_000  # of traffic on CLOCK_MONOTONIC: set-up is over, and it is always the same
 SAMPLE_S = 0.005
@@ -36,6 +42,20 @@ ROWS = 5_000  # per series, more than a plot can show; then the interval doubles
 FLOW_ROWS = 40_000  # all flows together, since each costs time
 BOTTLENECK = "bottleneck"
 POLICER = "policer"
+BLACKOUT = "blackout"
+NO_LIMIT = "limit 100000000"
+
+# host=nic: from a first packet to the interrupt, of the size that drivers of fast cards have by
+# default (rx-usecs); and what a CPU needs for an acknowledgment.
+MODERATION_S = 50e-6
+POLL_GAP_S = 0.3e-6
+# host=vm: how long a virtual machine that is not running keeps acknowledgments waiting.
+ASLEEP_S = (1e-3, 20e-3)
+# host=default: Debian's, on a machine with 4 GB or more.
+DEFAULT_RMEM, DEFAULT_WMEM = "4096 131072 6291456", "4096 16384 4194304"
+
+# netem adds its jitter once for so much in the table that it draws from (NETEM_DIST_SCALE).
+NETEM_TABLE_ONE = 8192
 
 # The shaper of tbf may hold back by one frame exactly, or packet pairs would lose their spacing;
 # but a timer that fires late would then cost rate: the lab's timers are late by a nanosecond.
@@ -75,6 +95,7 @@ def compile_plan(settings: Settings, cc: str, seed: int) -> Plan:
     slowest = max(settings.rtt) + sum(
         filter(None, (settings.jitter, settings.batch, settings.aggregate))
     )
+    slowest += settings.late + (ASLEEP_S[1] if "vm" in settings.host else 0)
     links = range(len(row.net.links))
     queues = sum(map(settings.buffer_of, links)) * (2 if settings.reverse else 1)
     window = settings.rate * slowest / 8 + queues * settings.frame
@@ -109,7 +130,7 @@ class Row:
             _Hop(b, d, 220 + k) for k, (b, d) in enumerate(zip(self.b, self.d[1:], strict=False))
         ]
         for k, r in self.receivers.items():
-            if _batches(settings):
+            if _has_a(settings):
                 self.hops += [_Hop("b", "a", 4), _Hop("a", "r", 2)]
             else:
                 self.hops.append(_Hop(self.door(k), r, 240 + k if several else 2))
@@ -118,10 +139,10 @@ class Row:
         self.spaces = [*self.senders]
         for k in links:
             self.spaces += filter(None, (self.d[k], self.b[k], self.receivers.get(k)))
-        self.spaces += ["x"] * bool(settings.cross) + ["a"] * _batches(settings)
+        self.spaces += ["x"] * bool(settings.cross) + ["a"] * _has_a(settings)
         self.exits = [
             self.between(b, d).device(b) for b, d in zip(self.b, self.d[1:], strict=False)
-        ] + [f"{self.b[-1]}-{'a' if _batches(settings) else self.receivers[links[-1]]}"]
+        ] + [f"{self.b[-1]}-{'a' if _has_a(settings) else self.receivers[links[-1]]}"]
 
     def door(self, k: int) -> str:
         """What receivers behind a link are at."""
@@ -140,8 +161,8 @@ class Row:
         return [BOTTLENECK] if count == 1 else [f"link{k + 1}" for k in range(count)]
 
 
-def _batches(s: Settings) -> bool:
-    return bool(s.batch or s.aggregate)
+def _has_a(s: Settings) -> bool:
+    return bool(s.batch or s.aggregate or s.reorder or s.blackout or "nic" in s.host)
 
 
 # The script -------------------------------------------------------------------------------------
@@ -149,8 +170,14 @@ def _batches(s: Settings) -> bool:
 
 def _setup(s: Settings, row: Row, ccs: list[str], window: float) -> str:
     """The shell script; window is what path and buffer hold, in bytes."""
-    # Eight windows: an skb occupies up to four times its data, and only half may be window.
-    memory = min(2**31 - 1, max(16 << 20, int(8 * window)))
+    # Eight windows: an skb occupies up to four times its data, and only half may be window.  More
+    # where hosts may mislead a sender about its path.
+    memory = min(2**31 - 1, max((128 if s.host else 16) << 20, int(8 * window)))
+    rmem, wmem = f"4096 {memory} {memory}", f"4096 {1 << 20} {memory}"
+    limits = "# No limit but the path's own: buffers for whole windows, and no drops in between."
+    if "default" in s.host:
+        rmem, wmem = DEFAULT_RMEM, DEFAULT_WMEM
+        limits = "# The distribution's buffers, which grow with the window; no drops in between."
     version = "" if s.ip == 4 else "-6 "
     lines = [
         "#!/bin/sh",
@@ -160,10 +187,10 @@ def _setup(s: Settings, row: Row, ccs: list[str], window: float) -> str:
         "# Modules and their parameters.",
         *_modules(s, ccs),
         "",
-        "# No limit but the path's own: buffers for whole windows, and no drops in between.",
+        limits,
         'sysctl -qw net.ipv4.tcp_mem="100000000 100000000 100000000" \\',
-        f'  net.ipv4.tcp_rmem="4096 {memory} {memory}" \\',
-        f'  net.ipv4.tcp_wmem="4096 {1 << 20} {memory}" \\',
+        f'  net.ipv4.tcp_rmem="{rmem}" \\',
+        f'  net.ipv4.tcp_wmem="{wmem}" \\',
         "  net.core.netdev_max_backlog=10000000",
         "",
         "# Namespaces and the cables between them.",
@@ -196,18 +223,26 @@ def _setup(s: Settings, row: Row, ccs: list[str], window: float) -> str:
             *queues(s, row, b),
             "END",
         ]
-    for name in row.senders if s.access else ():
+    for name in row.senders if s.access or "fq" in s.host else ():
         lines += [
             "",
-            f"# {name}: as fast as its own link.",
+            f"# {name}: {_sender_queue(s)}.",
             f"tc -n {name} -batch - <<END",
             *queues(s, row, name),
             "END",
         ]
-    if _batches(s):
+    if s.reorder:
+        late = round(s.reorder.share * REORDER_TABLE)
+        table = f"while (i++ < {REORDER_TABLE}) print (i > {late} ? 0 : {NETEM_TABLE_ONE})"
         lines += [
             "",
-            "# a: the first packet of a batch waits for others, and all leave together.",
+            f"# netem's table for packets that come late: {late} of {REORDER_TABLE}.",
+            f"awk 'BEGIN {{ {table} }}' >\"$TC_LIB_DIR/late.dist\"",
+        ]
+    if _has_a(s):
+        lines += [
+            "",
+            f"# a: {_purpose_of_a(s)}.",
             "tc -n a -batch - <<END",
             *queues(s, row, "a"),
             "END",
@@ -220,18 +255,32 @@ def _setup(s: Settings, row: Row, ccs: list[str], window: float) -> str:
             now = replace(now, rtt=(change.rtt,)) if change.rtt else replace(
                 now, loss=change.loss)  # fmt: skip
             name, what = "d", _delays("change", now, Row(now), 0)
-        lines += [
-            "",
-            f"# {change.at:g} s after traffic begins; /proc/uptime says when that is.",
-            "{",
-            "  read -r now _ </proc/uptime",
-            f'  sleep "$(echo "$now" | awk \'{{ print {START_NS / 1e9 + change.at:g} - $1 }}\')"',
-            f"  tc -n {name} -batch - <<END || echo 'the change at {change.at:g} s failed' >failed",
-            *what,
-            "END",
-            "} &",
-        ]
+        lines += _later(change.at, *_tc(name, what, f"the change at {change.at:g} s"))
+    for blackout in s.blackout:
+        doors, what = ("a-b", "a-r"), f"the blackout at {blackout.at:g} s"
+        on = [f"filter add dev {door} ingress matchall action drop" for door in doors]
+        off = [f"filter del dev {door} ingress" for door in doors]
+        lines += _later(blackout.at, *_tc("a", on, what), f"  sleep {blackout.length:g}",
+                        *_tc("a", off, what))  # fmt: skip
     return "\n".join(lines) + "\n"
+
+
+def _later(at: float, *commands: str) -> list[str]:
+    """Commands that are executed so many seconds after traffic begins."""
+    return [
+        "",
+        f"# {at:g} s after traffic begins; /proc/uptime says when that is.",
+        "{",
+        "  read -r now _ </proc/uptime",
+        f'  sleep "$(echo "$now" | awk \'{{ print {START_NS / 1e9 + at:g} - $1 }}\')"',
+        *commands,
+        "} &",
+    ]
+
+
+def _tc(name: str, commands: list[str], what: str) -> list[str]:
+    """A batch of tc in a namespace, in the background: a failure goes to a file."""
+    return [f"  tc -n {name} -batch - <<END || echo '{what} failed' >failed", *commands, "END"]
 
 
 def addresses(s: Settings, row: Row, name: str) -> list[str]:
@@ -251,33 +300,87 @@ def addresses(s: Settings, row: Row, name: str) -> list[str]:
 
 
 def offloads(s: Settings, row: Row, name: str) -> list[str]:
-    """Commands that make a host send and receive packets as they are on the wire."""
+    """Commands that make a host send and receive packets as they are on the wire.
+
+    TCP makes large packets in any case (since 4.17); without offload they are cut as they leave it.
+    """
+    if name == "a" and "nic" in s.host:
+        return ["ethtool -K a-r tso off"]  # or veth would have r do without GRO
     if s.offload or name[0] not in "sr":
         return []
+    gro = "on" if "nic" in s.host and name[0] == "r" else "off"
     return [
-        f"ethtool -K {hop.device(name)} tso off gso off gro off"
+        f"ethtool -K {hop.device(name)} tso off gso off gro {gro}"
         for hop in row.hops if name in (hop.a, hop.b)
     ]  # fmt: skip
 
 
 def queues(s: Settings, row: Row, name: str) -> list[str]:
     """What tc is told in one namespace, line by line."""
-    if name in row.senders and s.access:
+    if name in row.senders:
         device = row.hops[row.senders.index(name)].device(name)
-        return _tbf("add", s, s.access, device)
+        lines = _tbf("add", s, s.access, device) if s.access else []
+        where = "parent 1: handle 10:" if s.access else "root"
+        return lines + [f"qdisc add dev {device} {where} fq"] * ("fq" in s.host)
     if name in row.d:
-        return [*_delays("add", s, row, row.d.index(name)), *_single_loss(s)]
+        k = row.d.index(name)
+        cards = [line for device, _ in _ways_back(row, k) for line in _chain(device, _card(s), 1)]
+        return [*_delays("add", s, row, k), *cards, *_single_loss(s)]
     if name in row.b:
         k = row.b.index(name)
         rate = row.net.links[k].rate
         return [*_bottleneck("add", s, row, k, rate), *_delay_back(row, k), *_policer(s)]
     if name == "a":
+        # tc takes a table only beside a delay of its own, which is a microsecond at least.
+        late = [f"delay {_tc_time(1e-6)} {_tc_time(s.late)} distribution late"] * bool(s.reorder)
+        interrupt = [_slot(MODERATION_S)] * ("nic" in s.host)
+        acks, data = ([_slot(gap)] if gap else [] for gap in (s.batch, s.aggregate))
         return [
-            f"qdisc add dev {device} root netem slot {_tc_time(gap)} {_tc_time(gap)}"
-            " limit 100000000"
-            for device, gap in (("a-b", s.batch), ("a-r", s.aggregate)) if gap
-        ]  # fmt: skip
+            *_chain("a-b", acks),
+            *_chain("a-r", [*late, *data, *interrupt]),
+            *(f"qdisc add dev {door} ingress" for door in ("a-b", "a-r") if s.blackout),
+        ]
     return []
+
+
+def _slot(least: float, most: float | None = None) -> str:
+    """netem's option for a batch: its first packet waits so long, and all leave together."""
+    return f"slot {_tc_time(least)} {_tc_time(least if most is None else most)}"
+
+
+def _card(s: Settings) -> list[str]:
+    """What netem does to acknowledgments in the sender's card and driver, from first to last."""
+    held = [_slot(MODERATION_S)] * ("nic" in s.host) + [_slot(*ASLEEP_S)] * ("vm" in s.host)
+    # A cell larger than any packet: each takes the same time, as in a CPU.
+    cell = 30_000
+    poll = f"rate {round(cell * 8 / POLL_GAP_S)}bit 0 {cell}"
+    return [*held, poll] if held else []
+
+
+def _chain(device: str, options: list[str], above: int = 0) -> list[str]:
+    """One netem below the other, below so many that the device has already."""
+    lines = []
+    for k, option in enumerate(options, above + 1):
+        place = f"parent {k - 1}: handle {k}:" if k > 1 else "root"
+        place += " handle 1:" if k == 1 and len(options) > 1 else ""
+        lines.append(f"qdisc add dev {device} {place} netem {option} {NO_LIMIT}")
+    return lines
+
+
+def _sender_queue(s: Settings) -> str:
+    access, paced = "as fast as its own link", "fq, which paces"
+    return ", and ".join([access] * bool(s.access) + [paced] * ("fq" in s.host))
+
+
+def _purpose_of_a(s: Settings) -> str:
+    """What the comment in the script says."""
+    if not (s.reorder or s.blackout or "nic" in s.host):
+        return "the first packet of a batch waits for others, and all leave together"
+    what = {
+        "late packets": s.reorder, "batches": s.batch or s.aggregate,
+        "the receiver's interrupts": "nic" in s.host, "blackouts": s.blackout,
+    }  # fmt: skip
+    return ", ".join(name for name, there in what.items() if there)
 
 
 def for_real_timers(text: str, rate: int, slack_s: float) -> str:
@@ -294,9 +397,10 @@ def _delays(verb: str, s: Settings, row: Row, k: int) -> list[str]:
     if s.jitter:
         # netem draws from the mean, less or more; a rate, here one that takes no time, keeps order.
         delay = f"{_tc_time(forward + s.jitter / 2)} {_tc_time(s.jitter / 2)} rate 100tbit"
+    handle = " handle 1:" if _card(s) else ""
     return [
-        f"qdisc {verb} dev {d}-{row.b[k]} root netem delay {delay}{loss} limit 100000000",
-        *(f"qdisc {verb} dev {device} root netem delay {_tc_time(rest)} limit 100000000"
+        f"qdisc {verb} dev {d}-{row.b[k]} root netem delay {delay}{loss} {NO_LIMIT}",
+        *(f"qdisc {verb} dev {device} root{handle} netem delay {_tc_time(rest)} {NO_LIMIT}"
           for device, rest in _ways_back(row, k)),
     ]  # fmt: skip
 
@@ -317,7 +421,7 @@ def _delay_back(row: Row, k: int) -> list[str]:
         return []
     device = row.between(row.b[k], row.d[k]).device(row.b[k])
     delay = _tc_time(row.net.links[k].delay)
-    return [f"qdisc add dev {device} root netem delay {delay} limit 100000000"]
+    return [f"qdisc add dev {device} root netem delay {delay} {NO_LIMIT}"]
 
 
 def _modules(s: Settings, ccs: list[str]) -> list[str]:
@@ -390,7 +494,7 @@ def _routes(s: Settings, name: str, row: Row) -> list[str]:
     if name in row.b:
         k = row.b.index(name)
         lines = [f"route add default {via(row.d[k])}"]
-        if _batches(s):
+        if _has_a(s):
             lines.append(f"route add {net(row.between('a', 'r'))} {via('a')}")
         return lines + [
             f"route add {net(row.between(row.door(j), r))} {via(row.d[k + 1])}"
@@ -400,7 +504,7 @@ def _routes(s: Settings, name: str, row: Row) -> list[str]:
         return [f"route add default {via('b')}"]
     last = next(k for k, r in row.receivers.items() if r == name)
     quick = " quickack 1" if s.ack == "every" else ""
-    return [f"route add default {via('a' if _batches(s) else row.door(last))}{quick}"]
+    return [f"route add default {via('a' if _has_a(s) else row.door(last))}{quick}"]
 
 
 def _acquaintance(s: Settings, row: Row) -> list[str]:
@@ -493,7 +597,7 @@ def _traffic(s: Settings, row: Row, cc: str, seed: int) -> str:
     receivers = list(row.receivers.values())
     lines = [
         f"run start={START_NS} end={_ns(s.end)} sample={_ns(sample)}"
-        f" link_sample={_ns(link_sample)} rows={ROWS}",
+        f" link_sample={_ns(link_sample)} rows={ROWS}{' eager=1' if 'default' in s.host else ''}",
         *(f"link name={name} ns={b} dev={device} sampled=1"
           for name, b, device in zip(row.link_names(), row.b, row.exits, strict=True)),
     ]  # fmt: skip
@@ -504,8 +608,11 @@ def _traffic(s: Settings, row: Row, cc: str, seed: int) -> str:
     lines += [
         *(f"ingress name={POLICER} ns=b dev={door} sampled=0"
           for door in ["b-d"] * bool(s.police) + ["b-x"] * bool(s.police and s.cross)),
+        *(f"ingress name={BLACKOUT} ns=a dev={door} sampled=0"
+          for door in ("a-b", "a-r") if s.blackout),
         *(f"seed ns={d} dev={d}-{b} seed={_netem_seed(seed, f'{d}-{b}')}"
           for d, b in zip(row.d, row.b, strict=True)),
+        *[f"seed ns=a dev=a-r seed={_netem_seed(seed, 'a-r')}"] * bool(s.reorder),
         *(f"count ns={n}" for n in [*row.senders, *receivers]),
     ]  # fmt: skip
     flows = [
@@ -524,7 +631,9 @@ def _traffic(s: Settings, row: Row, cc: str, seed: int) -> str:
             for i in range(count)
         ]
     if s.app:
-        lines.append(f"app size={s.app.bytes} interval={_ns(s.app.interval)}")
+        sizes = ",".join(map(str, s.app.sizes))
+        lines.append(f"app size={sizes} interval={_ns(s.app.interval)}")
+    lines += [f"switch at={_ns(switch.at)} cc={switch.cc}" for switch in s.switch]
     headers = 28 if s.ip == 4 else 48
     for i, cross in enumerate(s.cross):
         lines.append(

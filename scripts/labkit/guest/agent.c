@@ -17,7 +17,8 @@
  *
  *   run start=NS end=NS sample=NS link_sample=NS rows=N
  *       start on CLOCK_MONOTONIC; end of measurement; intervals (0: no sampling) that double
- *       whenever a series reaches this many rows
+ *       whenever a series reaches this many rows; with eager=1 receivers read whatever comes at
+ *       once, as autotuning of the receive buffer needs it
  *   seed ns=NAME dev=NAME seed=U64              what netem's dice start from
  *   link name=NAME ns=NAME dev=NAME sampled=0|1
  *       a device whose root qdisc is reported at the end, and in the series if sampled
@@ -29,7 +30,11 @@
  *   short ...                                   like flow, but not in the series, and the run does
  *                                               not wait for it
  *   reverse ...                                 like short, but app does not apply to it
- *   app size=BYTES interval=NS                  flows write so much so often, not all they can
+ *   app size=BYTES[,BYTES...] interval=NS       flows write so much so often, not all they can;
+ *                                               several sizes take turns.  requests.csv has each
+ *                                               write, and how long it took to arrive
+ *   switch at=NS cc=NAME                        a congestion control for all flows under way then
+ *                                               (not for short and reverse ones)
  *   udp ns=NAME peer=NAME src=A sport=P dst=A dport=P size=BYTES frame=BYTES rate=BPS from=NS to=NS
  *       constant bit rate; size is the datagram's payload, frame what it occupies on the link
  */
@@ -92,7 +97,7 @@ __attribute__((format(printf, 1, 2), noreturn)) static void die(const char *form
 /* Plan ----------------------------------------------------------------------------------------- */
 
 /* What an epoll event is about: the first member of everything that waits. */
-enum role { LISTENER, SENDER, RECEIVER, APP, STOP, UDP, SCHEDULE, SAMPLER };
+enum role { LISTENER, SENDER, RECEIVER, APP, STOP, UDP, SWITCH, SCHEDULE, SAMPLER };
 
 struct waiter {
 	enum role role;
@@ -106,6 +111,12 @@ struct end {
 
 enum kind { LONG, SHORT, REVERSE };
 
+/* What an application has written at once. */
+struct request {
+	ns_t at;
+	uint64_t size, end; /* end: the flow's bytes up to its last one */
+};
+
 struct flow {
 	struct waiter sender, receiver, app, stopper;
 	struct flow *next;
@@ -116,6 +127,8 @@ struct flow {
 	ns_t start, stop, end; /* end: the last byte's arrival */
 	uint64_t bytes, written, received;
 	uint64_t allowed; /* of written, by what the application has produced so far */
+	struct request *requests;
+	size_t asked, answered; /* how many of them there are, and have arrived */
 	int low_water;
 	unsigned int refills, starved; /* writes, and those that came too late to keep it sending */
 	bool started, finished, stopped, has_bbr_info, asked_cc_info;
@@ -138,6 +151,13 @@ struct udp {
 	int fd;
 	uint64_t size, frame, rate, sent;
 	ns_t start, end;
+};
+
+struct cc_switch {
+	struct waiter timer;
+	struct cc_switch *next;
+	char cc[16];
+	ns_t at;
 };
 
 struct qdisc_stats {
@@ -171,6 +191,7 @@ struct listener {
 static struct flow *flows, *at_port[65536];
 static struct flow **due; /* in the order of their starts, from the next on; NULL ends it */
 static struct udp *udps;
+static struct cc_switch *switches;
 static struct link *links;
 static struct counter *counters;
 static struct listener *listeners;
@@ -179,14 +200,16 @@ static char *view_names[VIEW_COLUMNS]; /* in the order in which they appeared */
 static int view_count;
 static struct {
 	ns_t start, end, sample, link_sample, app_interval;
-	uint64_t app_size;
+	uint64_t app_sizes[8];
+	size_t app_count; /* of these sizes; 0: flows always have something to send */
 	long rows;
+	bool eager;
 } run;
 
 static int epoll_fd, home_ns;
 static int unfinished; /* long flows with a byte count that have not delivered it */
 static struct waiter schedule = { SCHEDULE, -1 }, sampler = { SAMPLER, -1 };
-static FILE *flows_csv, *links_csv;
+static FILE *flows_csv, *links_csv, *requests_csv;
 static int progress_fd = -1;
 
 static void *new(size_t size)
@@ -562,16 +585,21 @@ static void listen_at(const struct end *e)
 }
 
 /*
- * Wakes the receiver for so much data, or for the flow's last byte, instead of for each packet: that
- * is most of the guest's work.  Acknowledgments stay as they are with a reader that is always there,
+ * Wakes the receiver for so much data, or for the last byte of the flow or of what its application
+ * wrote, instead of for each packet: that is most of the guest's work.  Acknowledgments stay as they are with a reader that is always there,
  * since a receive buffer that is as large from the start as it may become (the plan sets tcp_rmem so)
  * is not resized by SO_RCVLOWAT.
  */
 static void want_bytes(struct flow *f)
 {
 	uint64_t left = f->bytes ? f->bytes - f->received : READ_CHUNK;
-	int low = left < READ_CHUNK ? left : READ_CHUNK;
+	int low;
 
+	if (run.eager)
+		return;
+	if (f->answered < f->asked && f->requests[f->answered].end - f->received < left)
+		left = f->requests[f->answered].end - f->received;
+	low = left < READ_CHUNK ? left : READ_CHUNK;
 	if (low != f->low_water)
 		setsockopt(f->receiver.fd, SOL_SOCKET, SO_RCVLOWAT, &low, sizeof(low));
 	f->low_water = low;
@@ -596,6 +624,42 @@ static void accept_all(struct listener *l)
 	}
 }
 
+/* The application writes the next of its sizes. */
+static void ask(struct flow *f, ns_t at)
+{
+	uint64_t size = run.app_sizes[f->asked % run.app_count];
+
+	if (f->bytes && size > f->bytes - f->allowed)
+		size = f->bytes - f->allowed;
+	if (!size)
+		return;
+	if (!(f->asked & (f->asked - 1))) {
+		size_t room = f->asked ? 2 * f->asked : 1;
+
+		f->requests = realloc(f->requests, room * sizeof(*f->requests));
+		if (!f->requests)
+			die("agent: out of memory");
+	}
+	f->allowed += size;
+	f->requests[f->asked++] = (struct request){ at, size, f->allowed };
+}
+
+/* Tells of what has arrived whole. */
+static void answer(struct flow *f)
+{
+	ns_t at;
+
+	if (f->answered == f->asked || f->received < f->requests[f->answered].end)
+		return;
+	at = now();
+	for (; f->answered < f->asked && f->received >= f->requests[f->answered].end; f->answered++) {
+		const struct request *r = &f->requests[f->answered];
+
+		fprintf(requests_csv, "%.9g,%d,%llu,%.9g\n", r->at / 1e9, f->id,
+			(unsigned long long)r->size, (at - r->at) / 1e9);
+	}
+}
+
 static void start_flow(struct flow *f)
 {
 	int fd = socket_in(&f->from, SOCK_STREAM);
@@ -614,8 +678,9 @@ static void start_flow(struct flow *f)
 		f->stopper = (struct waiter){ STOP, -1 };
 		arm(&f->stopper, f->stop, 0);
 	}
-	if (run.app_size && run.app_size < f->allowed && f->kind != REVERSE) {
-		f->allowed = run.app_size;
+	if (run.app_count && run.app_sizes[0] < f->allowed && f->kind != REVERSE) {
+		f->allowed = 0;
+		ask(f, f->start);
 		f->app = (struct waiter){ APP, -1 };
 		arm(&f->app, f->start + run.app_interval, run.app_interval);
 	}
@@ -659,7 +724,10 @@ static void produce(struct flow *f)
 
 	if (read(f->app.fd, &expired, sizeof(expired)) != sizeof(expired))
 		return;
-	f->allowed += expired * run.app_size;
+	while (expired--)
+		ask(f, now());
+	if (f->receiver.fd >= 0)
+		want_bytes(f);
 	if (f->bytes && f->allowed >= f->bytes) {
 		f->allowed = f->bytes;
 		close(f->app.fd);
@@ -724,6 +792,7 @@ static void drain(struct flow *f)
 		die("flow %d was broken off: %m", f->id);
 	if (n > 0)
 		f->received += n;
+	answer(f);
 	if (f->bytes && f->received >= f->bytes)
 		finish_flow(f);
 	else
@@ -783,6 +852,21 @@ static void send_udp(struct udp *u)
 	} else {
 		close(u->timer.fd);
 		u->timer.fd = -1;
+	}
+}
+
+/* Switches ------------------------------------------------------------------------------------- */
+
+static void switch_all(struct cc_switch *s)
+{
+	close(s->timer.fd);
+	s->timer.fd = -1;
+	for (struct flow *f = flows; f; f = f->next) {
+		if (f->sender.fd < 0 || f->kind != LONG)
+			continue;
+		if (setsockopt(f->sender.fd, IPPROTO_TCP, TCP_CONGESTION, s->cc, strlen(s->cc)))
+			die("congestion control %s: %m", s->cc);
+		f->asked_cc_info = false;
 	}
 }
 
@@ -978,12 +1062,23 @@ static int by_start(const void *a, const void *b)
 	return (*x)->id - (*y)->id;
 }
 
+static void read_sizes(char *text)
+{
+	const size_t most = sizeof(run.app_sizes) / sizeof(*run.app_sizes);
+
+	for (char *size = strtok(text, ","); size; size = strtok(NULL, ",")) {
+		if (run.app_count == most)
+			die("agent: more than %zu sizes", most);
+		run.app_sizes[run.app_count++] = strtoull(size, NULL, 10);
+	}
+}
+
 static void read_plan(const char *path)
 {
 	struct flow **last_flow = &flows;
 	size_t count = 0, n = 0;
 	struct link **last_link = &links;
-	char line[1024], a[64], b[64];
+	char line[1024], a[64], b[64], sizes[256];
 	FILE *plan = fopen(path, "r");
 
 	if (!plan)
@@ -995,6 +1090,7 @@ static void read_plan(const char *path)
 			run.sample = number(line, "sample");
 			run.link_sample = number(line, "link_sample");
 			run.rows = number(line, "rows");
+			run.eager = strstr(line, " eager=1");
 		} else if (!strncmp(line, "seed ", 5)) {
 			seed_netem(field(line, "ns", a, sizeof(a)), field(line, "dev", b, sizeof(b)),
 				   number(line, "seed"));
@@ -1012,8 +1108,16 @@ static void read_plan(const char *path)
 		} else if (!strncmp(line, "count ", 6)) {
 			read_counters(field(line, "ns", a, sizeof(a)), remember_counter, NULL);
 		} else if (!strncmp(line, "app ", 4)) {
-			run.app_size = number(line, "size");
+			read_sizes(field(line, "size", sizes, sizeof(sizes)));
 			run.app_interval = number(line, "interval");
+		} else if (!strncmp(line, "switch ", 7)) {
+			struct cc_switch *s = new(sizeof(*s));
+
+			s->timer = (struct waiter){ SWITCH, -1 };
+			s->at = number(line, "at");
+			field(line, "cc", s->cc, sizeof(s->cc));
+			s->next = switches;
+			switches = s;
 		} else if (!strncmp(line, "flow ", 5) || !strncmp(line, "short ", 6) ||
 			   !strncmp(line, "reverse ", 8)) {
 			struct flow *f = new(sizeof(*f));
@@ -1074,6 +1178,8 @@ static void loop(void)
 	arm(&schedule, 0, 0);
 	for (struct udp *u = udps; u; u = u->next)
 		start_udp(u);
+	for (struct cc_switch *s = switches; s; s = s->next)
+		arm(&s->timer, s->at, 0);
 	if (run.sample)
 		arm(&sampler, run.link_sample, run.link_sample);
 	while (!may_finish || unfinished > 0) {
@@ -1102,6 +1208,9 @@ static void loop(void)
 				break;
 			case UDP:
 				send_udp((struct udp *)w);
+				break;
+			case SWITCH:
+				switch_all((struct cc_switch *)w);
 				break;
 			case SCHEDULE:
 				if (now() >= run.end)
@@ -1180,13 +1289,14 @@ static void print_summary(ns_t end)
 			"%s\n {\"id\": %d, \"cc\": \"%s\", \"started\": %s, \"finished\": %s, "
 			"\"start_s\": %.9f, \"end_s\": %.9f, \"bytes\": %llu, "
 			"\"retransmits\": %u, \"busy_s\": %.6f, \"rwnd_limited_s\": %.6f, "
-			"\"sndbuf_limited_s\": %.6f, \"refills\": %u, \"starved\": %u}",
+			"\"sndbuf_limited_s\": %.6f, \"refills\": %u, \"starved\": %u, "
+			"\"requests\": %zu}",
 			f == flows ? "" : ",", f->id, f->cc, f->started ? "true" : "false",
 			f->finished ? "true" : "false", f->start / 1e9,
 			(f->finished || f->stopped ? f->end : end) / 1e9, (unsigned long long)f->received,
 			i->tcpi_total_retrans, i->tcpi_busy_time / 1e6,
 			i->tcpi_rwnd_limited / 1e6, i->tcpi_sndbuf_limited / 1e6, f->refills,
-			f->starved);
+			f->starved, f->asked);
 	}
 	fprintf(out, "],\n\"links\": [");
 	for (struct link *l = links; l; l = l->next) {
@@ -1224,6 +1334,8 @@ static int traffic(const char *plan, const char *directory)
 		die("agent: %s: %m", directory);
 	flows_csv = create("flows.part", "");
 	links_csv = create("links.csv", links_header);
+	if (run.app_count)
+		requests_csv = create("requests.csv", "time_s,flow,bytes,took_s\n");
 	progress_fd = open("progress", O_WRONLY | O_CREAT | O_DSYNC | O_CLOEXEC, 0644);
 	for (l = links; l; l = l->next)
 		read_stats(l, &l->first);
@@ -1234,6 +1346,8 @@ static int traffic(const char *plan, const char *directory)
 	print_summary(unfinished == 0 && now() < run.end ? now() : run.end);
 	finish_flows();
 	finish(links_csv, "links.csv");
+	if (requests_csv)
+		finish(requests_csv, "requests.csv");
 	return 0;
 }
 
