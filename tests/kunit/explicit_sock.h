@@ -28,24 +28,25 @@
 #define FAKE_MSS	1000U
 #define FAKE_RTT_US	80000U
 
-/* What the next ACK brings, and what was asked for last */
+/*
+ * What the next ACK brings: so many echoes of a word, and a sample of the round trip.
+ * What the sender has asked for last.
+ */
 static struct {
 	u32 word;
 	u32 echoes;
+	u32 rtt_us;
 	u32 asked_word;
-	u32 attached;
 } fake_router;
 
 struct tcpcc_feedback *fake_feedback_attach(struct sock *sk,
 					    enum tcpcc_fb_protocol protocol)
 {
-	fake_router.attached++;
 	return (struct tcpcc_feedback *)&fake_router;
 }
 
 void fake_feedback_detach(struct sock *sk, struct tcpcc_feedback *fb)
 {
-	fake_router.attached--;
 }
 
 void fake_feedback_request(struct tcpcc_feedback *fb, u32 rtt_us, u32 word)
@@ -70,7 +71,7 @@ static const struct inet_connection_sock_af_ops fake_af_ops = {
 };
 
 /* A connection that has sent nothing yet, with the window that TCP gives it */
-static struct sock *fake_open(struct kunit *test,
+static inline struct sock *fake_open(struct kunit *test,
 			      const struct tcp_congestion_ops *ops)
 {
 	struct tcp_sock *tp = kunit_kzalloc(test, sizeof(*tp), GFP_KERNEL);
@@ -78,6 +79,7 @@ static struct sock *fake_open(struct kunit *test,
 
 	KUNIT_ASSERT_NOT_NULL(test, tp);
 	memset(&fake_router, 0, sizeof(fake_router));
+	fake_router.rtt_us = FAKE_RTT_US;
 	write_pnet(&sk->sk_net, &init_net);
 	sk->sk_state = TCP_ESTABLISHED;
 	sk->sk_pacing_status = SK_PACING_NONE;
@@ -99,7 +101,7 @@ static struct sock *fake_open(struct kunit *test,
 }
 
 /* TCP sends @n new segments. */
-static void fake_send(struct sock *sk, u32 n)
+static inline void fake_send(struct sock *sk, u32 n)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 
@@ -115,15 +117,15 @@ static void fake_send(struct sock *sk, u32 n)
 }
 
 /* An ACK for @n segments; @echoes of them bring what the router says. */
-static void fake_ack_heard(struct sock *sk, u32 n, u32 echoes)
+static inline void fake_ack_heard(struct sock *sk, u32 n, u32 echoes)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	const struct tcp_congestion_ops *ops = inet_csk(sk)->icsk_ca_ops;
-	struct ack_sample sample = { .pkts_acked = n, .rtt_us = FAKE_RTT_US };
+	struct ack_sample sample = { .pkts_acked = n, .rtt_us = fake_router.rtt_us };
 	struct rate_sample rs = {
 		.prior_delivered = tp->delivered - min(tp->packets_out, tp->delivered - 1),
 		.acked_sacked = n,
-		.rtt_us = FAKE_RTT_US,
+		.rtt_us = fake_router.rtt_us,
 	};
 
 	fake_router.echoes = echoes;
@@ -136,13 +138,13 @@ static void fake_ack_heard(struct sock *sk, u32 n, u32 echoes)
 	fake_cong_control(sk, &rs);
 }
 
-static void fake_ack(struct sock *sk, u32 n)
+static inline void fake_ack(struct sock *sk, u32 n)
 {
 	fake_ack_heard(sk, n, 0);
 }
 
 /* One window, acknowledged segment by segment */
-static void fake_round(struct sock *sk, bool heard)
+static inline void fake_round(struct sock *sk, bool heard)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	u32 n;
@@ -154,7 +156,7 @@ static void fake_round(struct sock *sk, bool heard)
 }
 
 /* tcp_enter_recovery() and, with TCP_CA_CWR, tcp_enter_cwr() */
-static void fake_reduce(struct sock *sk, u8 state)
+static inline void fake_reduce(struct sock *sk, u8 state)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 
@@ -168,7 +170,7 @@ static void fake_reduce(struct sock *sk, u8 state)
 }
 
 /* tcp_enter_loss() */
-static void fake_timeout(struct sock *sk)
+static inline void fake_timeout(struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 
@@ -183,7 +185,7 @@ static void fake_timeout(struct sock *sk)
 }
 
 /* tcp_undo_cwnd_reduction(), and then TCP is open again */
-static void fake_undo(struct sock *sk)
+static inline void fake_undo(struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 
@@ -195,7 +197,7 @@ static void fake_undo(struct sock *sk)
 }
 
 /* Nothing to send for @ms */
-static void fake_idle(struct sock *sk, u32 ms)
+static inline void fake_idle(struct sock *sk, u32 ms)
 {
 	tcp_sk(sk)->lsndtime = tcp_jiffies32 - msecs_to_jiffies(ms);
 }
