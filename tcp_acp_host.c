@@ -26,15 +26,40 @@
  *                                          +--------------------------------+
  *                                                    a limit again
  *
- * START and FALLBACK are Reno's slow start and congestion avoidance, with Reno's
- * answer to losses and proportional rate reduction (RFC 6937): so a path without
- * ACP routers, or a peer that returns nothing, gets what every path may get.  The
- * window at the start is 1 there too.  A router's limit that ceases was granted by
- * somebody who is no longer there: the window is halved once, and slow start is
- * over.
+ * START and FALLBACK are Reno as the kernel has it: slow start, congestion avoidance,
+ * half the window for a loss or for CE (once for each round trip), proportional rate
+ * reduction (RFC 6937), undo, a smaller window after idle, and the kernel's pacing rate.
+ * So a path without ACP routers, or a peer that returns nothing, gets what every path may
+ * get.  Two things differ: the first window is 1 there too, and a window that grew and is
+ * not filled any more stays (the kernel shrinks it only for who has no .cong_control).  When a router ceases to speak, what it
+ * granted is void: the window is halved once, and slow start is over.
  *
- * The header is carried by tcp_feedback.ko.  The router's part is a queueing
- * discipline.  The receiver needs tcp_feedback.ko, whatever its congestion control.
+ * In FEEDBACK neither a loss nor CE reduces the window: the rate is what counts, and it is
+ * known.  So a queue on the way that is not ACP's gets no answer, and ACP belongs on
+ * networks whose bottlenecks all have its routers.  A timeout sets the window to 1, and
+ * the next echo, or TCP's finding that the timeout was none, brings it back.
+ *
+ * Where the default is not the paper's.  "As printed" is acp_first=1000 acp_pacing=0; the
+ * scenarios acp-fig5, acp-fig8, acp-fig16 and acp-table1 have both columns.
+ *   o acp_first.  From a window of 1 Eq. 4 goes all the way to desired with one ACK,
+ *     since its gain is 1 there.  That is no first-order filter, and not what the paper
+ *     wants one for.  In acp-fig8 (its Fig. 7) three users come at once to a link that
+ *     was nearly idle and so wants its whole rate of each: they put three bandwidth-delay
+ *     products on it, and it loses a thousand packets and more, where the paper reports
+ *     none.  By default the first ACK goes 1 - 1/e of the way, as a round trip does with a
+ *     larger window, and nothing is lost.
+ *   o acp_pacing.  The paper's windows are whole.  So senders that are told the same rate
+ *     round the same window at the same time, their sum moves in steps of N packets, and
+ *     what the link wants lies between two steps.  The link oscillates; the paper
+ *     describes it for windows of 1 and 2, as the loss of a tenth of the capacity
+ *     (its Fig. 5, acp-fig5).  By default fractions of a window are sent too: it is kept
+ *     in 1/65536 segment and spread over a round trip, one packet each rtt / cwnd, and
+ *     one packet that the round trip is not long enough for may be in flight beside the
+ *     whole ones.  So on average cwnd packets are in flight, at any cwnd.  Pacing also
+ *     takes apart what the first ACK releases, which may be a bandwidth-delay product.
+ *     The round trip that it is spread over is in the middle between mrtt and the newest
+ *     one, so that a sender slows down while a queue grows, as windows do: see
+ *     acp_spread_us().
  *
  * What the paper leaves open:
  *   o size is what routers count a packet as, or the link would be under-used by
@@ -42,31 +67,11 @@
  *   o Eq. 4 is applied for each segment that was acknowledged, or a receiver that
  *     delays its ACKs would make the filter slower.  What an ACK without an echo
  *     acknowledged counts with the next echo.
- *   o From a window of 1 Eq. 4 goes all the way to desired with one ACK.  That is
- *     no first-order filter, and not what the paper has it for: three users who
- *     come at once to a link that was nearly idle (its Fig. 7) then put three
- *     bandwidth-delay products on it, and 890 packets are lost of which the paper
- *     reports none.  The first ACK goes 1 - 1/e of the way, as a round trip would
- *     with a larger window (acp_first; 1000 is Eq. 4 as it is printed).
- *   o Fractions of a window are kept, in 1/65536 segment, and sent: the window is
- *     spread over a round trip (acp_pacing), one packet each rtt / cwnd, and one
- *     that the round trip is not long enough for may be in flight beside the whole
- *     ones.  So on average cwnd packets are, at any cwnd.  In the paper's simulator
- *     windows are whole.  There, senders that are told the same rate round the same
- *     window at the same time, their sum moves in steps of N packets, and what the
- *     link wants lies between two steps: it oscillates, which the paper describes,
- *     for windows of 1 and 2, as the loss of a tenth of the capacity.  Without
- *     acp_pacing it is so here.
- *   o That round trip is in the middle between mrtt and the newest one, so that a
- *     sender slows down while a queue grows, as windows do: see acp_spread_us().
- *   o Pacing also takes apart what the first ACK releases, which may be a whole
- *     bandwidth-delay product.
  *   o H_feedback starts as "no limit", or as SO_MAX_PACING_RATE.
- *   o A loss changes nothing: the rate is what counts, and it is known.  After a
- *     timeout the window is 1, and the next echo says what it should be.
  *   o After an idle time of more than a retransmission timeout the window is 1
  *     again (unless net.ipv4.tcp_slow_start_after_idle is off): what was granted
  *     may be in use by others by now.  One round trip brings it back.
+ *   o Where segments change their size the window keeps its bytes.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -92,10 +97,13 @@
 #define ACP_ONE		BIT_ULL(ACP_SCALE)
 #define ACP_MOST	(ACP_ONE << 30)
 
-/* The largest rtt that is believed, us */
+/* The largest rtt that is believed, us: bounds the products (desired_is_bounded) */
 #define ACP_RTT_CAP	(100 * USEC_PER_SEC)
 
-/* Segments that one ACK may count for in Eq. 4: it has converged long before */
+/*
+ * Segments that one ACK may count for in Eq. 4: 16 GRO packets of 64, so only what came
+ * without an echo for long is cut (window_is_bounded)
+ */
 #define ACP_ACKED_MAX	1024U
 
 /*
@@ -104,7 +112,7 @@
  */
 #define ACP_LEFT	(64 - ACP_SCALE)
 
-/* A step of several segments moves the window by 1/8 of it at most */
+/* A step of several segments moves the window by 2^-3 of it at most (per_segment: 1/500) */
 #define ACP_STEP	3
 
 TCPCC_PARAM(acp_slow, 10, 1, 1000,
@@ -114,7 +122,7 @@ TCPCC_PARAM(acp_first, 632, 1, 1000,
 TCPCC_PARAM(acp_overhead, 14, 0, 256,
 	    "Bytes of link header that routers count for a packet");
 TCPCC_PARAM(acp_pacing, 1, 0, 1,
-	    "1: spread a window over a round trip; 0: as ACKs release it");
+	    "1: windows with fractions, spread over a round trip; 0: whole windows, as ACKs release them");
 TCPCC_PARAM(acp_patience, 4, 1, 100,
 	    "Round trips without feedback before the fallback");
 
@@ -601,25 +609,24 @@ static void acp_restart(struct sock *sk)
 	struct acp *ca = inet_csk_ca(sk);
 	s32 idle = tcp_jiffies32 - tp->lsndtime;
 	s32 rto = inet_csk(sk)->icsk_rto;
+	bool first = !tp->data_segs_out;
 	u32 cwnd = tcp_snd_cwnd(tp);
-	u32 least = min(cwnd, (u32)TCP_INIT_CWND);
+	u32 least;
 
 	if (tp->packets_out)
 		return;
-	if (!tp->data_segs_out) {
-		cwnd = 1;
-	} else if (idle <= rto ||
-		   !READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_slow_start_after_idle)) {
-		return;
-	} else {
+	if (!first) {
+		if (idle <= rto ||
+		    !READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_slow_start_after_idle))
+			return;
 		WRITE_ONCE(tp->snd_ssthresh, tcp_current_ssthresh(sk));
-		if (ca->mode == ACP_FEEDBACK)
-			cwnd = 1;
-		else
-			while ((idle -= rto) > 0 && cwnd > least)
-				cwnd >>= 1;
-		cwnd = max(cwnd, ca->mode == ACP_FEEDBACK ? 1 : least);
 	}
+	if (first || ca->mode == ACP_FEEDBACK)
+		cwnd = 1;
+	least = min_t(u32, cwnd, TCP_INIT_CWND);
+	while ((idle -= rto) > 0 && cwnd > least)
+		cwnd >>= 1;
+	cwnd = max(cwnd, least);
 	acp_set_cwnd(sk, cwnd);
 	ca->window = (u64)cwnd << ACP_SCALE;
 	ca->acked = 0;

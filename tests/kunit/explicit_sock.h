@@ -72,7 +72,7 @@ static const struct inet_connection_sock_af_ops fake_af_ops = {
 
 /* A connection that has sent nothing yet, with the window that TCP gives it */
 static inline struct sock *fake_open(struct kunit *test,
-			      const struct tcp_congestion_ops *ops)
+				     const struct tcp_congestion_ops *ops)
 {
 	struct tcp_sock *tp = kunit_kzalloc(test, sizeof(*tp), GFP_KERNEL);
 	struct sock *sk = (struct sock *)tp;

@@ -477,6 +477,20 @@ static void idle_as_reno(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cwnd_of(sk), 40);
 }
 
+/* An application that does not fill its window grows none. */
+static void grows_what_is_used(struct kunit *test)
+{
+	struct sock *sk = open_reno(test, 20, 10);
+
+	tcp_sk(sk)->is_cwnd_limited = 0;
+	fake_ack(sk, 20);
+	KUNIT_EXPECT_EQ(test, cwnd_of(sk), 20);
+	tcp_sk(sk)->is_cwnd_limited = 1;
+	fake_send(sk, 20);
+	fake_ack(sk, 20);
+	KUNIT_EXPECT_EQ(test, cwnd_of(sk), 21);
+}
+
 /* What a router grants is the window, whatever is lost. */
 static void follows_a_router(struct kunit *test)
 {
@@ -710,6 +724,7 @@ static struct kunit_case acp_cases[] = {
 	KUNIT_CASE(changed_to_in_recovery),
 	KUNIT_CASE(paces_as_reno),
 	KUNIT_CASE(idle_as_reno),
+	KUNIT_CASE(grows_what_is_used),
 	KUNIT_CASE(follows_a_router),
 	KUNIT_CASE(timeout_with_a_router),
 	KUNIT_CASE(router_ceases),
