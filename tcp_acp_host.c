@@ -30,9 +30,10 @@
  * half the window for a loss or for CE (once for each round trip), proportional rate
  * reduction (RFC 6937), undo, a smaller window after idle, and the kernel's pacing rate.
  * So a path without ACP routers, or a peer that returns nothing, gets what every path may
- * get.  Two things differ: the first window is 1 there too, and a window that grew and is
- * not filled any more stays (the kernel shrinks it only for who has no .cong_control).  When a router ceases to speak, what it
- * granted is void: the window is halved once, and slow start is over.
+ * get.  Two things differ: the first window is 1 there too; and a window that grew and is
+ * not filled any more stays, which the kernel shrinks for who has no .cong_control.  When a
+ * router ceases to speak, what it granted is void: the window is halved once, and slow
+ * start is over.
  *
  * In FEEDBACK neither a loss nor CE reduces the window: the rate is what counts, and it is
  * known.  So a queue on the way that is not ACP's gets no answer, and ACP belongs on
@@ -45,9 +46,9 @@
  *     since its gain is 1 there.  That is no first-order filter, and not what the paper
  *     wants one for.  In acp-fig8 (its Fig. 7) three users come at once to a link that
  *     was nearly idle and so wants its whole rate of each: they put three bandwidth-delay
- *     products on it, and it loses a thousand packets and more, where the paper reports
- *     none.  By default the first ACK goes 1 - 1/e of the way, as a round trip does with a
- *     larger window, and nothing is lost.
+ *     products on it, and it loses 1545 packets, where the paper reports none.  By default
+ *     the first ACK goes 1 - 1/e of the way, as a round trip does with a larger window, and
+ *     nothing is lost.
  *   o acp_pacing.  The paper's windows are whole.  So senders that are told the same rate
  *     round the same window at the same time, their sum moves in steps of N packets, and
  *     what the link wants lies between two steps.  The link oscillates; the paper
