@@ -26,15 +26,41 @@
  *                                          +--------------------------------+
  *                                                    a limit again
  *
- * START and FALLBACK are Reno's slow start and congestion avoidance, with Reno's
- * answer to losses and proportional rate reduction (RFC 6937): so a path without
- * ACP routers, or a peer that returns nothing, gets what every path may get.  The
- * window at the start is 1 there too.  A router's limit that ceases was granted by
- * somebody who is no longer there: the window is halved once, and slow start is
- * over.
+ * START and FALLBACK are Reno as the kernel has it: slow start, congestion avoidance,
+ * half the window for a loss or for CE (once for each round trip), proportional rate
+ * reduction (RFC 6937), undo, a smaller window after idle, and the kernel's pacing rate.
+ * So a path without ACP routers, or a peer that returns nothing, gets what every path may
+ * get.  Two things differ: the first window is 1 there too; and a window that grew and is
+ * not filled any more stays, which the kernel shrinks for who has no .cong_control.  When a
+ * router ceases to speak, what it granted is void: the window is halved once, and slow
+ * start is over.
  *
- * The header is carried by tcp_feedback.ko.  The router's part is a queueing
- * discipline.  The receiver needs tcp_feedback.ko, whatever its congestion control.
+ * In FEEDBACK neither a loss nor CE reduces the window: the rate is what counts, and it is
+ * known.  So a queue on the way that is not ACP's gets no answer, and ACP belongs on
+ * networks whose bottlenecks all have its routers.  A timeout sets the window to 1, and
+ * the next echo, or TCP's finding that the timeout was none, brings it back.
+ *
+ * Where the default is not the paper's.  "As printed" is acp_first=1000 acp_pacing=0; the
+ * scenarios acp-fig5, acp-fig8, acp-fig16 and acp-table1 have both columns.
+ *   o acp_first.  From a window of 1 Eq. 4 goes all the way to desired with one ACK,
+ *     since its gain is 1 there.  That is no first-order filter, and not what the paper
+ *     wants one for.  In acp-fig8 (its Fig. 7) three users come at once to a link that
+ *     was nearly idle and so wants its whole rate of each: they put three bandwidth-delay
+ *     products on it, and it loses 1545 packets, where the paper reports none.  By default
+ *     the first ACK goes 1 - 1/e of the way, as a round trip does with a larger window, and
+ *     nothing is lost.
+ *   o acp_pacing.  The paper's windows are whole.  So senders that are told the same rate
+ *     round the same window at the same time, their sum moves in steps of N packets, and
+ *     what the link wants lies between two steps.  The link oscillates; the paper
+ *     describes it for windows of 1 and 2, as the loss of a tenth of the capacity
+ *     (its Fig. 5, acp-fig5).  By default fractions of a window are sent too: it is kept
+ *     in 1/65536 segment and spread over a round trip, one packet each rtt / cwnd, and
+ *     one packet that the round trip is not long enough for may be in flight beside the
+ *     whole ones.  So on average cwnd packets are in flight, at any cwnd.  Pacing also
+ *     takes apart what the first ACK releases, which may be a bandwidth-delay product.
+ *     The round trip that it is spread over is in the middle between mrtt and the newest
+ *     one, so that a sender slows down while a queue grows, as windows do: see
+ *     acp_spread_us().
  *
  * What the paper leaves open:
  *   o size is what routers count a packet as, or the link would be under-used by
@@ -42,31 +68,11 @@
  *   o Eq. 4 is applied for each segment that was acknowledged, or a receiver that
  *     delays its ACKs would make the filter slower.  What an ACK without an echo
  *     acknowledged counts with the next echo.
- *   o From a window of 1 Eq. 4 goes all the way to desired with one ACK.  That is
- *     no first-order filter, and not what the paper has it for: three users who
- *     come at once to a link that was nearly idle (its Fig. 7) then put three
- *     bandwidth-delay products on it, and 890 packets are lost of which the paper
- *     reports none.  The first ACK goes 1 - 1/e of the way, as a round trip would
- *     with a larger window (acp_first; 1000 is Eq. 4 as it is printed).
- *   o Fractions of a window are kept, in 1/65536 segment, and sent: the window is
- *     spread over a round trip (acp_pacing), one packet each rtt / cwnd, and one
- *     that the round trip is not long enough for may be in flight beside the whole
- *     ones.  So on average cwnd packets are, at any cwnd.  In the paper's simulator
- *     windows are whole.  There, senders that are told the same rate round the same
- *     window at the same time, their sum moves in steps of N packets, and what the
- *     link wants lies between two steps: it oscillates, which the paper describes,
- *     for windows of 1 and 2, as the loss of a tenth of the capacity.  Without
- *     acp_pacing it is so here.
- *   o That round trip is in the middle between mrtt and the newest one, so that a
- *     sender slows down while a queue grows, as windows do: see acp_spread_us().
- *   o Pacing also takes apart what the first ACK releases, which may be a whole
- *     bandwidth-delay product.
  *   o H_feedback starts as "no limit", or as SO_MAX_PACING_RATE.
- *   o A loss changes nothing: the rate is what counts, and it is known.  After a
- *     timeout the window is 1, and the next echo says what it should be.
  *   o After an idle time of more than a retransmission timeout the window is 1
  *     again (unless net.ipv4.tcp_slow_start_after_idle is off): what was granted
  *     may be in use by others by now.  One round trip brings it back.
+ *   o Where segments change their size the window keeps its bytes.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -79,6 +85,7 @@
 #include "tcpcc_compat.h"
 #include "tcpcc_feedback.h"
 #include "tcpcc_param.h"
+#include "tcpcc_view.h"
 
 #define CREATE_TRACE_POINTS
 #include "trace_acp.h"
@@ -91,10 +98,13 @@
 #define ACP_ONE		BIT_ULL(ACP_SCALE)
 #define ACP_MOST	(ACP_ONE << 30)
 
-/* The largest rtt that is believed, us */
+/* The largest rtt that is believed, us: bounds the products (desired_is_bounded) */
 #define ACP_RTT_CAP	(100 * USEC_PER_SEC)
 
-/* Segments that one ACK may count for in Eq. 4: it has converged long before */
+/*
+ * Segments that one ACK may count for in Eq. 4: 16 GRO packets of 64, so only what came
+ * without an echo for long is cut (window_is_bounded)
+ */
 #define ACP_ACKED_MAX	1024U
 
 /*
@@ -103,7 +113,7 @@
  */
 #define ACP_LEFT	(64 - ACP_SCALE)
 
-/* A step of several segments moves the window by 1/8 of it at most */
+/* A step of several segments moves the window by 2^-3 of it at most (per_segment: 1/500) */
 #define ACP_STEP	3
 
 TCPCC_PARAM(acp_slow, 10, 1, 1000,
@@ -113,7 +123,7 @@ TCPCC_PARAM(acp_first, 632, 1, 1000,
 TCPCC_PARAM(acp_overhead, 14, 0, 256,
 	    "Bytes of link header that routers count for a packet");
 TCPCC_PARAM(acp_pacing, 1, 0, 1,
-	    "1: spread a window over a round trip; 0: as ACKs release it");
+	    "1: windows with fractions, spread over a round trip; 0: whole windows, as ACKs release them");
 TCPCC_PARAM(acp_patience, 4, 1, 100,
 	    "Round trips without feedback before the fallback");
 
@@ -127,10 +137,12 @@ enum acp_mode {
 struct acp {
 	struct tcpcc_feedback *fb;	/* NULL: there was no memory */
 	u64	window;		/* cwnd with its fraction, ACP_SCALE */
+	u64	undo;		/* the window before the last loss, ACP_SCALE */
 	u64	desired;	/* of Eq. 3, ACP_SCALE; 0: none yet */
 	u64	feedback;	/* H_feedback, bytes/s; TCPCC_FB_RATE_NONE: no limit */
 	u32	mrtt_us;
 	u32	rtt_us;		/* the newest; 0: none yet */
+	u32	mss;		/* that the window is in segments of, bytes */
 	u32	acked;		/* segments that wait for an echo */
 	u32	round_delivered; /* tp->delivered when this round trip began */
 	u8	mode;		/* enum acp_mode */
@@ -372,6 +384,28 @@ static bool acp_paced(const struct sock *sk)
 	       READ_ONCE(sk->sk_pacing_status) != SK_PACING_NONE;
 }
 
+/*
+ * A router grants bytes.  So where segments change their size (path MTU, MTU probing) the
+ * window keeps its bytes and not its number of segments, or it would be seven times the
+ * grant for a round trip when 1280 bytes become 9000.  @was is the window before
+ * acp_sync(): if that has changed it, TCP has rescaled it already, as it does when a probe
+ * succeeds.
+ */
+static void acp_rescale(struct sock *sk, u64 was)
+{
+	struct acp *ca = inet_csk_ca(sk);
+	u32 mss = max(tcp_sk(sk)->mss_cache, 1U);
+
+	if (ca->window == was) {
+		ca->window = clamp(mul_u64_u32_div(was, ca->mss, mss), ACP_ONE,
+				   ACP_MOST);
+		acp_set_cwnd(sk, acp_packets(ca->window, acp_paced(sk)));
+	}
+	ca->undo = clamp(mul_u64_u32_div(ca->undo, ca->mss, mss), ACP_ONE,
+			 ACP_MOST);
+	ca->mss = mss;
+}
+
 static void acp_request(struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -393,6 +427,8 @@ static void acp_enter(struct sock *sk, enum acp_mode mode)
 	ca->silent = 0;
 	ca->reducing = 0;
 	if (mode == ACP_FEEDBACK) {
+		ca->acked = 0;
+		ca->mss = max(tp->mss_cache, 1U);
 		if (READ_ONCE(acp_pacing))
 			cmpxchg(&sk->sk_pacing_status, SK_PACING_NONE,
 				SK_PACING_NEEDED);
@@ -400,9 +436,11 @@ static void acp_enter(struct sock *sk, enum acp_mode mode)
 	}
 	ca->desired = 0;
 	ca->window = 0;
-	tp->snd_ssthresh = max(tcp_snd_cwnd(tp) / 2, 2U);
+	WRITE_ONCE(tp->snd_ssthresh, max(tcp_snd_cwnd(tp) / 2, 2U));
 	acp_set_cwnd(sk, tp->snd_ssthresh);
 	acp_sync(sk);
+	/* a loss that turns out to be none does not bring the grant back */
+	tp->prior_ssthresh = 0;
 	pr_info_once("feedback has ceased, as Reno from here\n");
 }
 
@@ -443,13 +481,36 @@ static void acp_round(struct sock *sk)
 		pr_info_once("no feedback from this path, as Reno\n");
 }
 
-/* Reno, for paths that do not speak: as without .cong_control */
+/*
+ * The rate that TCP itself sets for a congestion control without .cong_control: for the
+ * size of packets that TSO makes, and for who paces (fq, SO_MAX_PACING_RATE, or bbr
+ * before us on this socket).
+ */
+static u64 acp_reno_rate(const struct sock *sk)
+{
+	const struct netns_ipv4 *ipv4 = &sock_net(sk)->ipv4;
+	const struct tcp_sock *tp = tcp_sk(sk);
+	u32 cwnd = tcp_snd_cwnd(tp);
+	u32 percent = cwnd < tp->snd_ssthresh / 2 ?
+		      READ_ONCE(ipv4->sysctl_tcp_pacing_ss_ratio) :
+		      READ_ONCE(ipv4->sysctl_tcp_pacing_ca_ratio);
+	u64 window = (u64)max(cwnd, tp->packets_out) << ACP_SCALE;
+
+	if (!tp->srtt_us)
+		return ~0ULL;
+	return mul_u64_u32_div(acp_rate(min(window, ACP_MOST), tp->mss_cache,
+					tp->srtt_us >> 3), percent, 100);
+}
+
+/*
+ * Reno, for paths that do not speak.  TCP leaves all of it to .cong_control: the way down
+ * to ssthresh in recovery and after CE (once for each round trip), its end, and growth.
+ */
 static void acp_reno(struct sock *sk, u32 acked)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct acp *ca = inet_csk_ca(sk);
 	u8 state = inet_csk(sk)->icsk_ca_state;
-	u64 rate = ~0ULL;
 
 	if (state == TCP_CA_CWR || state == TCP_CA_Recovery) {
 		u32 in_flight = tcp_packets_in_flight(tp);
@@ -464,20 +525,16 @@ static void acp_reno(struct sock *sk, u32 acked)
 						   tp->prr_out, acked));
 		}
 	} else {
-		if (ca->reducing && state != TCP_CA_Loss)
+		/* who has come from bbr in recovery has no ssthresh to end at */
+		if (ca->reducing && state != TCP_CA_Loss &&
+		    tp->snd_ssthresh < TCP_INFINITE_SSTHRESH)
 			acp_set_cwnd(sk, tp->snd_ssthresh);
 		ca->reducing = 0;
 		if (acked)
 			tcp_reno_cong_avoid(sk, 0, acked);
 	}
 	acp_sync(sk);
-
-	/* twice the window in slow start, a fifth above it later */
-	if (tp->srtt_us) {
-		rate = acp_rate(ca->window, tp->mss_cache, tp->srtt_us >> 3);
-		rate += tcp_in_slow_start(tp) ? rate : rate / 5;
-	}
-	acp_set_rate(sk, rate);
+	acp_set_rate(sk, acp_reno_rate(sk));
 }
 
 static void acp_update(struct sock *sk, const struct rate_sample *rs)
@@ -485,7 +542,7 @@ static void acp_update(struct sock *sk, const struct rate_sample *rs)
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct acp *ca = inet_csk_ca(sk);
 	u32 acked = max(rs->acked_sacked, 0);
-	u64 rate = ~0ULL;
+	u64 rate = ~0ULL, was;
 	u32 echoes;
 
 	if (tp->srtt_us)
@@ -502,7 +559,10 @@ static void acp_update(struct sock *sk, const struct rate_sample *rs)
 	if (ca->mode != ACP_FEEDBACK) {
 		acp_reno(sk, acked);
 	} else {
+		was = ca->window;
 		acp_sync(sk);
+		if (unlikely(ca->mss != tp->mss_cache))
+			acp_rescale(sk, was);
 		ca->acked += acked;
 		if (echoes && ca->mrtt_us != U32_MAX) {
 			ca->desired = acp_desired(ca->feedback, ca->mrtt_us,
@@ -522,7 +582,7 @@ static void acp_update(struct sock *sk, const struct rate_sample *rs)
 					acp_spread_us(ca->rtt_us, ca->mrtt_us));
 		acp_set_rate(sk, rate);
 	}
-	if (echoes || acked)
+	if (trace_acp_update_enabled() && (echoes || acked))
 		trace_acp_update(sk, ca->mode, echoes, ca->feedback,
 				 ca->congested, tp->srtt_us >> 3, ca->mrtt_us,
 				 acked, ca->desired, ca->window);
@@ -533,30 +593,50 @@ tcpcc_cong_control(acp_cong_control)
 	acp_update(sk, rs);
 }
 
-/* The first segment of all, or the first after all was acknowledged */
+/*
+ * Sending begins, for the first time or after an idle time of more than a timeout; or TCP
+ * sends again what it takes for lost, which is neither.
+ *
+ * What a router granted may be in use by others by now, so that window is 1 again, and
+ * the first echo brings it back.  Without a router the window shrinks as the kernel's
+ * does: tcp_cwnd_restart() is not called for who has .cong_control.
+ *
+ * TCP has made the first packet by now, as large as TSO makes them (of what the last rate
+ * sends in a millisecond).  What follows it keeps to the new window.
+ */
 static void acp_restart(struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct acp *ca = inet_csk_ca(sk);
 	s32 idle = tcp_jiffies32 - tp->lsndtime;
+	s32 rto = inet_csk(sk)->icsk_rto;
+	bool first = !tp->data_segs_out;
+	u32 cwnd = tcp_snd_cwnd(tp);
+	u32 least;
 
-	if (tp->data_segs_out &&
-	    (idle <= (s32)inet_csk(sk)->icsk_rto ||
-	     !READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_slow_start_after_idle)))
+	if (tp->packets_out)
 		return;
-	if (tp->data_segs_out)
-		tp->snd_ssthresh = tcp_current_ssthresh(sk);
-	acp_set_cwnd(sk, 1);
-	ca->window = ACP_ONE;
+	if (!first) {
+		if (idle <= rto ||
+		    !READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_slow_start_after_idle))
+			return;
+		WRITE_ONCE(tp->snd_ssthresh, tcp_current_ssthresh(sk));
+	}
+	if (first || ca->mode == ACP_FEEDBACK)
+		cwnd = 1;
+	least = min_t(u32, cwnd, TCP_INIT_CWND);
+	while ((idle -= rto) > 0 && cwnd > least)
+		cwnd >>= 1;
+	cwnd = max(cwnd, least);
+	acp_set_cwnd(sk, cwnd);
+	ca->window = (u64)cwnd << ACP_SCALE;
 	ca->acked = 0;
 	acp_request(sk);
 }
 
+tcpcc_cwnd_events(acp_cwnd_event, acp_restart, NULL);
+
 /*
- * TCP asks for this each time before it looks at the window to send, and before it
- * makes packets for TSO: that is when an idle time ends.  (When TCP calls it an
- * event, the first packet has been made, as large as the window was.)
- *
  * Paced packets are of one segment, unless the rate is such that TCP makes larger
  * ones.  Two at once would be more than a window's fraction.
  */
@@ -564,8 +644,6 @@ tcpcc_min_tso_segs(acp_min_tso_segs)
 {
 	const struct acp *ca = inet_csk_ca(sk);
 
-	if (!tcp_sk(sk)->packets_out)
-		acp_restart(sk);
 	if (ca->mode == ACP_FEEDBACK && acp_paced(sk))
 		return 1;
 	return READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_min_tso_segs);
@@ -586,8 +664,12 @@ static void acp_init(struct sock *sk)
 	ca->feedback = TCPCC_FB_RATE_NONE;
 	ca->mrtt_us = U32_MAX;
 	ca->round_delivered = tp->delivered;
-	/* in the middle of a flow its window goes on from where it is */
-	if (!tp->data_segs_out)
+	ca->mss = max(tp->mss_cache, 1U);
+	/*
+	 * in the middle of a flow its window goes on from where it is; one segment may
+	 * have gone with the SYN (TCP Fast Open)
+	 */
+	if (tp->data_segs_out <= 1)
 		acp_set_cwnd(sk, 1);
 	acp_sync(sk);
 	ca->fb = tcpcc_feedback_attach(sk, TCPCC_FB_ACP);
@@ -604,53 +686,75 @@ static void acp_release(struct sock *sk)
 
 static u32 acp_ssthresh(struct sock *sk)
 {
-	const struct acp *ca = inet_csk_ca(sk);
+	struct acp *ca = inet_csk_ca(sk);
 
+	acp_sync(sk);
+	ca->undo = ca->window;
 	if (ca->mode != ACP_FEEDBACK)
 		return tcp_reno_ssthresh(sk);
 	return max(tcp_snd_cwnd(tcp_sk(sk)), 2U);
 }
 
+/* There was no loss.  With a router only a timeout has taken anything away. */
 static u32 acp_undo_cwnd(struct sock *sk)
 {
-	const struct acp *ca = inet_csk_ca(sk);
+	struct acp *ca = inet_csk_ca(sk);
 
-	if (ca->mode != ACP_FEEDBACK)
-		return tcp_reno_undo_cwnd(sk);
-	return tcp_snd_cwnd(tcp_sk(sk));
+	ca->reducing = 0;
+	acp_sync(sk);
+	if (ca->mode != ACP_FEEDBACK || inet_csk(sk)->icsk_ca_state == TCP_CA_Loss)
+		ca->window = max(ca->window, ca->undo);
+	return acp_packets(ca->window, ca->mode == ACP_FEEDBACK && acp_paced(sk));
+}
+
+static const char *acp_mode_name(const struct acp *ca)
+{
+	static const char * const names[] = {
+		[ACP_START]	= "start",
+		[ACP_FEEDBACK]	= "feedback",
+		[ACP_FALLBACK]	= "fallback",
+	};
+
+	return names[ca->mode];
 }
 
 /*
- * In the form that ss prints: bw is what the network allows, mrtt the paper's, the
- * two gains are the window with its fraction and the one desired, in segments.
+ * ss shows what the network grants as bw, and the paper's mrtt.  Window and desired window
+ * have a fraction, which matters below ten segments: so they are told in thousandths.
  */
 static size_t acp_get_info(struct sock *sk, u32 ext, int *attr,
 			   union tcp_cc_info *info)
 {
 	const struct acp *ca = inet_csk_ca(sk);
+	struct tcpcc_view *view = tcpcc_view_of(ext, info, acp_mode_name(ca));
+	u32 mrtt_us = ca->mrtt_us == U32_MAX ? 0 : ca->mrtt_us;
+	u64 granted = 0;
 
-	if (!(ext & (1 << (INET_DIAG_BBRINFO - 1))) &&
-	    !(ext & (1 << (INET_DIAG_VEGASINFO - 1))))
-		return 0;
+	if (ca->mode == ACP_FEEDBACK && ca->feedback != TCPCC_FB_RATE_NONE)
+		granted = ca->feedback;
+	if (!view)
+		return tcpcc_info_rate(ext, attr, info, granted, mrtt_us);
 
-	memset(&info->bbr, 0, sizeof(info->bbr));
-	if (ca->mode == ACP_FEEDBACK && ca->feedback != TCPCC_FB_RATE_NONE) {
-		info->bbr.bbr_bw_lo = (u32)ca->feedback;
-		info->bbr.bbr_bw_hi = (u32)(ca->feedback >> 32);
+	if (ca->mode == ACP_FEEDBACK) {
+		tcpcc_view_add(view, "granted_bps", granted * BITS_PER_BYTE);
+		tcpcc_view_add(view, "congested_bool", ca->congested);
+		tcpcc_view_add(view, "desired_milli_segs",
+			       ca->desired * 1000 >> ACP_SCALE);
+		tcpcc_view_add(view, "window_milli_segs",
+			       ca->window * 1000 >> ACP_SCALE);
 	}
-	if (ca->mrtt_us != U32_MAX)
-		info->bbr.bbr_min_rtt = ca->mrtt_us;
-	/* ss shows 1/256 of them */
-	info->bbr.bbr_pacing_gain = min_t(u64, ca->window >> (ACP_SCALE - 8),
-					  U32_MAX);
-	info->bbr.bbr_cwnd_gain = min_t(u64, ca->desired >> (ACP_SCALE - 8),
-					U32_MAX);
-	*attr = INET_DIAG_BBRINFO;
-	return sizeof(info->bbr);
+	tcpcc_view_add(view, "mrtt_us", mrtt_us);
+	return 0;
 }
 
+/*
+ * TCP_CONG_NON_RESTRICTED is not set: with a router the window is what the receiver says,
+ * whatever is lost or marked, and a receiver may lie.  A process without privileges could
+ * agree with its peer on any rate, on links that others share.  Who may set the default
+ * congestion control, a route's, or has CAP_NET_ADMIN can choose acp; being made the
+ * default, it is open to all.
+ */
 static struct tcp_congestion_ops acp_ops __read_mostly = {
-	.flags		= TCP_CONG_NON_RESTRICTED,
 	.name		= "acp",
 	.owner		= THIS_MODULE,
 	.init		= acp_init,
@@ -661,6 +765,7 @@ static struct tcp_congestion_ops acp_ops __read_mostly = {
 	.sndbuf_expand	= acp_sndbuf_expand,
 	.get_info	= acp_get_info,
 	TCPCC_MIN_TSO_SEGS(acp_min_tso_segs),
+	TCPCC_CWND_EVENTS(acp_cwnd_event, acp_restart, NULL),
 };
 
 static int __init acp_register(void)

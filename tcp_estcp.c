@@ -25,56 +25,66 @@
  *                                        +----------------------------------+
  *                                           both codepoints of a pair again
  *
- * START and FALLBACK are Reno.  So a path without such a router, a receiver that
- * returns nothing, or a connection that uses ECN itself, gets what every path may
- * get.  The window is left as it is when the mode changes.
+ * START and FALLBACK are Reno, which here is TCP's own with tcp_reno_ssthresh() and
+ * tcp_reno_cong_avoid(): losses, CE (once for each round trip), undo, idle and pacing are
+ * the kernel's.  So a path without such a router, a receiver that returns nothing, or a
+ * connection that uses ECN itself, gets what every path may get.  The window is left as it
+ * is when the mode changes.
+ *
+ * The law of the senders is the paper's by default; one parameter is not the paper's.
+ * estcp_prior lets the share of marks of the last phase count for 384 segments of this one,
+ * so that alpha does not jump when a phase begins: p is estimated from few marks then.
+ * "As printed" is estcp_prior=0, with a router of "patience 0" and a constant gain
+ * (sched/estcp_law.c says why these are not the default); the scenarios estcp-fig2,
+ * estcp-fig3a and estcp-few-many have both columns.
  *
  * What the paper leaves open:
- *   o rtt_min is the least sample since the flow began, rtt_cur the last one before
- *     the reduction: the smoothed one is still that of an emptier queue.  beta is
+ *   o rtt_min is the least sample since the flow began.  rtt_cur is the last sample before
+ *     the reduction, since a smoothed one is still that of an emptier queue.  beta is
  *     within [1/4, 1], and a window never below 2.
- *   o An overflow shows twice, as another phase and as a loss.  The window is reduced
+ *   o An overflow shows twice, as the end of a phase and as a loss.  The window is reduced
  *     once: after a reduction there is no other until all that was sent before it has
- *     been acknowledged.
+ *     been acknowledged.  A loss that turns out to be none gives its reduction back, with
+ *     the fraction of a segment, and the next one counts.  The end of a phase is no
+ *     mistake: its reduction stands, also where a loss came before it.
  *   o At a loss TCP goes to the smaller window by proportional rate reduction
  *     (RFC 6937); at the end of a phase the window is set at once, since the queue
  *     is to drain now.  If a loss of the same overflow is noticed then, TCP is told
  *     the packets in flight as the window to come down from, or it would stay there
  *     until recovery ends.
- *   o A window grows in recovery as it does else.  With one packet in a thousand
+ *   o A window grows in recovery too ("for each ACK").  With one packet in a thousand
  *     lost on the way, a sender is in recovery half of the time, and would be left
  *     behind.
- *   o Slow start is TCP's, and the first reduction ends it: to a half at most, as there,
- *     since the last round trip has doubled the window.  It matters to who comes into
- *     a queue that stands: beta of his is 1, for all that he has seen.
+ *   o Slow start is TCP's, and the first reduction ends it.  That one is to a half at most,
+ *     as TCP's, since the last round trip has doubled the window.  It matters to a flow
+ *     that comes into a queue that never empties: its rtt_min is that of the queue, and
+ *     beta would be 1.
  *   o Until ESTCP_KNOWN ACKs have brought a codepoint g is not known, and alpha is 1, as
  *     Reno's.
- *   o g is followed, not awaited: p is estimated from what has come of this phase,
- *     and the estimate of the phase before counts like estcp_prior segments of this
- *     one, since a router changes g by little.  Both are segments: each ACK's
+ *   o g is estimated all the time, not once per phase.  Counts are of segments: each ACK's
  *     codepoint has the weight of what it newly acknowledges, including what SACK
  *     does.  That is right for packets that GRO has merged, which are of one
  *     codepoint; for ACKs that speak for others that were delayed or lost it is
  *     unbiased, and only noisier.
  *   o Three segments in a row with the other pair are a new phase; one or two are
- *     packets that have overtaken.  For a round trip after it the old pair is packets
- *     that are late, and ignored.
+ *     packets that have overtaken others.  For a round trip after it the old pair is
+ *     packets that are late, and ignored.
  *   o After more than half a second without a codepoint the phase is not known any
- *     more: the next one says it, without a reduction for an overflow in which the
- *     flow had no part.
+ *     more.  The next codepoint says it, and there is no reduction for an overflow in which
+ *     the flow had no part.
  *   o Fractions of a segment are kept, also through a reduction.
  *   o A window does not grow faster than in slow start, whatever alpha is.
- *   o The least reduction is none: beta is 1 where the queue is empty.  That is how
- *     ESTCP bears losses of a link.  On a link that drops without a queue (a policer)
- *     it has no reason to be slower, and none but the router's to stop growing.
+ *   o beta is 1 where the queue is empty.  That is how ESTCP bears losses of a link.  On a
+ *     link that drops without a queue (a policer) it has no reason to be slower, and
+ *     only the router's marks limit its growth.
  *
- * What is no router's of ESTCP:
+ * What is not an ESTCP router's:
  *   o No codepoint for estcp_patience round trips: silence.
  *   o ESTCP_SAME ACKs in a row with the same one: a path that clears the bits, or
  *     where nobody sets them.  A router marks at least 1/16 and at most 15/16.
  *   o Codepoints of both pairs in one phase, or phases that are shorter than routers
  *     make them: somebody sets the bits in the sense of RFC 3168 (11 is Congestion
- *     Experienced there, and he may set it on 01 and 10).  Each such event adds to a
+ *     Experienced there, and a router may set it on 01 and 10).  Each such event adds to a
  *     doubt that time takes away; at ESTCP_DOUBT it is Reno, until there were two
  *     whole phases without.  Where 10 becomes 11 it looks like a mark of the same
  *     phase, so this is noticed in even phases only.  The parameter estcp_distrusted
@@ -92,6 +102,7 @@
 #include "tcpcc_estcp.h"
 #include "tcpcc_feedback.h"
 #include "tcpcc_param.h"
+#include "tcpcc_view.h"
 
 #define CREATE_TRACE_POINTS
 #include "trace_estcp.h"
@@ -100,23 +111,34 @@
 #define ESTCP_ALPHA	24
 #define ESTCP_RENO	BIT_ULL(ESTCP_ALPHA)	/* alpha of Reno: 1 segment */
 
+/* The least beta: one sample of a delayed ACK takes no more than 3/4 (beta_of_rtt) */
 #define ESTCP_BETA_MIN	(TCPCC_ESTCP_ONE / 4)
+
+/* The most that beta may be for the reduction that ends slow start: TCP's (estcp-crowd) */
 #define ESTCP_BETA_START	((u32)TCPCC_ESTCP_ONE / 2)
+
+/* The smallest window, segments: TCP's (RFC 5681) */
 #define ESTCP_CWND_MIN	2U
 
-/* The largest rtt that is believed, us */
+/* The largest rtt that is believed, us: bounds the products (increase_is_bounded) */
 #define ESTCP_RTT_CAP	(100 * USEC_PER_SEC)
 
-/* ACKs that have to bring a codepoint before g is known */
+/*
+ * ACKs that have to bring a codepoint before g is known: the share of 32 is right to 0.09
+ * (one standard deviation), g to a factor of 2.7 (estimates_nothing_from_little)
+ */
 #define ESTCP_KNOWN	32U
 
-/* g is computed at each so many of them */
+/* g is computed at each so many of them: a logarithm for each ACK would be for nothing */
 #define ESTCP_EVERY	16U
 
-/* Segments in a row that are a new phase */
+/* Segments in a row that are a new phase: reordering by two is none (phase_with_reordering) */
 #define ESTCP_RUN	3U
 
-/* ACKs in a row with one codepoint that no router would send */
+/*
+ * ACKs in a row with one codepoint that no router would send: with the share of 15/16
+ * 256 in a row are (15/16)^256, 1 in 15 million (bleached)
+ */
 #define ESTCP_SAME	256U
 
 /* What one ACK may count for, segments: more than GRO merges */
@@ -128,7 +150,11 @@
  */
 #define ESTCP_N_MAX	4096U
 
-/* Points of doubt: for a pair that does not belong, for a short phase, and enough */
+/*
+ * Points of doubt: for a pair that does not belong, for a short phase, and enough.  Three
+ * short phases are enough; one point goes with each 256 ACKs (notices_rfc3168 in
+ * tests/selftests/estcp.sh)
+ */
 #define ESTCP_MIXED_PAIRS	1
 #define ESTCP_SHORT_PHASE	3
 #define ESTCP_DOUBT		8
@@ -218,6 +244,7 @@ struct estcp {
 	u32	hold_end;	/* snd_nxt at the last reduction */
 	u32	settle_end;	/* snd_nxt when the phase began */
 	u32	undo;		/* cwnd before the last loss */
+	u32	undo_part;	/* and the fraction of a segment, 2^-24 */
 	u32	heard_at;	/* when the last codepoint came, jiffies */
 	u32	changed_at;	/* when the phase began, jiffies */
 	u8	mode;		/* enum estcp_mode */
@@ -229,6 +256,7 @@ struct estcp {
 		heard:1,	/* a codepoint has come in this round trip */
 		held:1,		/* there is no reduction before hold_end */
 		settling:1;	/* the old pair is ignored before settle_end */
+	u8	by_loss:1;	/* it was a loss that began the hold */
 };
 
 /* ------------------------------------------------------------------------- */
@@ -262,6 +290,21 @@ static u32 estcp_beta(u32 rtt_min_us, u32 rtt_us)
 }
 
 /**
+ * estcp_part() - the fraction of a segment in a window
+ * @owed: as of estcp_increase()
+ * @cwnd: segments
+ *
+ * It is less than a segment also where TCP has taken the window down itself (idle): what
+ * was owed to a window of 1000 would be a hundred segments to one of 10.
+ *
+ * Return: segments, ESTCP_ALPHA, below ESTCP_RENO
+ */
+static u32 estcp_part(u64 owed, u32 cwnd)
+{
+	return min_t(u64, div_u64(owed, max(cwnd, 1U)), ESTCP_RENO - 1);
+}
+
+/**
  * estcp_decrease() - the window after a reduction
  * @cwnd: segments
  * @beta: what is left of it, TCPCC_ESTCP_SCALE
@@ -272,7 +315,7 @@ static u32 estcp_beta(u32 rtt_min_us, u32 rtt_us)
  */
 static u32 estcp_decrease(u32 cwnd, u32 beta, u64 *owed)
 {
-	u64 window = ((u64)cwnd << ESTCP_ALPHA) + div_u64(*owed, max(cwnd, 1U));
+	u64 window = ((u64)cwnd << ESTCP_ALPHA) + estcp_part(*owed, cwnd);
 	u32 whole;
 
 	window = mul_u64_u32_shr(window, beta, TCPCC_ESTCP_SCALE);
@@ -292,7 +335,8 @@ static u32 estcp_decrease(u32 cwnd, u32 beta, u64 *owed)
  * @acked: segments that an ACK acknowledges
  *
  * Each adds alpha / cwnd, or 1 if that is less.  @owed keeps the rest, so nothing is
- * lost, and divides only where it is worth several segments.
+ * lost, and divides only where it is worth several segments.  For what was kept see
+ * estcp_part().
  *
  * Return: segments
  */
@@ -300,7 +344,8 @@ static u32 estcp_increase(u64 *owed, u32 cwnd, u64 alpha, u32 acked)
 {
 	u64 unit = (u64)max(cwnd, 1U) << ESTCP_ALPHA;
 
-	/* below 2^41 times 2^20; what is left of before is below unit, or nearly */
+	/* below 2^41 times 2^20, and a unit below 2^56 */
+	*owed = min(*owed, unit - 1);
 	*owed += min(alpha, unit) * min(acked, 1U << 20);
 	if (*owed < unit)
 		return 0;
@@ -472,12 +517,13 @@ static u32 estcp_beta_of(const struct sock *sk)
 	return beta;
 }
 
-static void estcp_hold(struct sock *sk)
+static void estcp_hold(struct sock *sk, bool by_loss)
 {
 	struct estcp *ca = inet_csk_ca(sk);
 
 	ca->hold_end = tcp_sk(sk)->snd_nxt;
 	ca->held = 1;
+	ca->by_loss = by_loss;
 }
 
 /* A window has been reduced, and not all that was sent before is acknowledged. */
@@ -528,6 +574,22 @@ static void estcp_doubt(struct sock *sk, u32 points)
 		estcp_distrust(sk);
 }
 
+/*
+ * A loss has taken the window down, and now its phase is over: so there was an overflow,
+ * and should TCP find that this segment was not lost after all, no more than the reduced
+ * window comes back.
+ */
+static void estcp_confirm(struct sock *sk)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct estcp *ca = inet_csk_ca(sk);
+
+	ca->by_loss = 0;
+	ca->undo = min(ca->undo, tp->snd_ssthresh);
+	ca->undo_part = 0;
+	tp->prior_ssthresh = min(tp->prior_ssthresh, tp->snd_ssthresh);
+}
+
 /* A phase is over: the window goes down now, unless it just did. */
 static void estcp_reduce(struct sock *sk)
 {
@@ -536,9 +598,12 @@ static void estcp_reduce(struct sock *sk)
 	u8 state = inet_csk(sk)->icsk_ca_state;
 	u32 cwnd = tcp_snd_cwnd(tp);
 
-	if (estcp_is_held(sk))
+	if (estcp_is_held(sk)) {
+		if (ca->by_loss)
+			estcp_confirm(sk);
 		return;
-	estcp_hold(sk);
+	}
+	estcp_hold(sk, false);
 	/* TCP is on its way to ssthresh in these, and that is what goes down */
 	if (state >= TCP_CA_CWR)
 		cwnd = min(tp->snd_ssthresh, max(cwnd, tp->prior_cwnd));
@@ -643,11 +708,12 @@ static void estcp_listen(struct sock *sk, u32 word, u32 n)
 	estcp_note(sk, last, left);
 	if (weight)
 		estcp_judge(sk);
-	trace_estcp_update(sk, ca->mode, ca->phase.count, last, weight,
-			   ca->phase.n, estcp_share(&ca->phase,
-						    READ_ONCE(estcp_prior)),
-			   ca->alpha, ca->rtt_us, ca->rtt_min_us,
-			   estcp_beta_now(ca));
+	if (trace_estcp_update_enabled())
+		trace_estcp_update(sk, ca->mode, ca->phase.count, last, weight,
+				   ca->phase.n,
+				   estcp_share(&ca->phase, READ_ONCE(estcp_prior)),
+				   ca->alpha, ca->rtt_us, ca->rtt_min_us,
+				   estcp_beta_now(ca));
 }
 
 /* A round trip is over. */
@@ -681,6 +747,9 @@ static void estcp_grow_in_recovery(struct sock *sk, u32 delivered)
 
 	if ((state != TCP_CA_CWR && state != TCP_CA_Recovery) ||
 	    !before(tp->snd_una, tp->high_seq) || !tcp_is_cwnd_limited(sk))
+		return;
+	/* who has come from bbr in recovery has no ssthresh to end at */
+	if (cwnd >= TCP_INFINITE_SSTHRESH)
 		return;
 	cwnd += estcp_increase(&ca->owed, cwnd, ca->alpha, delivered);
 	WRITE_ONCE(tp->snd_ssthresh, min(cwnd, tp->snd_cwnd_clamp));
@@ -748,6 +817,7 @@ static u32 estcp_ssthresh(struct sock *sk)
 	u32 cwnd = tcp_snd_cwnd(tp);
 
 	ca->undo = cwnd;
+	ca->undo_part = estcp_part(ca->owed, cwnd);
 	if (ca->mode != ESTCP_MARKS)
 		return tcp_reno_ssthresh(sk);
 	if (estcp_is_held(sk)) {
@@ -755,17 +825,26 @@ static u32 estcp_ssthresh(struct sock *sk)
 		tp->prior_cwnd = max(cwnd, tcp_packets_in_flight(tp));
 		return max(cwnd, ESTCP_CWND_MIN);
 	}
-	estcp_hold(sk);
+	estcp_hold(sk, true);
 	return estcp_decrease(cwnd, estcp_beta_of(sk), &ca->owed);
 }
 
+/*
+ * There was no loss: the window comes back, and the next loss counts.  Where a phase's end
+ * had reduced the window before, that reduction stands, and so does its hold.
+ */
 static u32 estcp_undo_cwnd(struct sock *sk)
 {
 	struct estcp *ca = inet_csk_ca(sk);
+	u32 cwnd = tcp_snd_cwnd(tcp_sk(sk));
 
-	/* it was none, and the next one counts */
-	ca->held = 0;
-	return max(tcp_snd_cwnd(tcp_sk(sk)), ca->undo);
+	if (ca->by_loss)
+		ca->held = 0;
+	ca->by_loss = 0;
+	if (cwnd >= ca->undo)
+		return cwnd;
+	ca->owed = (u64)ca->undo_part * ca->undo;
+	return ca->undo;
 }
 
 /*
@@ -803,43 +882,53 @@ static void estcp_release(struct sock *sk)
 	ca->fb = NULL;
 }
 
+static const char *estcp_mode_name(const struct estcp *ca)
+{
+	static const char * const names[] = {
+		[ESTCP_START]		= "start",
+		[ESTCP_MARKS]		= "marks",
+		[ESTCP_FALLBACK]	= "fallback",
+	};
+
+	return names[ca->mode];
+}
+
 /*
- * In the form that ss prints: bw is by how much a second adds to the rate (1 / g),
- * 0 as long as it is Reno; mrtt is rtt_min, and the two gains are alpha, in
- * segments, and what beta would be now.
+ * For /proc/net/tcpcc alone: there is no rate of the path among what estcp knows, and ss
+ * shows the least round trip by itself.
  */
 static size_t estcp_get_info(struct sock *sk, u32 ext, int *attr,
 			     union tcp_cc_info *info)
 {
 	const struct estcp *ca = inet_csk_ca(sk);
-	u32 rtt = ca->rtt_min_us;
+	struct tcpcc_view *view = tcpcc_view_of(ext, info, estcp_mode_name(ca));
+	u32 share;
 
-	if (!(ext & (1 << (INET_DIAG_BBRINFO - 1))) &&
-	    !(ext & (1 << (INET_DIAG_VEGASINFO - 1))))
+	if (!view)
 		return 0;
-
-	memset(&info->bbr, 0, sizeof(info->bbr));
-	if (rtt != U32_MAX)
-		info->bbr.bbr_min_rtt = rtt;
-	if (ca->mode == ESTCP_MARKS && ca->phase.known && rtt != U32_MAX) {
-		/* alpha / rtt_min; below 2^41 times 2^16 */
-		u64 bw = ca->alpha * tcp_sk(sk)->mss_cache >> ESTCP_ALPHA / 2;
-
-		bw = mul_u64_u64_div_u64(bw, USEC_PER_SEC,
-					 (u64)rtt << ESTCP_ALPHA / 2);
-		info->bbr.bbr_bw_lo = (u32)bw;
-		info->bbr.bbr_bw_hi = (u32)(bw >> 32);
+	if (ca->rtt_min_us != U32_MAX)
+		tcpcc_view_add(view, "rtt_min_us", ca->rtt_min_us);
+	if (ca->mode == ESTCP_MARKS && ca->phase.known) {
+		share = estcp_share(&ca->phase, READ_ONCE(estcp_prior));
+		tcpcc_view_add(view, "g_us_per_seg", tcpcc_estcp_g_us(share));
+		tcpcc_view_add(view, "alpha_milli_segs",
+			       ca->alpha * 1000 >> ESTCP_ALPHA);
+		tcpcc_view_add(view, "beta_permille",
+			       estcp_beta_now(ca) * 1000 >> TCPCC_ESTCP_SCALE);
+		tcpcc_view_add(view, "phases", ca->phase.count);
 	}
-	/* ss shows 1/256 of them */
-	info->bbr.bbr_pacing_gain = min_t(u64, ca->alpha >> (ESTCP_ALPHA - 8),
-					  U32_MAX);
-	info->bbr.bbr_cwnd_gain = estcp_beta_now(ca) >> (TCPCC_ESTCP_SCALE - 8);
-	*attr = INET_DIAG_BBRINFO;
-	return sizeof(info->bbr);
+	return 0;
 }
 
+/*
+ * TCP_CONG_NON_RESTRICTED is not set: where no queue stands, beta is 1 and losses do not
+ * reduce the window at all, which is right behind a router of ESTCP and nowhere else; and how
+ * fast it grows, up to a segment each millisecond, is what the receiver says.  A process
+ * without privileges could starve who shares its links with losses.  Who may set the default
+ * congestion control, a route's, or has CAP_NET_ADMIN can choose estcp; being made the
+ * default, it is open to all.
+ */
 static struct tcp_congestion_ops estcp_ops __read_mostly = {
-	.flags		= TCP_CONG_NON_RESTRICTED,
 	.name		= "estcp",
 	.owner		= THIS_MODULE,
 	.init		= estcp_init,

@@ -26,8 +26,15 @@
  * the distance with each phase.  This is not only so close to g*.  If part t of a
  * phase does not depend on g, as the round trip that a shrinking takes, it is
  * I = g * B / N + t; the factor is then 1 - kappa * (1 - t / D), still in (0, 1),
- * and I still comes to D.  A gain of choice is for comparison with the paper, which
- * says that it has one and not which.
+ * and I still comes to D.
+ *
+ * The paper's gamma is a constant, "determined from the stability analysis", without a
+ * value.  It is not the default because there is no such constant for a link that does not
+ * know N: what is stable for one flow, below 2 / B, closes 1 / N of the distance with each
+ * phase, so that a hundred flows would need hundreds of phases.  The option gamma has it
+ * for comparison: with "gamma 0.002 patience 0", half of what is stable for one flow on a
+ * buffer of 500 packets, as the column "as printed" of the scenarios estcp-fig2,
+ * estcp-fig3a and estcp-few-many.
  *
  * What the paper leaves open, and what is added:
  *   o An overflow drops many packets.  The first drop ends the phase; others do
@@ -53,8 +60,8 @@
  *     grows at a constant pace, so where it has come a share f of the way after one D
  *     the phase will last D / f, and g * f is right.  That is done below a half, down
  *     to an eighth: else the overflow is near, and says it better.  Before the first
- *     overflow the way is not known, and g is halved.  The default is 1, and 0 is the
- *     paper's.
+ *     overflow the way is not known, and g is halved.  The default is 1.  The paper's is
+ *     none, which is "patience 0"; it is not the default because of these first minutes.
  */
 
 #include <linux/kernel.h>

@@ -1,19 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * KUnit tests of ACP's law with the numbers of the paper: 1000-byte packets, its
- * Table I, and the filter of Eq. 4.
+ * Table I, and the filter of Eq. 4.  Then scripts of what happens to a socket: loss and
+ * undo, timeout, CE, idle, changes of the MTU and of the congestion control.
  */
+#include "explicit_sock.h"
+
 #include "../../tcp_acp_host.c"
 
 #include <kunit/test.h>
 
 #include "near.h"
 
+static void fake_cong_control(struct sock *sk, const struct rate_sample *rs)
+{
+	acp_update(sk, rs);
+}
+
+static void fake_tx_start(struct sock *sk)
+{
+	acp_restart(sk);
+}
+
 #define MBPS	125000ULL
 
 static u64 segs(u64 n)
 {
 	return n << ACP_SCALE;
+}
+
+static u64 distance(u64 a, u64 b)
+{
+	return max(a, b) - min(a, b);
 }
 
 /* Eq. 3: rates that share a link of C among N make windows of C * rtt / N */
@@ -196,8 +214,12 @@ static void window_is_bounded(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, acp_filter(ACP_ONE, 0, true, 10, 1), ACP_ONE);
 	KUNIT_EXPECT_EQ(test, acp_filter(ACP_ONE, ACP_MOST, false, 10, 1),
 			ACP_MOST);
-	KUNIT_EXPECT_GE(test, acp_filter(ACP_MOST, 0, false, 10, U32_MAX),
-			ACP_ONE);
+	/* towards nothing each segment takes one off, to a unit for each that it rounds */
+	KUNIT_EXPECT_LE(test, distance(acp_filter(ACP_MOST, 0, false, 10, U32_MAX),
+				       ACP_MOST - segs(ACP_ACKED_MAX)),
+			ACP_ACKED_MAX);
+	KUNIT_EXPECT_LE(test, distance(acp_filter(ACP_MOST - 1, ACP_MOST, false,
+						  10, U32_MAX), ACP_MOST), 1);
 	KUNIT_EXPECT_LE(test, acp_filter(ACP_MOST - 1, ACP_MOST, false, 10,
 					 U32_MAX), ACP_MOST);
 }
@@ -220,8 +242,12 @@ static void pacing_rate(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, acp_rate(segs(31), 960, 80000), 372000);
 	EXPECT_NEAR(test, acp_rate(segs(333333333), 1448, 10 * USEC_PER_SEC),
 		    48266666618LL, 10);
-	KUNIT_EXPECT_GT(test, acp_rate(ACP_MOST, U16_MAX, 0), 0);
-	KUNIT_EXPECT_GT(test, acp_rate(ACP_MOST, U16_MAX, U32_MAX), 0);
+	/* at most 2^20 bytes/us, as from the largest window over no time */
+	KUNIT_EXPECT_EQ(test, acp_rate(ACP_MOST, U16_MAX, 0),
+			(u64)USEC_PER_SEC << 20);
+	/* 2^30 segments in 100 s */
+	KUNIT_EXPECT_EQ(test, acp_rate(ACP_MOST, U16_MAX, U32_MAX),
+			div_u64(((u64)U16_MAX << 30), 100));
 	KUNIT_EXPECT_EQ(test, acp_rate(0, 1448, 10), 0);
 }
 
@@ -240,13 +266,440 @@ static void reduction(struct kunit *test)
 		out += send;
 		in_flight += send;
 	}
-	EXPECT_NEAR(test, out, 49, 50000);
+	KUNIT_EXPECT_EQ(test, out, 49);
 	KUNIT_EXPECT_EQ(test, in_flight, 50);
 	/* far below it: slow start's two for one, no more */
 	KUNIT_EXPECT_EQ(test, acp_reduction(10, 50, 100, 5, 5, 1), 2);
 	KUNIT_EXPECT_EQ(test, acp_reduction(50, 50, 100, 5, 5, 1), 0);
 	/* no division by nothing */
-	KUNIT_EXPECT_GE(test, acp_reduction(5, 2, 0, 1, 0, 1), 1);
+	KUNIT_EXPECT_EQ(test, acp_reduction(5, 2, 0, 1, 0, 1), 2);
+}
+
+/* ------------------------------------------------------------------------- */
+/* Scripts.  Segments are of 1000 bytes, the round trip is 80 ms.             */
+
+#define GRANTED	(100 * FAKE_MSS * 25 / 2)	/* 100 windows of a segment, bytes/s */
+
+static struct acp *acp_of(struct sock *sk)
+{
+	return inet_csk_ca(sk);
+}
+
+static u32 cwnd_of(struct sock *sk)
+{
+	return tcp_snd_cwnd(tcp_sk(sk));
+}
+
+/* A connection without routers, with a window of @cwnd, above or below ssthresh */
+static struct sock *open_reno(struct kunit *test, u32 cwnd, u32 ssthresh)
+{
+	struct sock *sk = fake_open(test, &acp_ops);
+
+	tcp_snd_cwnd_set(tcp_sk(sk), cwnd);
+	tcp_sk(sk)->snd_ssthresh = ssthresh;
+	fake_send(sk, 1);
+	tcp_snd_cwnd_set(tcp_sk(sk), cwnd);
+	fake_send(sk, cwnd - 1);
+	return sk;
+}
+
+/* A connection whose routers grant GRANTED, settled */
+static struct sock *open_heard(struct kunit *test)
+{
+	struct sock *sk = fake_open(test, &acp_ops);
+	int i;
+
+	sk->sk_pacing_status = SK_PACING_NEEDED;
+	fake_router.word = tcpcc_fb_encode(GRANTED, false);
+	for (i = 0; i < 10; i++)
+		fake_round(sk, true);
+	fake_send(sk, cwnd_of(sk));
+	return sk;
+}
+
+/* The first window is 1, and without a router it grows as Reno's. */
+static void starts_as_reno(struct kunit *test)
+{
+	struct sock *sk = fake_open(test, &acp_ops);
+	u32 want;
+
+	for (want = 1; want <= 64; want *= 2) {
+		KUNIT_EXPECT_EQ(test, cwnd_of(sk), want);
+		fake_round(sk, false);
+	}
+	tcp_sk(sk)->snd_ssthresh = 128;
+	fake_round(sk, false);
+	KUNIT_EXPECT_EQ(test, cwnd_of(sk), 129);
+}
+
+/* A loss at 20: half, segment by segment, and no more than half when it is over */
+static void recovers_as_reno(struct kunit *test)
+{
+	struct sock *sk = open_reno(test, 20, 15);
+	struct tcp_sock *tp = tcp_sk(sk);
+	int i;
+
+	fake_reduce(sk, TCP_CA_Recovery);
+	KUNIT_EXPECT_EQ(test, tp->snd_ssthresh, 10);
+	for (i = 0; i < 19; i++) {
+		fake_ack(sk, 1);
+		KUNIT_EXPECT_LE(test, cwnd_of(sk), 20);
+		if (cwnd_of(sk) > tcp_packets_in_flight(tp))
+			fake_send(sk, cwnd_of(sk) - tcp_packets_in_flight(tp));
+	}
+	KUNIT_EXPECT_EQ(test, tcp_packets_in_flight(tp), 10);
+	inet_csk(sk)->icsk_ca_state = TCP_CA_Open;
+	fake_ack(sk, 1);
+	KUNIT_EXPECT_EQ(test, cwnd_of(sk), 10);
+}
+
+/* The loss was none: the window is what it was, in slow start and after it. */
+static void undo_as_reno(struct kunit *test)
+{
+	static const u32 ssthresh[] = { TCP_INFINITE_SSTHRESH, 15 };
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(ssthresh); i++) {
+		struct sock *sk = open_reno(test, 20, ssthresh[i]);
+
+		fake_reduce(sk, TCP_CA_Recovery);
+		fake_ack(sk, 1);
+		KUNIT_EXPECT_LT(test, cwnd_of(sk), 21);
+		fake_undo(sk);
+		fake_ack(sk, 1);
+		KUNIT_EXPECT_GE(test, cwnd_of(sk), 20);
+		KUNIT_EXPECT_LE(test, cwnd_of(sk), 22);
+		KUNIT_EXPECT_GE(test, tcp_sk(sk)->snd_ssthresh, ssthresh[i]);
+	}
+}
+
+/* Recovery ends in a timeout: then slow start, and no jump to ssthresh when it is over */
+static void timeout_in_recovery(struct kunit *test)
+{
+	struct sock *sk = open_reno(test, 20, 15);
+
+	fake_reduce(sk, TCP_CA_Recovery);
+	fake_ack(sk, 1);
+	fake_timeout(sk);
+	tcp_sk(sk)->packets_out = 1;
+	fake_ack(sk, 1);
+	KUNIT_EXPECT_EQ(test, cwnd_of(sk), 2);
+	inet_csk(sk)->icsk_ca_state = TCP_CA_Open;
+	fake_send(sk, 2);
+	fake_ack(sk, 1);
+	KUNIT_EXPECT_EQ(test, cwnd_of(sk), 3);
+}
+
+/* CE is answered by half, once for each round trip: what TCP calls CWR. */
+static void answers_ce_as_reno(struct kunit *test)
+{
+	struct sock *sk = open_reno(test, 20, 15);
+	int i;
+
+	fake_reduce(sk, TCP_CA_CWR);
+	for (i = 0; i < 20; i++)
+		fake_ack(sk, 1);
+	inet_csk(sk)->icsk_ca_state = TCP_CA_Open;
+	fake_ack(sk, 0);
+	KUNIT_EXPECT_EQ(test, cwnd_of(sk), 10);
+	KUNIT_EXPECT_EQ(test, tcp_sk(sk)->snd_ssthresh, 10);
+}
+
+/* From bbr in recovery, which leaves no ssthresh and counts nothing that was delivered */
+static void changed_to_in_recovery(struct kunit *test)
+{
+	struct sock *sk = open_reno(test, 20, TCP_INFINITE_SSTHRESH);
+	struct tcp_sock *tp = tcp_sk(sk);
+	int i;
+
+	inet_csk(sk)->icsk_ca_state = TCP_CA_Recovery;
+	tp->prior_cwnd = 20;
+	tp->prr_out = 40;
+	memset(acp_of(sk), 0, sizeof(struct acp));
+	acp_init(sk);
+	KUNIT_EXPECT_EQ(test, cwnd_of(sk), 20);
+	for (i = 0; i < 10; i++)
+		fake_ack(sk, 1);
+	inet_csk(sk)->icsk_ca_state = TCP_CA_Open;
+	fake_ack(sk, 1);
+	KUNIT_EXPECT_GE(test, cwnd_of(sk), 2);
+	KUNIT_EXPECT_LE(test, cwnd_of(sk), 32);
+}
+
+/* TCP's own pacing rate: twice the window in slow start, 1.2 of it later */
+static void paces_as_reno(struct kunit *test)
+{
+	struct sock *sk = open_reno(test, 20, TCP_INFINITE_SSTHRESH);
+
+	/* what bbr left behind */
+	sk->sk_pacing_status = SK_PACING_NEEDED;
+	sk->sk_pacing_rate = 1;
+	fake_ack(sk, 1);
+	EXPECT_NEAR(test, sk->sk_pacing_rate, 2 * 21 * FAKE_MSS * 25 / 2, 1000);
+	/* from half of ssthresh on */
+	tcp_sk(sk)->snd_ssthresh = 40;
+	fake_ack(sk, 1);
+	EXPECT_NEAR(test, sk->sk_pacing_rate, 22 * FAKE_MSS * 15, 1000);
+	/* what is out counts in recovery, where the window is small for a while */
+	fake_send(sk, 8);
+	fake_reduce(sk, TCP_CA_Recovery);
+	fake_ack(sk, 16);
+	KUNIT_EXPECT_LT(test, cwnd_of(sk), tcp_sk(sk)->packets_out + 2);
+	KUNIT_EXPECT_GE(test, sk->sk_pacing_rate,
+			tcp_sk(sk)->packets_out * FAKE_MSS * 15 - 100);
+	sk->sk_max_pacing_rate = 1000;
+	fake_ack(sk, 1);
+	KUNIT_EXPECT_EQ(test, sk->sk_pacing_rate, 1000);
+	KUNIT_EXPECT_EQ(test, sk->sk_pacing_status, SK_PACING_NEEDED);
+}
+
+/* Without a router an idle time is what it is for the kernel's: down to 10, not to 1. */
+static void idle_as_reno(struct kunit *test)
+{
+	struct sock *sk = open_reno(test, 80, 50);
+
+	fake_ack(sk, 80);
+	KUNIT_EXPECT_GE(test, cwnd_of(sk), 80);
+	fake_idle(sk, 3000);
+	fake_send(sk, 1);
+	KUNIT_EXPECT_EQ(test, cwnd_of(sk), TCP_INIT_CWND);
+	KUNIT_EXPECT_GE(test, tcp_sk(sk)->snd_ssthresh, 60);
+	/* one timeout: half */
+	tcp_sk(sk)->packets_out = 0;
+	tcp_snd_cwnd_set(tcp_sk(sk), 80);
+	fake_idle(sk, 300);
+	fake_send(sk, 1);
+	KUNIT_EXPECT_EQ(test, cwnd_of(sk), 40);
+	/* none */
+	tcp_sk(sk)->packets_out = 0;
+	fake_idle(sk, 200);
+	fake_send(sk, 1);
+	KUNIT_EXPECT_EQ(test, cwnd_of(sk), 40);
+}
+
+/* An application that does not fill its window grows none. */
+static void grows_what_is_used(struct kunit *test)
+{
+	struct sock *sk = open_reno(test, 20, 10);
+
+	tcp_sk(sk)->is_cwnd_limited = 0;
+	fake_ack(sk, 20);
+	KUNIT_EXPECT_EQ(test, cwnd_of(sk), 20);
+	tcp_sk(sk)->is_cwnd_limited = 1;
+	fake_send(sk, 20);
+	fake_ack(sk, 20);
+	KUNIT_EXPECT_EQ(test, cwnd_of(sk), 21);
+}
+
+/* What a router grants is the window, whatever is lost. */
+static void follows_a_router(struct kunit *test)
+{
+	struct sock *sk = open_heard(test);
+	u64 want = acp_desired(GRANTED, FAKE_RTT_US, acp_size(sk));
+
+	KUNIT_EXPECT_EQ(test, acp_of(sk)->mode, ACP_FEEDBACK);
+	EXPECT_NEAR(test, acp_of(sk)->window, want, 1000);
+	KUNIT_EXPECT_EQ(test, cwnd_of(sk), acp_packets(acp_of(sk)->window, true));
+	fake_reduce(sk, TCP_CA_Recovery);
+	fake_ack_heard(sk, 1, 1);
+	EXPECT_NEAR(test, acp_of(sk)->window, want, 1000);
+	inet_csk(sk)->icsk_ca_state = TCP_CA_Open;
+	fake_ack_heard(sk, 1, 1);
+	EXPECT_NEAR(test, acp_of(sk)->window, want, 1000);
+	/* CE too: the rate is the answer to congestion here */
+	fake_reduce(sk, TCP_CA_CWR);
+	fake_ack_heard(sk, 1, 1);
+	EXPECT_NEAR(test, acp_of(sk)->window, want, 1000);
+}
+
+/* A timeout that was none gives the window back; a real one is over with an echo. */
+static void timeout_with_a_router(struct kunit *test)
+{
+	struct sock *sk = open_heard(test);
+	u64 was = acp_of(sk)->window;
+	u32 cwnd = cwnd_of(sk);
+
+	fake_timeout(sk);
+	KUNIT_EXPECT_EQ(test, cwnd_of(sk), 1);
+	fake_ack(sk, 1);
+	KUNIT_EXPECT_EQ(test, cwnd_of(sk), 1);
+	fake_undo(sk);
+	KUNIT_EXPECT_EQ(test, cwnd_of(sk), cwnd);
+	KUNIT_EXPECT_EQ(test, acp_of(sk)->window, was);
+	fake_ack(sk, 1);
+	KUNIT_EXPECT_EQ(test, cwnd_of(sk), cwnd);
+
+	fake_timeout(sk);
+	fake_ack_heard(sk, 1, 1);
+	KUNIT_EXPECT_GE(test, cwnd_of(sk), cwnd / 2);
+}
+
+/* The router ceases to speak: half of what it granted, for good */
+static void router_ceases(struct kunit *test)
+{
+	struct sock *sk = open_heard(test);
+	u32 cwnd = cwnd_of(sk);
+	int i;
+
+	/* a timeout comes first, and turns out to be none when the grant is void */
+	fake_timeout(sk);
+	tcp_snd_cwnd_set(tcp_sk(sk), cwnd);
+	for (i = 0; i < 6 && acp_of(sk)->mode == ACP_FEEDBACK; i++) {
+		KUNIT_EXPECT_EQ(test, acp_of(sk)->mode, ACP_FEEDBACK);
+		fake_round(sk, false);
+	}
+	KUNIT_EXPECT_EQ(test, acp_of(sk)->mode, ACP_FALLBACK);
+	KUNIT_EXPECT_LE(test, cwnd_of(sk), cwnd / 2 + 2);
+	fake_undo(sk);
+	KUNIT_EXPECT_LE(test, cwnd_of(sk), cwnd / 2 + 2);
+	KUNIT_EXPECT_LE(test, tcp_sk(sk)->snd_ssthresh, cwnd / 2);
+	/* and back */
+	fake_round(sk, true);
+	KUNIT_EXPECT_EQ(test, acp_of(sk)->mode, ACP_FEEDBACK);
+}
+
+/* It ceases while losses are repaired: what was delivered meanwhile has been counted. */
+static void router_ceases_in_recovery(struct kunit *test)
+{
+	struct sock *sk = open_heard(test);
+	struct tcp_sock *tp = tcp_sk(sk);
+	u32 stuck = 0;
+	int i;
+
+	fake_reduce(sk, TCP_CA_Recovery);
+	for (i = 0; i < 700; i++) {
+		u32 in_flight;
+
+		fake_ack(sk, 1);
+		in_flight = tcp_packets_in_flight(tp);
+		if (cwnd_of(sk) > in_flight)
+			fake_send(sk, cwnd_of(sk) - in_flight);
+		stuck = in_flight < 10 ? stuck + 1 : 0;
+		KUNIT_ASSERT_LE(test, stuck, 10);
+	}
+	KUNIT_EXPECT_EQ(test, acp_of(sk)->mode, ACP_FALLBACK);
+}
+
+/* After an idle time one window of 1, when sending begins, and not when it is asked for */
+static void idle_with_a_router(struct kunit *test)
+{
+	struct sock *sk = open_heard(test);
+	u32 cwnd = cwnd_of(sk);
+
+	fake_ack_heard(sk, tcp_sk(sk)->packets_out, 1);
+	fake_idle(sk, 100);
+	fake_send(sk, 1);
+	KUNIT_EXPECT_EQ(test, cwnd_of(sk), cwnd);
+	fake_ack_heard(sk, 1, 1);
+
+	fake_idle(sk, 30000);
+	KUNIT_EXPECT_EQ(test, acp_min_tso_segs(sk), 1);
+	KUNIT_EXPECT_EQ(test, cwnd_of(sk), cwnd);
+	fake_send(sk, 1);
+	KUNIT_EXPECT_EQ(test, cwnd_of(sk), 1);
+	KUNIT_EXPECT_EQ(test, acp_of(sk)->window, ACP_ONE);
+	fake_ack_heard(sk, 1, 1);
+	KUNIT_EXPECT_GE(test, cwnd_of(sk), cwnd / 2);
+	KUNIT_EXPECT_LE(test, cwnd_of(sk), cwnd);
+}
+
+/* A retransmission with nothing in flight ends no idle time. */
+static void retransmits_after_silence(struct kunit *test)
+{
+	struct sock *sk = open_heard(test);
+	struct tcp_sock *tp = tcp_sk(sk);
+	u32 ssthresh;
+
+	fake_timeout(sk);
+	ssthresh = tp->snd_ssthresh;
+	tp->lost_out = tp->packets_out;
+	tcp_snd_cwnd_set(tp, 5);
+	fake_idle(sk, 3000);
+	fake_tx_start(sk);
+	KUNIT_EXPECT_EQ(test, cwnd_of(sk), 5);
+	KUNIT_EXPECT_EQ(test, tp->snd_ssthresh, ssthresh);
+}
+
+/* Segments of another size: the same bytes, not the same segments */
+static void mtu_changes(struct kunit *test)
+{
+	struct sock *sk = open_heard(test);
+	struct tcp_sock *tp = tcp_sk(sk);
+	u64 bytes = acp_of(sk)->window * FAKE_MSS;
+
+	tp->mss_cache = 6 * FAKE_MSS;
+	fake_ack(sk, 1);
+	EXPECT_NEAR(test, acp_of(sk)->window * tp->mss_cache, bytes, 1000);
+	KUNIT_EXPECT_EQ(test, cwnd_of(sk), acp_packets(acp_of(sk)->window, true));
+	tp->mss_cache = FAKE_MSS / 2;
+	fake_ack(sk, 1);
+	EXPECT_NEAR(test, acp_of(sk)->window * tp->mss_cache, bytes, 1000);
+	/* TCP itself rescales when a probe has found a larger one: once is enough */
+	tcp_snd_cwnd_set(tp, cwnd_of(sk) / 2);
+	tp->mss_cache = FAKE_MSS;
+	fake_ack(sk, 1);
+	EXPECT_NEAR(test, acp_of(sk)->window * tp->mss_cache, bytes, 20000);
+	/* never less than a segment */
+	tp->mss_cache = 60000;
+	tcp_snd_cwnd_set(tp, 2);
+	fake_ack(sk, 1);
+	tp->mss_cache = 64000;
+	fake_ack(sk, 1);
+	KUNIT_EXPECT_GE(test, acp_of(sk)->window, ACP_ONE);
+	KUNIT_EXPECT_GE(test, cwnd_of(sk), 1);
+}
+
+/* With a router the window is spread over a round trip, whoever paces. */
+static void paces_with_a_router(struct kunit *test)
+{
+	struct sock *sk = open_heard(test);
+	u64 want = acp_rate(acp_of(sk)->window, FAKE_MSS, FAKE_RTT_US);
+
+	EXPECT_NEAR(test, sk->sk_pacing_rate, want, 1000);
+	sk->sk_pacing_status = SK_PACING_FQ;
+	fake_ack(sk, 1);
+	EXPECT_NEAR(test, sk->sk_pacing_rate, want, 1000);
+	KUNIT_EXPECT_EQ(test, sk->sk_pacing_status, SK_PACING_FQ);
+	/* an application's limit is a router's, and holds at once */
+	sk->sk_max_pacing_rate = 5000;
+	fake_ack(sk, 1);
+	KUNIT_EXPECT_EQ(test, sk->sk_pacing_rate, 5000);
+	KUNIT_EXPECT_EQ(test, fake_router.asked_word,
+			tcpcc_fb_encode(5000, false));
+}
+
+/* Whole windows, as ACKs release them: no pacing, and no fraction in flight */
+static void sends_whole_windows(struct kunit *test)
+{
+	struct sock *sk;
+
+	acp_pacing = 0;
+	sk = open_heard(test);
+	KUNIT_EXPECT_EQ(test, cwnd_of(sk), acp_of(sk)->window >> ACP_SCALE);
+	KUNIT_EXPECT_EQ(test, sk->sk_pacing_rate, ~0UL);
+	acp_pacing = 1;
+	fake_ack_heard(sk, 1, 1);
+	KUNIT_EXPECT_EQ(test, cwnd_of(sk), (acp_of(sk)->window >> ACP_SCALE) + 1);
+	KUNIT_EXPECT_NE(test, sk->sk_pacing_rate, ~0UL);
+}
+
+/* ss shows a rate and a round trip as bbr's, and no gains. */
+static void tells_ss(struct kunit *test)
+{
+	struct sock *sk = open_heard(test);
+	union tcp_cc_info info;
+	int attr = 0;
+
+	memset(&info, 0xff, sizeof(info));
+	KUNIT_EXPECT_EQ(test, acp_get_info(sk, 1, &attr, &info), 0);
+	KUNIT_EXPECT_EQ(test, acp_get_info(sk, 1 << (INET_DIAG_BBRINFO - 1), &attr,
+					   &info), sizeof(info.bbr));
+	KUNIT_EXPECT_EQ(test, attr, INET_DIAG_BBRINFO);
+	EXPECT_NEAR(test, info.bbr.bbr_bw_lo, GRANTED, 10);
+	KUNIT_EXPECT_EQ(test, info.bbr.bbr_bw_hi, 0);
+	KUNIT_EXPECT_EQ(test, info.bbr.bbr_min_rtt, FAKE_RTT_US);
+	KUNIT_EXPECT_EQ(test, info.bbr.bbr_pacing_gain, 0);
+	KUNIT_EXPECT_EQ(test, info.bbr.bbr_cwnd_gain, 0);
 }
 
 static struct kunit_case acp_cases[] = {
@@ -263,6 +716,25 @@ static struct kunit_case acp_cases[] = {
 	KUNIT_CASE(spread),
 	KUNIT_CASE(pacing_rate),
 	KUNIT_CASE(reduction),
+	KUNIT_CASE(starts_as_reno),
+	KUNIT_CASE(recovers_as_reno),
+	KUNIT_CASE(undo_as_reno),
+	KUNIT_CASE(timeout_in_recovery),
+	KUNIT_CASE(answers_ce_as_reno),
+	KUNIT_CASE(changed_to_in_recovery),
+	KUNIT_CASE(paces_as_reno),
+	KUNIT_CASE(idle_as_reno),
+	KUNIT_CASE(grows_what_is_used),
+	KUNIT_CASE(follows_a_router),
+	KUNIT_CASE(timeout_with_a_router),
+	KUNIT_CASE(router_ceases),
+	KUNIT_CASE(router_ceases_in_recovery),
+	KUNIT_CASE(idle_with_a_router),
+	KUNIT_CASE(retransmits_after_silence),
+	KUNIT_CASE(mtu_changes),
+	KUNIT_CASE(paces_with_a_router),
+	KUNIT_CASE(sends_whole_windows),
+	KUNIT_CASE(tells_ss),
 	{}
 };
 

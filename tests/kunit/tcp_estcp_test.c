@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * KUnit tests of ESTCP's sender: the paper's alpha and beta, what a share of marks
- * stands for, the estimate of it, phases, and what no router would send.
+ * stands for, the estimate of it, phases, and what no router would send.  Then scripts of
+ * what happens to a socket: loss and undo beside the end of a phase, timeout, CE, idle,
+ * changes of the MTU and of the congestion control.
  */
+#include "explicit_sock.h"
+
 #include "../../tcp_estcp.c"
 
 #include <linux/prandom.h>
@@ -12,6 +16,20 @@
 #include "near.h"
 
 #define ONE	TCPCC_ESTCP_ONE
+
+/* Between CWR and recovery TCP asks for growth; in them it does not. */
+static void fake_cong_control(struct sock *sk, const struct rate_sample *rs)
+{
+	u8 state = inet_csk(sk)->icsk_ca_state;
+
+	if (state != TCP_CA_CWR && state != TCP_CA_Recovery && rs->acked_sacked)
+		estcp_cong_avoid(sk, tcp_sk(sk)->snd_una, rs->acked_sacked);
+}
+
+/* TCP's own restart: estcp leaves that to it. */
+static void fake_tx_start(struct sock *sk)
+{
+}
 
 /* p = (25 - log2(g / us)) / 16 at powers of two, and between them */
 static void share_of_g(struct kunit *test)
@@ -518,7 +536,287 @@ static void equal_rates(struct kunit *test)
 			}
 		} while (sum < 8333);
 	}
-	EXPECT_NEAR(test, rate[0], rate[1], 150000);
+	EXPECT_NEAR(test, rate[0], rate[1], 100000);
+}
+
+/* ------------------------------------------------------------------------- */
+/* Scripts.  Segments are of 1000 bytes, the round trip is 80 ms or more.     */
+
+static struct estcp *estcp_of(struct sock *sk)
+{
+	return inet_csk_ca(sk);
+}
+
+static u32 cwnd_of(struct sock *sk)
+{
+	return tcp_snd_cwnd(tcp_sk(sk));
+}
+
+/* An ACK for a segment, which brings a codepoint */
+static void ack_with(struct sock *sk, u8 codepoint)
+{
+	fake_router.word = tcpcc_fb_tally(0, codepoint, 1);
+	fake_ack_heard(sk, 1, 1);
+}
+
+/* @n ACKs of a phase, every other one marked */
+static void acks_of(struct sock *sk, bool odd, u32 n)
+{
+	while (n--)
+		ack_with(sk, odd * 2 + (n & 1));
+}
+
+/*
+ * A connection in an even phase, in avoidance, with a window of @cwnd of which all is in
+ * flight; p is 1/2, hence g 2^17 us and alpha 0.61
+ */
+static struct sock *open_marked(struct kunit *test, u32 cwnd)
+{
+	struct sock *sk = fake_open(test, &estcp_ops);
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	tp->snd_ssthresh = 10;
+	fake_send(sk, 64);
+	acks_of(sk, false, 64);
+	KUNIT_ASSERT_EQ(test, estcp_of(sk)->mode, ESTCP_MARKS);
+	estcp_of(sk)->owed = 0;
+	tcp_snd_cwnd_set(tp, cwnd);
+	tp->snd_ssthresh = cwnd;
+	fake_send(sk, cwnd);
+	return sk;
+}
+
+/* Without codepoints it is Reno, with losses and CE too, and what was no loss costs none. */
+static void is_reno(struct kunit *test)
+{
+	struct sock *sk = fake_open(test, &estcp_ops);
+	struct tcp_sock *tp = tcp_sk(sk);
+	int i;
+
+	fake_send(sk, 10);
+	fake_ack(sk, 10);
+	KUNIT_EXPECT_EQ(test, cwnd_of(sk), 20);
+	fake_send(sk, 20);
+	fake_reduce(sk, TCP_CA_Recovery);
+	KUNIT_EXPECT_EQ(test, tp->snd_ssthresh, 10);
+	tcp_snd_cwnd_set(tp, 15);
+	fake_undo(sk);
+	KUNIT_EXPECT_EQ(test, cwnd_of(sk), 20);
+	KUNIT_EXPECT_EQ(test, tp->snd_ssthresh, TCP_INFINITE_SSTHRESH);
+	fake_reduce(sk, TCP_CA_CWR);
+	KUNIT_EXPECT_EQ(test, tp->snd_ssthresh, 10);
+	/* TCP ends it so; then a segment in a round trip */
+	tcp_snd_cwnd_set(tp, 10);
+	inet_csk(sk)->icsk_ca_state = TCP_CA_Open;
+	for (i = 0; i < 10; i++)
+		fake_ack(sk, 1);
+	KUNIT_EXPECT_EQ(test, cwnd_of(sk), 11);
+	KUNIT_EXPECT_EQ(test, estcp_of(sk)->mode, ESTCP_START);
+}
+
+/* A connection that uses ECN itself asks for no codepoints, whatever comes. */
+static void leaves_ecn_alone(struct kunit *test)
+{
+	struct sock *sk = fake_open(test, &estcp_ops);
+
+	KUNIT_EXPECT_NOT_NULL(test, estcp_of(sk)->fb);
+#ifdef TCP_ECN_OK
+	tcp_sk(sk)->ecn_flags = TCP_ECN_OK;
+	estcp_init(sk);
+	KUNIT_EXPECT_NULL(test, estcp_of(sk)->fb);
+	fake_send(sk, 64);
+	acks_of(sk, false, 64);
+	KUNIT_EXPECT_EQ(test, estcp_of(sk)->mode, ESTCP_START);
+	fake_reduce(sk, TCP_CA_CWR);
+	KUNIT_EXPECT_EQ(test, tcp_sk(sk)->snd_ssthresh, cwnd_of(sk) / 2);
+#endif
+}
+
+/* The window is 100, half of it in the queue: the phase's end leaves 50, a loss no less. */
+static void phase_ends(struct kunit *test)
+{
+	struct sock *sk = open_marked(test, 100);
+
+	fake_router.rtt_us = 2 * FAKE_RTT_US;
+	acks_of(sk, true, 3);
+	KUNIT_EXPECT_EQ(test, cwnd_of(sk), 50);
+	KUNIT_EXPECT_EQ(test, tcp_sk(sk)->snd_ssthresh, 50);
+	/* the same overflow shows as a loss */
+	fake_reduce(sk, TCP_CA_Recovery);
+	KUNIT_EXPECT_EQ(test, tcp_sk(sk)->snd_ssthresh, 50);
+	/* which was none: the phase has ended all the same, and the next loss is of it */
+	fake_undo(sk);
+	KUNIT_EXPECT_LE(test, cwnd_of(sk), 51);
+	fake_reduce(sk, TCP_CA_Recovery);
+	KUNIT_EXPECT_GE(test, tcp_sk(sk)->snd_ssthresh, 50);
+	KUNIT_EXPECT_LE(test, tcp_sk(sk)->snd_ssthresh, 51);
+}
+
+/* What a loss took comes back, the fraction of a segment too; the next one counts. */
+static void undo_gives_back(struct kunit *test)
+{
+	struct sock *sk = open_marked(test, 99);
+	u64 owed;
+
+	fake_router.rtt_us = 2 * FAKE_RTT_US;
+	acks_of(sk, false, 20);
+	owed = estcp_of(sk)->owed;
+	KUNIT_EXPECT_EQ(test, cwnd_of(sk), 99);
+	KUNIT_EXPECT_GT(test, owed, 11 * ESTCP_RENO);
+	fake_reduce(sk, TCP_CA_Recovery);
+	KUNIT_EXPECT_EQ(test, tcp_sk(sk)->snd_ssthresh, 49);
+	tcp_snd_cwnd_set(tcp_sk(sk), 60);
+	fake_undo(sk);
+	KUNIT_EXPECT_EQ(test, cwnd_of(sk), 99);
+	EXPECT_NEAR(test, estcp_of(sk)->owed, owed, 1000);
+	fake_reduce(sk, TCP_CA_Recovery);
+	KUNIT_EXPECT_EQ(test, tcp_sk(sk)->snd_ssthresh, 49);
+}
+
+/* A loss, and the phase's end while it is repaired: it was real, whatever undoes it. */
+static void phase_confirms_a_loss(struct kunit *test)
+{
+	static const u8 states[] = { TCP_CA_Recovery, TCP_CA_Loss };
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(states); i++) {
+		struct sock *sk = open_marked(test, 100);
+		struct tcp_sock *tp = tcp_sk(sk);
+
+		fake_router.rtt_us = 2 * FAKE_RTT_US;
+		ack_with(sk, 0);
+		if (states[i] == TCP_CA_Loss)
+			fake_timeout(sk);
+		else
+			fake_reduce(sk, TCP_CA_Recovery);
+		KUNIT_EXPECT_EQ(test, tp->snd_ssthresh, 50);
+		acks_of(sk, true, 3);
+		fake_undo(sk);
+		/* recovery lets it grow a little, and a timeout gives back what is left */
+		KUNIT_EXPECT_GE(test, cwnd_of(sk), states[i] == TCP_CA_Loss ? 50 : 2);
+		if (states[i] == TCP_CA_Loss)
+			KUNIT_EXPECT_LE(test, cwnd_of(sk), 52);
+		KUNIT_EXPECT_LE(test, tp->snd_ssthresh, 52);
+	}
+}
+
+/* A timeout without a phase's end, which was none */
+static void undoes_a_timeout(struct kunit *test)
+{
+	struct sock *sk = open_marked(test, 100);
+
+	fake_timeout(sk);
+	ack_with(sk, 0);
+	KUNIT_EXPECT_LE(test, cwnd_of(sk), 2);
+	fake_undo(sk);
+	KUNIT_EXPECT_EQ(test, cwnd_of(sk), 100);
+}
+
+/*
+ * TCP takes the window down after idle.  What was owed to the large one is not paid then:
+ * neither a loss nor the end of a phase, both without a queue, leave more than there was,
+ * and a segment brings one at most.
+ */
+static void idle_owes_nothing(struct kunit *test)
+{
+	struct sock *sk = open_marked(test, 1000);
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	/* all but a segment */
+	estcp_of(sk)->owed = 999 * ESTCP_RENO;
+	tcp_snd_cwnd_set(tp, 10);
+	fake_reduce(sk, TCP_CA_Recovery);
+	KUNIT_EXPECT_EQ(test, tp->snd_ssthresh, 10);
+
+	sk = open_marked(test, 1000);
+	tp = tcp_sk(sk);
+	estcp_of(sk)->owed = 999 * ESTCP_RENO;
+	tcp_snd_cwnd_set(tp, 10);
+	tp->snd_ssthresh = 750;
+	acks_of(sk, true, 3);
+	KUNIT_EXPECT_LE(test, tp->snd_ssthresh, 13);
+
+	sk = open_marked(test, 1000);
+	tp = tcp_sk(sk);
+	estcp_of(sk)->owed = 999 * ESTCP_RENO;
+	tcp_snd_cwnd_set(tp, 10);
+	tp->snd_ssthresh = 10;
+	ack_with(sk, 0);
+	KUNIT_EXPECT_LE(test, cwnd_of(sk), 11);
+}
+
+/* After silence the phase is what comes, and no end of one */
+static void idle_over_phases(struct kunit *test)
+{
+	struct sock *sk = open_marked(test, 100);
+
+	fake_router.rtt_us = 2 * FAKE_RTT_US;
+	estcp_of(sk)->heard_at = tcp_jiffies32 - msecs_to_jiffies(3000);
+	acks_of(sk, true, 5);
+	KUNIT_EXPECT_GE(test, cwnd_of(sk), 100);
+	KUNIT_EXPECT_EQ(test, estcp_of(sk)->mode, ESTCP_MARKS);
+	KUNIT_EXPECT_TRUE(test, estcp_of(sk)->phase.odd);
+}
+
+/* An application that does not fill its window grows none. */
+static void grows_what_is_used(struct kunit *test)
+{
+	struct sock *sk = open_marked(test, 20);
+	u64 owed = estcp_of(sk)->owed;
+
+	tcp_sk(sk)->is_cwnd_limited = 0;
+	tcp_sk(sk)->snd_ssthresh = 10;
+	acks_of(sk, false, 20);
+	KUNIT_EXPECT_EQ(test, cwnd_of(sk), 20);
+	KUNIT_EXPECT_EQ(test, estcp_of(sk)->owed, owed);
+	tcp_sk(sk)->is_cwnd_limited = 1;
+	fake_send(sk, 60);
+	acks_of(sk, false, 60);
+	KUNIT_EXPECT_EQ(test, cwnd_of(sk), 21);
+}
+
+/* From bbr in recovery, which leaves no ssthresh: none is made of a bound of the window */
+static void changed_to_in_recovery(struct kunit *test)
+{
+	struct sock *sk = open_marked(test, 20);
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	inet_csk(sk)->icsk_ca_state = TCP_CA_Recovery;
+	tp->snd_ssthresh = TCP_INFINITE_SSTHRESH;
+	tp->snd_cwnd_clamp = 1000;
+	tp->high_seq = tp->snd_nxt;
+	ack_with(sk, 0);
+	KUNIT_EXPECT_EQ(test, tp->snd_ssthresh, TCP_INFINITE_SSTHRESH);
+}
+
+/* Its window is in segments of any size, and TCP's pacing rate is TCP's. */
+static void mtu_and_pacing_are_tcps(struct kunit *test)
+{
+	struct sock *sk = open_marked(test, 100);
+	u64 alpha = estcp_of(sk)->alpha;
+
+	sk->sk_pacing_status = SK_PACING_NEEDED;
+	sk->sk_pacing_rate = 12345;
+	tcp_sk(sk)->mss_cache = 9000;
+	ack_with(sk, 0);
+	KUNIT_EXPECT_EQ(test, cwnd_of(sk), 100);
+	KUNIT_EXPECT_EQ(test, estcp_of(sk)->alpha, alpha);
+	estcp_release(sk);
+	KUNIT_EXPECT_EQ(test, sk->sk_pacing_status, SK_PACING_NEEDED);
+	KUNIT_EXPECT_EQ(test, sk->sk_pacing_rate, 12345);
+}
+
+/* Nothing of it has an honest place in a form of ss. */
+static void tells_ss_nothing(struct kunit *test)
+{
+	struct sock *sk = open_marked(test, 100);
+	union tcp_cc_info info;
+	int attr = 0;
+
+	KUNIT_EXPECT_EQ(test, estcp_get_info(sk, 1 << (INET_DIAG_BBRINFO - 1) |
+					     1 << (INET_DIAG_VEGASINFO - 1),
+					     &attr, &info), 0);
+	KUNIT_EXPECT_EQ(test, attr, 0);
 }
 
 static struct kunit_case estcp_cases[] = {
@@ -545,6 +843,18 @@ static struct kunit_case estcp_cases[] = {
 	KUNIT_CASE(weights),
 	KUNIT_CASE(short_phases),
 	KUNIT_CASE(equal_rates),
+	KUNIT_CASE(is_reno),
+	KUNIT_CASE(leaves_ecn_alone),
+	KUNIT_CASE(phase_ends),
+	KUNIT_CASE(undo_gives_back),
+	KUNIT_CASE(phase_confirms_a_loss),
+	KUNIT_CASE(undoes_a_timeout),
+	KUNIT_CASE(idle_owes_nothing),
+	KUNIT_CASE(idle_over_phases),
+	KUNIT_CASE(grows_what_is_used),
+	KUNIT_CASE(changed_to_in_recovery),
+	KUNIT_CASE(mtu_and_pacing_are_tcps),
+	KUNIT_CASE(tells_ss_nothing),
 	{}
 };
 

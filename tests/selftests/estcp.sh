@@ -26,12 +26,12 @@ EVENT=$TRACING/events/estcp/estcp_update
 CLASS=0x0c
 
 # Tests in the order of their run; each is a function of this name.
-TESTS="registers autoloads refuses_bad_values marks_its_class marks_its_class_v6
+TESTS="registers autoloads needs_privileges refuses_bad_values marks_its_class marks_its_class_v6
 	echoes_codepoints echoes_codepoints_v6 echoes_delayed_acks leaves_others_alone
 	leaves_ecn_alone leaves_ecn_with_the_dscp_alone without_a_router without_a_receiver
 	bleached_bits bleached_class bleached_class_on_the_way_back follows_marks follows_marks_v6
 	without_offloads follows_phases router_goes_away notices_rfc3168
-	loses_its_way bears_losses sends_both_ways starts_again_after_idle shows_in_ss
+	loses_its_way bears_losses sends_both_ways starts_again_after_idle shows_in_proc
 	forgets_receivers checksums_are_right changes_under_traffic stays_while_used
 	survives_netns_exit unloads_beside_receivers loads_again_and_again kernel_is_quiet"
 
@@ -632,15 +632,16 @@ idle_flow()
 	return $status
 }
 
-# g is 2^13 us: 122 segments of 1448 bytes a second; alpha is 1.2 or so
-shows_in_ss()
+# g is 2^13 us, alpha 1.2 or so
+shows_in_proc()
 {
 	local status=0
 
-	phase "$RCV" ingress 4 1 0
+	modprobe tcpcc_view && phase "$RCV" ingress 4 1 0 || return
 	run_long --cc estcp || return
-	busywait ss_shows ' estcp .*bbr:(bw:1[2-6][0-9]*bps,mrtt:10.*,pacing_gain:1\.[0-4].*,cwnd_gain:0\.[0-9]' ||
-		{ sed 's/^/# /' ss.txt; status=1; }
+	busywait proc_shows ' mode=marks rtt_min_us=10[0-9]{3} g_us_per_seg=[0-9]+ alpha_milli_segs=1[0-4][0-9]{2} beta_permille=[0-9]{2,3} phases=0$' ||
+		{ sed 's/^/# /' proc.txt; status=1; }
+	ss_shows ' bbr:' && status=1
 	end_long
 	no_filters
 	return $status

@@ -46,12 +46,31 @@ registers()
 		[ "$(count snd Senders)" = 0 ]
 }
 
+# choose USER: that user's socket gets the congestion control
+choose()
+{
+	snd setpriv --reuid "$1" --clear-groups python3 -c 'import socket, sys
+socket.socket().setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, sys.argv[1].encode())' \
+		"$CC" 2>&1
+}
+
 autoloads()
 {
 	modprobe -r "$MODULE" && [ ! -d /sys/module/tcp_feedback ] || return
-	snd sysctl -qw net.ipv4.tcp_congestion_control="$CC" || return
-	snd sysctl -qw net.ipv4.tcp_congestion_control=reno
-	[ -d "/sys/module/$MODULE" ]
+	choose 0 && [ -d "/sys/module/$MODULE" ]
+}
+
+# Not every process may choose it, and so no namespace but the first has it as its default.
+needs_privileges()
+{
+	modprobe "$MODULE" && choose 0 && choose 65534 | grep -q PermissionError &&
+		! snd sysctl -qw net.ipv4.tcp_congestion_control="$CC" 2>/dev/null
+}
+
+# proc_shows PATTERN: of the sender, beyond what ss can show
+proc_shows()
+{
+	snd grep "cc=$CC " /proc/net/tcpcc | tee proc.txt | grep -Eq "$1"
 }
 
 # refuses PARAMETER=VALUE...: and keeps what was

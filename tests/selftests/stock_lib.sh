@@ -267,10 +267,12 @@ shows_options()
 	done
 }
 
-# Each is loaded by the name of what it registers.
+# Each is loaded by the name of what it registers.  Not everybody may choose a sender with
+# feedback, so no namespace but the first can have it as its default.
 aliases_load()
 {
-	set_sysctl "$CC" && loaded "$MODULE" && loaded tcp_feedback && set_sysctl reno &&
+	sysctl -qw net.ipv4.tcp_congestion_control="$CC" && loaded "$MODULE" &&
+		loaded tcp_feedback && sysctl -qw net.ipv4.tcp_congestion_control=reno &&
 		qdisc "$RTR" rtr1 add "${QDISC[@]}" && loaded sch_tcpcc &&
 		qdisc "$RTR" rtr1 del && unload &&
 		modprobe "tcp_$CC" && modprobe "sch_${QDISC[0]}" && loaded "$MODULE" && loaded sch_tcpcc

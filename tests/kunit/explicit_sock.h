@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A socket that TCP does not know of, for the scripts of tcp_acp_test.c and
+ * tcp_estcp_test.c.  Each function does to it what TCP does at the same event, in the
+ * same order (net/ipv4/tcp_input.c and tcp_output.c of 6.12), as far as a congestion
+ * control can see it.  What routers say comes from a variable in place of
+ * tcp_feedback.ko.
+ *
+ * The source under test is included after this.  It then defines
+ *
+ *   fake_cong_control()	what happens where TCP has counted an ACK
+ *   fake_tx_start()		its answer to CA_EVENT_TX_START
+ */
+#ifndef _TCPCC_KUNIT_EXPLICIT_SOCK_H
+#define _TCPCC_KUNIT_EXPLICIT_SOCK_H
+
+#define tcpcc_feedback_attach	fake_feedback_attach
+#define tcpcc_feedback_detach	fake_feedback_detach
+#define tcpcc_feedback_request	fake_feedback_request
+#define tcpcc_feedback_take	fake_feedback_take
+
+#include <net/tcp.h>
+
+#include <kunit/test.h>
+
+#include "tcpcc_feedback.h"
+
+#define FAKE_MSS	1000U
+#define FAKE_RTT_US	80000U
+
+/*
+ * What the next ACK brings: so many echoes of a word, and a sample of the round trip.
+ * What the sender has asked for last.
+ */
+static struct {
+	u32 word;
+	u32 echoes;
+	u32 rtt_us;
+	u32 asked_word;
+} fake_router;
+
+struct tcpcc_feedback *fake_feedback_attach(struct sock *sk,
+					    enum tcpcc_fb_protocol protocol)
+{
+	return (struct tcpcc_feedback *)&fake_router;
+}
+
+void fake_feedback_detach(struct sock *sk, struct tcpcc_feedback *fb)
+{
+}
+
+void fake_feedback_request(struct tcpcc_feedback *fb, u32 rtt_us, u32 word)
+{
+	fake_router.asked_word = word;
+}
+
+u32 fake_feedback_take(struct tcpcc_feedback *fb, u32 *word)
+{
+	u32 echoes = fake_router.echoes;
+
+	*word = fake_router.word;
+	fake_router.echoes = 0;
+	return echoes;
+}
+
+static void fake_cong_control(struct sock *sk, const struct rate_sample *rs);
+static void fake_tx_start(struct sock *sk);
+
+static const struct inet_connection_sock_af_ops fake_af_ops = {
+	.net_header_len = sizeof(struct iphdr),
+};
+
+/* A connection that has sent nothing yet, with the window that TCP gives it */
+static inline struct sock *fake_open(struct kunit *test,
+				     const struct tcp_congestion_ops *ops)
+{
+	struct tcp_sock *tp = kunit_kzalloc(test, sizeof(*tp), GFP_KERNEL);
+	struct sock *sk = (struct sock *)tp;
+
+	KUNIT_ASSERT_NOT_NULL(test, tp);
+	memset(&fake_router, 0, sizeof(fake_router));
+	fake_router.rtt_us = FAKE_RTT_US;
+	write_pnet(&sk->sk_net, &init_net);
+	sk->sk_state = TCP_ESTABLISHED;
+	sk->sk_pacing_status = SK_PACING_NONE;
+	sk->sk_pacing_rate = ~0UL;
+	sk->sk_max_pacing_rate = ~0UL;
+	inet_csk(sk)->icsk_af_ops = &fake_af_ops;
+	inet_csk(sk)->icsk_ca_ops = ops;
+	inet_csk(sk)->icsk_rto = HZ / 4;
+	tp->mss_cache = FAKE_MSS;
+	tp->tcp_header_len = 20;
+	tp->snd_cwnd_clamp = ~0U;
+	tp->snd_ssthresh = TCP_INFINITE_SSTHRESH;
+	tp->is_cwnd_limited = 1;
+	tp->delivered = 1;
+	tp->lsndtime = tcp_jiffies32;
+	tcp_snd_cwnd_set(tp, TCP_INIT_CWND);
+	ops->init(sk);
+	return sk;
+}
+
+/* TCP sends @n new segments. */
+static inline void fake_send(struct sock *sk, u32 n)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	if (!tcp_packets_in_flight(tp))
+		fake_tx_start(sk);
+	tp->lsndtime = tcp_jiffies32;
+	tp->data_segs_out += n;
+	tp->snd_nxt += n * FAKE_MSS;
+	tp->packets_out += n;
+	if (inet_csk(sk)->icsk_ca_state == TCP_CA_CWR ||
+	    inet_csk(sk)->icsk_ca_state == TCP_CA_Recovery)
+		tp->prr_out += n;
+}
+
+/* An ACK for @n segments; @echoes of them bring what the router says. */
+static inline void fake_ack_heard(struct sock *sk, u32 n, u32 echoes)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	const struct tcp_congestion_ops *ops = inet_csk(sk)->icsk_ca_ops;
+	struct ack_sample sample = { .pkts_acked = n, .rtt_us = fake_router.rtt_us };
+	struct rate_sample rs = {
+		.prior_delivered = tp->delivered - min(tp->packets_out, tp->delivered - 1),
+		.acked_sacked = n,
+		.rtt_us = fake_router.rtt_us,
+	};
+
+	fake_router.echoes = echoes;
+	tp->srtt_us = FAKE_RTT_US << 3;
+	tp->delivered += n;
+	tp->snd_una += n * FAKE_MSS;
+	tp->packets_out -= min(n, tp->packets_out);
+	if (ops->pkts_acked)
+		ops->pkts_acked(sk, &sample);
+	fake_cong_control(sk, &rs);
+}
+
+static inline void fake_ack(struct sock *sk, u32 n)
+{
+	fake_ack_heard(sk, n, 0);
+}
+
+/* One window, acknowledged segment by segment */
+static inline void fake_round(struct sock *sk, bool heard)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	u32 n;
+
+	if (tp->packets_out < tcp_snd_cwnd(tp))
+		fake_send(sk, tcp_snd_cwnd(tp) - tp->packets_out);
+	for (n = tp->packets_out; n; n--)
+		fake_ack_heard(sk, 1, heard);
+}
+
+/* tcp_enter_recovery() and, with TCP_CA_CWR, tcp_enter_cwr() */
+static inline void fake_reduce(struct sock *sk, u8 state)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	tp->prior_ssthresh = state == TCP_CA_CWR ? 0 : tcp_current_ssthresh(sk);
+	tp->high_seq = tp->snd_nxt;
+	tp->prior_cwnd = tcp_snd_cwnd(tp);
+	tp->prr_delivered = 0;
+	tp->prr_out = 0;
+	tp->snd_ssthresh = inet_csk(sk)->icsk_ca_ops->ssthresh(sk);
+	inet_csk(sk)->icsk_ca_state = state;
+}
+
+/* tcp_enter_loss() */
+static inline void fake_timeout(struct sock *sk)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	if (inet_csk(sk)->icsk_ca_state <= TCP_CA_Disorder) {
+		tp->prior_ssthresh = tcp_current_ssthresh(sk);
+		tp->prior_cwnd = tcp_snd_cwnd(tp);
+		tp->snd_ssthresh = inet_csk(sk)->icsk_ca_ops->ssthresh(sk);
+	}
+	tcp_snd_cwnd_set(tp, 1);
+	inet_csk(sk)->icsk_ca_state = TCP_CA_Loss;
+	tp->high_seq = tp->snd_nxt;
+}
+
+/* tcp_undo_cwnd_reduction(), and then TCP is open again */
+static inline void fake_undo(struct sock *sk)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	if (tp->prior_ssthresh) {
+		tcp_snd_cwnd_set(tp, inet_csk(sk)->icsk_ca_ops->undo_cwnd(sk));
+		tp->snd_ssthresh = max(tp->snd_ssthresh, tp->prior_ssthresh);
+	}
+	inet_csk(sk)->icsk_ca_state = TCP_CA_Open;
+}
+
+/* Nothing to send for @ms */
+static inline void fake_idle(struct sock *sk, u32 ms)
+{
+	tcp_sk(sk)->lsndtime = tcp_jiffies32 - msecs_to_jiffies(ms);
+}
+
+/* The source under test has its own. */
+#undef pr_fmt
+
+#endif /* _TCPCC_KUNIT_EXPLICIT_SOCK_H */
