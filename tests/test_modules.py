@@ -6,7 +6,7 @@ import pytest
 from conftest import REPO, assert_ktap, assert_kunit, wanted_kernels
 from labkit import kernel
 
-SENDERS = ["ccpd", "acp", "estcp", "mccp"]
+SENDERS = ["ccpd", "acp", "estcp", "mccp", "mccp_path"]
 NIST = ["reno", "bic", "ctcp", "fast", "hstcp", "htcp", "scalable"]
 QDISCS = ["acp", "estcp"]
 SUITES = [
@@ -30,6 +30,7 @@ LIVES = {
     "estcp": """registers marks_its_class echoes_codepoints_v6 leaves_ecn_alone follows_phases
         router_goes_away notices_rfc3168 sends_both_ways changes_under_traffic""",
     "mccp": "registers by_sysctl by_socket shows_in_ss traces changes_under_traffic",
+    "mccp_path": "registers by_sysctl by_socket shows_in_ss traces changes_under_traffic",
     "nist": "registers refuses_bad_values transfers times_out coexist changes_under_traffic",
     "sch_acp": f"{_SCH} marks_packets statistics_move",
     "sch_estcp": f"""{_SCH} marks_data overwrites_foreign changes_phase phase_v6 is_patient

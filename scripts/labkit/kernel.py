@@ -160,7 +160,7 @@ def build_modules(kernel: LabKernel, strict: bool = True) -> Path:
         raise LabError(f"no module sources in {REPO}")
     content = (f"{name}\0{file_digest(path)}" for name, path in files.items())
     digest = digest_of(kernel.key, str(strict), *content)
-    home = cache("mod", kernel.key)
+    home = cache("mod", f"{kernel.key}-{digest_of(str(REPO))}")  # checkouts do not wait for each other
     result = home / digest
     with locked(home):
         if not (result / ".done").exists():

@@ -19,9 +19,8 @@ DIR=$(dirname "$(readlink -f "$0")")
 
 MODULE=tcp_mccp
 CCS=mccp
-BAD_VALUES="mccp_probe=2 mccp_agile=2 mccp_ncd=-1 mccp_boundary=0 mccp_boundary=100 mccp_n=101
-	mccp_beta=100 mccp_beta=x mccp_mean=2 mccp_interval=3 mccp_floor=0 mccp_floor=65
-	mccp_ssthresh=1000001"
+BAD_VALUES="mccp_probe=2 mccp_ncd=-1 mccp_boundary=0 mccp_boundary=100 mccp_n=101
+	mccp_beta=100 mccp_beta=x mccp_mean=2 mccp_interval=2 mccp_ssthresh=1000001"
 GOOD_VALUE=mccp_n=4
 LONG_CC=mccp
 # the estimate is that of the link: 95.64 Mb/s of payload
