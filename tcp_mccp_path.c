@@ -32,6 +32,10 @@
  *     because CUBIC's growth goes by time too, and ten flows are long in getting alike.  Not
  *     before the first loss, because ssthresh is unknown then; and not where there is less
  *     of a queue, because there NCD watches whether the estimate keeps up with the window.
+ *
+ * TCP_CONG_NON_RESTRICTED: a process may choose it on its own.  Its estimate is its share, a
+ * loss or a mark takes the window to that, and a CUBIC beside it keeps 39 of 100 Mbit/s or
+ * more (mccp-friend).
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -261,6 +265,7 @@ tcpcc_cwnd_events(mccp_path_cwnd_event, mccp_path_start, NULL);
 
 static struct tcp_congestion_ops mccp_path_ops __read_mostly = {
 	TCPCC_CWND_EVENTS(mccp_path_cwnd_event, mccp_path_start, NULL),
+	.flags		= TCP_CONG_NON_RESTRICTED,
 	.name		= "mccp_path",
 	.owner		= THIS_MODULE,
 	.init		= mccp_path_init,

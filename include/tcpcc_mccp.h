@@ -171,7 +171,7 @@ static inline u32 mccp_rtt_us(const struct tcp_sock *tp)
 
 static inline u32 mccp_mss(const struct tcp_sock *tp)
 {
-	return min(tp->mss_cache, (u32)U16_MAX);
+	return min_t(u32, tp->mss_cache, U16_MAX);
 }
 
 /* 0 without an estimate; where there is one there is rtt_min. */
@@ -229,7 +229,7 @@ static inline bool mccp_new_mss(struct sock *sk)
 	ca->mss = is;
 	if (ca->history)
 		abe_rescale(ca->history, &ca->abe, tp->tcp_mstamp, tp->delivered, was, is);
-	ca->entry = min(div_u64((u64)ca->entry * was, is), (u64)TCP_INFINITE_SSTHRESH);
+	ca->entry = min_t(u64, div_u64((u64)ca->entry * was, is), TCP_INFINITE_SSTHRESH);
 	ca->counter = 0;
 	ca->was.rate = 0;
 	return true;

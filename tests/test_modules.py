@@ -29,7 +29,7 @@ LIVES = {
         malformed has_room_for_so_many changes_under_traffic""",
     "estcp": """registers marks_its_class echoes_codepoints_v6 leaves_ecn_alone follows_phases
         router_goes_away notices_rfc3168 sends_both_ways changes_under_traffic""",
-    "mccp": "registers by_sysctl by_socket shows_in_ss traces changes_under_traffic",
+    "mccp": "registers is_restricted by_socket shows_in_ss traces changes_under_traffic",
     "mccp_path": "registers by_sysctl by_socket shows_in_ss traces changes_under_traffic",
     "nist": "registers refuses_bad_values transfers times_out coexist changes_under_traffic",
     "sch_acp": f"{_SCH} marks_packets statistics_move",

@@ -540,7 +540,8 @@ static struct tcp_sock *fresh(struct kunit *test)
 	tp->snd_ssthresh = TCP_INFINITE_SSTHRESH;
 	tp->srtt_us = RTT_US << 3;
 	/* the sequence numbers wrap soon */
-	tp->snd_una = tp->snd_nxt = -20 * MSS;
+	tp->snd_nxt = -20 * MSS;
+	tp->snd_una = tp->snd_nxt;
 	tp->tcp_mstamp = U32_MAX;
 	mccp_init(sk);
 	inet_csk(sk)->icsk_ca_initialized = 1;

@@ -31,4 +31,20 @@ TRACED="mode=[01] abe=1[12][0-9]{6} sample=[0-9]+ interval_us=[0-9]+ dt_us=[0-9]
 # shellcheck source=tests/selftests/cc_lib.sh
 . "$DIR/cc_lib.sh"
 
+# The paper's is not for everybody to choose: a namespace cannot make it its default, and the
+# first one can.
+TESTS="${TESTS/by_sysctl/is_restricted}"
+
+is_restricted()
+{
+	snd sysctl -qw net.ipv4.tcp_congestion_control=mccp 2>/dev/null
+	[ "$(snd sysctl -n net.ipv4.tcp_congestion_control)" = reno ]
+}
+
+autoloads()
+{
+	modprobe -r "$MODULE" && sysctl -qw net.ipv4.tcp_congestion_control=mccp &&
+		[ -d "/sys/module/$MODULE" ] && sysctl -qw net.ipv4.tcp_congestion_control=reno
+}
+
 ksft_main "$@"
