@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Tracepoint mccp:mccp_update, one event per sample of the bandwidth.
+ * Tracepoints mccp:mccp_update and mccp_path:mccp_update, one event per sample of the
+ * bandwidth.  The module that includes this defines MCCP_SYSTEM, its name there.
  *
  *   echo 1 > /sys/kernel/tracing/events/mccp/mccp_update/enable
  */
 #undef TRACE_SYSTEM
-#define TRACE_SYSTEM mccp
+#define TRACE_SYSTEM MCCP_SYSTEM
 
 #if !defined(_TRACE_MCCP_H) || defined(TRACE_HEADER_MULTI_READ)
 #define _TRACE_MCCP_H

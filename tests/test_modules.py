@@ -6,7 +6,7 @@ import pytest
 from conftest import REPO, LabCall, assert_ktap, assert_kunit, wanted_kernels
 from labkit import kernel
 
-SENDERS = ["ccpd", "ccpd_path", "acp", "estcp", "mccp"]
+SENDERS = ["ccpd", "ccpd_path", "acp", "estcp", "mccp", "mccp_path"]
 NIST = ["reno", "bic", "ctcp", "fast", "hstcp", "htcp", "scalable"]
 QDISCS = ["acp", "estcp"]
 SUITES = [
@@ -33,7 +33,8 @@ LIVES = {
     "estcp": """registers marks_its_class echoes_codepoints_v6 leaves_ecn_alone follows_phases
         router_goes_away notices_rfc3168 sends_both_ways changes_under_traffic""",
     "view": "loads shows_its_namespace shows_v6 changes_under_reading outlives_namespace",
-    "mccp": "registers by_sysctl by_socket shows_in_ss traces changes_under_traffic",
+    "mccp": "registers is_restricted by_socket shows_in_ss traces changes_under_traffic",
+    "mccp_path": "registers by_sysctl by_socket shows_in_ss traces changes_under_traffic",
     "nist": """registers only_reno_is_free refuses_bad_values transfers times_out coexist
         changes_under_traffic""",
     "sch_acp": f"{_SCH} marks_packets statistics_move",

@@ -15,12 +15,13 @@ def test_reno_without_routers(lab, cc, seed, rel):
     assert took[1] == pytest.approx(took[0], rel=rel)
 
 
+@pytest.mark.parametrize("cc", ["mccp", "mccp_path"])
 @pytest.mark.parametrize(
     ("rate", "bps", "rtt"),
     [("1mbit", 1e6, "100ms"), ("100mbit", 1e8, "10ms"), ("10gbit", 1e10, "5ms")],
 )
-def test_mccp_estimates_what_it_gets(lab, rate, bps, rtt):
+def test_mccp_estimates_what_it_gets(lab, rate, bps, rtt, cc):
     settings = [f"rate={rate}", f"rtt={rtt}", "duration=4"]
     sets = [f"--set={one}" for one in settings]
-    (r,) = lab("run", "dumbbell", "--json", "--cc", "mccp", *sets).json
+    (r,) = lab("run", "dumbbell", "--json", "--cc", cc, *sets).json
     assert r["flows"][0]["estimated_share_bps"] == pytest.approx(bps * 1448 / 1514, rel=0.02)

@@ -220,7 +220,7 @@ def build_modules(kernel: LabKernel, strict: bool = True) -> Path:
         raise LabError(f"no module sources in {REPO}")
     content = (f"{name}\0{file_digest(path)}" for name, path in files.items())
     digest = digest_of(kernel.key, str(strict), *content)
-    # checkouts do not wait for each other
+    # Checkouts do not wait for each other
     home = cache("mod", f"{kernel.key}-{digest_of(str(REPO))}")
     result = home / digest
     with locked(home):

@@ -227,7 +227,7 @@ def _flow_means(flows: list[Json], path: Path, end: float) -> list[float]:
             half = rows[rows[:, 0] > end / 2]
             if len(half) and not np.isnan(half[:, 10]).any():
                 flow["ssthresh_equilibrium"] = half[:, 10].mean()
-            if flow["cc"] == "mccp" and len(half):
+            if flow["cc"] in ("mccp", "mccp_path") and len(half):
                 flow["estimated_share_bps"] = half[:, 5].mean()
             if len(half) > 1:
                 time, done = half[-1, [0, 9]] - half[0, [0, 9]]

@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * ABE, MCCP's estimate of the bandwidth that a path gives to a sender.
+ *
+ * With t_k when an ACK came and Dt_k the time since the one before:
+ *
+ *   T = RTT * (cwin - S' * rtt_min) / cwin, from Dt to RTT	what a sample covers (Eq. 2)
+ *   s = what was delivered in the last T, over T		sample		     (Eq. 4)
+ *   U = beta * U' + (1 - beta) * |s - s'|			instability	     (Eq. 5)
+ *   tau = RTT + N * RTT * U / U_max				U_max: of the last ten (Eq. 6)
+ *   S = a * S' + (1 - a) * s,  a = (2 tau - Dt) / (2 tau + Dt)	the estimate	     (Eq. 1)
+ *
+ * These run at moments: ACKs that are at least RTT / 64 apart, with the time since the
+ * moment before for Dt.  ACKs between two moments only count.  So it makes no difference
+ * whether ACKs are delayed, compressed, lost or come many at once, and an ACK between
+ * moments costs comparisons.  (PROTOCOLS.md's model has a floor of rtt_min / 16.  With that
+ * the paper's own rules lose a fifth of Fig. 3's goodput.)
+ *
+ * A sample is the difference of two entries of the history, over the time between them.
+ * What is delivered, d, is counted in segments: what SACK says is included, and nothing is
+ * counted twice.
+ *
+ * Where the paper says nothing:
+ *   o 0 <= a <= 1.  U_max = 0 is tau = RTT.  The first sample is the first estimate.
+ *   o What an ACK acknowledges counts for the time since the entry before, evenly.
+ *   o Time in which nothing was in flight says nothing of the path.  After it the first ACK
+ *     is where time begins anew: abe_restart().
+ *   o A sender that has less to send than its window allows is delivered what it sends,
+ *     and that is no more than a lower bound of what the path gives.  Its samples are a
+ *     round trip long, since shorter ones show the rate of its bursts, and they only
+ *     raise the estimate.
+ */
+#ifndef _TCPCC_ABE_H
+#define _TCPCC_ABE_H
+
+#include <linux/build_bug.h>
+#include <linux/math64.h>
+#include <linux/minmax.h>
+#include <linux/time64.h>
+#include <linux/types.h>
+
+/*
+ * Rates are in segments per microsecond, scaled by 2^32, which is what mul_u64_u32_shr()
+ * can take back: at 1500 bytes 1 kbit/s is 356 and 400 Gbit/s are 2^37.
+ */
+#define ABE_RATE	32
+
+/* No sum is larger, segments: 400 Gbit/s for 10 s are 330 million */
+#define ABE_SEGS_MAX	500000000U
+
+/* No rate is larger: 1024 segments/us, at 1500 bytes 12 Tbit/s */
+#define ABE_RATE_MAX	BIT_ULL(ABE_RATE + 10)
+
+/* Fraction bits of shares: U / U_max, and the weight 1 - a */
+#define ABE_SHARE	30
+#define ABE_ONE		BIT(ABE_SHARE)
+
+/* The longest time that enters an estimate, us */
+#define ABE_TIME_CAP	(100U * USEC_PER_SEC)
+
+/* Moments are 2^-6 of a round trip apart: Table 1 needs it, by mccp-table1 */
+#define ABE_STEPS	6
+
+/*
+ * Entries of the history are 2^-3 of a round trip apart, but for the newest, which is the
+ * last moment.  So ten full intervals are more than the round trip that is T_max.
+ */
+#define ABE_APART	3
+#define ABE_POINTS	12U
+
+/* U_max is the largest of so many (Eq. 6) */
+#define ABE_RECENT	10U
+
+/**
+ * enum abe_interval - what a sample covers
+ * @ABE_EQ2: T of Eq. 2, at each moment; samples overlap
+ * @ABE_ACK: the time since the last moment
+ * @ABE_APART_EQ2: the time since the last moment, and moments are T of Eq. 2 apart
+ */
+enum abe_interval { ABE_EQ2, ABE_ACK, ABE_APART_EQ2 };
+
+/**
+ * struct abe_rules - what the paper leaves open
+ * @interval: what a sample covers
+ * @floor_us: moments are at least so far apart, us
+ * @n: N of Eq. 6
+ * @beta: of Eq. 5, percent
+ * @mean: Eq. 1 takes the mean of the last two samples
+ */
+struct abe_rules {
+	enum abe_interval interval;
+	u32	floor_us;
+	u32	n;
+	u32	beta;
+	bool	mean;
+};
+
+/**
+ * struct abe_point - an entry of the history
+ * @us: when, tp->tcp_mstamp; wraps
+ * @delivered: tp->delivered then, segments; wraps
+ */
+struct abe_point {
+	u32	us;
+	u32	delivered;
+};
+
+/**
+ * struct abe_history - what the estimator remembers; does not fit into a socket
+ * @instability: U, ABE_RATE
+ * @recent: a ring of the last values of U, ABE_RATE
+ * @point: a ring of moments
+ * @next_us: how long after the last moment the next one may be, us
+ * @last: the newest of @point
+ * @count: how many there are
+ * @next: where in @recent the next one goes
+ */
+struct abe_history {
+	u64	instability;
+	u64	recent[ABE_RECENT];
+	struct abe_point point[ABE_POINTS];
+	u32	next_us;
+	u8	last;
+	u8	count;
+	u8	next;
+};
+
+/* There is one for each socket that sends: it fits the slab of this size. */
+static_assert(sizeof(struct abe_history) <= 192);
+
+/**
+ * struct abe - the available bandwidth estimate
+ * @rate: S, ABE_RATE; 0: there is none yet
+ * @sample: the last s, ABE_RATE
+ */
+struct abe {
+	u64	rate;
+	u64	sample;
+};
+
+/**
+ * struct abe_ack - what an ACK shows, and what the sender knew before
+ * @us: when it came
+ * @delivered: until then, segments; wraps
+ * @rtt_us: smoothed, us, up to ABE_TIME_CAP
+ * @rtt_min_us: us
+ * @cwnd: segments
+ * @limited: by the window: what is delivered is what the path gives
+ */
+struct abe_ack {
+	u32	us;
+	u32	delivered;
+	u32	rtt_us;
+	u32	rtt_min_us;
+	u32	cwnd;
+	bool	limited;
+};
+
+/**
+ * struct abe_step - what a moment came to, for those who watch
+ * @t_us: T, us
+ * @dt_us: Dt, us
+ * @unstable: U / U_max, ABE_SHARE
+ * @weight: 1 - a, ABE_SHARE
+ */
+struct abe_step {
+	u32	t_us;
+	u32	dt_us;
+	u32	unstable;
+	u32	weight;
+};
+
+/* By how many entries @back is before the newest; there must be so many. */
+static inline const struct abe_point *abe_point(const struct abe_history *history, u32 back)
+{
+	u32 at = history->last + ABE_POINTS - back;
+
+	return &history->point[at < ABE_POINTS ? at : at - ABE_POINTS];
+}
+
+/**
+ * abe_restart() - time begins anew
+ * @history: it forgets its entries
+ * @us: now
+ * @delivered: until now, segments
+ */
+static inline void abe_restart(struct abe_history *history, u32 us, u32 delivered)
+{
+	history->last = 0;
+	history->count = 1;
+	history->point[0] = (struct abe_point){ us, delivered };
+}
+
+/**
+ * abe_remember() - a moment becomes the newest entry of the history
+ * @history: it loses its oldest one, or the newest
+ * @us: when
+ * @delivered: by then, segments
+ * @apart_us: the newest stays if it is so long after the one before, us
+ */
+static inline void abe_remember(struct abe_history *history, u32 us, u32 delivered,
+				u32 apart_us)
+{
+	if (history->count < 2 ||
+	    abe_point(history, 0)->us - abe_point(history, 1)->us >= apart_us) {
+		history->last = history->last + 1U < ABE_POINTS ? history->last + 1 : 0;
+		history->count = min(history->count + 1U, ABE_POINTS);
+	}
+	history->point[history->last] = (struct abe_point){ us, delivered };
+}
+
+/**
+ * abe_pipe() - what a path holds without a queue
+ * @rate: the estimate, ABE_RATE
+ * @rtt_min_us: us
+ *
+ * Return: rate * rtt_min, segments
+ */
+static inline u32 abe_pipe(u64 rate, u32 rtt_min_us)
+{
+	return min_t(u64, mul_u64_u32_shr(rate, rtt_min_us, ABE_RATE), S32_MAX);
+}
+
+/**
+ * abe_bytes_ps() - a rate as bytes per second
+ * @rate: ABE_RATE
+ * @mss: bytes of a segment
+ *
+ * Return: bytes/s
+ */
+static inline u64 abe_bytes_ps(u64 rate, u32 mss)
+{
+	return mul_u64_u32_shr(rate * min(mss, 65535U), USEC_PER_SEC, ABE_RATE);
+}
+
+/**
+ * abe_t_us() - what a sample is to cover (Eq. 2)
+ * @rate: the estimate, ABE_RATE
+ * @ack: what the sender knows: the window, and the round-trip times
+ *
+ * Return: T, us, up to the round-trip time; 0: as little as possible
+ */
+static inline u32 abe_t_us(u64 rate, const struct abe_ack *ack)
+{
+	u32 pipe = abe_pipe(rate, ack->rtt_min_us);
+
+	if (pipe >= ack->cwnd)
+		return 0;
+	return div_u64((u64)ack->rtt_us * (ack->cwnd - pipe), ack->cwnd);
+}
+
+/**
+ * abe_sample() - the rate at which segments were delivered lately (Eq. 4)
+ * @history: of moments before; there must be one
+ * @us: now, later than all of them
+ * @delivered: until now
+ * @t_us: T, us; limited to what is remembered
+ *
+ * Where T begins between two entries, what was delivered between them counts in part.
+ *
+ * Return: s, ABE_RATE
+ */
+static inline u64 abe_sample(const struct abe_history *history, u32 us, u32 delivered,
+			     u32 t_us)
+{
+	struct abe_point next = { us, delivered };
+	const struct abe_point *then;
+	u32 back;
+	u64 sum;
+
+	for (back = 0;; back++) {
+		then = abe_point(history, back);
+		if (us - then->us >= t_us || back + 1U == history->count)
+			break;
+		next = *then;
+	}
+	t_us = max(min(t_us, us - then->us), 1U);
+	/* 1/256 segment; below 2^37 times 2^27 us */
+	sum = (u64)min(delivered - next.delivered, ABE_SEGS_MAX) << 8;
+	sum += div_u64(((u64)min(next.delivered - then->delivered, ABE_SEGS_MAX) << 8) *
+		       (next.us - (us - t_us)), max(next.us - then->us, 1U));
+	return min(div_u64(sum << (ABE_RATE - 8), t_us), ABE_RATE_MAX);
+}
+
+/**
+ * abe_unstable() - how unstable the samples are (Eqs. 5 and 6)
+ * @history: where U and its last values are; this updates them
+ * @last: the last sample, ABE_RATE
+ * @sample: the new one, ABE_RATE
+ * @beta: percent
+ *
+ * Return: U / U_max, ABE_SHARE
+ */
+static inline u32 abe_unstable(struct abe_history *history, u64 last, u64 sample, u32 beta)
+{
+	u64 change = sample > last ? sample - last : last - sample;
+	u64 u = div_u64(beta * history->instability + (100 - beta) * change, 100), most = 0;
+	int shift, i;
+
+	history->instability = u;
+	history->recent[history->next] = u;
+	history->next = history->next + 1U < ABE_RECENT ? history->next + 1 : 0;
+	for (i = 0; i < ABE_RECENT; i++)
+		most = max(most, history->recent[i]);
+	if (u == most)
+		return u ? ABE_ONE : 0;
+	/* as much of them as leaves room for the shift */
+	shift = max(fls64(most) - 32, 0);
+	return div_u64((u >> shift) << ABE_SHARE, most >> shift);
+}
+
+/**
+ * abe_weight() - what a sample counts for, 1 - a (Eqs. 1 and 6)
+ * @dt_us: time since the one before, us
+ * @rtt_us: us
+ * @unstable: U / U_max, ABE_SHARE
+ * @n: N
+ *
+ * Return: share, ABE_SHARE
+ */
+static inline u32 abe_weight(u32 dt_us, u32 rtt_us, u32 unstable, u32 n)
+{
+	/* below 2^64: 10^8 us, 100 and 2^30 */
+	u64 tau = rtt_us + (((u64)rtt_us * n * unstable) >> ABE_SHARE);
+
+	if (dt_us >= 2 * tau)
+		return ABE_ONE;
+	return div64_u64((u64)dt_us << (ABE_SHARE + 1), 2 * tau + dt_us);
+}
+
+/**
+ * abe_filter() - the estimate with one more sample (Eq. 1)
+ * @rate: S' before, ABE_RATE; 0: there is none yet
+ * @sample: the new one, ABE_RATE
+ * @weight: what it counts for, ABE_SHARE
+ *
+ * Return: S, ABE_RATE, at least 1
+ */
+static inline u64 abe_filter(u64 rate, u64 sample, u32 weight)
+{
+	if (!rate)
+		rate = sample;
+	else if (sample < rate)
+		rate -= mul_u64_u32_shr(rate - sample, weight, ABE_SHARE);
+	else
+		rate += mul_u64_u32_shr(sample - rate, weight, ABE_SHARE);
+	return max(rate, 1ULL);
+}
+
+/**
+ * abe_moment() - an ACK enters the estimate, if the last moment is long enough ago
+ * @history: what has been; there must be an entry
+ * @abe: the estimate
+ * @rules: what the paper leaves open
+ * @ack: the ACK; it delivers something
+ * @step: what the moment came to
+ *
+ * Return: whether the estimate has changed
+ */
+static inline bool abe_moment(struct abe_history *history, struct abe *abe,
+			      const struct abe_rules *rules, const struct abe_ack *ack,
+			      struct abe_step *step)
+{
+	u32 dt_us = ack->us - abe_point(history, 0)->us;
+	u32 least_us = max3(ack->rtt_us >> ABE_STEPS, history->next_us, 1U);
+	u32 t_us;
+	u64 sample, value;
+
+	if (dt_us < (ack->limited ? least_us : max(ack->rtt_us, 1U)))
+		return false;
+	dt_us = min(dt_us, ABE_TIME_CAP);
+	t_us = dt_us;
+	if (rules->interval == ABE_EQ2 && ack->limited)
+		t_us = max(t_us, abe_t_us(abe->rate, ack));
+	sample = abe_sample(history, ack->us, ack->delivered, t_us);
+	if (!ack->limited && sample <= abe->rate) {
+		abe_restart(history, ack->us, ack->delivered);
+		return false;
+	}
+	abe_remember(history, ack->us, ack->delivered, ack->rtt_us >> ABE_APART);
+
+	step->t_us = t_us;
+	step->dt_us = dt_us;
+	step->unstable = abe_unstable(history, abe->sample, sample, rules->beta);
+	step->weight = abe_weight(dt_us, ack->rtt_us, step->unstable, rules->n);
+	value = rules->mean && abe->rate && ack->limited ? (sample + abe->sample) / 2 : sample;
+	abe->rate = abe_filter(abe->rate, value, step->weight);
+	abe->sample = sample;
+
+	history->next_us = rules->floor_us;
+	if (rules->interval == ABE_APART_EQ2)
+		history->next_us = max(rules->floor_us, abe_t_us(abe->rate, ack));
+	return true;
+}
+
+/**
+ * abe_rescale() - segments have another size
+ * @history: time begins anew in it
+ * @abe: the estimate, which stays the same in bytes
+ * @us: now
+ * @delivered: until now, segments
+ * @was: size of a segment before, bytes, up to 65535
+ * @is: and now, bytes
+ */
+static inline void abe_rescale(struct abe_history *history, struct abe *abe, u32 us,
+			       u32 delivered, u32 was, u32 is)
+{
+	int i;
+
+	is = max(is, 1U);
+	abe->rate = min(div_u64(abe->rate * was, is), ABE_RATE_MAX);
+	abe->sample = min(div_u64(abe->sample * was, is), ABE_RATE_MAX);
+	history->instability = min(div_u64(history->instability * was, is), ABE_RATE_MAX);
+	for (i = 0; i < ABE_RECENT; i++)
+		history->recent[i] = min(div_u64(history->recent[i] * was, is), ABE_RATE_MAX);
+	abe_restart(history, us, delivered);
+}
+
+#endif /* _TCPCC_ABE_H */
