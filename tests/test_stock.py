@@ -9,6 +9,7 @@ import pytest
 
 from conftest import REPO, run_ktap, wanted_kernels
 from labkit import stock
+from labkit.errors import LabError
 
 SELFTESTS = REPO / "tests/selftests"
 SCRIPTS = ["stock_ccpd.sh", "stock_acp.sh", "stock_estcp.sh", "stock_senders.sh"]
@@ -34,15 +35,9 @@ def booted(request: pytest.FixtureRequest) -> tuple[stock.Result, dict[str, str]
     return result, dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
-@pytest.mark.parametrize("script", [*SCRIPTS, MININET])
-def test_modules_on_stock_kernel(
-    booted: tuple[stock.Result, dict[str, str]], script: str
-) -> None:
-    """They load, are chosen in every way, fill the link and unload; nothing is left out."""
-    result, printed = booted
-    if script not in printed:
-        pytest.skip("on another kernel")
-    points = run_ktap(printed.get(script, ""))
+def assert_all_ran(result: stock.Result, printed: str) -> None:
+    """Each point is ok, and none was left out."""
+    points = run_ktap(printed)
     bad = [f"{point.name}\n{point.diag}" for point in points if not point.ok or point.skip]
     if bad:
         tail = "\n".join(result.log.splitlines()[-15:])
@@ -50,6 +45,30 @@ def test_modules_on_stock_kernel(
             "\n\n".join(bad) + f"\n\n{result.stderr}\nend of the kernel's log:\n{tail}",
             pytrace=False,
         )
+
+
+@pytest.mark.parametrize("script", [*SCRIPTS, MININET])
+def test_modules_on_stock_kernel(
+    booted: tuple[stock.Result, dict[str, str]], script: str
+) -> None:
+    """They load, are chosen in every way, fill the link and unload."""
+    result, printed = booted
+    if script == MININET and script not in printed:
+        pytest.skip("on another kernel")
+    assert_all_ran(result, printed.get(script, ""))
+
+
+def test_guest_has_two_processors() -> None:
+    kernel = stock.ensure("6.12")
+    assert stock.boot(kernel, ["nproc"], cpus=2, timeout_s=300).stdout == "2\n"
+
+
+def test_no_second_emulated_processor_is_said() -> None:
+    """By 6.1, which would go on with one."""
+    kernel = stock.ensure("6.1")
+    if stock.emulated(kernel):
+        with pytest.raises(LabError, match="one emulated processor"):
+            stock.boot(kernel, ["true"], cpus=2, timeout_s=300)
 
 
 def test_guest_keeps_the_host_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,6 +91,7 @@ def test_guest_keeps_the_host_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         (["run", "--kernel", "5.15", "--", "true"], "there are: 6.1, 6.12, 7.2"),
         (["build", "--kernel", ""], "no stock kernel ''"),
         (["run", "--timeout", "soon", "--", "true"], "'soon' is no number of seconds"),
+        (["run", "--cpus", "0", "--", "true"], "invalid choice: 0"),
         (["run"], "COMMAND"),
         ([], "VERB"),
         (["boot"], "invalid choice: 'boot'"),
