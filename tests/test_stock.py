@@ -51,7 +51,7 @@ def assert_all_ran(result: stock.Result, printed: str) -> None:
 def test_modules_on_stock_kernel(
     booted: tuple[stock.Result, dict[str, str]], script: str
 ) -> None:
-    """They load, are chosen in every way, fill the link and unload."""
+    """They load, are chosen in every way, do what their law says and unload."""
     result, printed = booted
     if script == MININET and script not in printed:
         pytest.skip("on another kernel")
@@ -64,10 +64,10 @@ def test_guest_has_two_processors() -> None:
 
 
 def test_no_second_emulated_processor_is_said() -> None:
-    """By 6.1, which would go on with one."""
+    """By 6.1, which would never get past starting it."""
     kernel = stock.ensure("6.1")
     if stock.emulated(kernel):
-        with pytest.raises(LabError, match="one emulated processor"):
+        with pytest.raises(LabError, match="second emulated processor"):
             stock.boot(kernel, ["true"], cpus=2, timeout_s=300)
 
 

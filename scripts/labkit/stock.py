@@ -91,7 +91,7 @@ _HOT_PROGRAMS = """awk cat dmesg ethtool grep ip iperf3 kill lsmod mktemp modpro
 # of the host.
 _EMULATION = ["--disable-kvm", "--qemu-opts=-icount shift=1,sleep=off", "--append=nohz=off"]
 
-# 6.1 gives up waiting for its second emulated processor.
+# 6.1 does not get past starting its second emulated processor.
 _ONE_EMULATED = {"6.1"}
 
 # Two network cards, and a wire between them that goes nowhere else.
@@ -206,7 +206,7 @@ def boot(
     emulating = emulated(kernel)
     cpus = cpus or (1 if emulating else 2)
     if cpus > 1 and emulating and kernel.version in _ONE_EMULATED:
-        raise LabError(f"kernel {kernel.version} finds one emulated processor only")
+        raise LabError(f"kernel {kernel.version} cannot start a second emulated processor")
     start = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="stock-", dir=cache("run")) as name:
         run = Path(name)
