@@ -20,6 +20,12 @@ KERNELS = [
     for version in stock.SUITES if version in ["6.1", "6.12", *wanted_kernels()]
 ]  # fmt: skip
 
+# Where time is real: with two processors, each script in a boot of its own.
+HOSTS = {
+    "life": "stock_smp.sh",
+}
+TWO_PROCESSORS = ["6.12", *(v for v in wanted_kernels() if v not in ("6.1", "6.12"))]
+
 
 @pytest.fixture(scope="session", params=KERNELS)
 def booted(request: pytest.FixtureRequest) -> tuple[stock.Result, dict[str, str]]:
@@ -56,6 +62,19 @@ def test_modules_on_stock_kernel(
     if script == MININET and script not in printed:
         pytest.skip("on another kernel")
     assert_all_ran(result, printed.get(script, ""))
+
+
+@pytest.mark.parametrize("version", TWO_PROCESSORS)
+@pytest.mark.parametrize("name", HOSTS)
+def test_real_hosts(name: str, version: str) -> None:
+    """Two processors."""
+    kernel = stock.ensure(version)
+    script, *arguments = HOSTS[name].split()
+    result = stock.boot(
+        kernel, [str(SELFTESTS / script), *arguments], modules=stock.build(kernel), cpus=2,
+        nics=True, timeout_s=1800,
+    )  # fmt: skip
+    assert_all_ran(result, result.stdout)
 
 
 def test_guest_has_two_processors() -> None:
