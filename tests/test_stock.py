@@ -22,6 +22,7 @@ KERNELS = [
 
 # Where time is real: with two processors, each script in a boot of its own.
 HOSTS = {
+    "table": "stock_hosts.sh",
     "life": "stock_smp.sh",
 }
 TWO_PROCESSORS = ["6.12", *(v for v in wanted_kernels() if v not in ("6.1", "6.12"))]
@@ -67,7 +68,7 @@ def test_modules_on_stock_kernel(
 @pytest.mark.parametrize("version", TWO_PROCESSORS)
 @pytest.mark.parametrize("name", HOSTS)
 def test_real_hosts(name: str, version: str) -> None:
-    """Two processors."""
+    """ACKs in bunches, two processors: as good as CUBIC."""
     kernel = stock.ensure(version)
     script, *arguments = HOSTS[name].split()
     result = stock.boot(
