@@ -15,7 +15,7 @@ A command is a line, a word and settings; each is answered by a line, "ok" with 
 	waits for the answer of one byte; after as long again M segments; then T.
   watch cc=A seconds=S losses=N [to=ADDRESS]	segments, us, kb/s, and pairs of segments
 	One connection that always has something to send, until there were N losses or for S
-	seconds: ssthresh in the beginning; at the end cwnd, rtt, smoothed and least, and the
+	seconds: ssthresh in the beginning and at the end; then cwnd, rtt, smoothed and least, and the
 	capacity that is shown; and for each loss the window before and ssthresh after it, "W:T".
   churn cc=A,B,... seconds=S cpu=N		how many changes
 	One connection that always sends, on that processor, changing all the time.
@@ -211,7 +211,7 @@ def watch(names: Ends, cc: str, seconds: str, losses: str) -> str:
                 seen.append(f"{before}:{ssthresh}")
         shown = capacity(client) * 8 // 1000
         reset(client)
-    return " ".join([f"{first} {cwnd} {rtt} {rtt_min} {shown}", *seen])
+    return " ".join([f"{first} {ssthresh} {cwnd} {rtt} {rtt_min} {shown}", *seen])
 
 
 def reset(client: socket.socket) -> None:

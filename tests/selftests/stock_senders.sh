@@ -40,11 +40,11 @@ watch()
 	diag "$2: window $CWND, rtt $RTT_US of at least $RTT_MIN_US us, losses: $LOSSES"
 }
 
-# recall CC: ssthresh in the beginning, $FIRST; $CWND, $RTT_US, $RTT_MIN_US and $SHOWN_KBPS at
-# the end; and in $LOSSES windows with the ssthresh that followed
+# recall CC: ssthresh in the beginning, $FIRST; $SSTHRESH, $CWND, $RTT_US, $RTT_MIN_US and
+# $SHOWN_KBPS at the end; and in $LOSSES windows with the ssthresh that followed
 recall()
 {
-	read -r FIRST CWND RTT_US RTT_MIN_US SHOWN_KBPS LOSSES <<<"${WATCHED[$1]}"
+	read -r FIRST SSTHRESH CWND RTT_US RTT_MIN_US SHOWN_KBPS LOSSES <<<"${WATCHED[$1]}"
 }
 
 # kept LEAST MOST: thousandths of a full window that are ssthresh after the last loss
@@ -104,11 +104,12 @@ law_of_nist_fast()
 	limited && [ -z "$LOSSES" ] && within $((PIPE + ALPHA - 4)) "$CWND" $((PIPE + ALPHA + 4))
 }
 
-# A loss leaves ABE * rtt_min, the path without its queue: two thirds of the full window; ABE
-# is the link's rate.
+# ABE is the link's rate, and fast probing raises ssthresh to ABE * rtt_min, the path without
+# its queue, and no farther: the window grows slowly from there, and nothing is lost yet.
 law_of_mccp()
 {
-	within $((TRUTH_KBPS * 9 / 10)) "$SHOWN_KBPS" $((TRUTH_KBPS * 11 / 10)) && kept 600 735
+	within $((TRUTH_KBPS * 9 / 10)) "$SHOWN_KBPS" $((TRUTH_KBPS * 11 / 10)) &&
+		[ -z "$LOSSES" ] && within $((PIPE * 9 / 10)) "$SSTHRESH" $((PIPE * 11 / 10))
 }
 
 # obeys IP CC LOSSES [PARAMETER=VALUE...]
@@ -116,8 +117,8 @@ obeys()
 {
 	local status=1 PATIENCE=16
 
-	# It never loses anything.
-	[ "$2" != nist_fast ] || PATIENCE=6
+	# They lose nothing, or not so early.
+	case $2 in nist_fast | mccp) PATIENCE=6 ;; esac
 	modprobe "tcp_$2" "${@:4}" && watch "$1" "$2" "$3" && "law_of_$2" && status=0
 	wait_for 30 rmmod "tcp_$2" && return $status
 }
@@ -167,8 +168,7 @@ for cc; do
 	losses=1
 	settings=("sst_int=$BEGIN")
 	case $cc in
-	# Its first loss is one of slow start, where the estimate is late; or it comes late itself.
-	mccp) settings=(mccp_ssthresh=75) && losses=2 ;;
+	mccp) settings=() ;;
 	nist_htcp) losses=2 ;;
 	nist_fast) settings+=("alpha=$ALPHA") ;;
 	# By default it keeps Reno's half; here three quarters.
