@@ -9,6 +9,7 @@ import pytest
 
 from conftest import REPO, run_ktap, wanted_kernels
 from labkit import stock
+from labkit.errors import LabError
 
 SELFTESTS = REPO / "tests/selftests"
 SCRIPTS = ["stock_ccpd.sh", "stock_acp.sh", "stock_estcp.sh", "stock_senders.sh"]
@@ -18,6 +19,23 @@ KERNELS = [
     pytest.param(version, marks=pytest.mark.xdist_group(f"stock-{version}"))
     for version in stock.SUITES if version in ["6.1", "6.12", *wanted_kernels()]
 ]  # fmt: skip
+
+# Where time is real: with two processors, each script in a boot of its own.
+HOSTS = {
+    "table": "stock_hosts.sh 2 10",
+    "paths": "stock_cases.sh switch tfo mptcp blackout_300ms +pfifo +fq +cards",
+    "troubles": "stock_cases.sh +reordering_1 +reordering_10 +reordering_100"
+    " +idle +long_idle +blackout_1500ms +blackout_10s",
+    "life": "stock_smp.sh",
+}
+# Every sender goes through every case; and the table's row that pfifo nearly is.
+MORE_HOSTS = {
+    "no bunches": "stock_hosts.sh 0",
+    "all paths": "stock_cases.sh pfifo fq cards idle long_idle",
+    "all troubles": "stock_cases.sh reordering_1 reordering_10 reordering_100"
+    " blackout_1500ms blackout_10s",
+}
+TWO_PROCESSORS = ["6.12", *(v for v in wanted_kernels() if v not in ("6.1", "6.12"))]
 
 
 @pytest.fixture(scope="session", params=KERNELS)
@@ -34,15 +52,9 @@ def booted(request: pytest.FixtureRequest) -> tuple[stock.Result, dict[str, str]
     return result, dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
-@pytest.mark.parametrize("script", [*SCRIPTS, MININET])
-def test_modules_on_stock_kernel(
-    booted: tuple[stock.Result, dict[str, str]], script: str
-) -> None:
-    """They load, are chosen in every way, fill the link and unload; nothing is left out."""
-    result, printed = booted
-    if script not in printed:
-        pytest.skip("on another kernel")
-    points = run_ktap(printed.get(script, ""))
+def assert_all_ran(result: stock.Result, printed: str) -> None:
+    """Each point is ok, and none was left out."""
+    points = run_ktap(printed)
     bad = [f"{point.name}\n{point.diag}" for point in points if not point.ok or point.skip]
     if bad:
         tail = "\n".join(result.log.splitlines()[-15:])
@@ -50,6 +62,43 @@ def test_modules_on_stock_kernel(
             "\n\n".join(bad) + f"\n\n{result.stderr}\nend of the kernel's log:\n{tail}",
             pytrace=False,
         )
+
+
+@pytest.mark.parametrize("script", [*SCRIPTS, MININET])
+def test_modules_on_stock_kernel(
+    booted: tuple[stock.Result, dict[str, str]], script: str
+) -> None:
+    """They load, are chosen in every way, do what their law says and unload."""
+    result, printed = booted
+    if script == MININET and script not in printed:
+        pytest.skip("on another kernel")
+    assert_all_ran(result, printed.get(script, ""))
+
+
+@pytest.mark.parametrize("version", TWO_PROCESSORS)
+@pytest.mark.parametrize("name", [*HOSTS, *(MORE_HOSTS if wanted_kernels() else {})])
+def test_real_hosts(name: str, version: str) -> None:
+    """ACKs in bunches, idle times, outages, reordering, two processors: as good as CUBIC."""
+    kernel = stock.ensure(version)
+    script, *arguments = (HOSTS | MORE_HOSTS)[name].split()
+    result = stock.boot(
+        kernel, [str(SELFTESTS / script), *arguments], modules=stock.build(kernel), cpus=2,
+        nics=True, timeout_s=1800,
+    )  # fmt: skip
+    assert_all_ran(result, result.stdout)
+
+
+def test_guest_has_two_processors() -> None:
+    kernel = stock.ensure("6.12")
+    assert stock.boot(kernel, ["nproc"], cpus=2, timeout_s=300).stdout == "2\n"
+
+
+def test_no_second_emulated_processor_is_said() -> None:
+    """By 6.1, which would never get past starting it."""
+    kernel = stock.ensure("6.1")
+    if stock.emulated(kernel):
+        with pytest.raises(LabError, match="second emulated processor"):
+            stock.boot(kernel, ["true"], cpus=2, timeout_s=300)
 
 
 def test_guest_keeps_the_host_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,6 +121,7 @@ def test_guest_keeps_the_host_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         (["run", "--kernel", "5.15", "--", "true"], "there are: 6.1, 6.12, 7.2"),
         (["build", "--kernel", ""], "no stock kernel ''"),
         (["run", "--timeout", "soon", "--", "true"], "'soon' is no number of seconds"),
+        (["run", "--cpus", "0", "--", "true"], "invalid choice: 0"),
         (["run"], "COMMAND"),
         ([], "VERB"),
         (["boot"], "invalid choice: 'boot'"),

@@ -26,7 +26,6 @@ MODULE=tcp_acp_host
 QDISC=(acp bandwidth "${RATE_MBIT}mbit" limit 300)
 OURS=headers
 OTHERS=no_header
-DRIVER=e1000		# of the cards: one that has TSO in QEMU too
 
 setup()
 {
@@ -34,26 +33,13 @@ setup()
 		tc -n "$RTR" qdisc add dev rtr0 root netem delay ${RTT_MS}ms limit 10000
 }
 
-# Two cards of that driver are taken to be connected with each other.
+# The kernel shall see each segment, and look at its checksum itself.
 setup_cards()
 {
-	local cards driver
-
-	modprobe -q $DRIVER
-	for driver in /sys/class/net/*/device/driver; do
-		[ "$(basename "$(readlink -f "$driver")")" != $DRIVER ] ||
-			cards="${cards-} $(basename "${driver%/device/driver}")"
-	done
-	# shellcheck disable=SC2086
-	set -- ${cards-}
-	[ $# = 2 ] || return 0
-	CARD=$1
-	ip link set "$1" netns "$SND" && ip link set "$2" netns "$RCV" || return
-	# The kernel shall see each segment, and look at its checksum itself.
-	rcv ethtool -K "$2" rx off gro off
-	address "$SND" "$1" 3 1
-	address "$RCV" "$2" 3 2
-	tc -n "$RCV" qdisc add dev "$2" root netem delay ${RTT_MS}ms limit 10000
+	take_cards || return
+	[ -n "$CARD" ] || return 0
+	rcv ethtool -K "$PEER" rx off gro off
+	tc -n "$RCV" qdisc add dev "$PEER" root netem delay ${RTT_MS}ms limit 10000
 }
 
 after_failure()

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# tcp_ccpd on a distribution's kernel: loading, choosing, using and unloading it,
+# ccpd, ccp and ccpd_path on a distribution's kernel: loading, choosing, using and unloading it,
 # with real programs.
 #
-# The queue of the router holds two bandwidth-delay products: by its own algebra ccpd
+# The queue of the router holds two bandwidth-delay products, 2 P: by its own algebra ccpd
 # fills a path only from 1.5 on.
 #
 # Run by scripts/stock run, as root.  Exit status: 0 all passed, 1 not, 4 skipped.
@@ -16,38 +16,56 @@ DIR=$(dirname "$(readlink -f "$0")")
 RATE_MBIT=20
 RTT_MS=40
 SECONDS_EACH=5
-LOW=80
+PIPE=$((RATE_MBIT * RTT_MS * 1000 / 8 / 1514))	# P, segments
+TRUTH_KBPS=$((RATE_MBIT * 1000 * 1448 / 1514))
 
 setup()
 {
 	setup_narrow
 }
 
+# The capacity is the link's, which Reno and CUBIC do not show, and the window is what the
+# law makes of it and no other does: Kp (B + P) / (1 + 2 Kp) = 1.2 P for Kp = 2 and B = 2 P,
+# where those that wait for a loss come to 3 P; ccpd_path aims at a queue of P / 16 to P / 8.
+law_shows()
+{
+	local least=108 most=132
+
+	[ "$1" != ccpd_path ] || { least=95 && most=120; }
+	diag "shows $(shown_kbps) kb/s of $TRUTH_KBPS, window $(ss_field cwnd) of $PIPE"
+	within $((TRUTH_KBPS * 9 / 10)) "$(shown_kbps)" $((TRUTH_KBPS * 11 / 10)) &&
+		within $((PIPE * least / 100)) "$(ss_field cwnd)" $((PIPE * most / 100))
+}
+
+CCS="ccpd ccp ccpd_path"
+
 # A closed flow's socket may live on for a moment: not yet is no failure.
 unload()
 {
-	wait_for 30 rmmod tcp_ccpd && ! loaded tcp_ccpd
+	local cc module
+
+	for cc in $CCS; do
+		module=$(module_of "$cc")
+		! loaded "$module" || wait_for 30 rmmod "$module" || return
+	done
 }
 
-offers_all()
+# offers CC
+offers()
 {
-	local cc
-
-	for cc in ccpd ccp ccpd_path; do
-		grep -qw "$cc" /proc/sys/net/ipv4/tcp_available_congestion_control ||
-			return 1
-	done
+	grep -qw "$1" /proc/sys/net/ipv4/tcp_available_congestion_control
 }
 
 modprobe_loads()
 {
-	modprobe tcp_ccpd && offers_all && unload
+	modprobe "tcp_$1" && offers "$1" && unload && ! offers "$1"
 }
 
-# autoload NAME: naming it is enough to load the module that has it
+# autoload CC: naming it is enough to load the module that has it
 autoload()
 {
-	! loaded tcp_ccpd && set_sysctl "$1" && loaded tcp_ccpd && set_sysctl reno && unload
+	! loaded "$(module_of "$1")" && set_sysctl "$1" && loaded "$(module_of "$1")" &&
+		set_sysctl reno && unload
 }
 
 by_sysctl()
@@ -81,15 +99,16 @@ busy_module_stays()
 
 unchosen_module_goes()
 {
-	loaded tcp_ccpd && unload && ! offers_all
+	offers ccpd && offers ccpd_path && unload && ! offers ccpd && ! offers ccpd_path
 }
 
 requires tcp_ccpd
 own_log stock_ccpd
-ksft_begin 16
+ksft_begin 17
 diag "kernel $(uname -r)"
 
-ksft_test "modprobe loads it, rmmod unloads it" modprobe_loads
+ksft_test "modprobe loads it, rmmod unloads it" modprobe_loads ccpd
+ksft_test "modprobe loads ccpd_path, rmmod unloads it" modprobe_loads ccpd_path
 ksft_test "sysctl ccpd loads it" autoload ccpd
 ksft_test "sysctl ccp loads it" autoload ccp
 ksft_test "sysctl ccpd_path loads it" autoload ccpd_path

@@ -2,7 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # The senders that are a law and no more on a distribution's kernel: each is loaded by its
-# name, fills a link under iperf3, and goes.
+# name, does what its own law says and no other's, and goes.
+#
+# The queue holds half a bandwidth-delay product, so a loss comes at one and a half, $FULL
+# segments, soon after $BEGIN, where the NIST study's senders are told to end slow start.  What
+# a law keeps of its window is told by ssthresh.
 #
 # Run by scripts/stock run, as root.  Exit status: 0 all passed, 1 not, 4 skipped.
 
@@ -14,17 +18,133 @@ SENDERS="mccp_path nist_reno nist_bic nist_ctcp nist_fast nist_hstcp nist_htcp n
 
 RATE_MBIT=20
 RTT_MS=40
-SECONDS_EACH=3
-LOW=80
+PIPE=$((RATE_MBIT * RTT_MS * 1000 / 8 / 1514))	# segments
+FULL=$((PIPE * 3 / 2))
+BEGIN=70
+ALPHA=20		# of nist_fast, packets
+TRUTH_KBPS=$((RATE_MBIT * 1000 * 1448 / 1514))
 
 setup()
 {
-	setup_narrow
+	setup_narrow $((RATE_MBIT * RTT_MS * 1000 / 16)) && start_hosts
+}
+
+declare -A WATCHED	# by sender: what hosts.py said of it
+
+# watch IP CC LOSSES: until there were so many, $PATIENCE s at most
+watch()
+{
+	ask watch cc="$2" seconds="$PATIENCE" losses="$3" to="$(destination "$1")" || return
+	WATCHED[$2]=$ANSWER
+	recall "$2"
+	diag "$2: window $CWND, rtt $RTT_US of at least $RTT_MIN_US us, losses: $LOSSES"
+}
+
+# recall CC: ssthresh in the beginning, $FIRST; $SSTHRESH, $CWND, $RTT_US, $RTT_MIN_US and
+# $SHOWN_KBPS at the end; and in $LOSSES windows with the ssthresh that followed
+recall()
+{
+	read -r FIRST SSTHRESH CWND RTT_US RTT_MIN_US SHOWN_KBPS LOSSES <<<"${WATCHED[$1]}"
+}
+
+# kept LEAST MOST: thousandths of a full window that are ssthresh after the last loss
+kept()
+{
+	local window left last=${LOSSES##* }
+
+	IFS=: read -r window left <<<"$last"
+	within $((FULL * 8 / 10)) "$window" $((FULL * 12 / 10)) &&
+		within "$1" "$((left * 1000 / window))" "$2"
+}
+
+# limited: slow start ends at $BEGIN, as only the study has it
+limited()
+{
+	[ "$FIRST" = $BEGIN ]
+}
+
+# What each law says of the values that were recalled.  Reno's half is Eq. 7 of the study,
+# BIC's beta_B Eq. 11, CTCP's 1 - beta_C Eq. 15; HSTCP's b(w) is 0.441 at 99 segments, Eq. 27;
+# H-TCP has rtt_min / rtt_max, here two thirds, Eq. 34, though a half at the first loss; and
+# Scalable's beta_S is Eq. 39.  CTCP's window changes by three segments in each round trip, which
+# may be between the look at it and the loss.
+law_of_nist_reno()
+{
+	limited && kept 480 515
+}
+
+law_of_nist_bic()
+{
+	limited && kept 780 815
+}
+
+law_of_nist_ctcp()
+{
+	limited && kept 715 775
+}
+
+law_of_nist_hstcp()
+{
+	limited && kept 540 580
+}
+
+law_of_nist_htcp()
+{
+	limited && kept 620 675
+}
+
+law_of_nist_scalable()
+{
+	limited && kept 855 890
+}
+
+# alpha packets are in the queue, and nothing is ever lost, Eq. 21.
+law_of_nist_fast()
+{
+	limited && [ -z "$LOSSES" ] && within $((PIPE + ALPHA - 4)) "$CWND" $((PIPE + ALPHA + 4))
+}
+
+# ABE is the link's rate, and fast probing raises ssthresh to ABE * rtt_min, the path without
+# its queue, and no farther: the window grows slowly from there, and nothing is lost yet.
+law_of_mccp()
+{
+	within $((TRUTH_KBPS * 9 / 10)) "$SHOWN_KBPS" $((TRUTH_KBPS * 11 / 10)) &&
+		[ -z "$LOSSES" ] && within $((PIPE * 9 / 10)) "$SSTHRESH" $((PIPE * 11 / 10))
+}
+
+# obeys IP CC LOSSES [PARAMETER=VALUE...]
+obeys()
+{
+	local status=1 PATIENCE=16
+
+	# They lose nothing, or not so early.
+	case $2 in nist_fast | mccp) PATIENCE=6 ;; esac
+	modprobe "tcp_$2" "${@:4}" && watch "$1" "$2" "$3" && "law_of_$2" && status=0
+	wait_for 30 rmmod "tcp_$2" && return $status
+}
+
+# What was seen of one sender, or of the kernel's own, does not pass for another.
+laws_differ()
+{
+	local cc other status=0 PATIENCE=8
+
+	watch 4 reno 1 && watch 4 cubic 1 || return
+	for cc in $SENDERS; do
+		for other in "${!WATCHED[@]}"; do
+			recall "$other"
+			if [ "$other" != "$cc" ] && "law_of_$cc"; then
+				diag "$other passes for $cc"
+				status=1
+			fi
+		done
+	done
+	return $status
 }
 
 loads()
 {
-	! loaded "tcp_$1" && set_sysctl "$1" && loaded "tcp_$1" && set_sysctl reno
+	! loaded "tcp_$1" && set_sysctl "$1" && loaded "tcp_$1" && set_sysctl reno &&
+		wait_for 30 rmmod "tcp_$1"
 }
 
 # A flow uses it, and it stays; then it goes.
@@ -39,16 +159,26 @@ requires tcp_nist_reno
 own_log stock_senders
 # shellcheck disable=SC2086
 set -- $SENDERS
-ksft_begin $((3 * $# + 1))
+ksft_begin $((3 * $# + 2))
 diag "kernel $(uname -r)"
 
 # A law knows nothing of addresses: one family each is enough.
 ip=4
 for cc; do
+	losses=1
+	settings=("sst_int=$BEGIN")
+	case $cc in
+	mccp) settings=() ;;
+	nist_htcp) losses=2 ;;
+	nist_fast) settings+=("alpha=$ALPHA") ;;
+	# By default it keeps Reno's half; here three quarters.
+	nist_ctcp) settings+=(beta=250) ;;
+	esac
 	ksft_test "naming $cc loads it" loads "$cc"
-	ksft_test "$cc fills the link, IPv$ip" by_socket $ip "$cc"
+	ksft_test "$cc obeys its law, IPv$ip" obeys $ip "$cc" $losses "${settings[@]}"
 	ip=$((10 - ip))
 	ksft_test "$cc goes when no flow uses it" unloads "$cc"
 done
+ksft_test "no other passes for it" laws_differ
 ksft_test "kernel log without warnings" kernel_is_quiet
 ksft_end

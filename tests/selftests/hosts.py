@@ -1,0 +1,256 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Flows from one network namespace to another, as told on standard input.
+
+Starting Python for each flow would take longer than the flow where a processor is emulated.
+A command is a line, a word and settings; each is answered by a line, "ok" with numbers or
+"failed: why".
+
+  send bytes=N [cc=A,B,...] [tfo=1] [mptcp=1] [to=ADDRESS]	ms, ms of silence, kb/s
+	One connection: N bytes, in equal parts by each congestion control in turn; it ends when
+	the receiver says that it has all.  Silence: for how long it heard nothing, at most.
+	The rate: the capacity that the congestion control shows at the end; 0: none.
+  talk segs=N,M,... idle=S,T,... cc=A		ms of each exchange
+	One connection: after an idle time of S seconds it sends a request of N segments and
+	waits for the answer of one byte; after as long again M segments; then T.
+  watch cc=A seconds=S losses=N [to=ADDRESS]	segments, us, kb/s, and pairs of segments
+	One connection that always has something to send, until there were N losses or for S
+	seconds: ssthresh in the beginning and at the end; then cwnd, rtt, smoothed and least, and the
+	capacity that is shown; and for each loss the window before and ssthresh after it, "W:T".
+  churn cc=A,B,... seconds=S cpu=N		how many changes
+	One connection that always sends, on that processor, changing all the time.
+"""
+
+import contextlib
+import ctypes
+import os
+import select
+import socket
+import struct
+import sys
+import threading
+import time
+from collections.abc import Callable
+
+SEG = 1448  # payload of a segment with time stamps, bytes
+CHUNK = bytes(1 << 14)
+PATIENCE_S = 120.0  # nothing takes longer
+CLONE_NEWNET = 0x40000000
+IPPROTO_MPTCP = 262
+TCP_NOTSENT_LOWAT = 25
+TCP_CC_INFO = 26
+TCP_CA_RECOVERY = 3
+BBR_INFO = 20  # bytes of a struct tcp_bbr_info
+
+Ends = tuple[str, str, str]  # namespaces of sender and receiver, address of the latter
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def enter(namespace: str) -> None:
+    """From now on sockets of this thread are made in that network namespace."""
+    fd = os.open(f"/run/netns/{namespace}", os.O_RDONLY)
+    failed = _libc.setns(fd, CLONE_NEWNET)
+    os.close(fd)
+    if failed:
+        raise OSError(ctypes.get_errno(), f"cannot enter {namespace}")
+
+
+class Receiver(threading.Thread):
+    """Takes one connection; says one byte for each count of bytes that it got in full."""
+
+    def __init__(self, listener: socket.socket, counts: list[int]) -> None:
+        super().__init__(daemon=True)
+        self.listener, self.counts = listener, counts
+        self.silence = 0.0  # the longest, s
+        self.start()
+
+    def run(self) -> None:
+        with contextlib.suppress(OSError), self.listener:
+            connection, _ = self.listener.accept()
+            with connection:
+                connection.settimeout(PATIENCE_S)
+                self._read(connection)
+
+    def _read(self, connection: socket.socket) -> None:
+        room = bytearray(1 << 18)
+        last = time.monotonic()
+        for count in self.counts or [1 << 62]:
+            left = count
+            while left > 0:
+                got = connection.recv_into(room)
+                if not got:
+                    return
+                left -= got
+                now = time.monotonic()
+                self.silence, last = max(self.silence, now - last), now
+            connection.send(b".")
+
+
+def connect(
+    source: str, target: str, address: str, counts: list[int], mptcp: bool, unsent: bool
+) -> tuple[socket.socket, Receiver, tuple[str, int]]:
+    """A socket that is still to connect, and who waits for it, at the address."""
+    protocol = IPPROTO_MPTCP if mptcp else socket.IPPROTO_TCP
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    enter(target)
+    listener = socket.socket(family, socket.SOCK_STREAM, protocol)
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_FASTOPEN, 8)
+    listener.bind((address, 0))
+    listener.listen()
+    listener.settimeout(PATIENCE_S)
+    enter(source)
+    client = socket.socket(family, socket.SOCK_STREAM, protocol)
+    client.settimeout(PATIENCE_S)
+    if unsent:  # what is queued belongs to the congestion control that was chosen for it
+        client.setsockopt(socket.IPPROTO_TCP, TCP_NOTSENT_LOWAT, len(CHUNK))
+    return client, Receiver(listener, counts), listener.getsockname()
+
+
+def choose(client: socket.socket, cc: str) -> None:
+    client.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, cc.encode())
+
+
+def push(client: socket.socket, count: int) -> None:
+    """Sends so many bytes; a part at a time, so that little is queued."""
+    while count > 0:
+        if not select.select([], [client], [], PATIENCE_S)[1]:
+            raise TimeoutError("timed out")
+        count -= client.send(CHUNK[:count])
+
+
+def heard(client: socket.socket) -> None:
+    if client.recv(1) != b".":
+        raise ConnectionError("the receiver has gone")
+
+
+def capacity(client: socket.socket) -> int:
+    """What the congestion control shows in BBR's form, as ss prints it, bytes/s; 0: nothing."""
+    info = client.getsockopt(socket.IPPROTO_TCP, TCP_CC_INFO, 64)
+    return struct.unpack_from("=Q", info)[0] if len(info) == BBR_INFO else 0
+
+
+def send(
+    names: Ends, bytes: str, cc: str = "", tfo: str = "", mptcp: str = ""
+) -> str:
+    count, ccs = int(bytes), cc.split(",") if cc else []
+    client, receiver, where = connect(*names, [count], bool(mptcp), len(ccs) > 1)
+    with client:
+        if ccs:
+            choose(client, ccs[0])
+        begun = time.monotonic()
+        if tfo:
+            # Without a cookie it only asks for one.
+            with contextlib.suppress(BlockingIOError):
+                count -= client.sendto(CHUNK[:count], socket.MSG_FASTOPEN, where)
+        else:
+            client.connect(where)
+        part = -(-count // max(1, len(ccs)))
+        for number, name in enumerate(ccs or [""]):
+            if number:
+                choose(client, name)
+            push(client, min(part, count))
+            count -= min(part, count)
+        heard(client)
+        took = time.monotonic() - begun
+        shown = 0 if mptcp else capacity(client)
+    receiver.join(PATIENCE_S)
+    return f"{took * 1000:.0f} {receiver.silence * 1000:.0f} {shown * 8 // 1000}"
+
+
+def talk(names: Ends, segs: str, idle: str, cc: str) -> str:
+    sizes = [int(size) * SEG for size in segs.split(",")]
+    pauses = [float(pause) for pause in idle.split(",")]
+    client, _, where = connect(*names, sizes * len(pauses), False, False)
+    took = []
+    with client:
+        choose(client, cc)
+        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        client.connect(where)
+        for pause in pauses:
+            for size in sizes:
+                time.sleep(pause)
+                begun = time.monotonic()
+                client.sendall(bytes_of(size))
+                heard(client)
+                took.append(round((time.monotonic() - begun) * 1000))
+    return " ".join(map(str, took))
+
+
+def bytes_of(size: int) -> bytes:
+    return (CHUNK * (size // len(CHUNK) + 1))[:size]
+
+
+def state(client: socket.socket) -> tuple[int, int, int, int, bool]:
+    """cwnd and ssthresh, segments; rtt, smoothed and least, us; whether it recovers from a loss."""
+    info = client.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)
+    # See linux/tcp.h: numbers of 32 bits from byte 8 on, of 64 from 104 to 136
+    rtt, _, ssthresh, cwnd = struct.unpack_from("4I", info, 8 + 15 * 4)
+    (rtt_min,) = struct.unpack_from("I", info, 136 + 3 * 4)
+    return cwnd, ssthresh, rtt, rtt_min, info[1] >= TCP_CA_RECOVERY
+
+
+def watch(names: Ends, cc: str, seconds: str, losses: str) -> str:
+    client, _, where = connect(*names, [], False, False)
+    seen: list[str] = []
+    with client:
+        choose(client, cc)
+        client.connect(where)
+        client.setblocking(False)
+        end = time.monotonic() + float(seconds)
+        cwnd, ssthresh, rtt, rtt_min, _ = state(client)
+        first = ssthresh
+        while time.monotonic() < end and len(seen) < int(losses):
+            with contextlib.suppress(BlockingIOError):
+                while True:
+                    client.send(CHUNK)
+            time.sleep(0.004)
+            before, was = cwnd, ssthresh
+            cwnd, ssthresh, rtt, rtt_min, recovers = state(client)
+            if ssthresh != was and recovers:
+                seen.append(f"{before}:{ssthresh}")
+        shown = capacity(client) * 8 // 1000
+        reset(client)
+    return " ".join([f"{first} {ssthresh} {cwnd} {rtt} {rtt_min} {shown}", *seen])
+
+
+def reset(client: socket.socket) -> None:
+    """What is queued goes with the connection."""
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
+def churn(names: Ends, cc: str, seconds: str, cpu: str) -> str:
+    os.sched_setaffinity(0, {int(cpu)})
+    client, _, where = connect(*names, [], False, True)
+    changes, ccs = 0, cc.split(",")
+    with client:
+        client.connect(where)
+        end = time.monotonic() + float(seconds)
+        while time.monotonic() < end:
+            # A module that is just being unloaded cannot be chosen.
+            with contextlib.suppress(FileNotFoundError, BlockingIOError):
+                choose(client, ccs[changes % len(ccs)])
+            changes += 1
+            push(client, 3 * SEG)
+        reset(client)
+    return str(changes)
+
+
+DOES: dict[str, Callable[..., str]] = {"send": send, "talk": talk, "watch": watch, "churn": churn}
+
+
+def main() -> None:
+    """Arguments: the sender's namespace, the receiver's, and the receiver's address."""
+    names = (sys.argv[1], sys.argv[2], sys.argv[3])
+    for line in sys.stdin:
+        verb, *settings = line.split()
+        options = dict(setting.split("=", 1) for setting in settings)
+        where = (*names[:2], options.pop("to", names[2]))
+        try:
+            print("ok", DOES[verb](where, **options), flush=True)
+        except (OSError, TypeError, KeyError) as error:
+            print(f"failed: {error}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,309 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# What hosts and paths do to a flow, on a distribution's kernel: each sender finishes, and
+# takes at most 1.25 times what CUBIC takes in the same place.  Arguments name the cases to
+# run, with "+" before one that only $FEW go through, since it is long.
+#
+# The path is that of stock_lib.sh: $RATE_MBIT Mb/s with a queue of two bandwidth-delay
+# products, $RTT_MS ms, receive buffers as the kernel tunes them.
+#
+# Run by scripts/stock run --nics, as root.  Exit status: 0 all passed, 1 not, 4 skipped.
+
+DIR=$(dirname "$(readlink -f "$0")")
+# shellcheck source=tests/selftests/stock_lib.sh
+. "$DIR/stock_lib.sh"
+
+# Others than these on demand
+SENDERS=${TCPCC_SENDERS:-ccpd ccp ccpd_path mccp acp estcp nist_reno nist_bic nist_ctcp nist_fast \
+	nist_hstcp nist_htcp nist_scalable}
+FEW=${TCPCC_SENDERS:-ccpd ccpd_path mccp}
+OTHERS="cubic reno bbr"
+
+# Those that show the capacity of the path
+SHOW_CAPACITY="ccpd ccp ccpd_path mccp bbr"
+
+RATE_MBIT=20
+RTT_MS=40
+TRUTH_KBPS=$((RATE_MBIT * 1000 * 1448 / 1514))
+SHORT=1000000		# bytes: half a second
+LONG=3500000		# one and a half
+
+declare -A CUBIC	# by case: its times, ms
+
+setup()
+{
+	setup_narrow && take_cards && modprobe -a tcp_bbr ifb sch_fq || return
+	setup_ingress rcv0 ifb0
+	[ -z "$CARD" ] || {
+		setup_ingress "$PEER" ifb1
+		tc -n "$RCV" qdisc add dev "$PEER" root netem delay "${RTT_MS}ms" limit 10000
+		tc -n "$RCV" qdisc add dev ifb1 root handle 1: tbf rate "${RATE_MBIT}mbit" \
+			burst 1600 limit 100mb
+		tc -n "$RCV" qdisc add dev ifb1 parent 1: bfifo \
+			limit $((RATE_MBIT * RTT_MS * 1000 / 4))
+	}
+	snd sysctl -qw net.ipv4.tcp_fastopen=3 && rcv sysctl -qw net.ipv4.tcp_fastopen=3 || return
+	qdisc "$SND" snd0 add pfifo limit 1000
+	start_hosts
+}
+
+# setup_ingress DEVICE IFB: what comes to the receiver's device passes the qdisc of that one
+setup_ingress()
+{
+	ip -n "$RCV" link add "$2" type ifb && ip -n "$RCV" link set "$2" up &&
+		tc -n "$RCV" qdisc add dev "$1" clsact &&
+		tc -n "$RCV" filter add dev "$1" ingress matchall action mirred egress redirect \
+			dev "$2"
+}
+
+# What a case changed
+after_failure()
+{
+	restore
+}
+
+restore()
+{
+	qdisc "$SND" snd0 replace pfifo limit 1000
+	tc -n "$RCV" qdisc del dev ifb0 root 2>/dev/null
+	tc -n "$RTR" qdisc del dev rtr0 clsact 2>/dev/null
+	tc -n "$RTR" qdisc replace dev rtr0 root netem delay "${RTT_MS}ms" limit 10000
+	set_sysctl cubic
+	ip -n "$SND" mptcp endpoint flush
+	ip -n "$SND" addr del 10.77.1.3/24 dev snd0 2>/dev/null
+	return 0
+}
+
+# Cases -------------------------------------------------------------------------------
+#
+# Each takes a congestion control, and leaves times in $TIMES, ms.
+
+# send CC BYTES [SETTING...]: leaves what the answer says
+send()
+{
+	ask send cc="$1" bytes="$2" "${@:3}" || return
+	read -r TIMES SILENCE_MS SHOWN_KBPS <<<"$ANSWER"
+}
+
+# Where there is a queue to see, after a second
+shows_capacity()
+{
+	[[ " $SHOW_CAPACITY " = *" $1 "* ]] || return 0
+	diag "$1 shows $SHOWN_KBPS kb/s of $TRUTH_KBPS"
+	within $((TRUTH_KBPS * 9 / 10)) "$SHOWN_KBPS" $((TRUTH_KBPS * 11 / 10))
+}
+
+pfifo()
+{
+	send "$1" $LONG && shows_capacity "$1"
+}
+
+fq()
+{
+	qdisc "$SND" snd0 replace fq && send "$1" $LONG && shows_capacity "$1"
+}
+
+# With TSO at the sender, GRO and interrupts at the receiver
+cards()
+{
+	[ -n "$CARD" ] || { diag "no two cards"; return 1; }
+	qdisc "$SND" "$CARD" replace fq && send "$1" $LONG to=10.77.3.2 && shows_capacity "$1"
+}
+
+# requests CC IDLE,...: of eight segments and of 200, over fq, delay between $RTT_MS +- 2 ms
+requests()
+{
+	qdisc "$SND" snd0 replace fq &&
+		tc -n "$RTR" qdisc replace dev rtr0 root netem delay "${RTT_MS}ms" 2ms limit 10000 &&
+		ask talk cc="$1" segs=8,200 idle="$2" && TIMES=$ANSWER
+}
+
+idle()
+{
+	requests "$1" 0.1,1,3
+}
+
+long_idle()
+{
+	requests "$1" 10,30
+}
+
+# to and from each of the others, in the middle of a flow
+switch()
+{
+	local cc parts=$1
+
+	for cc in $SENDERS $OTHERS; do
+		[ "$cc" = "$1" ] || [ "$1" = cubic ] || parts=$parts,$cc,$1
+	done
+	send "$parts" 1400000
+}
+
+counter()
+{
+	"$1" nstat -asz "$2" | awk -v name="$2" '$1 == name { print $2 }'
+}
+
+# The first connection brings a cookie, the second has data in its SYN.
+tfo()
+{
+	local before
+
+	send "$1" 1448 tfo=1 || return
+	before=$(counter snd TcpExtTCPFastOpenActive)
+	send "$1" $((8 * 1448)) tfo=1 || return
+	[ "$(counter snd TcpExtTCPFastOpenActive)" -gt "$before" ] || {
+		diag "the SYN had no data"
+		return 1
+	}
+}
+
+# Two subflows over the one link
+mptcp()
+{
+	local before
+
+	ip -n "$SND" addr add 10.77.1.3/24 dev snd0 &&
+		ip -n "$SND" mptcp limits set subflow 2 &&
+		ip -n "$RCV" mptcp limits set subflow 2 &&
+		ip -n "$SND" mptcp endpoint add 10.77.1.3 dev snd0 subflow &&
+		set_sysctl "$1" || return
+	before=$(counter rcv MPTcpExtMPJoinAckRx)
+	tell send bytes=$SHORT mptcp=1 || return
+	sleep 0.3
+	snd ss -Htin >ss.txt
+	answer && TIMES=${ANSWER%% *} || return
+	if [ "$(grep -cw "$1" ss.txt)" -lt 2 ] || [ "$(counter rcv MPTcpExtMPJoinAckRx)" -le "$before" ]; then
+		diag "no two subflows of $1:"
+		sed 's/^/# /' ss.txt
+		return 1
+	fi
+}
+
+# blackout CC SECONDS: both ways, without a word.  When the kernel looks again depends on
+# the round-trip time that it had seen, hence on the queue: the time until then doubles, and
+# is the kernel's own.  So what is compared is the time without that silence, which is no
+# longer than the backoff can make it, and no shorter than the blackout.
+blackout()
+{
+	local begun lasted_ms
+
+	tc -n "$RTR" qdisc add dev rtr0 clsact && tell send cc="$1" bytes=$((SHORT * 3 / 2)) || return
+	sleep 0.3
+	begun=${EPOCHREALTIME/./}
+	tc -n "$RTR" -batch - <<-END || return
+		filter add dev rtr0 ingress matchall action drop
+		filter add dev rtr0 egress matchall action drop
+	END
+	sleep "$2"
+	tc -n "$RTR" qdisc del dev rtr0 clsact
+	lasted_ms=$(((${EPOCHREALTIME/./} - begun) / 1000))
+	answer && read -r TIMES SILENCE_MS SHOWN_KBPS <<<"$ANSWER" || return
+	diag "$1: $TIMES ms, of them $SILENCE_MS of silence; a blackout of up to $lasted_ms ms"
+	TIMES=$((TIMES - SILENCE_MS))
+	within "$(awk -v s="$2" 'BEGIN { print 800 * s }')" "$SILENCE_MS" $((2 * lasted_ms + 1500))
+}
+
+blackout_300ms()
+{
+	blackout "$1" 0.3
+}
+
+blackout_1500ms()
+{
+	blackout "$1" 1.5
+}
+
+blackout_10s()
+{
+	blackout "$1" 10
+}
+
+# reordering CC DELAY: of twenty packets one is not delayed, and overtakes those that are;
+# a packet takes 0.6 ms
+reordering()
+{
+	tc -n "$RCV" qdisc replace dev ifb0 root netem delay "$2" reorder 95% gap 20 limit 10000 &&
+		send "$1" $SHORT
+}
+
+reordering_1()
+{
+	reordering "$1" 0.65ms
+}
+
+reordering_10()
+{
+	reordering "$1" 6.1ms
+}
+
+reordering_100()
+{
+	reordering "$1" 60.6ms
+}
+
+# What the paper says otherwise: CASE:SENDER, and why
+#
+# (none so far)
+EXCEPTIONS=""
+
+# Tests -------------------------------------------------------------------------------
+
+# cubic CASE: what the others are compared with
+cubic()
+{
+	"$1" cubic || return
+	restore
+	CUBIC[$1]=$TIMES
+	diag "CUBIC: $TIMES ms"
+}
+
+# as_fast_as_cubic CASE CC
+as_fast_as_cubic()
+{
+	local time most=() late=""
+
+	"$@" || return
+	restore
+	diag "$2: $TIMES ms; CUBIC: ${CUBIC[$1]-none}"
+	read -ra most <<<"${CUBIC[$1]-}"
+	for time in $TIMES; do
+		[ "$((time * 4))" -le "$((${most[0]-0} * 5))" ] || late="$late $time"
+		most=("${most[@]:1}")
+	done
+	[ -z "$late" ] || [[ " $EXCEPTIONS " = *" $1:$2 "* ]] || {
+		diag "more than 1.25 times:$late"
+		return 1
+	}
+}
+
+requires tcp_ccpd
+own_log stock_cases
+# shellcheck disable=SC2086
+points()
+{
+	local case n=1
+
+	for case; do
+		case $case in
+		+*) set -- $FEW ;;
+		*) set -- $SENDERS ;;
+		esac
+		n=$((n + 1 + $#))
+	done
+	echo $n
+}
+ksft_begin "$(points "$@")"
+diag "kernel $(uname -r), $(nproc) processors"
+for case; do
+	ccs=$SENDERS
+	[ "${case#+}" = "$case" ] || ccs=$FEW
+	case=${case#+}
+	ksft_test "$case: cubic" cubic "$case"
+	for cc in $ccs; do
+		ksft_test "$case: $cc" as_fast_as_cubic "$case" "$cc"
+	done
+done
+ksft_test "kernel log without warnings" kernel_is_quiet
+ksft_end
