@@ -53,9 +53,9 @@
  *   o ECN: a router's CE mark is answered as Reno answers it, with RFC 8511's factor.  The
  *     window is then at most 0.85 of what was in flight, plus a segment a round trip.
  *     Eq. 3 applies below that.
- *   o Pacing is for the size of TSO bursts.  The rate is twice the window in a smoothed round
- *     trip (four times in slow start, since it is set once a round trip).  Where fq or a
- *     sender before us made it a real rate, no pair is timed.
+ *   o Pacing is for the size of TSO bursts.  The rate is 5/4 of the window in a smoothed round
+ *     trip, twice that window in slow start.  Where fq or a sender before us made it a real
+ *     rate, no pair is timed.
  *   o After an idle time of more than a timeout the window is at most 10 segments (RFC 2861),
  *     as net.ipv4.tcp_slow_start_after_idle has it: nothing paces the burst.
  *
@@ -75,10 +75,6 @@
 
 #define CREATE_TRACE_POINTS
 #include "trace_ccpd.h"
-
-/* The pacing rate, windows in a round trip; see above */
-#define CCPD_PACE_SLOW_START	4
-#define CCPD_PACE		2
 
 /* No window for pacing is larger, segments: 400 Gb/s for half a second */
 #define CCPD_PACE_SEGS_MAX	BIT(24)
@@ -200,19 +196,19 @@ static void ccpd_slow_start(struct sock *sk, u32 acked)
 		ccpd_enter(inet_csk_ca(sk), CCPD_AVOIDANCE);
 }
 
-/* Once per round trip; see the head for the two factors. */
+/* As TCP does for a congestion control that leaves it to TCP */
 static void ccpd_pace(struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	const struct ccpd *ca = inet_csk_ca(sk);
-	u32 segs = min(max(tcp_snd_cwnd(tp), tp->packets_out), CCPD_PACE_SEGS_MAX);
+	u64 bytes = min(max(tcp_snd_cwnd(tp), tp->packets_out), CCPD_PACE_SEGS_MAX);
 
 	if (!tp->srtt_us)
 		return;
-	segs *= ca->mode == CCPD_SLOW_START ? CCPD_PACE_SLOW_START : CCPD_PACE;
+	bytes *= tp->mss_cache;
+	bytes += ca->mode == CCPD_SLOW_START ? bytes : bytes >> 2;
 	/* srtt is in us << 3 */
-	ccpd_set_rate(sk, mul_u64_u64_div_u64((u64)segs * tp->mss_cache,
-					      USEC_PER_SEC << 3, tp->srtt_us));
+	ccpd_set_rate(sk, mul_u64_u32_div(bytes, USEC_PER_SEC << 3, tp->srtt_us));
 }
 
 static void ccpd_round(struct sock *sk)
@@ -223,7 +219,6 @@ static void ccpd_round(struct sock *sk)
 		ca->ecn_cwnd++;
 	ccpd_pair_age(&ca->probe);
 	ccpd_round_begin(sk, &ca->probe);
-	ccpd_pace(sk);
 }
 
 tcpcc_cong_control(ccpd_cong_control)
@@ -274,6 +269,7 @@ tcpcc_cong_control(ccpd_cong_control)
 	if (state == TCP_CA_Open && tcp_snd_cwnd(tp) >= cwnd &&
 	    READ_ONCE(sk->sk_pacing_status) == SK_PACING_NONE)
 		ccpd_pair_start(sk, p);
+	ccpd_pace(sk);
 }
 
 static void ccpd_start(struct sock *sk, bool derivative)

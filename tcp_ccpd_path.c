@@ -905,10 +905,11 @@ static u32 path_undo_cwnd(struct sock *sk)
 
 	ca->cap = 0;
 	if (ca->before_loss == PATH_SLOW_START) {
-		if (ca->mode != PATH_SLOW_START)
+		/* the train that the loss has ended is no train any more */
+		if (ca->mode != PATH_SLOW_START || ca->train == TRAIN_NONE) {
 			path_enter(ca, PATH_SLOW_START);
-		if (ca->train == TRAIN_NONE && READ_ONCE(start))
-			ca->train = TRAIN_WANTED;
+			ca->train = READ_ONCE(start) ? TRAIN_WANTED : TRAIN_NONE;
+		}
 	} else {
 		claim = ccpd_bw(min_t(u32, tp->snd_ssthresh, BIT(30) - 1), 1,
 				(u64)(ca->probe.rtt_s >> 3) * NSEC_PER_USEC);

@@ -33,7 +33,7 @@ LIVES = {
     "estcp": """registers marks_its_class echoes_codepoints_v6 leaves_ecn_alone follows_phases
         router_goes_away notices_rfc3168 sends_both_ways changes_under_traffic""",
     "view": "loads shows_its_namespace shows_v6 changes_under_reading outlives_namespace",
-    "mccp": "registers is_restricted by_socket shows_in_ss traces changes_under_traffic",
+    "mccp": "registers by_sysctl by_socket shows_in_ss traces changes_under_traffic",
     "mccp_path": "registers by_sysctl by_socket shows_in_ss traces changes_under_traffic",
     "nist": """registers only_reno_is_free refuses_bad_values transfers times_out coexist
         changes_under_traffic""",

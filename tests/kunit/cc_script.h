@@ -133,6 +133,7 @@ struct cc_wire {
  * @least: the least window since cc_watch(), segments
  * @most: the largest
  * @burst: segments that left since the last ACK, or since the last idle time
+ * @swings: the law sets the window anew at each ACK
  * @failures: expectations that were not met
  * @why: the first of them
  * @segs: what is outstanding
@@ -164,6 +165,7 @@ struct cc_flow {
 	u32		was_cwnd, was_ssthresh;
 	bool		undone, stale_rate;
 	u32		least, most, burst;
+	bool		swings;
 	u32		failures;
 	char		why[160];
 	struct cc_seg	segs[CC_SEGS];
@@ -243,7 +245,7 @@ static inline void cc_invariants(struct cc_flow *f)
 	cc_expect(f, rate <= READ_ONCE(f->sk->sk_max_pacing_rate),
 		  "paces at %lu, above the maximum", rate);
 	if (f->undone) {
-		cc_expect(f, cwnd >= f->was_cwnd, "an undone loss has left %u of %u", cwnd,
+		cc_expect(f, cwnd >= f->was_cwnd || f->swings, "an undone loss has left %u of %u", cwnd,
 			  f->was_cwnd);
 		cc_expect(f, tp->snd_ssthresh >= f->was_ssthresh,
 			  "an undone loss has left the threshold %u of %u", tp->snd_ssthresh,
@@ -1286,7 +1288,7 @@ static inline int cc_open(struct cc_flow *f, const char *name, u32 rtt_us)
 	cc_rtt(f, rtt_us);
 	f->sk->sk_state = TCP_ESTABLISHED;
 	err = cc_set(f, name);
-	if (!err)
+	if (!err && !cc_ops(f)->cong_control)
 		cc_update_pacing_rate(f);
 	cc_watch(f);
 	return err;

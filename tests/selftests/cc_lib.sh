@@ -7,6 +7,7 @@
 #
 #   MODULE	its name
 #   CCS		its congestion controls
+#   RESTRICTED	those of them that unprivileged processes may not choose
 #   BAD_VALUES	parameters with values that it refuses
 #   GOOD_VALUE	a parameter with one that it takes, and is not the default
 #   LONG_CC	which one is to send for long
@@ -78,14 +79,34 @@ registers()
 	done
 }
 
+# is_restricted NAME: unprivileged processes may not choose it
+is_restricted()
+{
+	case " ${RESTRICTED-} " in
+	*" $1 "*) ;;
+	*) false ;;
+	esac
+}
+
+# default NAME: it becomes the default; a restricted one only of the first namespace
+default()
+{
+	if is_restricted "$1"; then
+		sysctl -qw "net.ipv4.tcp_congestion_control=$1"
+	else
+		snd sysctl -qw "net.ipv4.tcp_congestion_control=$1"
+	fi
+}
+
 autoloads()
 {
 	local name
 
 	for name in $CCS; do
 		modprobe -r "$MODULE" || return
-		snd sysctl -qw "net.ipv4.tcp_congestion_control=$name" || return
+		default "$name" || return
 		[ -d "/sys/module/$MODULE" ] || return
+		sysctl -qw net.ipv4.tcp_congestion_control=reno
 		snd sysctl -qw net.ipv4.tcp_congestion_control=reno
 	done
 }
@@ -130,10 +151,14 @@ by_sysctl()
 	local name
 
 	for name in $CCS; do
-		snd sysctl -qw "net.ipv4.tcp_congestion_control=$name"
+		snd sysctl -qw "net.ipv4.tcp_congestion_control=$name" 2>/dev/null
+		if is_restricted "$name"; then
+			[ "$(snd sysctl -n net.ipv4.tcp_congestion_control)" = reno ] || return
+			continue
+		fi
 		flow_uses "$name" && flow_uses "$name" -6 || return
+		snd sysctl -qw net.ipv4.tcp_congestion_control=reno
 	done
-	snd sysctl -qw net.ipv4.tcp_congestion_control=reno
 }
 
 by_route()

@@ -19,6 +19,7 @@ DIR=$(dirname "$(readlink -f "$0")")
 
 MODULE=tcp_ccpd
 CCS="ccpd ccp"
+RESTRICTED=$CCS
 BAD_VALUES="kp=0 kp=17 kp=-1 kp=x kp=2.5 kd=100001 b_min=1000001"
 GOOD_VALUE=kp=4
 LONG_CC=ccpd

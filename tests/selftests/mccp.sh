@@ -19,6 +19,7 @@ DIR=$(dirname "$(readlink -f "$0")")
 
 MODULE=tcp_mccp
 CCS=mccp
+RESTRICTED=mccp
 BAD_VALUES="mccp_probe=2 mccp_ncd=-1 mccp_boundary=0 mccp_boundary=100 mccp_n=101
 	mccp_beta=100 mccp_beta=x mccp_mean=2 mccp_interval=2 mccp_ssthresh=1000001"
 GOOD_VALUE=mccp_n=4
@@ -30,21 +31,5 @@ TRACED="mode=[01] abe=1[12][0-9]{6} sample=[0-9]+ interval_us=[0-9]+ dt_us=[0-9]
 
 # shellcheck source=tests/selftests/cc_lib.sh
 . "$DIR/cc_lib.sh"
-
-# The paper's is not for everybody to choose: a namespace cannot make it its default, and the
-# first one can.
-TESTS="${TESTS/by_sysctl/is_restricted}"
-
-is_restricted()
-{
-	snd sysctl -qw net.ipv4.tcp_congestion_control=mccp 2>/dev/null
-	[ "$(snd sysctl -n net.ipv4.tcp_congestion_control)" = reno ]
-}
-
-autoloads()
-{
-	modprobe -r "$MODULE" && sysctl -qw net.ipv4.tcp_congestion_control=mccp &&
-		[ -d "/sys/module/$MODULE" ] && sysctl -qw net.ipv4.tcp_congestion_control=reno
-}
 
 ksft_main "$@"
