@@ -89,6 +89,7 @@ TCPCC_PARAM(b_min, 0, 0, 1000000,
 enum ccpd_mode {
 	CCPD_SLOW_START,	/* window grows by what is acknowledged */
 	CCPD_AVOIDANCE,		/* window from Eq. 3 */
+	CCPD_NOT_OURS,		/* before_loss: of another congestion control */
 };
 
 /**
@@ -107,7 +108,7 @@ struct ccpd {
 	u32	una;
 	u32	ecn_cwnd;
 	u8	mode:1,
-		before_loss:1,
+		before_loss:2,
 		derivative:1;
 };
 
@@ -278,6 +279,7 @@ static void ccpd_start(struct sock *sk, bool derivative)
 
 	memset(ca, 0, sizeof(*ca));
 	ca->derivative = derivative;
+	ca->before_loss = CCPD_NOT_OURS;
 	ca->una = tcp_sk(sk)->snd_una;
 	ccpd_probe_init(sk, &ca->probe);
 	ccpd_pace(sk);
@@ -324,7 +326,8 @@ static u32 ccpd_undo_cwnd(struct sock *sk)
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct ccpd *ca = inet_csk_ca(sk);
 
-	ccpd_enter(ca, ca->before_loss);
+	if (ca->before_loss != CCPD_NOT_OURS)
+		ccpd_enter(ca, ca->before_loss);
 	return max(tcp_snd_cwnd(tp), tp->prior_cwnd);
 }
 

@@ -96,6 +96,9 @@
 /* By how much each train of the start is longer than the one before; path-start */
 #define PATH_TRAIN_GROWTH	5
 
+/* A shorter train, segments, says nothing: it may be a single ACK's (cc_scripts, limits) */
+#define PATH_LEAST_TRAIN	8U
+
 /* Slow start ends at a queue of 2 * q0 and this, us: more than a host's own delays */
 #define PATH_HOST_DELAY_US	1000
 
@@ -119,6 +122,7 @@ enum path_mode {
 	PATH_SLOW_START,	/* trains, or window grows by what is acknowledged */
 	PATH_AVOIDANCE,		/* window from Eq. 3 */
 	PATH_DRAIN,		/* window halved to see rtt_min */
+	PATH_NOT_OURS,		/* before_loss: of another congestion control */
 };
 
 enum path_train {
@@ -157,7 +161,7 @@ enum path_verdict {
  * @calm: rounds without such a queue
  * @train: enum path_train
  * @train_late: trains arrive slower than they left
- * @train_limited: the application had too little for this train
+ * @train_limited: the application, or a window, left too little for this train
  * @before_loss: @mode before the last loss
  */
 struct cpath {
@@ -465,7 +469,7 @@ static bool path_train_send(struct sock *sk, u64 cwnd)
 	/* what is lost of it must not make us wait for what comes after it */
 	ca->train_end = ca->train_begin + more - (more >> 4);
 	ca->train = TRAIN_SENT;
-	ca->train_limited = 0;
+	ca->train_limited = more < PATH_LEAST_TRAIN;
 	return false;
 }
 
@@ -534,7 +538,7 @@ static void path_slow_start(struct sock *sk, u32 acked)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct cpath *ca = inet_csk_ca(sk);
-	u32 bw = ccpd_pair_bw(&ca->probe);
+	u32 bw = ccpd_pair_bw(&ca->probe) ?: ca->claim;
 
 	if (ca->train != TRAIN_NONE && path_train(sk)) {
 		path_enter(ca, PATH_AVOIDANCE);
@@ -554,7 +558,7 @@ static void path_slow_start(struct sock *sk, u32 acked)
 		s64 target = ccpd_segs(bw, ca->probe.rtt_min_us + path_q0(ca));
 
 		if ((s64)tcp_snd_cwnd(tp) << SEG_SCALE >= target) {
-			ca->claim = path_capacity(ca);
+			ca->claim = min(bw, path_capacity(ca));
 			path_enter(ca, PATH_AVOIDANCE);
 		}
 	}
@@ -859,6 +863,7 @@ static void path_init(struct sock *sk)
 	memset(ca, 0, sizeof(*ca));
 	ca->rtt_min_stamp = path_now();
 	ca->last_us = U16_MAX;
+	ca->before_loss = PATH_NOT_OURS;
 	ccpd_probe_init(sk, &ca->probe);
 	ccpd_set_rate(sk, ~0ULL);
 	cmpxchg(&sk->sk_pacing_status, SK_PACING_NONE, SK_PACING_NEEDED);
@@ -910,7 +915,7 @@ static u32 path_undo_cwnd(struct sock *sk)
 			path_enter(ca, PATH_SLOW_START);
 			ca->train = READ_ONCE(start) ? TRAIN_WANTED : TRAIN_NONE;
 		}
-	} else {
+	} else if (ca->before_loss != PATH_NOT_OURS) {
 		claim = ccpd_bw(min_t(u32, tp->snd_ssthresh, BIT(30) - 1), 1,
 				(u64)(ca->probe.rtt_s >> 3) * NSEC_PER_USEC);
 		ca->claim = max(ca->claim, claim);

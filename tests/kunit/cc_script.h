@@ -254,11 +254,12 @@ static inline void cc_invariants(struct cc_flow *f)
 	}
 	/*
 	 * Whoever paces at less than half of what the window needs is limited by that, and
-	 * not by the window.  BBR is so by design, while it drains the queue.
+	 * not by the window.  That is no harm at half of the link's rate and more, and BBR is
+	 * so by design, while it drains the queue.
 	 */
 	if (tp->srtt_us && cc_state(f) == TCP_CA_Open && !f->stale_rate &&
 	    strcmp(cc_ops(f)->name, "bbr"))
-		cc_expect(f, rate >= min_t(u64, cc_window_bps(f) / 2,
+		cc_expect(f, rate >= min_t(u64, min(cc_window_bps(f), f->rate_bps) / 2,
 					   READ_ONCE(f->sk->sk_max_pacing_rate)),
 			  "paces at %lu B/s where the window is %llu B/s", rate,
 			  cc_window_bps(f));
