@@ -295,8 +295,7 @@ static u32 path_share(u32 rate, u32 bw, u32 queue_us, u32 q0_us)
  *
  * Return: what can be said; very little withdrawn says nothing
  */
-static enum path_verdict path_judge(u32 withdrawn, u32 fell_us, u32 bw,
-					   u32 most)
+static enum path_verdict path_judge(u32 withdrawn, u32 fell_us, u32 bw, u32 most)
 {
 	s64 fell = ccpd_segs(bw, fell_us) >> SEG_SCALE;
 

@@ -14,8 +14,10 @@
 
 #include "trace_sock.h"
 
-/* Windows and levels in segments; @p and @d before they are clamped.  @base_us is the rtt
- * of an empty path, @q0_us the queueing delay that is aimed at. */
+/*
+ * Windows and levels in segments; @p and @d before they are clamped.  @base_us is the rtt
+ * of an empty path, @q0_us the queueing delay that is aimed at.
+ */
 TRACE_EVENT(ccpd_path_update,
 	TP_PROTO(const struct sock *sk, u64 capacity_bps, u64 claim_bps,
 		 u32 rtt_us, u32 base_us, u32 q0_us, s64 level,

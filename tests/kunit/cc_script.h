@@ -245,8 +245,8 @@ static inline void cc_invariants(struct cc_flow *f)
 	cc_expect(f, rate <= READ_ONCE(f->sk->sk_max_pacing_rate),
 		  "paces at %lu, above the maximum", rate);
 	if (f->undone) {
-		cc_expect(f, cwnd >= f->was_cwnd || f->swings, "an undone loss has left %u of %u", cwnd,
-			  f->was_cwnd);
+		cc_expect(f, cwnd >= f->was_cwnd || f->swings,
+			  "an undone loss has left %u of %u", cwnd, f->was_cwnd);
 		cc_expect(f, tp->snd_ssthresh >= f->was_ssthresh,
 			  "an undone loss has left the threshold %u of %u", tp->snd_ssthresh,
 			  f->was_ssthresh);

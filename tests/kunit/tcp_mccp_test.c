@@ -301,7 +301,8 @@ static void trains(struct kunit *test)
 				for (l = 1; l < n; l++)
 					ack(&e, 250, 2);
 			}
-			worst = max_t(s64, worst, div_s64(abs((s64)mean_per_s(&e) - share) * 100, share));
+			worst = max_t(s64, worst,
+				      div_s64(abs((s64)mean_per_s(&e) - share) * 100, share));
 		}
 		if (kinds[i].right)
 			KUNIT_EXPECT_LE(test, worst, 2);

@@ -174,10 +174,11 @@ static void count_lines(struct kunit *test, const char *text)
 	memset(lines_of, 0, sizeof(lines_of));
 	while (*text) {
 		const char *end = strchr(text, '\n');
+		int found;
 
 		KUNIT_ASSERT_NOT_NULL(test, end);
-		KUNIT_ASSERT_EQ(test, 2, sscanf(text, "127.0.0.1:%u 127.0.0.1:%u ",
-						&local, &peer));
+		found = sscanf(text, "127.0.0.1:%u 127.0.0.1:%u ", &local, &peer);
+		KUNIT_ASSERT_EQ(test, 2, found);
 		KUNIT_ASSERT_NOT_NULL(test, strnstr(text, tail, end - text));
 		lines_of[local]++;
 		text = end + 1;

@@ -116,7 +116,7 @@ refuses_bad_values()
 	local name value was
 
 	for name in "$PARAMETERS"/*; do
-		case " $(echo $BAD_VALUES) " in
+		case " ${BAD_VALUES//[$'\t\n']/ } " in
 		*" ${name##*/}="*) ;;
 		*) echo "# no bad value for ${name##*/}"; return 1 ;;
 		esac

@@ -126,7 +126,8 @@ unloads_while_read()
 	(for _ in $(seq 1000); do snd cat $VIEW; sleep 0.001; done) >/dev/null 2>&1 &
 	reader=$!
 	for _ in $(seq 50); do
-		modprobe -r tcpcc_view && modprobe tcpcc_view || { status=1; break; }
+		modprobe -r tcpcc_view || status=1
+		modprobe tcpcc_view || status=1
 		sleep 0.01
 	done
 	kill $reader 2>/dev/null
