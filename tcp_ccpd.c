@@ -56,6 +56,7 @@
  *   o Pacing is for the size of TSO bursts.  The rate is 5/4 of the window in a smoothed round
  *     trip, twice that window in slow start.  Where fq or a sender before us made it a real
  *     rate, no pair is timed.
+ *   o Chosen in the middle of a flow, it begins with slow start: B is what it has seen itself.
  *   o After an idle time of more than a timeout the window is at most 10 segments (RFC 2861),
  *     as net.ipv4.tcp_slow_start_after_idle has it: nothing paces the burst.
  *
@@ -218,7 +219,7 @@ static void ccpd_round(struct sock *sk)
 
 	if (ca->ecn_cwnd)
 		ca->ecn_cwnd++;
-	ccpd_pair_age(&ca->probe);
+	ccpd_age(&ca->probe);
 	ccpd_round_begin(sk, &ca->probe);
 }
 
@@ -275,12 +276,16 @@ tcpcc_cong_control(ccpd_cong_control)
 
 static void ccpd_start(struct sock *sk, bool derivative)
 {
+	struct tcp_sock *tp = tcp_sk(sk);
 	struct ccpd *ca = inet_csk_ca(sk);
 
 	memset(ca, 0, sizeof(*ca));
 	ca->derivative = derivative;
 	ca->before_loss = CCPD_NOT_OURS;
-	ca->una = tcp_sk(sk)->snd_una;
+	ca->una = tp->snd_una;
+	/* where another law ended slow start says nothing of the queue, which is yet to be seen */
+	if (tp->data_segs_out)
+		WRITE_ONCE(tp->snd_ssthresh, TCP_INFINITE_SSTHRESH);
 	ccpd_probe_init(sk, &ca->probe);
 	ccpd_pace(sk);
 }

@@ -828,7 +828,7 @@ tcpcc_cong_control(path_cong_control)
 		/* what a timeout takes for lost says nothing of the path's rate */
 		if (state != TCP_CA_Loss && p->round_rtt_us != U32_MAX)
 			path_round(sk, rate);
-		ccpd_pair_age(p);
+		ccpd_age(p);
 		path_round_begin(sk);
 	}
 
@@ -894,7 +894,7 @@ static void path_set_state(struct sock *sk, u8 state)
 	if (state != TCP_CA_CWR)
 		return;
 	if (ca->mode == PATH_SLOW_START) {
-		ca->claim = ca->probe.rate ?: ca->claim;
+		ca->claim = ccpd_delivery_rate(&ca->probe) ?: ca->claim;
 		path_enter(ca, PATH_AVOIDANCE);
 	}
 	ca->claim = (u64)ca->claim * CCPD_ECN_KEEP >> 8;

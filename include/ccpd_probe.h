@@ -21,7 +21,8 @@
  *   o A burst that is paced shows the pacing.  None is timed then.
  *   o A batch boundary inside a pair makes it longer.  So the capacity is never less than
  *     what a round trip has delivered lately.
- * Of the pairs of the last 16 to 32 round trips the one with the least delay counts.
+ * Of the pairs of the last 16 to 32 round trips the one with the least delay counts, and of
+ * the rates the largest.
  */
 #ifndef _CCPD_PROBE_H
 #define _CCPD_PROBE_H
@@ -63,9 +64,6 @@
 /* More segments than this acknowledged at one moment are a batch of ACKs */
 #define CCPD_BATCH	4
 
-/* The estimate of the delivery rate forgets 1/2^4 of itself in a round trip */
-#define CCPD_FORGET	4
-
 /* A CE mark leaves 218/256 = 0.85 of the window: RFC 8511's factor */
 #define CCPD_ECN_KEEP	218U
 
@@ -97,7 +95,8 @@ struct ccpd_pair {
  *	moment, where the burst begins
  * @pair_rtt_us: rtt of the first moment, us
  * @best: the pairs of this epoch and of the one before
- * @rate: the most that a round trip has delivered lately, BW_SCALE
+ * @rate: the most that a round trip has delivered, in this epoch and in the one before,
+ *	BW_SCALE
  * @rtt_min_us: least round-trip time, us; U32_MAX: none yet
  * @rtt_max_us: largest round-trip time, us
  * @rtt_s: smoothed round-trip time, us << 3
@@ -117,7 +116,7 @@ struct ccpd_probe {
 	u32	last_seq;
 	u32	pair_rtt_us;
 	struct ccpd_pair best[2];
-	u32	rate;
+	u32	rate[2];
 	u32	rtt_min_us;
 	u32	rtt_max_us;
 	u32	rtt_s;
@@ -307,10 +306,16 @@ static inline u32 ccpd_pair_bw(const struct ccpd_probe *p)
 	return b[1].bw;
 }
 
+/* The most that a round trip has delivered lately */
+static inline u32 ccpd_delivery_rate(const struct ccpd_probe *p)
+{
+	return max(p->rate[0], p->rate[1]);
+}
+
 /* C: what pairs show, and no less than what was delivered */
 static inline u32 ccpd_capacity(const struct ccpd_probe *p)
 {
-	return max(ccpd_pair_bw(p), p->rate);
+	return max(ccpd_pair_bw(p), ccpd_delivery_rate(p));
 }
 
 static inline void ccpd_pair_add(struct ccpd_probe *p, u32 bw, u32 delay_us)
@@ -323,15 +328,18 @@ static inline void ccpd_pair_add(struct ccpd_probe *p, u32 bw, u32 delay_us)
 	}
 }
 
-/* A round trip more; an epoch without a pair of its own goes on. */
-static inline void ccpd_pair_age(struct ccpd_probe *p)
+/* A round trip more.  Without pairs in this epoch those of the one before are kept. */
+static inline void ccpd_age(struct ccpd_probe *p)
 {
-	p->epoch = min(p->epoch + 1, CCPD_EPOCH);
-	if (p->epoch < CCPD_EPOCH || !p->best[0].bw)
+	if (++p->epoch < CCPD_EPOCH)
 		return;
-	p->best[1] = p->best[0];
-	p->best[0].bw = 0;
 	p->epoch = 0;
+	p->rate[1] = p->rate[0];
+	p->rate[0] = 0;
+	if (p->best[0].bw) {
+		p->best[1] = p->best[0];
+		p->best[0].bw = 0;
+	}
 }
 
 /* No pair is to be had from what is in flight; start anew behind it. */
@@ -512,7 +520,7 @@ static inline u32 ccpd_round_rate(struct ccpd_probe *p, const struct rate_sample
 		return 0;
 	rate = ccpd_bw(min_t(u32, rs->delivered, BIT(30) - 1), 1,
 		       (u64)rs->interval_us * NSEC_PER_USEC);
-	p->rate = max(p->rate - (p->rate >> CCPD_FORGET), rate);
+	p->rate[0] = max(p->rate[0], rate);
 	return rate;
 }
 
@@ -529,7 +537,8 @@ static inline void ccpd_probe_rescale(struct ccpd_probe *p, u32 mss)
 {
 	p->best[0].bw = ccpd_rescale(p->best[0].bw, p->mss, mss);
 	p->best[1].bw = ccpd_rescale(p->best[1].bw, p->mss, mss);
-	p->rate = ccpd_rescale(p->rate, p->mss, mss);
+	p->rate[0] = ccpd_rescale(p->rate[0], p->mss, mss);
+	p->rate[1] = ccpd_rescale(p->rate[1], p->mss, mss);
 	p->mss = mss;
 }
 

@@ -16,9 +16,10 @@ from labkit import result, run, scenario
 
 NIST = ["reno", "bic", "ctcp", "fast", "hstcp", "htcp", "scalable"]
 SENDERS = [
-    "reno", "bbr", "ccpd", "ccp", "ccpd_path", "mccp", "acp", "estcp", *(f"nist_{n}" for n in NIST),
+    "reno", "bbr", "ccpd", "ccp", "ccpd_path", "mccp", "mccp_path", "acp", "estcp",
+    *(f"nist_{n}" for n in NIST),
 ]  # fmt: skip
-SHOW_CAPACITY = ["bbr", "ccpd", "ccp", "ccpd_path", "mccp"]
+SHOW_CAPACITY = ["bbr", "ccpd", "ccp", "ccpd_path", "mccp", "mccp_path"]
 
 PATH = ("rate=20mbit", "rtt=40ms", "buffer=2bdp")
 BULK = ("bytes=8M", "timeout=60")
@@ -39,28 +40,7 @@ CASES = {
     "from bbr at 1 s": ("host=fq", *BULK),
 }
 
-_PAIRS = "ACKs 0.3 us apart are taken for 38 Gb/s (FIELD 1)"
-_PACING = "paced at the rate of a round that held an idle time"
-_ACP = "without routers its window opens more slowly than CUBIC's after an idle time"
-BROKEN = {
-    ("nic, ACKs every 2 ms", "ccpd"): _PAIRS,
-    ("nic, ACKs every 2 ms", "ccp"): _PAIRS,
-    ("nic, ACKs every 2 ms", "ccpd_path"): "pairs of a batch: up to 1.5 of the capacity",
-    ("idle for 0.1 s", "ccpd"): _PACING,
-    ("idle for 0.1 s", "ccp"): _PACING,
-    ("idle for 5 s", "ccpd"): _PACING,
-    ("idle for 5 s", "ccp"): _PACING,
-    ("idle for 5 s", "acp"): _ACP,
-    ("idle for 30 s", "ccpd"): _PACING,
-    ("idle for 30 s", "ccp"): _PACING,
-    ("idle for 30 s", "acp"): _ACP,
-    ("reordering by 10", "ccpd"): "a spurious loss halves what is never given back",
-    ("reordering by 10", "ccp"): "a spurious loss halves what is never given back",
-    ("reordering by 100", "mccp"): "its share falls by an eighth while losses are spurious",
-    ("from bbr at 1 s", "ccpd"): "shows no capacity: pairs of paced segments do not count",
-    ("from bbr at 1 s", "ccp"): "shows no capacity: pairs of paced segments do not count",
-}
-
+BROKEN: dict[tuple[str, str], str] = {}
 
 
 def _cell(case: str, cc: str):
