@@ -142,6 +142,19 @@ static s64 ccpd_level(const struct ccpd_probe *p, u32 bw)
 	return ccpd_segs(bw, ccpd_queue_us(p, p->rtt_min_us));
 }
 
+/* What the law has seen and said; in slow start its two terms are nothing. */
+static void ccpd_trace(const struct sock *sk, const struct ccpd_eval *e)
+{
+	const struct ccpd *ca = inet_csk_ca(sk);
+	const struct ccpd_probe *p = &ca->probe;
+
+	if (trace_ccpd_update_enabled())
+		trace_ccpd_update(sk, ccpd_bytes_ps(ccpd_capacity(p), p->mss) * 8, p->rtt_s >> 3,
+				  p->rtt_min_us, p->rtt_max_us, e->limit >> SEG_SCALE,
+				  e->level >> SEG_SCALE, e->in_flight, e->p >> SEG_SCALE,
+				  e->d >> SEG_SCALE, tcp_snd_cwnd(tcp_sk(sk)));
+}
+
 /* Eq. 3, on an ACK that acknowledges new data */
 static void ccpd_avoid(struct sock *sk)
 {
@@ -165,12 +178,7 @@ static void ccpd_avoid(struct sock *sk)
 	window = ccpd_eq3(&e, &ca->prev, tp->tcp_clock_cache,
 			  buffer + ccpd_segs(bw, p->rtt_min_us));
 	ccpd_set_cwnd(sk, window);
-
-	if (trace_ccpd_update_enabled())
-		trace_ccpd_update(sk, ccpd_bytes_ps(bw, p->mss) * 8, p->rtt_s >> 3,
-				  p->rtt_min_us, p->rtt_max_us, buffer >> SEG_SCALE,
-				  e.level >> SEG_SCALE, e.in_flight, e.p >> SEG_SCALE,
-				  e.d >> SEG_SCALE, window);
+	ccpd_trace(sk, &e);
 }
 
 /*
@@ -191,11 +199,13 @@ static void ccpd_hold(struct sock *sk, u32 acked)
 static void ccpd_slow_start(struct sock *sk, u32 acked)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
+	struct ccpd *ca = inet_csk_ca(sk);
 
 	if (acked && tcp_is_cwnd_limited(sk))
 		tcp_slow_start(tp, acked);
 	if (!tcp_in_slow_start(tp))
-		ccpd_enter(inet_csk_ca(sk), CCPD_AVOIDANCE);
+		ccpd_enter(ca, CCPD_AVOIDANCE);
+	ccpd_trace(sk, &(struct ccpd_eval){ .in_flight = tcp_packets_in_flight(tp) });
 }
 
 /* As TCP does for a congestion control that leaves it to TCP */

@@ -692,11 +692,22 @@ static u32 path_next_claim(struct cpath *ca, u32 rate, u32 delivered, u32 lost, 
  */
 static u32 path_round_capacity(const struct cpath *ca, u32 rate)
 {
-	u32 bw = path_capacity(ca);
+	u32 pair = ccpd_pair_bw(&ca->probe);
 
-	if (!ca->cap && rate >= ccpd_pair_bw(&ca->probe) && path_queue_us(ca) < path_q0(ca))
+	if (!ca->cap && rate > pair && path_queue_us(ca) < path_q0(ca))
 		return min_t(u64, 2ULL * rate, U32_MAX);
-	return bw;
+	return path_capacity(ca);
+}
+
+/*
+ * The rate of a round trip is not more than what the packet pairs show, unless it is by more
+ * than an eighth: less is the noise of its two ends.
+ */
+static u32 path_round_rate(const struct cpath *ca, u32 rate)
+{
+	u32 pair = ccpd_pair_bw(&ca->probe);
+
+	return rate <= pair + (pair >> 3) ? min(rate, pair) : rate;
 }
 
 /*
@@ -708,12 +719,13 @@ static void path_round(struct sock *sk, u32 rate)
 	struct cpath *ca = inet_csk_ca(sk);
 	u32 delivered = max(tcp_sk(sk)->delivered - ca->probe.round_delivered, 1U);
 	u32 lost = ca->round_lost;
-	u32 bw = path_round_capacity(ca, rate);
 	u32 q0 = path_q0(ca);
 	u32 queue_us = path_round_queue_us(ca);
 	bool crowded = queue_us > 2 * q0;
-	u32 claim;
+	u32 bw, claim;
 
+	rate = path_round_rate(ca, rate);
+	bw = path_round_capacity(ca, rate);
 	ca->rounds = min(ca->rounds + 1, PATH_ROUNDS);
 	switch (ca->mode) {
 	case PATH_SLOW_START:
@@ -747,7 +759,7 @@ static void path_round(struct sock *sk, u32 rate)
 		path_drain(sk);
 	else if (ca->rival == PATH_FOREIGN)
 		path_compete(sk, queue_us, q0, lost);
-	else if (crowded)
+	else if (crowded || ca->rival == PATH_EMPTY)
 		path_crowded(sk);
 	else
 		ca->doubt = 0;
@@ -924,11 +936,18 @@ static u32 path_undo_cwnd(struct sock *sk)
 	return max(tcp_snd_cwnd(tp), tp->prior_cwnd);
 }
 
-/* Nothing is in flight, and a segment leaves: no queue on the path is ours. */
+/*
+ * Nothing is in flight, and a segment leaves.  After an idle time of a round trip no queue on
+ * the path is ours.  A small window may be acknowledged as a whole: then nothing is in flight
+ * for a moment in each round trip, and that is no idle time.
+ */
 static void path_tx_start(struct sock *sk)
 {
+	const struct tcp_sock *tp = tcp_sk(sk);
 	struct cpath *ca = inet_csk_ca(sk);
 
+	if (tcp_stamp_us_delta(tp->tcp_mstamp, tp->delivered_mstamp) < ca->probe.rtt_s >> 3)
+		return;
 	if (ca->mode == PATH_SLOW_START) {
 		if (ca->train > TRAIN_WANTED)
 			ca->train = TRAIN_WANTED;

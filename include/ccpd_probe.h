@@ -461,7 +461,7 @@ static inline bool ccpd_pair_start(struct sock *sk, struct ccpd_probe *p)
 	s32 segs = tcp_snd_cwnd(tp) - tcp_packets_in_flight(tp);
 
 	if (p->pair_stage != PAIR_IDLE || before(tp->snd_una, p->pair_end) ||
-	    segs < 2 || segs > CCPD_BURST ||
+	    segs < 2 || segs > (s32)CCPD_BURST ||
 	    ccpd_room_bytes(tp) < segs * p->mss ||
 	    tp->tcp_wstamp_ns > tp->tcp_clock_cache)
 		return false;

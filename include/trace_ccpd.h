@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Tracepoint ccpd:ccpd_update, one event per evaluation of the control law.
+ * Tracepoint ccpd:ccpd_update, one event per ACK in slow start,
+ * and per evaluation of Eq. 3 after it.
  *
  *   echo 1 > /sys/kernel/tracing/events/ccpd/ccpd_update/enable
  */

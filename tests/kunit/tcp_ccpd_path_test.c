@@ -278,6 +278,8 @@ static void idle_is_a_drain(struct kunit *test)
 
 	tcp_sk(sk)->delivered = 300;
 	ca->rtt_min_stamp = path_now() - 4 * 11;
+	tcp_sk(sk)->delivered_mstamp = USEC_PER_SEC;
+	tcp_sk(sk)->tcp_mstamp = USEC_PER_SEC + 50000;
 	path_tx_start(sk);
 	tcp_sk(sk)->delivered += 300;
 	ca->probe.round_rtt_us = 50000;
@@ -288,7 +290,12 @@ static void idle_is_a_drain(struct kunit *test)
 	ca->rtt_min_stamp = path_now() - 4 * 11;
 	path_round(sk, ca->claim);
 	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_DRAIN);
+	/* all of a small window was acknowledged: no idle time */
+	tcp_sk(sk)->tcp_mstamp = USEC_PER_SEC + 49999;
+	path_tx_start(sk);
+	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_DRAIN);
 	/* a drain that the application has ended is over */
+	tcp_sk(sk)->tcp_mstamp = USEC_PER_SEC + 50000;
 	path_tx_start(sk);
 	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_AVOIDANCE);
 }

@@ -33,10 +33,17 @@ setup()
 	setup_pair && tc -n "$SND" qdisc add dev veth0 root tbf rate 100mbit burst 1514 limit 151400
 }
 
-# flow [-6] ARGS...: one transfer; prints the congestion control that it used
+# flow [-6] ARGS...: one transfer, until it has arrived; prints the congestion control that it used
 flow()
 {
+	local status
+
 	receiver "${1-}" && sender "$@"
+	status=$?
+	wait
+	# the last ACKs are still on their way
+	sleep 0.1
+	return $status
 }
 
 # flow_uses CC ARGS...: one transfer, of which the socket says that it is CC's at its end.

@@ -73,8 +73,9 @@ only_reno_is_free()
 # Alone: no law needs the module of another.
 comes_alone()
 {
-	snd sysctl -qw net.ipv4.tcp_congestion_control=reno
-	each_law unload_idle && snd sysctl -qw "net.ipv4.tcp_congestion_control=nist_$1" &&
+	# but for nist_reno, only the first namespace may have it as its default
+	sysctl -qw net.ipv4.tcp_congestion_control=reno
+	each_law unload_idle && sysctl -qw "net.ipv4.tcp_congestion_control=nist_$1" &&
 		[ "$(echo /sys/module/tcp_nist_*)" = "/sys/module/tcp_nist_$1" ]
 }
 
@@ -83,7 +84,7 @@ autoloads()
 	each_law comes_alone
 	local status=$?
 
-	snd sysctl -qw net.ipv4.tcp_congestion_control=reno
+	sysctl -qw net.ipv4.tcp_congestion_control=reno
 	each_law is_there && return $status
 }
 
