@@ -688,26 +688,16 @@ static u32 path_next_claim(struct cpath *ca, u32 rate, u32 delivered, u32 lost, 
 
 /*
  * The capacity as far as it is known.  Losses all the time let no pair through:
- * then there may be twice of what is delivered.
+ * then there may be twice of what is delivered.  So it may if that is more than the pairs
+ * show, by more than an eighth: less is the noise of a round trip's two ends.
  */
 static u32 path_round_capacity(const struct cpath *ca, u32 rate)
 {
 	u32 pair = ccpd_pair_bw(&ca->probe);
 
-	if (!ca->cap && rate > pair && path_queue_us(ca) < path_q0(ca))
+	if (!ca->cap && rate > pair + (pair >> 3) && path_queue_us(ca) < path_q0(ca))
 		return min_t(u64, 2ULL * rate, U32_MAX);
 	return path_capacity(ca);
-}
-
-/*
- * The rate of a round trip is not more than what the packet pairs show, unless it is by more
- * than an eighth: less is the noise of its two ends.
- */
-static u32 path_round_rate(const struct cpath *ca, u32 rate)
-{
-	u32 pair = ccpd_pair_bw(&ca->probe);
-
-	return rate <= pair + (pair >> 3) ? min(rate, pair) : rate;
 }
 
 /*
@@ -724,7 +714,6 @@ static void path_round(struct sock *sk, u32 rate)
 	bool crowded = queue_us > 2 * q0;
 	u32 bw, claim;
 
-	rate = path_round_rate(ca, rate);
 	bw = path_round_capacity(ca, rate);
 	ca->rounds = min(ca->rounds + 1, PATH_ROUNDS);
 	switch (ca->mode) {

@@ -10,7 +10,7 @@ DIR=$(dirname "$(readlink -f "$0")")
 # shellcheck source=tests/selftests/stock_lib.sh
 . "$DIR/stock_lib.sh"
 
-SENDERS="ccpd ccp ccpd_path mccp acp estcp nist_reno nist_bic nist_ctcp nist_fast nist_hstcp
+SENDERS="ccpd ccp ccpd_path mccp mccp_path acp estcp nist_reno nist_bic nist_ctcp nist_fast nist_hstcp
 	nist_htcp nist_scalable"
 RATE_MBIT=20
 RTT_MS=10
