@@ -150,7 +150,6 @@ enum path_verdict {
  * @train_end: in slow start, of a train: tp->delivered after it
  * @before_us: in a drain: mean rtt before it, us
  * @round_lost: losses that ACKs told of in this round trip, segments
- * @last_us: least rtt of the last round trip, above rtt_min, us
  * @rtt_min_stamp: when rtt_min was last met, PATH_TICK
  * @noise: delay of an empty path, PATH_NOISE us
  * @mode: enum path_mode
@@ -181,7 +180,6 @@ struct cpath {
 		u32	before_us;
 	};
 	u16	round_lost;
-	u16	last_us;
 	u16	rtt_min_stamp;
 	u16	noise;
 	u32	mode:2,
@@ -365,8 +363,8 @@ static u32 path_q0(const struct cpath *ca)
 }
 
 /*
- * The rtt of a packet that was not delayed more than others lately: with a standing queue of
- * our own there is none that met no queue.  At the start that of the handshake, since all
+ * The rtt of a packet that was not delayed more than others: with a standing queue, ours or
+ * others', there is none that met no queue.  At the start that of the handshake, since all
  * ACKs of the first window may have been held back together.
  */
 static u32 path_least_us(const struct sock *sk)
@@ -375,7 +373,7 @@ static u32 path_least_us(const struct sock *sk)
 
 	if (ca->mode == PATH_SLOW_START)
 		return min(ca->probe.rtt_min_us, tcp_min_rtt(tcp_sk(sk)));
-	return min(ca->probe.round_rtt_us, ca->probe.rtt_min_us + ca->last_us);
+	return ca->probe.rtt_s >> 3;
 }
 
 static void path_rtt(struct cpath *ca, const struct rate_sample *rs)
@@ -757,14 +755,10 @@ static void path_round(struct sock *sk, u32 rate)
 static void path_round_begin(struct sock *sk)
 {
 	struct cpath *ca = inet_csk_ca(sk);
-	struct ccpd_probe *p = &ca->probe;
 
-	if (p->round_rtt_us != U32_MAX)
-		ca->last_us = min(p->round_rtt_us - min(p->round_rtt_us, p->rtt_min_us),
-				  U16_MAX);
 	ca->round_lost = 0;
 	ca->limited = 0;
-	ccpd_round_begin(sk, p);
+	ccpd_round_begin(sk, &ca->probe);
 }
 
 /*
@@ -862,7 +856,6 @@ static void path_init(struct sock *sk)
 
 	memset(ca, 0, sizeof(*ca));
 	ca->rtt_min_stamp = path_now();
-	ca->last_us = U16_MAX;
 	ca->before_loss = PATH_NOT_OURS;
 	ccpd_probe_init(sk, &ca->probe);
 	ccpd_set_rate(sk, ~0ULL);
