@@ -90,6 +90,9 @@
 /* What must be withdrawn at least, segments, to tell something from it; path-share */
 #define PATH_LEAST_WITNESS	8U
 
+/* Where no pair was seen a flow takes itself for one of 2^3 that share the path; path-flows */
+#define PATH_UNKNOWN	3
+
 /* The least queue to aim at, segments, so that windows of whole segments meet it */
 #define PATH_LEAST_QUEUE	3U
 
@@ -685,14 +688,16 @@ static u32 path_next_claim(struct cpath *ca, u32 rate, u32 delivered, u32 lost, 
 }
 
 /*
- * The capacity as far as it is known.  Losses all the time let no pair through:
- * then there may be twice of what is delivered.  So it may if that is more than the pairs
- * show, by more than an eighth: less is the noise of a round trip's two ends.
+ * The capacity as far as it is known.  A crowd, or losses all the time, let no pair through.
+ * Where more is delivered than the pairs show, by more than an eighth, there may be twice as
+ * much: less is the noise of a round trip's two ends.
  */
 static u32 path_round_capacity(const struct cpath *ca, u32 rate)
 {
 	u32 pair = ccpd_pair_bw(&ca->probe);
 
+	if (!ca->cap && !pair)
+		return min_t(u64, (u64)rate << PATH_UNKNOWN, U32_MAX);
 	if (!ca->cap && rate > pair + (pair >> 3) && path_queue_us(ca) < path_q0(ca))
 		return min_t(u64, 2ULL * rate, U32_MAX);
 	return path_capacity(ca);
