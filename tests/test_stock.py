@@ -12,7 +12,8 @@ from labkit import stock
 from labkit.errors import LabError
 
 SELFTESTS = REPO / "tests/selftests"
-SCRIPTS = ["stock_ccpd.sh", "stock_acp.sh", "stock_estcp.sh", "stock_senders.sh"]
+SCRIPTS = ["stock_ccpd.sh", "stock_acp.sh", "stock_estcp.sh"]
+SCRIPTS += ["stock_senders.sh"] if wanted_kernels() else []
 MININET = "stock_mininet.sh"  # of which one kernel is enough
 # Tests on one kernel go to one worker, which boots it once.
 KERNELS = [
@@ -24,7 +25,7 @@ KERNELS = [
 HOSTS = {
     "life": "stock_smp.sh",
 }
-# make check-kernels has time for each sender in each case, and the table's row that pfifo nearly is.
+# make check-kernels has time for these, and for each sender in each case.
 MORE_HOSTS = {
     "paths": "stock_cases.sh switch tfo mptcp blackout_300ms +pfifo +fq +cards",
     "troubles": "stock_cases.sh +reordering_1 +reordering_10 +reordering_100"

@@ -61,11 +61,13 @@ modprobe_loads()
 	modprobe "tcp_$1" && offers "$1" && unload && ! offers "$1"
 }
 
-# autoload CC: naming it is enough to load the module that has it
+# autoload CC: naming it is enough to load the module that has it; ccpd and ccp only the first
+# namespace may have as its default
 autoload()
 {
-	! loaded "$(module_of "$1")" && set_sysctl "$1" && loaded "$(module_of "$1")" &&
-		set_sysctl reno && unload
+	! loaded "$(module_of "$1")" && sysctl -qw "net.ipv4.tcp_congestion_control=$1" &&
+		loaded "$(module_of "$1")" && sysctl -qw net.ipv4.tcp_congestion_control=reno &&
+		unload
 }
 
 by_sysctl()
@@ -113,7 +115,7 @@ ksft_test "sysctl ccpd loads it" autoload ccpd
 ksft_test "sysctl ccp loads it" autoload ccp
 ksft_test "sysctl ccpd_path loads it" autoload ccpd_path
 for ip in 4 6; do
-	ksft_test "ccpd by sysctl, IPv$ip" by_sysctl $ip ccpd
+	ksft_test "ccpd_path by sysctl, IPv$ip" by_sysctl $ip ccpd_path
 	ksft_test "ccpd by socket, IPv$ip" by_socket $ip ccpd
 	ksft_test "ccpd by route, IPv$ip" by_route $ip ccpd
 	ksft_test "ccpd_path by socket, IPv$ip" by_socket $ip ccpd_path

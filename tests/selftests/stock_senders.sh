@@ -14,7 +14,7 @@ DIR=$(dirname "$(readlink -f "$0")")
 # shellcheck source=tests/selftests/stock_lib.sh
 . "$DIR/stock_lib.sh"
 
-SENDERS="mccp_path nist_reno nist_bic nist_ctcp nist_fast nist_hstcp nist_htcp nist_scalable"
+SENDERS="mccp nist_reno nist_bic nist_ctcp nist_fast nist_hstcp nist_htcp nist_scalable"
 
 RATE_MBIT=20
 RTT_MS=40
@@ -143,7 +143,7 @@ laws_differ()
 
 loads()
 {
-	! loaded "tcp_$1" && set_sysctl "$1" && loaded "tcp_$1" && set_sysctl reno &&
+	! loaded "tcp_$1" && sysctl -qw "net.ipv4.tcp_congestion_control=$1" && loaded "tcp_$1" && sysctl -qw net.ipv4.tcp_congestion_control=reno &&
 		wait_for 30 rmmod "tcp_$1"
 }
 
@@ -154,7 +154,7 @@ unloads()
 		end_flow && wait_for 30 rmmod "tcp_$1" && ! loaded "tcp_$1"
 }
 
-requires tcp_mccp_path
+requires tcp_mccp
 requires tcp_nist_reno
 own_log stock_senders
 # shellcheck disable=SC2086
