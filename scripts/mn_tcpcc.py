@@ -79,8 +79,6 @@ class Network(Topo):
             rate = row.net.links[row.b.index(place)].rate
             queues = topology.for_real_timers(queues, rate, TIMER_SLACK_S)
         commands = [(f"sysctl -qw {topology.sysctls(s, place)}", "")]
-        if place in row.senders:
-            commands.append((f"sysctl -qw net.ipv4.tcp_congestion_control={self.cc}", ""))
         commands += [(f"ip link set {device} mtu {s.mtu}", "") for device in devices]
         commands.append((f"ip {version}-batch -", "\n".join(topology.addresses(s, row, place))))
         commands += [(command, "") for command in topology.offloads(s, row, place)]
@@ -106,7 +104,7 @@ def traffic(net):
         time.sleep(max(0, began + user.start - time.monotonic()))
         length = min(user.stop, s.end) - user.start
         address = row.address(row.receivers[group.last], s.ip)
-        command = f"iperf3 -J -i 1 -t {length:g} -p {FIRST_PORT + number} -c {address}"
+        command = f"iperf3 -C {topo.cc} -J -i 1 -t {length:g} -p {FIRST_PORT + number} -c {address}"
         info(f"*** {time.monotonic() - began:.1f} s: user {number + 1} begins\n")
         clients[number] = net[row.senders[user.group]].popen(command.split())
     since = sum(s.bounds[-1]) / 2

@@ -32,9 +32,9 @@ law_shows()
 	local least=108 most=132
 
 	[ "$1" != ccpd_path ] || { least=95 && most=120; }
-	diag "shows $(shown_kbps) kb/s of $TRUTH_KBPS, window $(ss_field cwnd) of $PIPE"
+	diag "shows $(shown_kbps) kb/s of $TRUTH_KBPS, in flight $(ss_field unacked) of $PIPE"
 	within $((TRUTH_KBPS * 9 / 10)) "$(shown_kbps)" $((TRUTH_KBPS * 11 / 10)) &&
-		within $((PIPE * least / 100)) "$(ss_field cwnd)" $((PIPE * most / 100))
+		within $((PIPE * least / 100)) "$(ss_field unacked)" $((PIPE * most / 100))
 }
 
 CCS="ccpd ccp ccpd_path"
