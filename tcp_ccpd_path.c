@@ -53,7 +53,7 @@
  *   o It paces, by the kernel's timer or by fq.  Under SO_MAX_PACING_RATE no pair is timed.
  *
  * Any process may choose it (TCP_CONG_NON_RESTRICTED): it answers queues before losses, and
- * losses beside a queue as CUBIC does (a quarter less), so that it takes no more than that.
+ * many losses beside a queue by a quarter of its claim.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
