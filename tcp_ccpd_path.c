@@ -457,7 +457,8 @@ static bool path_train_send(struct sock *sk, u64 cwnd)
 	struct cpath *ca = inet_csk_ca(sk);
 	u32 in_flight = tcp_packets_in_flight(tp);
 	s64 target = ccpd_segs(ca->claim, ca->probe.rtt_min_us + path_q0(ca));
-	u32 room = (tcp_wnd_end(tp) - tp->snd_nxt) / ca->probe.mss;
+	s32 bytes = tcp_wnd_end(tp) - tp->snd_nxt;
+	u32 room = max(bytes, 0) / ca->probe.mss;
 	u32 more;
 
 	if (cwnd >= target >> SEG_SCALE)

@@ -314,6 +314,10 @@ static void train_fits_the_receiver(struct kunit *test)
 	tp->snd_wnd = 0;
 	KUNIT_EXPECT_FALSE(test, path_train_send(sk, 200));
 	KUNIT_EXPECT_EQ(test, ca->train_end - ca->train_begin, 1);
+	/* the window was taken back */
+	tp->snd_nxt += 10 * 1448;
+	KUNIT_EXPECT_FALSE(test, path_train_send(sk, 200));
+	KUNIT_EXPECT_EQ(test, ca->train_end - ca->train_begin, 1);
 }
 
 /* An rtt that is met by luck does not make noise a queue; a shorter path does. */
