@@ -19,8 +19,9 @@
  *     length (CapProbe, the paper's reference 10): this is the paper's "pair that saw no
  *     queueing".
  *   o A burst that is paced shows the pacing.  None is timed then.
- *   o A batch boundary inside a pair makes it longer.  So the capacity is never less than
- *     what a round trip has delivered lately.
+ *   o A batch boundary inside a pair makes it longer.  Then one of its gaps is much longer
+ *     than the others, and it does not count.  And the capacity is never less than what a
+ *     round trip has delivered lately.
  * Of the pairs of the last 16 to 32 round trips the one with the least delay counts, and of
  * the rates the largest.
  */
@@ -63,6 +64,9 @@
 
 /* More segments than this acknowledged at one moment are a batch of ACKs */
 #define CCPD_BATCH	4
+
+/* Gaps between the ACKs of a burst differ by less than this factor; stock_hosts */
+#define CCPD_UNEVEN	8
 
 /* A CE mark leaves 218/256 = 0.85 of the window: RFC 8511's factor */
 #define CCPD_ECN_KEEP	218U
@@ -373,6 +377,19 @@ static inline void ccpd_pair_done(struct sock *sk, struct ccpd_probe *p, u32 lea
 	ccpd_pair_drop(sk, p);
 }
 
+/*
+ * A @gap, 2^CCPD_PAIR_SHIFT ns, before a further moment: it, or the one gap before it, is
+ * CCPD_UNEVEN times as long as the rest.  Then it lies between two batches of ACKs, and tells
+ * how far these are apart.
+ */
+static inline bool ccpd_pair_uneven(const struct ccpd_probe *p, u32 gap)
+{
+	if (p->pair_stage < PAIR_SECOND)
+		return false;
+	return gap / CCPD_UNEVEN > p->pair_span ||
+	       (p->pair_stage == PAIR_SECOND && p->pair_span / CCPD_UNEVEN > gap);
+}
+
 /**
  * ccpd_pair_ack() - an ACK for new data
  * @sk: socket
@@ -412,8 +429,14 @@ static inline void ccpd_pair_ack(struct sock *sk, struct ccpd_probe *p, u32 rtt_
 		if (tp->snd_una - p->last_seq > CCPD_BATCH * p->mss)
 			p->batched = 1;
 	} else {
-		if (span - p->pair_span > CCPD_POLL)
+		if (span - p->pair_span > CCPD_POLL) {
+			if (ccpd_pair_uneven(p, span - p->pair_span)) {
+				p->batched = 1;
+				ccpd_pair_drop(sk, p);
+				return;
+			}
 			p->pair_stage = min(p->pair_stage + 1, PAIR_MORE);
+		}
 		p->pair_span = span;
 		p->last_seq = tp->snd_una;
 	}

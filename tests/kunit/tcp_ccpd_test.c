@@ -282,6 +282,37 @@ static void held_back_acks_are_no_pair(struct kunit *test)
 	EXPECT_NEAR(test, ccpd_capacity(&p), link_bw(20), 2000);
 }
 
+/*
+ * ACKs let go every 10 ms, and taken 30 us apart: a burst that is in two bunches shows how far
+ * these are apart, whichever gap between its ACKs it is.
+ */
+static void burst_in_two_bunches_is_no_pair(struct kunit *test)
+{
+	static const u32 gap_us[][3] = {
+		{ 30, 30, 10000 }, { 30, 10000, 30 }, { 10000, 30, 30 },
+	};
+	struct ccpd_probe p;
+	struct sock *sk;
+	int i, j;
+
+	for (i = 0; i < ARRAY_SIZE(gap_us); i++) {
+		sk = burst_sent(test, &p, 8);
+		acked(sk, &p, 2, 0, 20000);
+		for (j = 0; j < 3; j++)
+			acked(sk, &p, 2, gap_us[i][j] * NSEC_PER_USEC, 20000);
+		KUNIT_EXPECT_EQ(test, ccpd_capacity(&p), 0);
+		KUNIT_EXPECT_TRUE(test, p.batched);
+	}
+
+	/* gaps that differ by another flow's packets are those of the link */
+	sk = burst_sent(test, &p, 8);
+	acked(sk, &p, 2, 0, 20000);
+	acked(sk, &p, 2, 1200000, 20000);
+	acked(sk, &p, 2, 4800000, 20000);
+	acked(sk, &p, 2, 1200000, 20000);
+	EXPECT_NEAR(test, ccpd_capacity(&p), ccpd_bw(6, 1, 7200000), 1000);
+}
+
 /* What did not leave at once was held back by something: it shows that. */
 static void paced_burst_is_no_pair(struct kunit *test)
 {
@@ -361,6 +392,7 @@ static struct kunit_case ccpd_cases[] = {
 	KUNIT_CASE(pair_shows_the_link),
 	KUNIT_CASE(poll_is_one_moment),
 	KUNIT_CASE(held_back_acks_are_no_pair),
+	KUNIT_CASE(burst_in_two_bunches_is_no_pair),
 	KUNIT_CASE(paced_burst_is_no_pair),
 	KUNIT_CASE(slow_pairs),
 	KUNIT_CASE(segments_change_their_size),
