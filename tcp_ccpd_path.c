@@ -27,21 +27,23 @@
  * train arrives late is the capacity.  So the path is full after log5 of its length in
  * round trips, and slow start ends at the law's window instead of at an overflow.
  *
- * Losses.  Many losses beside a queue are an overflow: the claim falls.  Without a queue they
- * are noise and do not count, unless they are more than an eighth.  Then something drops what
- * is above its rate (a policer).  That rate caps C until a queue is seen, and the cap rises by
- * 1/64 in each round trip without such losses, so that it ends.  An outage is none: losses
- * that a timeout tells of do not count here.
+ * Losses.  Many losses beside a queue are an overflow: the claim falls, by at most a half.
+ * Without a queue they are noise and do not count, unless they are more than an eighth.  Then
+ * something drops what is above its rate (a policer).  That rate caps C until a queue is seen,
+ * and the cap rises by 1/64 in each round trip without such losses, so that it ends.  An
+ * outage is none: losses that a timeout tells of do not count here.
  *
  * Drains.  The window is halved for two round trips when rtt_min was not met for 10 s, so that
  * it stays true.  An idle time does the same and starts the 10 s anew.
  *
+ * Delay that varies.  The queue is what a round trip takes beyond the least mean rtt of one,
+ * not beyond the least rtt: where ACKs come in bunches an empty path takes more than that.
+ *
  * A strange queue.  A queue that stays above 2 * q0 is not of its making.  A drain tells why.
- * If the delay does not fall, twice in a row, the delay is the path's own: rtt_min has grown,
- * or the delay varies by itself, and its mean without a queue takes the place of rtt_min.  If
- * it falls by what was withdrawn, a flow that yields only to losses shares the link.  Beside
- * such a flow a floor below the window, with additive increase and multiplicative decrease,
- * keeps the law from starving.
+ * If the delay does not fall, twice in a row, the delay is the path's own: rtt_min has grown.
+ * One of many flows withdraws too little to tell.  If the delay falls by what was withdrawn,
+ * a flow that yields only to losses shares the link.  Beside such a flow a floor below the
+ * window, with additive increase and multiplicative decrease, keeps the law from starving.
  *
  * Real hosts.
  *   o A flow that has too little to send learns nothing of what it could have: its round trips
@@ -69,9 +71,13 @@
 #define CREATE_TRACE_POINTS
 #include "trace_ccpd_path.h"
 
-/* Units of what is kept in 16 bits: a quarter of a second in jiffies, and 64 us */
+/* Units of what is kept in 16 bits: a quarter of a second in jiffies, and two in us */
 #define PATH_TICK	(HZ / 4)
 #define PATH_NOISE	64
+#define PATH_QUEUE	8
+
+/* Not known yet */
+#define PATH_NO_NOISE	U16_MAX
 
 /*
  * A round trip's losses count when they are this many, segments, and more than this part of
@@ -87,8 +93,18 @@
 /* Windows are at least this, segments, so that ACKs need not be delayed */
 #define PATH_LEAST_WINDOW	4U
 
+/*
+ * Where no queue stood in so many rounds one after the other, what an empty path takes follows
+ * the mean by 1/2^3; host=vm, path-flows
+ */
+#define PATH_EMPTY_ROUNDS 7
+#define PATH_RISE	3
+
 /* What must be withdrawn at least, segments, to tell something from it; path-share */
 #define PATH_LEAST_WITNESS	8U
+
+/* Part of the pipe, that must be withdrawn to tell that it is empty, 1/2^4; path-flows */
+#define PATH_WITNESS	4
 
 /* Where no pair was seen a flow takes itself for one of 2^3 that share the path; path-flows */
 #define PATH_UNKNOWN	3
@@ -102,8 +118,12 @@
 /* A shorter train, segments, says nothing: it may be a single ACK's (cc_scripts, limits) */
 #define PATH_LEAST_TRAIN	8U
 
-/* Slow start ends at a queue of 2 * q0 and this, us: more than a host's own delays */
+/*
+ * Slow start ends at a queue of 2 * q0 and this, us: more than a host's own delays.  The least
+ * rtt of so many segments tells it, which are more than one batch of ACKs; stock_hosts.
+ */
 #define PATH_HOST_DELAY_US	1000
+#define PATH_BATCH	16U
 
 /* Rounds for which to give way to a queue above 2 * q0; path-flows */
 #define PATH_DOUBT	2
@@ -145,7 +165,8 @@ enum path_verdict {
  * struct cpath - per-socket state
  * @probe: the estimators
  * @claim: our part of the capacity, BW_SCALE
- * @cap: what a policer lets through, BW_SCALE; 0: none is known
+ * @delay_sum: of the segments acknowledged in this round trip, rtt beyond rtt_min, PATH_NOISE us
+ * @cap: what a policer lets through, BW_SCALE, if @capped
  * @floor: least window beside others, segments
  * @train_begin: in slow start, of a train: tp->delivered before it
  * @prev: in avoidance: the evaluation before
@@ -154,13 +175,16 @@ enum path_verdict {
  * @before_us: in a drain: mean rtt before it, us
  * @round_lost: losses that ACKs told of in this round trip, segments
  * @rtt_min_stamp: when rtt_min was last met, PATH_TICK
- * @noise: delay of an empty path, PATH_NOISE us
+ * @noise: mean delay of an empty path beyond rtt_min, PATH_NOISE us
+ * @round_queue: least rtt of the round trip before, beyond rtt_min, PATH_QUEUE us
  * @mode: enum path_mode
+ * @capped: there is a policer
  * @limited: the application had too little to send in this round trip
  * @rounds: in this mode, up to PATH_ROUNDS
  * @doubt: rounds with a queue above 2 * q0
  * @rival: enum path_verdict, the last
  * @calm: rounds without such a queue
+ * @empty: rounds one after the other in which a packet took less than what an empty path takes
  * @train: enum path_train
  * @train_late: trains arrive slower than they left
  * @train_limited: the application, or a window, left too little for this train
@@ -169,8 +193,9 @@ enum path_verdict {
 struct cpath {
 	struct ccpd_probe probe;
 	u32	claim;
-	u32	cap;
+	u32	delay_sum;
 	union {
+		u32	cap;
 		u32	floor;
 		u32	train_begin;
 	};
@@ -185,12 +210,15 @@ struct cpath {
 	u16	round_lost;
 	u16	rtt_min_stamp;
 	u16	noise;
+	u16	round_queue;
 	u32	mode:2,
+		capped:1,
 		limited:1,
 		rounds:4,
 		doubt:2,
 		rival:2,
 		calm:5,
+		empty:3,
 		train:2,
 		train_late:1,
 		train_limited:1,
@@ -286,6 +314,7 @@ static u32 path_share(u32 rate, u32 bw, u32 queue_us, u32 q0_us)
  * path_judge() - whose queue was it that we withdrew from?
  * @withdrawn: what we have less in flight than before, segments
  * @fell_us: by how much the delay has fallen since, us
+ * @rtt_us: mean rtt now, us
  * @bw: capacity, BW_SCALE
  * @most: the queue is others' if it fell by at most so many halves of @withdrawn
  *
@@ -294,16 +323,20 @@ static u32 path_share(u32 rate, u32 bw, u32 queue_us, u32 q0_us)
  * others have given way as we did.  If it fell by about that, nobody else has,
  * or a loss has taken a part of somebody's window.
  *
+ * One of many flows withdraws so little that what the others do meanwhile hides it.  It
+ * cannot tell that there is no queue.
+ *
  * Return: what can be said; very little withdrawn says nothing
  */
-static enum path_verdict path_judge(u32 withdrawn, u32 fell_us, u32 bw, u32 most)
+static enum path_verdict path_judge(u32 withdrawn, u32 fell_us, u32 rtt_us, u32 bw, u32 most)
 {
 	s64 fell = ccpd_segs(bw, fell_us) >> SEG_SCALE;
+	s64 pipe = ccpd_segs(bw, rtt_us) >> SEG_SCALE;
 
 	if (withdrawn <= PATH_LEAST_WITNESS)
 		return PATH_FRIENDLY;
 	if (fell < withdrawn / 4)
-		return PATH_EMPTY;
+		return withdrawn < pipe >> PATH_WITNESS ? PATH_FRIENDLY : PATH_EMPTY;
 	return 2 * fell > (s64)most * withdrawn ? PATH_FRIENDLY : PATH_FOREIGN;
 }
 
@@ -321,32 +354,27 @@ static u32 path_capacity(const struct cpath *ca)
 {
 	u32 bw = ccpd_capacity(&ca->probe);
 
-	return ca->cap ? min(bw, ca->cap) : bw;
+	return ca->capped ? min(bw, ca->cap) : bw;
 }
 
 static void path_set_noise(struct cpath *ca, u32 us)
 {
-	ca->noise = min(us / PATH_NOISE, U16_MAX);
+	ca->noise = min(us / PATH_NOISE, PATH_NO_NOISE - 1U);
 }
 
-/*
- * A smaller rtt than @before_us, the least until now.  If the delay of the path varies by
- * itself, the sum of noise and rtt_min is what an empty path takes, and stays; if the noise
- * would then be much of the rtt, the path has become shorter.
- */
+/* A smaller rtt than @before_us, the least until now, by luck: an empty path takes the same. */
 static void path_rtt_min(struct cpath *ca, u32 before_us)
 {
-	u32 rtt_us = ca->probe.rtt_min_us;
-	u32 noise_us = ca->noise * PATH_NOISE + before_us - rtt_us;
-
-	if (ca->noise)
-		path_set_noise(ca, noise_us > rtt_us / 4 ? 0 : noise_us);
+	if (ca->noise != PATH_NO_NOISE)
+		path_set_noise(ca, ca->noise * PATH_NOISE + before_us - ca->probe.rtt_min_us);
 }
 
 /* What an empty path takes on average, us */
 static u32 path_base_us(const struct cpath *ca)
 {
-	return ca->probe.rtt_min_us + ca->noise * PATH_NOISE;
+	u32 noise_us = ca->noise == PATH_NO_NOISE ? 0 : ca->noise * PATH_NOISE;
+
+	return ca->probe.rtt_min_us + noise_us;
 }
 
 /* Queueing delay, us: in the least rtt of this round trip, and in the smoothed rtt */
@@ -360,15 +388,36 @@ static u32 path_queue_us(const struct cpath *ca)
 	return ccpd_queue_us(&ca->probe, path_base_us(ca));
 }
 
+/*
+ * What an empty path takes is the least mean rtt of a round trip.  ACKs that come in bunches,
+ * and all else that delays a packet now and then, are in the mean.  So they are no queue.  The
+ * least of many means is a mean of few: where a packet has met less than that in round after
+ * round, no queue stands, and it follows the mean.
+ */
+static void path_learn_base(struct cpath *ca, u32 delivered)
+{
+	u32 known_us = ca->noise * PATH_NOISE, mean_us;
+
+	if (ca->probe.round_rtt_us == U32_MAX || delivered < PATH_LEAST_WINDOW)
+		return;
+	mean_us = div_u64((u64)ca->delay_sum * PATH_NOISE, delivered);
+	ca->empty = path_round_queue_us(ca) ? 0 : min(ca->empty + 1, PATH_EMPTY_ROUNDS);
+	if (mean_us < known_us)
+		path_set_noise(ca, mean_us);
+	else if (ca->empty == PATH_EMPTY_ROUNDS)
+		path_set_noise(ca, known_us + ((mean_us - known_us) >> PATH_RISE));
+}
+
 static u32 path_q0(const struct cpath *ca)
 {
 	return path_q0_us(path_capacity(ca), ca->probe.rtt_min_us, ca->probe.rtt_max_us);
 }
 
 /*
- * The rtt of a packet that was not delayed more than others: with a standing queue, ours or
- * others', there is none that met no queue.  At the start that of the handshake, since all
- * ACKs of the first window may have been held back together.
+ * The rtt of a packet that was not delayed more than others: the least of this round trip and
+ * of the one before, since a queue that stands, ours or others', delays all.  The mean would
+ * let pairs count that were held back and came together.  At the start it is the rtt of the
+ * handshake, since all ACKs of the first window may have been held back together.
  */
 static u32 path_least_us(const struct sock *sk)
 {
@@ -376,7 +425,8 @@ static u32 path_least_us(const struct sock *sk)
 
 	if (ca->mode == PATH_SLOW_START)
 		return min(ca->probe.rtt_min_us, tcp_min_rtt(tcp_sk(sk)));
-	return ca->probe.rtt_s >> 3;
+	return min(ca->probe.round_rtt_us,
+		   ca->probe.rtt_min_us + ca->round_queue * PATH_QUEUE);
 }
 
 static void path_rtt(struct cpath *ca, const struct rate_sample *rs)
@@ -384,13 +434,16 @@ static void path_rtt(struct cpath *ca, const struct rate_sample *rs)
 	struct ccpd_probe *p = &ca->probe;
 	u32 before_us = p->rtt_min_us;
 
-	if (!ccpd_rtt(p, rs))
+	u32 rtt_us = ccpd_rtt(p, rs);
+
+	if (!rtt_us)
 		return;
 	/* met again, and not by chance: no need to look for it */
 	if (p->rtt_s >> 3 <= before_us + (before_us >> 7))
 		ca->rtt_min_stamp = path_now();
 	if (p->rtt_min_us < before_us)
 		path_rtt_min(ca, before_us);
+	ca->delay_sum += (rtt_us - p->rtt_min_us) / PATH_NOISE * rs->acked_sacked;
 }
 
 /* ------------------------------------------------------------------------- */
@@ -434,6 +487,8 @@ static void path_avoid(struct sock *sk)
 			  e.limit + ccpd_segs(bw, p->rtt_min_us));
 	if (ca->rival == PATH_FOREIGN)
 		window = max(window, ca->floor);
+	/* half of what the claim needs empties a queue soon enough, and repairs go on meanwhile */
+	window = max_t(u32, window, ccpd_segs(ca->claim, base) >> (SEG_SCALE + 1));
 	path_set_cwnd(sk, window);
 
 	if (trace_ccpd_path_update_enabled())
@@ -535,6 +590,17 @@ static bool path_train(struct sock *sk)
 	return false;
 }
 
+/* In slow start: a queue that a batch of segments has met, in this round trip already */
+static bool path_is_full(const struct sock *sk)
+{
+	const struct cpath *ca = inet_csk_ca(sk);
+	const struct ccpd_probe *p = &ca->probe;
+
+	return !ca->limited && p->round_rtt_us != U32_MAX &&
+	       tcp_sk(sk)->delivered - p->round_delivered >= PATH_BATCH &&
+	       path_round_queue_us(ca) > 2 * path_q0(ca) + PATH_HOST_DELAY_US;
+}
+
 static void path_slow_start(struct sock *sk, u32 acked)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -547,6 +613,11 @@ static void path_slow_start(struct sock *sk, u32 acked)
 	}
 	if (ca->train > TRAIN_WANTED)
 		return;
+	if (path_is_full(sk)) {
+		ca->claim = ccpd_delivery_rate(&ca->probe) ?: ca->claim;
+		path_enter(ca, PATH_AVOIDANCE);
+		return;
+	}
 	if (acked && tcp_is_cwnd_limited(sk))
 		tcp_slow_start(tp, acked);
 
@@ -563,6 +634,13 @@ static void path_slow_start(struct sock *sk, u32 acked)
 			path_enter(ca, PATH_AVOIDANCE);
 		}
 	}
+}
+
+/* The window to hold beside others, if it comes to that: the one from before we gave way */
+static void path_set_floor(struct cpath *ca)
+{
+	ca->capped = 0;
+	ca->floor = ccpd_segs(ca->claim, ca->probe.rtt_min_us) >> SEG_SCALE;
 }
 
 static void path_drain(struct sock *sk)
@@ -585,7 +663,7 @@ static void path_drained(struct sock *sk, u32 bw, bool crowded)
 	u32 mean_us = ca->probe.rtt_s >> 3;
 	u32 fell_us = ca->before_us - min(ca->before_us, mean_us);
 	enum path_verdict verdict =
-		path_judge(tcp_snd_cwnd(tcp_sk(sk)), fell_us, bw,
+		path_judge(tcp_snd_cwnd(tcp_sk(sk)), fell_us, mean_us, bw,
 			   crowded ? 6 : ca->doubt ? 3 : 0);
 
 	path_enter(ca, PATH_AVOIDANCE);
@@ -596,6 +674,9 @@ static void path_drained(struct sock *sk, u32 bw, bool crowded)
 		ca->doubt = PATH_DOUBT - 1;
 		return;
 	}
+	/* a drain that nothing made us doubt before */
+	if (verdict == PATH_FOREIGN && ca->rival != PATH_FOREIGN && !ca->doubt)
+		path_set_floor(ca);
 	ca->rival = verdict;
 	if (verdict == PATH_EMPTY) {
 		ca->rival = PATH_FRIENDLY;
@@ -603,7 +684,7 @@ static void path_drained(struct sock *sk, u32 bw, bool crowded)
 		ca->probe.rtt_max_us = max(ca->probe.rtt_max_us, ca->probe.rtt_min_us);
 	}
 	/* what delays at half the window, and did not fall with it, is no queue */
-	if (verdict == PATH_EMPTY || mean_us < path_base_us(ca))
+	if (verdict == PATH_EMPTY)
 		path_set_noise(ca, mean_us - min(mean_us, ca->probe.rtt_min_us));
 	ca->doubt = 0;
 	ca->rtt_min_stamp = path_now();
@@ -620,7 +701,7 @@ static void path_crowded(struct sock *sk)
 	struct cpath *ca = inet_csk_ca(sk);
 
 	if (!ca->doubt)
-		ca->floor = ccpd_segs(ca->claim, ca->probe.rtt_min_us) >> SEG_SCALE;
+		path_set_floor(ca);
 	if (++ca->doubt == PATH_DOUBT)
 		path_drain(sk);
 }
@@ -656,9 +737,9 @@ static void path_compete(struct sock *sk, u32 queue_us, u32 q0, bool lost)
 /* What a policer lets through, after a round trip without its losses */
 static void path_cap_rises(struct cpath *ca, u32 queue_us, u32 q0)
 {
-	if (queue_us > 2 * q0 || ca->cap >= ccpd_capacity(&ca->probe))
-		ca->cap = 0;
-	else if (ca->cap)
+	if (queue_us > 2 * q0 || (ca->capped && ca->cap >= ccpd_capacity(&ca->probe)))
+		ca->capped = 0;
+	else if (ca->capped)
 		ca->cap += (ca->cap >> PATH_CAP_GROWTH) + 1;
 }
 
@@ -673,16 +754,20 @@ static u32 path_next_claim(struct cpath *ca, u32 rate, u32 delivered, u32 lost, 
 	bool empty = path_queue_us(ca) < q0;
 
 	if (lost >= PATH_LOSSES && lost > delivered / (empty ? PATH_POLICER : PATH_OVERFLOW)) {
-		if (empty)
+		if (empty) {
 			ca->cap = rate;
-		return empty ? rate : rate - rate / 4;
+			ca->capped = 1;
+			ca->rival = PATH_FRIENDLY;
+		}
+		/* repairs may stall, and a stall is no rate */
+		return empty ? rate : max(rate - rate / 4, ca->claim / 2);
 	}
 	path_cap_rises(ca, queue_us, q0);
 	if (ca->limited)
 		return max(ca->claim, rate);
 	if (empty)
 		rate += div_u64((u64)rate * min(lost, delivered), delivered);
-	if (ca->cap)
+	if (ca->capped)
 		rate = min(rate, bw);
 	/* half way, since a round trip passes before it is felt */
 	return ((u64)ca->claim + path_share(rate, bw, queue_us, q0)) >> 1;
@@ -697,11 +782,20 @@ static u32 path_round_capacity(const struct cpath *ca, u32 rate)
 {
 	u32 pair = ccpd_pair_bw(&ca->probe);
 
-	if (!ca->cap && !pair)
+	if (!ca->capped && !pair)
 		return min_t(u64, (u64)rate << PATH_UNKNOWN, U32_MAX);
-	if (!ca->cap && rate > pair + (pair >> 3) && path_queue_us(ca) < path_q0(ca))
+	if (!ca->capped && rate > pair + (pair >> 3) && path_queue_us(ca) < path_q0(ca))
 		return min_t(u64, 2ULL * rate, U32_MAX);
 	return path_capacity(ca);
+}
+
+/*
+ * The least window, in a round trip.  With less, pacing would hold segments back for longer
+ * than a round trip, and no round trip would show that there is more.
+ */
+static u32 path_least_claim(const struct cpath *ca)
+{
+	return ccpd_bw(PATH_LEAST_WINDOW, 1, (u64)(ca->probe.rtt_s >> 3) * NSEC_PER_USEC);
 }
 
 /*
@@ -716,7 +810,10 @@ static void path_round(struct sock *sk, u32 rate)
 	u32 q0 = path_q0(ca);
 	u32 queue_us = path_round_queue_us(ca);
 	bool crowded = queue_us > 2 * q0;
+	u32 known = path_capacity(ca);
 	u32 bw, claim;
+
+	path_learn_base(ca, delivered);
 
 	bw = path_round_capacity(ca, rate);
 	ca->rounds = min(ca->rounds + 1, PATH_ROUNDS);
@@ -743,12 +840,12 @@ static void path_round(struct sock *sk, u32 rate)
 	/* until what a CE mark left of the claim is felt, nothing is added to it */
 	if (inet_csk(sk)->icsk_ca_state == TCP_CA_CWR)
 		claim = min(claim, ca->claim);
-	ca->claim = claim;
+	ca->claim = max(claim, path_least_claim(ca));
 
 	if ((u16)(path_now() - ca->rtt_min_stamp) >
 		    READ_ONCE(drain) * (HZ / PATH_TICK) ||
 	    (ca->rounds == PATH_ROUNDS && ca->rival != PATH_FOREIGN &&
-	     path_queue_us(ca) > 2 * q0 && ca->claim < bw - (bw >> 3)))
+	     path_queue_us(ca) > 2 * q0 && ca->claim < known - (known >> 3)))
 		path_drain(sk);
 	else if (ca->rival == PATH_FOREIGN)
 		path_compete(sk, queue_us, q0, lost);
@@ -761,7 +858,11 @@ static void path_round(struct sock *sk, u32 rate)
 static void path_round_begin(struct sock *sk)
 {
 	struct cpath *ca = inet_csk_ca(sk);
+	const struct ccpd_probe *p = &ca->probe;
 
+	ca->delay_sum = 0;
+	if (p->round_rtt_us != U32_MAX)
+		ca->round_queue = min((p->round_rtt_us - p->rtt_min_us) / PATH_QUEUE, U16_MAX);
 	ca->round_lost = 0;
 	ca->limited = 0;
 	ccpd_round_begin(sk, &ca->probe);
@@ -797,8 +898,8 @@ static void path_rescale(struct sock *sk)
 	u32 old = ca->probe.mss, new = tcp_sk(sk)->mss_cache;
 
 	ca->claim = ccpd_rescale(ca->claim, old, new);
-	ca->cap = ccpd_rescale(ca->cap, old, new);
-	if (ca->mode != PATH_SLOW_START)
+	/* or the cap */
+	if (ca->mode != PATH_SLOW_START || ca->capped)
 		ca->floor = ccpd_rescale(ca->floor, old, new);
 	ccpd_probe_rescale(&ca->probe, new);
 }
@@ -863,6 +964,7 @@ static void path_init(struct sock *sk)
 	memset(ca, 0, sizeof(*ca));
 	ca->rtt_min_stamp = path_now();
 	ca->before_loss = PATH_NOT_OURS;
+	ca->noise = PATH_NO_NOISE;
 	ccpd_probe_init(sk, &ca->probe);
 	ccpd_set_rate(sk, ~0ULL);
 	cmpxchg(&sk->sk_pacing_status, SK_PACING_NONE, SK_PACING_NEEDED);
@@ -907,11 +1009,12 @@ static u32 path_undo_cwnd(struct sock *sk)
 	struct cpath *ca = inet_csk_ca(sk);
 	u32 claim;
 
-	ca->cap = 0;
+	ca->capped = 0;
 	if (ca->before_loss == PATH_SLOW_START) {
 		/* the train that the loss has ended is no train any more */
 		if (ca->mode != PATH_SLOW_START || ca->train == TRAIN_NONE) {
 			path_enter(ca, PATH_SLOW_START);
+			ca->rival = PATH_FRIENDLY;
 			ca->train = READ_ONCE(start) ? TRAIN_WANTED : TRAIN_NONE;
 		}
 	} else if (ca->before_loss != PATH_NOT_OURS) {
@@ -927,14 +1030,16 @@ static u32 path_undo_cwnd(struct sock *sk)
 /*
  * Nothing is in flight, and a segment leaves.  After an idle time of a round trip no queue on
  * the path is ours.  A small window may be acknowledged as a whole: then nothing is in flight
- * for a moment in each round trip, and that is no idle time.
+ * for a moment in each round trip, and that is no idle time.  Nor is it one if pacing, and
+ * neither the application nor an outage, kept the segment back.
  */
 static void path_tx_start(struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct cpath *ca = inet_csk_ca(sk);
 
-	if (tcp_stamp_us_delta(tp->tcp_mstamp, tp->delivered_mstamp) < ca->probe.rtt_s >> 3)
+	if ((!tp->app_limited && !tp->lost_out) ||
+	    tcp_stamp_us_delta(tp->tcp_mstamp, tp->delivered_mstamp) < ca->probe.rtt_s >> 3)
 		return;
 	if (ca->mode == PATH_SLOW_START) {
 		if (ca->train > TRAIN_WANTED)

@@ -85,16 +85,19 @@ static void path_verdict(struct kunit *test)
 {
 	u32 bw = link_bw(1000);
 
-	KUNIT_EXPECT_EQ(test, path_judge(50, 0, bw, 6), PATH_EMPTY);
-	KUNIT_EXPECT_EQ(test, path_judge(50, 140, bw, 6), PATH_EMPTY);
-	KUNIT_EXPECT_EQ(test, path_judge(50, 606, bw, 6), PATH_FOREIGN);
-	KUNIT_EXPECT_EQ(test, path_judge(50, 1700, bw, 6), PATH_FOREIGN);
-	KUNIT_EXPECT_EQ(test, path_judge(50, 2000, bw, 6), PATH_FRIENDLY);
-	KUNIT_EXPECT_EQ(test, path_judge(50, 850, bw, 3), PATH_FOREIGN);
-	KUNIT_EXPECT_EQ(test, path_judge(50, 1000, bw, 3), PATH_FRIENDLY);
+	KUNIT_EXPECT_EQ(test, path_judge(50, 0, 5000, bw, 6), PATH_EMPTY);
+	KUNIT_EXPECT_EQ(test, path_judge(50, 140, 5000, bw, 6), PATH_EMPTY);
+	KUNIT_EXPECT_EQ(test, path_judge(50, 606, 5000, bw, 6), PATH_FOREIGN);
+	KUNIT_EXPECT_EQ(test, path_judge(50, 1700, 5000, bw, 6), PATH_FOREIGN);
+	KUNIT_EXPECT_EQ(test, path_judge(50, 2000, 5000, bw, 6), PATH_FRIENDLY);
+	KUNIT_EXPECT_EQ(test, path_judge(50, 850, 5000, bw, 3), PATH_FOREIGN);
+	KUNIT_EXPECT_EQ(test, path_judge(50, 1000, 5000, bw, 3), PATH_FRIENDLY);
+	/* a sixteenth of what the path holds is enough to tell, less is one of many flows */
+	KUNIT_EXPECT_EQ(test, path_judge(50, 0, 9600, bw, 6), PATH_EMPTY);
+	KUNIT_EXPECT_EQ(test, path_judge(50, 0, 9900, bw, 6), PATH_FRIENDLY);
 	/* too little to be a witness, and no overflow at the largest */
-	KUNIT_EXPECT_EQ(test, path_judge(8, 97, bw, 6), PATH_FRIENDLY);
-	KUNIT_EXPECT_EQ(test, path_judge(U32_MAX, U32_MAX, U32_MAX, 6),
+	KUNIT_EXPECT_EQ(test, path_judge(8, 97, 5000, bw, 6), PATH_FRIENDLY);
+	KUNIT_EXPECT_EQ(test, path_judge(U32_MAX, U32_MAX, U32_MAX, U32_MAX, 6),
 			PATH_FRIENDLY);
 }
 
@@ -151,18 +154,19 @@ static void policer_caps(struct kunit *test)
 	for (i = 0; i < 44; i++) {
 		ca->round_lost = 0;
 		path_round(sk, half);
-		KUNIT_EXPECT_TRUE(test, ca->cap);
+		KUNIT_EXPECT_TRUE(test, ca->capped);
 	}
 	path_round(sk, half);
 	path_round(sk, half);
-	KUNIT_EXPECT_EQ(test, ca->cap, 0);
+	KUNIT_EXPECT_FALSE(test, ca->capped);
 	KUNIT_EXPECT_EQ(test, path_capacity(ca), link_bw(100));
 
 	/* and when a queue shows that it was none */
 	ca->cap = half;
+	ca->capped = 1;
 	ca->probe.round_rtt_us = 80000;
 	path_round(sk, half);
-	KUNIT_EXPECT_EQ(test, ca->cap, 0);
+	KUNIT_EXPECT_FALSE(test, ca->capped);
 }
 
 /* A few losses, or many that a timeout tells of, cap nothing. */
@@ -179,7 +183,7 @@ static void noise_and_outages_do_not_cap(struct kunit *test)
 	tcp_sk(sk)->delivered = 300;
 	ca->round_lost = 37;		/* an eighth are 37.5 */
 	path_round(sk, claim);
-	KUNIT_EXPECT_EQ(test, ca->cap, 0);
+	KUNIT_EXPECT_FALSE(test, ca->capped);
 	KUNIT_EXPECT_GE(test, ca->claim, claim);
 
 	inet_csk(sk)->icsk_ca_state = TCP_CA_Loss;
@@ -190,7 +194,7 @@ static void noise_and_outages_do_not_cap(struct kunit *test)
 #else
 	path_cong_control(sk, &rs);
 #endif
-	KUNIT_EXPECT_EQ(test, ca->cap, 0);
+	KUNIT_EXPECT_FALSE(test, ca->capped);
 	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_SLOW_START);
 	KUNIT_EXPECT_GE(test, ca->claim, claim);
 	/* slow start ends at the share that it had */
@@ -213,7 +217,7 @@ static void undo_gives_back(struct kunit *test)
 	path_round(sk, claim / 3);
 	KUNIT_EXPECT_EQ(test, ca->cap, claim / 3);
 	KUNIT_EXPECT_EQ(test, path_undo_cwnd(sk), 500);
-	KUNIT_EXPECT_EQ(test, ca->cap, 0);
+	KUNIT_EXPECT_FALSE(test, ca->capped);
 	EXPECT_NEAR(test, ca->claim, claim, 5000);
 
 	/* of a timeout */
@@ -280,6 +284,7 @@ static void idle_is_a_drain(struct kunit *test)
 	ca->rtt_min_stamp = path_now() - 4 * 11;
 	tcp_sk(sk)->delivered_mstamp = USEC_PER_SEC;
 	tcp_sk(sk)->tcp_mstamp = USEC_PER_SEC + 50000;
+	tcp_sk(sk)->app_limited = 1;
 	path_tx_start(sk);
 	tcp_sk(sk)->delivered += 300;
 	ca->probe.round_rtt_us = 50000;
@@ -294,8 +299,13 @@ static void idle_is_a_drain(struct kunit *test)
 	tcp_sk(sk)->tcp_mstamp = USEC_PER_SEC + 49999;
 	path_tx_start(sk);
 	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_DRAIN);
-	/* a drain that the application has ended is over */
+	/* pacing held the segment back */
+	tcp_sk(sk)->app_limited = 0;
 	tcp_sk(sk)->tcp_mstamp = USEC_PER_SEC + 50000;
+	path_tx_start(sk);
+	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_DRAIN);
+	/* a drain that the application has ended is over */
+	tcp_sk(sk)->app_limited = 1;
 	path_tx_start(sk);
 	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_AVOIDANCE);
 }
@@ -320,22 +330,106 @@ static void train_fits_the_receiver(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ca->train_end - ca->train_begin, 1);
 }
 
-/* An rtt that is met by luck does not make noise a queue; a shorter path does. */
+/* Delay that varies by itself is no queue, and an rtt that is met by luck does not make it one. */
 static void noise_is_no_queue(struct kunit *test)
 {
-	struct cpath ca = { .probe = { .rtt_min_us = 56400, .rtt_s = 58400 << 3 } };
+	struct cpath ca = {
+		.probe = { .rtt_min_us = 50000, .round_rtt_us = 50000, .rtt_s = 55000 << 3 },
+		.noise = PATH_NO_NOISE,
+	};
+	u32 i;
 
-	path_set_noise(&ca, 1600);
-	KUNIT_EXPECT_EQ(test, path_base_us(&ca), 58000);
-	KUNIT_EXPECT_EQ(test, path_queue_us(&ca), 400);
-	ca.probe.rtt_min_us = 50000;
-	path_rtt_min(&ca, 56400);
-	KUNIT_EXPECT_EQ(test, path_base_us(&ca), 58000);
-	ca.probe.rtt_min_us = 45000;
+	KUNIT_EXPECT_EQ(test, path_base_us(&ca), 50000);
+	/* 64 segments with 5 ms more on average, of 64 us each */
+	ca.delay_sum = 64 * 5000 / PATH_NOISE;
+	path_learn_base(&ca, 64);
+	KUNIT_EXPECT_EQ(test, path_base_us(&ca), 50000 + 4992);
+	/* a queue of 3 ms, which all meet, is one */
+	ca.probe.round_rtt_us = 58000;
+	ca.probe.rtt_s = 58000 << 3;
+	ca.delay_sum = 64 * 8000 / PATH_NOISE;
+	path_learn_base(&ca, 64);
+	KUNIT_EXPECT_EQ(test, path_queue_us(&ca), 3008);
+	/* which some do not meet, round after round, is none: an eighth of what is more */
+	ca.probe.round_rtt_us = 50000;
+	for (i = 1; i < PATH_EMPTY_ROUNDS; i++) {
+		path_learn_base(&ca, 64);
+		KUNIT_EXPECT_EQ(test, path_base_us(&ca), 50000 + 4992);
+	}
+	path_learn_base(&ca, 64);
+	KUNIT_EXPECT_EQ(test, path_base_us(&ca), 50000 + 4992 + 5 * PATH_NOISE);
+	/* by luck */
+	ca.probe.rtt_min_us = 45008;
 	path_rtt_min(&ca, 50000);
-	KUNIT_EXPECT_EQ(test, path_base_us(&ca), 45000);
+	KUNIT_EXPECT_EQ(test, path_base_us(&ca), 50000 + 4992 + 5 * PATH_NOISE);
+	/* too few to tell */
+	ca.delay_sum = 0;
+	path_learn_base(&ca, 3);
+	KUNIT_EXPECT_EQ(test, path_base_us(&ca), 50000 + 4992 + 5 * PATH_NOISE);
+	/* a shorter path */
+	path_learn_base(&ca, 4);
+	KUNIT_EXPECT_EQ(test, path_base_us(&ca), 45008);
 	ca.probe.round_rtt_us = 44000;
 	KUNIT_EXPECT_EQ(test, path_round_queue_us(&ca), 0);
+}
+
+/* An overflow takes a half at most, and pacing never less than the least window asks for. */
+static void claim_has_a_floor(struct kunit *test)
+{
+	struct sock *sk = flow(test);
+	struct cpath *ca = inet_csk_ca(sk);
+	u32 claim = ca->claim, least = ccpd_bw(4, 1, 50000ULL * NSEC_PER_USEC), i;
+
+	tcp_sk(sk)->delivered = 300;
+	ca->probe.rtt_s = 90000 << 3;
+	ca->probe.round_rtt_us = 90000;
+	ca->noise = 0;
+	ca->round_lost = 100;
+	path_round(sk, claim / 100);
+	KUNIT_EXPECT_EQ(test, ca->claim, claim / 2);
+
+	ca->round_lost = 0;
+	ca->probe.rtt_s = 50000 << 3;
+	for (i = 0; i < 20; i++) {
+		ca->mode = PATH_AVOIDANCE;
+		path_round(sk, 1000);
+	}
+	KUNIT_EXPECT_EQ(test, ca->claim, least);
+}
+
+/* Beside others it holds the window of its claim, also if only a drain has shown them. */
+static void floor_is_of_the_claim(struct kunit *test)
+{
+	struct sock *sk = flow(test);
+	struct cpath *ca = inet_csk_ca(sk);
+
+	ca->noise = 0;
+	ca->cap = link_bw(50);		/* where the floor is kept too */
+	ca->capped = 1;
+	ca->before_us = 90000;
+	ca->probe.rtt_s = 80000 << 3;
+	ca->probe.round_rtt_us = 80000;
+	tcp_snd_cwnd_set(tcp_sk(sk), 100);
+	path_drained(sk, link_bw(100), true);
+	KUNIT_EXPECT_TRUE(test, ca->rival == PATH_FOREIGN);
+	KUNIT_EXPECT_FALSE(test, ca->capped);
+	KUNIT_EXPECT_EQ(test, ca->floor, ccpd_segs(ca->claim, 50000) >> SEG_SCALE);
+}
+
+/* Slow start ends in the round trip that meets a queue, by the least rtt of a batch. */
+static void queue_ends_slow_start(struct kunit *test)
+{
+	struct sock *sk = flow(test);
+	struct cpath *ca = inet_csk_ca(sk);
+
+	ca->noise = 0;
+	ca->probe.round_rtt_us = 50000 + 2 * path_q0(ca) + PATH_HOST_DELAY_US + 1;
+	tcp_sk(sk)->delivered = ca->probe.round_delivered + PATH_BATCH - 1;
+	KUNIT_EXPECT_FALSE(test, path_is_full(sk));
+	tcp_sk(sk)->delivered++;
+	KUNIT_EXPECT_TRUE(test, path_is_full(sk));
+	ca->probe.round_rtt_us--;
+	KUNIT_EXPECT_FALSE(test, path_is_full(sk));
 }
 
 /* The claim is in segments: other segments, the same bytes. */
@@ -346,6 +440,7 @@ static void segments_change_their_size(struct kunit *test)
 	u64 bytes_ps = ccpd_bytes_ps(ca->claim, 1448);
 
 	ca->cap = ca->claim / 2;
+	ca->capped = 1;
 	tcp_sk(sk)->mss_cache = 8948;
 	path_rescale(sk);
 	EXPECT_NEAR(test, ccpd_bytes_ps(ca->claim, 8948), bytes_ps, 100);
@@ -366,6 +461,9 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(idle_is_a_drain),
 	KUNIT_CASE(train_fits_the_receiver),
 	KUNIT_CASE(noise_is_no_queue),
+	KUNIT_CASE(claim_has_a_floor),
+	KUNIT_CASE(floor_is_of_the_claim),
+	KUNIT_CASE(queue_ends_slow_start),
 	KUNIT_CASE(segments_change_their_size),
 	{}
 };
