@@ -30,12 +30,13 @@ MORE_HOSTS = {
     "paths": "stock_cases.sh switch tfo mptcp blackout_300ms +pfifo +fq +cards",
     "troubles": "stock_cases.sh +reordering_1 +reordering_10 +reordering_100"
     " +idle +long_idle +blackout_1500ms +blackout_10s",
-    "table": "stock_hosts.sh 2 10",
-    "no bunches": "stock_hosts.sh 0",
+    "table": "stock_hosts.sh",
     "all paths": "stock_cases.sh pfifo fq cards idle long_idle",
     "all troubles": "stock_cases.sh reordering_1 reordering_10 reordering_100"
     " blackout_1500ms blackout_10s",
 }
+# Two emulated processors stop for so long that no sender sees the bunches.
+ONE_PROCESSOR = ["table"]
 TWO_PROCESSORS = ["6.12", *(v for v in wanted_kernels() if v not in ("6.1", "6.12"))]
 
 
@@ -83,8 +84,8 @@ def test_real_hosts(name: str, version: str) -> None:
     kernel = stock.ensure(version)
     script, *arguments = (HOSTS | MORE_HOSTS)[name].split()
     result = stock.boot(
-        kernel, [str(SELFTESTS / script), *arguments], modules=stock.build(kernel), cpus=2,
-        nics=True, timeout_s=1800,
+        kernel, [str(SELFTESTS / script), *arguments], modules=stock.build(kernel),
+        cpus=1 if name in ONE_PROCESSOR else 2, nics=True, timeout_s=1800,
     )  # fmt: skip
     assert_all_ran(result, result.stdout)
 

@@ -226,8 +226,8 @@ ask()
 # Over a FIFO --------------------------------------------------------------------------
 #
 # A script says the link's rate, $RATE_MBIT, its round trip, $RTT_MS, how long a flow
-# lasts, $SECONDS_EACH, and has law_shows() which tells from "ss -tin" in ss.txt, a second
-# before the flow ends, whether this congestion control's law is at work.
+# lasts, $SECONDS_EACH, and has law_shows() which tells from "ss -tin" in ss.txt, in the two
+# seconds before the flow ends, whether this congestion control's law is at work.
 
 # setup_narrow [BYTES]: a router that shapes data, behind a queue of so many, or of two
 # bandwidth-delay products
@@ -250,8 +250,8 @@ carries()
 
 	shift 2
 	start_flow "$ip" "$SECONDS_EACH" "$@" && busywait uses "$cc" || return
-	sleep $((SECONDS_EACH - 1))
-	snd ss -Htin 'dport = :5201' >ss.txt
+	sleep $((SECONDS_EACH - 2))
+	look 5
 	end_flow && reports_cc "$cc" || return
 	diag "$cc, IPv$ip: $(goodput_kbps) kb/s"
 	law_shows "$cc" || {
@@ -261,22 +261,48 @@ carries()
 	return $status
 }
 
-# ss_field NAME: of the socket in ss.txt that has sent most, of which the control connection
-# is none
-ss_field()
+# look TIMES: what ss shows of iperf3's sockets, into ss.txt, so many times
+look()
 {
-	awk -v name="$1" '{ sent = 0; value = ""
+	local n
+
+	for ((n = 0; n < $1; n++)); do
+		snd ss -Htin 'dport = :5201'
+		echo
+		sleep 0.1
+	done >ss.txt
+}
+
+# ss_values NAME: at each look, of the socket that has sent most, of which the control
+# connection is none
+ss_values()
+{
+	awk -v name="$1" 'NF { sent = 0; value = ""
 		for (i = 1; i <= NF; i++) {
 			if ($i ~ /^bytes_sent:/) sent = substr($i, 12) + 0
 			if (index($i, name ":") == 1) value = substr($i, length(name) + 2) }
-		if (sent > most) { most = sent; found = value } } END { print found }' ss.txt
+		if (sent > most) { most = sent; found = value } }
+		!NF { if (found != "") print found; most = 0; found = "" }' ss.txt
 }
 
-# The capacity in it that is shown in BBR's form, kb/s
+# The middle one of the numbers that are read: a window swings within a round trip.
+median()
+{
+	sort -n | awk '{ value[NR] = $1 } END { print value[int((NR + 1) / 2)] }'
+}
+
+# ss_field NAME: the median of the looks
+ss_field()
+{
+	ss_values "$1" | median
+}
+
+# The capacity that is shown in BBR's form, kb/s
 shown_kbps()
 {
-	ss_field bbr | sed -n 's/^(bw:\([0-9.e+]*\)\([KMG]\{0,1\}\)bps.*/\1 \2/p' |
-		awk '{ printf "%d\n", $1 * ($2 == "G" ? 1e6 : $2 == "M" ? 1e3 : $2 == "K" ? 1 : 1e-3) }'
+	ss_values bbr | sed -n 's/^(bw:\([0-9.e+]*\)\([KMG]\{0,1\}\)bps.*/\1 \2/p' |
+		awk '{ printf "%d\n", $1 * ($2 == "G" ? 1e6 : $2 == "M" ? 1e3 : $2 == "K" ? 1 : 1e-3) }' |
+		median
 }
 
 by_socket()
