@@ -103,8 +103,8 @@
 /* What must be withdrawn at least, segments, to tell something from it; path-share */
 #define PATH_LEAST_WITNESS	8U
 
-/* Part of the pipe, that must be withdrawn to tell that it is empty, 1/2^4; path-flows */
-#define PATH_WITNESS	4
+/* Part of the pipe, that must be withdrawn to tell that it is empty, 1/2^5; path-flows */
+#define PATH_WITNESS	5
 
 /* Where no pair was seen a flow takes itself for one of 2^3 that share the path; path-flows */
 #define PATH_UNKNOWN	3

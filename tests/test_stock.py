@@ -48,7 +48,7 @@ def booted(request: pytest.FixtureRequest) -> tuple[stock.Result, dict[str, str]
     run_all = 'for script; do echo "== ${script##*/}"; "$script"; done'
     command = ["sh", "-c", run_all, "sh", *(str(SELFTESTS / name) for name in names)]
     result = stock.boot(
-        kernel, command, modules=stock.build(kernel), nics=True, timeout_s=1200
+        kernel, command, modules=stock.build(kernel), nics=True, timeout_s=2400
     )
     parts = re.split(r"^== (.*)\n", result.stdout, flags=re.M)
     return result, dict(zip(parts[1::2], parts[2::2], strict=True))

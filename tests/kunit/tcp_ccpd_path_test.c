@@ -92,9 +92,9 @@ static void path_verdict(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, path_judge(50, 2000, 5000, bw, 6), PATH_FRIENDLY);
 	KUNIT_EXPECT_EQ(test, path_judge(50, 850, 5000, bw, 3), PATH_FOREIGN);
 	KUNIT_EXPECT_EQ(test, path_judge(50, 1000, 5000, bw, 3), PATH_FRIENDLY);
-	/* a sixteenth of what the path holds is enough to tell, less is one of many flows */
-	KUNIT_EXPECT_EQ(test, path_judge(50, 0, 9600, bw, 6), PATH_EMPTY);
-	KUNIT_EXPECT_EQ(test, path_judge(50, 0, 9900, bw, 6), PATH_FRIENDLY);
+	/* a 32nd of what the path holds is enough to tell, less is one of many flows */
+	KUNIT_EXPECT_EQ(test, path_judge(50, 0, 19200, bw, 6), PATH_EMPTY);
+	KUNIT_EXPECT_EQ(test, path_judge(50, 0, 19900, bw, 6), PATH_FRIENDLY);
 	/* too little to be a witness, and no overflow at the largest */
 	KUNIT_EXPECT_EQ(test, path_judge(8, 97, 5000, bw, 6), PATH_FRIENDLY);
 	KUNIT_EXPECT_EQ(test, path_judge(U32_MAX, U32_MAX, U32_MAX, U32_MAX, 6),
