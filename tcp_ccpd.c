@@ -255,7 +255,7 @@ tcpcc_cong_control(ccpd_cong_control)
 	if (state != TCP_CA_Open || rs->is_retrans)
 		ccpd_pair_drop(sk, p);
 	else if (advanced && rtt_us)
-		ccpd_pair_ack(sk, p, rtt_us, min(p->rtt_min_us, tcp_min_rtt(tp)));
+		ccpd_pair_ack(sk, p, rtt_us, ccpd_least_us(sk, p));
 	if (ccpd_round_rate(p, rs))
 		ccpd_round(sk);
 

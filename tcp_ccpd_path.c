@@ -97,13 +97,13 @@
  * Where no queue stood in so many rounds one after the other, what an empty path takes follows
  * the mean by 1/2^3; host=vm, path-flows
  */
-#define PATH_EMPTY_ROUNDS 7
+#define PATH_CLEAR_ROUNDS 7
 #define PATH_RISE	3
 
 /* What must be withdrawn at least, segments, to tell something from it; path-share */
 #define PATH_LEAST_WITNESS	8U
 
-/* Part of the pipe, that must be withdrawn to tell that it is empty, 1/2^5; path-flows */
+/* Part of the pipe that must be withdrawn to tell that it is empty, 1/2^5; path-flows */
 #define PATH_WITNESS	5
 
 /* Where no pair was seen a flow takes itself for one of 2^3 that share the path; path-flows */
@@ -184,7 +184,7 @@ enum path_verdict {
  * @doubt: rounds with a queue above 2 * q0
  * @rival: enum path_verdict, the last
  * @calm: rounds without such a queue
- * @empty: rounds one after the other in which a packet took less than what an empty path takes
+ * @clear: rounds one after the other in which a packet took less than what an empty path takes
  * @train: enum path_train
  * @train_late: trains arrive slower than they left
  * @train_limited: the application, or a window, left too little for this train
@@ -218,7 +218,7 @@ struct cpath {
 		doubt:2,
 		rival:2,
 		calm:5,
-		empty:3,
+		clear:3,
 		train:2,
 		train_late:1,
 		train_limited:1,
@@ -401,10 +401,10 @@ static void path_learn_base(struct cpath *ca, u32 delivered)
 	if (ca->probe.round_rtt_us == U32_MAX || delivered < PATH_LEAST_WINDOW)
 		return;
 	mean_us = div_u64((u64)ca->delay_sum * PATH_NOISE, delivered);
-	ca->empty = path_round_queue_us(ca) ? 0 : min(ca->empty + 1, PATH_EMPTY_ROUNDS);
+	ca->clear = path_round_queue_us(ca) ? 0 : min(ca->clear + 1, PATH_CLEAR_ROUNDS);
 	if (mean_us < known_us)
 		path_set_noise(ca, mean_us);
-	else if (ca->empty == PATH_EMPTY_ROUNDS)
+	else if (ca->clear == PATH_CLEAR_ROUNDS)
 		path_set_noise(ca, known_us + ((mean_us - known_us) >> PATH_RISE));
 }
 
@@ -424,7 +424,7 @@ static u32 path_least_us(const struct sock *sk)
 	const struct cpath *ca = inet_csk_ca(sk);
 
 	if (ca->mode == PATH_SLOW_START)
-		return min(ca->probe.rtt_min_us, tcp_min_rtt(tcp_sk(sk)));
+		return ccpd_least_us(sk, &ca->probe);
 	return min(ca->probe.round_rtt_us,
 		   ca->probe.rtt_min_us + ca->round_queue * PATH_QUEUE);
 }
@@ -433,7 +433,6 @@ static void path_rtt(struct cpath *ca, const struct rate_sample *rs)
 {
 	struct ccpd_probe *p = &ca->probe;
 	u32 before_us = p->rtt_min_us;
-
 	u32 rtt_us = ccpd_rtt(p, rs);
 
 	if (!rtt_us)
@@ -757,7 +756,9 @@ static u32 path_next_claim(struct cpath *ca, u32 rate, u32 delivered, u32 lost, 
 		if (empty) {
 			ca->cap = rate;
 			ca->capped = 1;
+			/* the floor is gone: cap and floor are in one place */
 			ca->rival = PATH_FRIENDLY;
+			ca->doubt = 0;
 		}
 		/* repairs may stall, and a stall is no rate */
 		return empty ? rate : max(rate - rate / 4, ca->claim / 2);
@@ -842,6 +843,7 @@ static void path_round(struct sock *sk, u32 rate)
 		claim = min(claim, ca->claim);
 	ca->claim = max(claim, path_least_claim(ca));
 
+	/* a guess of the capacity is no reason for a drain, what was measured is */
 	if ((u16)(path_now() - ca->rtt_min_stamp) >
 		    READ_ONCE(drain) * (HZ / PATH_TICK) ||
 	    (ca->rounds == PATH_ROUNDS && ca->rival != PATH_FOREIGN &&
@@ -898,7 +900,7 @@ static void path_rescale(struct sock *sk)
 	u32 old = ca->probe.mss, new = tcp_sk(sk)->mss_cache;
 
 	ca->claim = ccpd_rescale(ca->claim, old, new);
-	/* or the cap */
+	/* the floor, or the cap in its place; of a train it is a count of packets */
 	if (ca->mode != PATH_SLOW_START || ca->capped)
 		ca->floor = ccpd_rescale(ca->floor, old, new);
 	ccpd_probe_rescale(&ca->probe, new);
@@ -1014,7 +1016,9 @@ static u32 path_undo_cwnd(struct sock *sk)
 		/* the train that the loss has ended is no train any more */
 		if (ca->mode != PATH_SLOW_START || ca->train == TRAIN_NONE) {
 			path_enter(ca, PATH_SLOW_START);
+			/* a train takes the place of the floor */
 			ca->rival = PATH_FRIENDLY;
+			ca->doubt = 0;
 			ca->train = READ_ONCE(start) ? TRAIN_WANTED : TRAIN_NONE;
 		}
 	} else if (ca->before_loss != PATH_NOT_OURS) {

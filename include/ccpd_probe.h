@@ -377,6 +377,12 @@ static inline void ccpd_pair_done(struct sock *sk, struct ccpd_probe *p, u32 lea
 	ccpd_pair_drop(sk, p);
 }
 
+/* The least rtt, us: also of the handshake, since the first window's ACKs may be held back */
+static inline u32 ccpd_least_us(const struct sock *sk, const struct ccpd_probe *p)
+{
+	return min(p->rtt_min_us, tcp_min_rtt(tcp_sk(sk)));
+}
+
 /*
  * A @gap, 2^CCPD_PAIR_SHIFT ns, before a further moment: it, or the one gap before it, is
  * CCPD_UNEVEN times as long as the rest.  Then it lies between two batches of ACKs, and tells

@@ -109,6 +109,7 @@ def test_sender(measured, case, cc):
 
 @pytest.mark.parametrize("case", JITTER)
 def test_ccpd_path_tells_jitter_from_a_queue(measured, case):
+    """In time, as above, and with at most half of CUBIC's queue: that it fills it is no answer."""
     r = measured(case, "ccpd_path")
     assert _time(r) <= 1.25 * _time(measured(case, "cubic"))
     assert r["links"][0]["queue_mean"] < measured(case, "cubic")["links"][0]["queue_mean"] / 2

@@ -352,7 +352,7 @@ static void noise_is_no_queue(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, path_queue_us(&ca), 3008);
 	/* which some do not meet, round after round, is none: an eighth of what is more */
 	ca.probe.round_rtt_us = 50000;
-	for (i = 1; i < PATH_EMPTY_ROUNDS; i++) {
+	for (i = 1; i < PATH_CLEAR_ROUNDS; i++) {
 		path_learn_base(&ca, 64);
 		KUNIT_EXPECT_EQ(test, path_base_us(&ca), 50000 + 4992);
 	}
@@ -378,7 +378,7 @@ static void claim_has_a_floor(struct kunit *test)
 {
 	struct sock *sk = flow(test);
 	struct cpath *ca = inet_csk_ca(sk);
-	u32 claim = ca->claim, least = ccpd_bw(4, 1, 50000ULL * NSEC_PER_USEC), i;
+	u32 claim = ca->claim, i;
 
 	tcp_sk(sk)->delivered = 300;
 	ca->probe.rtt_s = 90000 << 3;
@@ -394,7 +394,8 @@ static void claim_has_a_floor(struct kunit *test)
 		ca->mode = PATH_AVOIDANCE;
 		path_round(sk, 1000);
 	}
-	KUNIT_EXPECT_EQ(test, ca->claim, least);
+	/* 4 segments in 50 ms, of 2^24 a microsecond */
+	KUNIT_EXPECT_EQ(test, ca->claim, 1342);
 }
 
 /* Beside others it holds the window of its claim, also if only a drain has shown them. */
@@ -413,7 +414,17 @@ static void floor_is_of_the_claim(struct kunit *test)
 	path_drained(sk, link_bw(100), true);
 	KUNIT_EXPECT_TRUE(test, ca->rival == PATH_FOREIGN);
 	KUNIT_EXPECT_FALSE(test, ca->capped);
-	KUNIT_EXPECT_EQ(test, ca->floor, ccpd_segs(ca->claim, 50000) >> SEG_SCALE);
+	KUNIT_EXPECT_EQ(test, ca->floor, 412);	/* 100 Mb/s * 50 ms / 1514 bytes */
+
+	/* a cap in its place is no floor */
+	ca->doubt = 1;
+	tcp_sk(sk)->delivered = 300;
+	ca->round_lost = 100;
+	ca->probe.rtt_s = 50000 << 3;
+	path_next_claim(ca, link_bw(50), 300, 100, link_bw(100), 3125);
+	KUNIT_EXPECT_TRUE(test, ca->capped);
+	KUNIT_EXPECT_TRUE(test, ca->rival == PATH_FRIENDLY);
+	KUNIT_EXPECT_TRUE(test, !ca->doubt);
 }
 
 /* Slow start ends in the round trip that meets a queue, by the least rtt of a batch. */

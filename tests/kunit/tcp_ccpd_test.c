@@ -212,6 +212,7 @@ static struct sock *burst_sent(struct kunit *test, struct ccpd_probe *p, u32 seg
 	tp->snd_una = 5000;
 	tp->snd_nxt = 5000;
 	tp->tcp_clock_cache = NSEC_PER_SEC;
+	minmax_reset(&tp->rtt_min, 0, 20000);
 	ccpd_pair_begin((struct sock *)tp, p, segs);
 	tp->snd_nxt += segs * 1448;
 	return (struct sock *)tp;
@@ -224,7 +225,7 @@ static void acked(struct sock *sk, struct ccpd_probe *p, u32 segs, u32 later_ns,
 
 	tp->snd_una += segs * 1448;
 	tp->tcp_clock_cache += later_ns;
-	ccpd_pair_ack(sk, p, rtt_us, p->rtt_min_us);
+	ccpd_pair_ack(sk, p, rtt_us, ccpd_least_us(sk, p));
 }
 
 /* 1 Gb/s: an ACK for two frames each 24.2 us */
@@ -271,6 +272,13 @@ static void held_back_acks_are_no_pair(struct kunit *test)
 	struct ccpd_probe p;
 	struct sock *sk = burst_sent(test, &p, 4);
 
+	acked(sk, &p, 2, 0, 21600);
+	acked(sk, &p, 2, 20000, 21600);
+	KUNIT_EXPECT_EQ(test, ccpd_capacity(&p), 0);
+
+	/* nor are they if they are the first of the flow: the handshake took less */
+	sk = burst_sent(test, &p, 4);
+	p.rtt_min_us = 21600;
 	acked(sk, &p, 2, 0, 21600);
 	acked(sk, &p, 2, 20000, 21600);
 	KUNIT_EXPECT_EQ(test, ccpd_capacity(&p), 0);

@@ -261,8 +261,7 @@ carries()
 	return $status
 }
 
-# look TIMES: what ss shows of iperf3's sockets, into ss.txt, so many times.  An emulated
-# processor takes a second for each.
+# look TIMES: what ss shows of iperf3's sockets, into ss.txt, so many times
 look()
 {
 	snd sh -c "for n in \$(seq $1); do ss -Htin 'dport = :5201'; echo; done" >ss.txt

@@ -143,7 +143,8 @@ laws_differ()
 
 loads()
 {
-	! loaded "tcp_$1" && sysctl -qw "net.ipv4.tcp_congestion_control=$1" && loaded "tcp_$1" && sysctl -qw net.ipv4.tcp_congestion_control=reno &&
+	! loaded "tcp_$1" && sysctl -qw "net.ipv4.tcp_congestion_control=$1" &&
+		loaded "tcp_$1" && sysctl -qw net.ipv4.tcp_congestion_control=reno &&
 		wait_for 30 rmmod "tcp_$1"
 }
 
