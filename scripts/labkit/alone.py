@@ -57,27 +57,35 @@ def initramfs(kernel: LabKernel, home: Path) -> Path:
     return packed
 
 
+# The machine that QEMU plays, by the kernel's name of its processor.
+_MACHINES = {
+    "i386": ("qemu-system-i386", ["-machine", "pc"], "console=ttyS0"),
+    "s390": ("qemu-system-s390x", ["-machine", "s390-ccw-virtio"], ""),
+}
+
+
 def _command(kernel: LabKernel, packed: Path) -> list[str]:
-    boot_options = "rdinit=/init panic=-1 oops=panic loglevel=8"
-    if VARIANTS[kernel.variant].arch == "um":
-        return [str(kernel.vmlinux), "mem=512M", f"initrd={packed}", "umid=alone",
-                "uml_dir=./", "ssl=null", "con=null",
-                "con0=null,fd:1", "time-travel=inf-cpu", *boot_options.split()]  # fmt: skip
-    return ["qemu-system-s390x", "-machine", "s390-ccw-virtio", "-cpu", "max", "-m", "512M",
+    program, machine, console = _MACHINES[VARIANTS[kernel.variant].arch]
+    return [program, *machine, "-cpu", "max", "-m", "512M",
             "-nodefaults", "-nographic", "-serial", "stdio", "-no-reboot",
             "-kernel", str(kernel.vmlinux), "-initrd", str(packed),
-            "-append", boot_options]  # fmt: skip
+            "-append", f"rdinit=/init panic=-1 oops=panic loglevel=8 {console}"]  # fmt: skip
 
 
 def _in_order(tree: Path) -> list[Path]:
     """The modules of a tree, each after those that it needs, and what needs little first.
 
-    A KUnit suite holds the source of a module, which is not to be there yet.
+    A KUnit suite holds the source of a module, which is not to be there yet; that of the scripts
+    comes last of them, since it wants the senders.
     """
     needs = {}
     for line in (tree / "modules.dep").read_text().splitlines():
         name, _, others = line.partition(":")
         needs[name] = others.split()
+    paths = {Path(name).stem: name for name in needs}
+    for line in (tree / "modules.softdep").read_text().splitlines():
+        if soft := re.fullmatch(r"softdep (\w+) pre: (.*)", line):
+            needs[paths[soft[1]]] += [paths[name] for name in soft[2].split()]
     order: list[str] = []
 
     def add(name: str) -> None:

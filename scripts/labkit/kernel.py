@@ -77,7 +77,7 @@ _HARDWARE = "gpu infiniband media net/ethernet net/wireless scsi staging usb".sp
 MACHINE_EXCLUDES = [
     *UNPACK_EXCLUDES[:5],
     *(f"*/drivers/{name}/*.[ch]" for name in _HARDWARE),
-    *(f"*/fs/{name}/*.[ch]" for name in _FILESYSTEMS if name != "9p"),
+    *(f"*/fs/{name}/*.[ch]" for name in _FILESYSTEMS if name not in ("9p", "nls")),
     *(f"*/arch/{name}/*.*" for name in _ARCHITECTURES if name != "s390"),
 ]
 
@@ -135,8 +135,10 @@ VARIANTS = {
         (f"CC={CLANG}",), ((CLANG, CLANG),), cflags="-Wno-null-pointer-arithmetic",
     ),
     "i386": Variant(
-        ("SUBARCH=i386", "CROSS_COMPILE=i686-linux-gnu-"),
-        (("i686-linux-gnu-gcc", "gcc-i686-linux-gnu"),),
+        ("ARCH=i386", "CROSS_COMPILE=i686-linux-gnu-"),
+        (("i686-linux-gnu-gcc", "gcc-i686-linux-gnu"),
+         ("qemu-system-i386", "qemu-system-x86")),
+        "arch/x86/boot/bzImage", objects=1100,
     ),
     "s390x": Variant(
         ("ARCH=s390", "CROSS_COMPILE=s390x-linux-gnu-"),
