@@ -259,7 +259,7 @@ def log_of(request: pytest.FixtureRequest) -> str:
     return alone.boot(kernel.ensure(variant=request.param, progress=False), timeout_s=1800)
 
 
-@pytest.mark.parametrize("suite", SUITES)
+@pytest.mark.parametrize("suite", [name for name in SUITES if name not in alone.TIMED])
 def test_kunit_elsewhere(log_of: str, suite: str) -> None:
     """The laws hold with 32 bits, and with the other order of bytes."""
     assert_kunit_log(log_of, suite)

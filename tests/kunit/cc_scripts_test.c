@@ -611,9 +611,5 @@ static struct kunit_suite script_suite = {
 
 kunit_test_suite(script_suite);
 
-/* They would be loaded by name, but where there is no modprobe this says what has to be there. */
-MODULE_SOFTDEP("pre: tcp_ccpd tcp_ccpd_path tcp_mccp tcp_mccp_path tcp_acp_host tcp_estcp "
-	       "tcp_nist_reno tcp_nist_bic tcp_nist_ctcp tcp_nist_fast tcp_nist_hstcp "
-	       "tcp_nist_htcp tcp_nist_scalable");
 MODULE_LICENSE("GPL");
 MODULE_DESCRIPTION("Every sender through the same scripts");
