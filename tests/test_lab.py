@@ -49,6 +49,8 @@ def _guests(directory: Path) -> list[str]:
         (["run", "dumbbell", "--set", "buffer=much"], "0.5bdp"),
         (["run", "dumbbell", "--set", "buffer=0"], "0.5bdp"),
         (["run", "dumbbell", "--set", "qdisc=nonesuch"], "fq_codel"),
+        (["run", "dumbbell", "--set", "qdisc=red", "--set", "buffer=23"], "24 packets"),
+        (["run", "dumbbell", "--set", "qdisc=red", "--set", "buffer=24"], None),
         (["run", "dumbbell", "--set", "flows=0"], "from 1 to"),
         (["run", "dumbbell", "--set", "mtu=100"], "from 576 to 9000"),
         (["run", "dumbbell", "--set", "ip=5"], "4 or 6"),

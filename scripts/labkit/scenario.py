@@ -402,10 +402,15 @@ def _network(text: str) -> str:
 
 _NETWORKS = ", ".join(network.names())
 
-# qdisc kinds for the bottleneck.  These hold a plain queue, limited in packets, below our shaper;
+# qdisc kinds for the bottleneck.  These are a queue as long as the buffer, below our shaper;
 # SHAPING ones limit the rate themselves.
-QUEUES = ("fifo", "fq_codel", "codel", "pie", "fq_pie", "sfq", "fq")
+QUEUES = ("fifo", "fq_codel", "codel", "pie", "fq_pie", "red", "cake", "sfq", "fq")
 SHAPING = ("acp", "estcp")
+
+# Of the buffer, where red marks or drops no more than with its full probability; tc's default.
+RED_MAX = 4
+# tc finds no time constant for averages over less than a few packets.
+RED_BUFFER = 24
 
 
 @dataclass(frozen=True)
@@ -424,7 +429,10 @@ KEYS: dict[str, Key] = {
     "loss": Key(_loss, "0", "random, of data packets only, before the bottleneck: 1e-4"),
     "drop": Key(_count(1, 60_000), None, "one data packet of a single flow, by its number: 330"),
     "jitter": Key(_time(1e-6, 1), None, "random delay of data, 0 to this; in order: 5ms"),
-    "qdisc": Key(_choice(*QUEUES, *SHAPING), "fifo", "of the bottleneck"),
+    "qdisc": Key(_choice(*QUEUES, *SHAPING), "fifo", "of the bottleneck:"
+                 f" {', '.join((*QUEUES, *SHAPING))}. As tc has them by default, but for what"
+                 " buffer and ecn say. red: max is a quarter of the buffer, min a third of that;"
+                 " cake: without its own shaper, the buffer as memory for full packets"),
     "router": Key(_router, None, "options of a qdisc acp or estcp, see their man pages: target 5s"),
     "flows": Key(_count(1, 5000), "1", "how many"),
     "mix": Key(_mix, None, "flows by congestion control, in place of flows: ccpd:2,cubic:2"),
@@ -464,7 +472,8 @@ KEYS: dict[str, Key] = {
                 " sender's root qdisc, which paces. default: Debian's tcp_rmem and tcp_wmem with"
                 " autotuning. vm: short of CPU, so that acknowledgments wait for 1 to 20 ms."
                 " Several: nic,fq"),
-    "ecn": Key(_on_off, "off", "explicit congestion notification: on or off"),
+    "ecn": Key(_on_off, "off", "explicit congestion notification, by hosts and by a qdisc that can"
+               " mark (fq_codel, codel, pie, fq_pie, red, cake): on or off"),
     "sample": Key(_time(0, 10), None, "interval of the time series; 0 is none (default 5ms)"),
     "timeout": Key(_time(0.1, 1e6), None, "virtual seconds for bytes to arrive (default 300)"),
 }
@@ -689,6 +698,9 @@ def compile_settings(texts: dict[str, str]) -> Settings:
         raise _usage(f"ip=6 needs an mtu of at least 1280, not {settings.mtu}")
     if settings.qdisc in SHAPING and settings.offload:
         raise _usage(f"qdisc={settings.qdisc} needs offload=off")
+    links = range(len(settings.net.links))
+    if settings.qdisc == "red" and min(map(settings.buffer_of, links)) < RED_BUFFER:
+        raise _usage(f"qdisc=red needs a buffer of at least {RED_BUFFER} packets")
     if settings.police and settings.offload:
         raise _usage("police needs offload=off")
     if settings.offload and "nic" in settings.host:

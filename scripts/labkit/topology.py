@@ -34,7 +34,7 @@ from random import Random
 
 from .network import Network
 from .paths import REPO
-from .scenario import ETHERNET_HEADER, REORDER_TABLE, SHAPING, Settings
+from .scenario import ETHERNET_HEADER, RED_MAX, REORDER_TABLE, SHAPING, Settings
 
 START_NS = 5_000_000_000  # of traffic on CLOCK_MONOTONIC: set-up is over, and it is always the same
 SAMPLE_S = 0.005
@@ -569,14 +569,39 @@ def _shaper(verb: str, s: Settings, rate: int, limit: int, device: str) -> list[
         shaping = f"{s.qdisc} bandwidth {rate}bit limit {limit}"
         shaping += f" {s.router}" if s.router else ""
         return [f"qdisc {verb} dev {device} root handle 1: {shaping}"]
-    kind = "pfifo" if s.qdisc == "fifo" else s.qdisc
-    ecn = " ecn" if s.ecn and s.qdisc in ("codel", "pie", "fq_pie") else ""
-    ecn += " noecn" if not s.ecn and s.qdisc == "fq_codel" else ""
     # In this order: a change of tbf passes its limit on to the queue below it.
     return [
         *_tbf(verb, s, rate, device),
-        f"qdisc {verb} dev {device} parent 1: handle 10: {kind} limit {limit}{ecn}",
+        f"qdisc {verb} dev {device} parent 1: handle 10: {_queue(s, rate, limit)}",
     ]
+
+
+def _queue(s: Settings, rate: int, limit: int) -> str:
+    """What holds up to so many packets below the shaper.  cake marks where hosts have ECN."""
+    if s.qdisc == "cake":
+        return f"cake unlimited memlimit {limit * _memory_of(s.frame)}"
+    ecn = " ecn" if s.ecn and s.qdisc in ("codel", "pie", "fq_pie", "red") else ""
+    ecn += " noecn" if not s.ecn and s.qdisc == "fq_codel" else ""
+    if s.qdisc == "red":
+        return f"red {_red(s.frame, rate, limit)}{ecn}"
+    return f"{'pfifo' if s.qdisc == 'fifo' else s.qdisc} limit {limit}{ecn}"
+
+
+def _memory_of(frame: int) -> int:
+    """What the kernel takes for a packet: its head, and a power of two for data and their end."""
+    return 256 + (1 << (frame + 320).bit_length())
+
+
+def _red(frame: int, rate: int, limit: int) -> str:
+    """The defaults of tc for red, but from the buffer: its man page says which and why."""
+    size = limit * frame
+    most = size // RED_MAX
+    least = most // 3
+    burst = (2 * least + most) // (3 * frame)
+    return (
+        f"limit {size} min {least} max {most} probability 0.02 avpkt {frame} burst {burst}"
+        f" bandwidth {rate}bit"
+    )
 
 
 def _tbf(verb: str, s: Settings, rate: int, device: str) -> list[str]:
