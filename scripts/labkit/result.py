@@ -298,7 +298,7 @@ def _link(summary: Json, settings: Settings, k: int, name: str, table: np.ndarra
         )
     if settings.police:
         link["policed"] = sum(x["drops"] for x in summary["links"] if x["name"] == POLICER)
-    if settings.ecn:
+    if settings.ecn and len(settings.net.links) == 1:
         link["marks"] = sum(
             value for space, name, value in summary["counters"]
             if space == "r" and name in ("IpExtInCEPkts", "Ip6InCEPkts")

@@ -432,7 +432,10 @@ static void restart_random(void)
 
 typedef void (*count_fn)(const char *ns, const char *name, uint64_t value, void *context);
 
-/* /proc/net/netstat and snmp: pairs of lines, "Group: names" and "Group: values". */
+/*
+ * /proc/net/netstat and snmp: pairs of lines, "Group: names" and "Group: values".  snmp6, which is
+ * not there without IPv6: a name and its value in each line.
+ */
 static void read_counters(const char *ns, count_fn use, void *context)
 {
 	static const char *const files[] = { "/proc/self/net/netstat", "/proc/self/net/snmp" };
@@ -459,6 +462,18 @@ static void read_counters(const char *ns, count_fn use, void *context)
 		}
 		fclose(f);
 	}
+
+	FILE *f = fopen("/proc/self/net/snmp6", "r");
+
+	while (f && fgets(values, sizeof(values), f)) {
+		char *value_save, *name = strtok_r(values, " \t\n", &value_save);
+		char *value = strtok_r(NULL, " \t\n", &value_save);
+
+		if (value)
+			use(ns, name, strtoull(value, NULL, 10), context);
+	}
+	if (f)
+		fclose(f);
 	leave();
 }
 
