@@ -22,7 +22,9 @@
  *     last.  That is the short T that Eq. 2 asks for where there is no congestion.  ssthresh
  *     is raised by it no farther than the window needs, so that it stops where a queue
  *     begins.  tau is RTT meanwhile, because it is our own probing that makes samples
- *     differ.
+ *     differ.  Not so for MCCP_MARKED round trips after a mark: where a router keeps the
+ *     queue short, that there is none does not tell that there is room, and a burst passes
+ *     at the rate of all flows together.
  *   o At a loss the estimate, late for a window that has grown, becomes what the last round
  *     trip delivered if that is more (also mccp_agile).  Else ten flows are all left with too
  *     little and all begin anew.
@@ -66,6 +68,9 @@
 #define MCCP_QUEUE_GROW	3
 #define MCCP_QUEUE_BURST 4
 
+/* For so many round trips after a mark bursts say nothing.  Each of four flows has one in 5. */
+#define MCCP_MARKED	16
+
 TCPCC_PARAM(mccp_agile, 1, 0, 1,
 	    "Fast probing follows bursts where there is no queue");
 TCPCC_PARAM(mccp_floor, 2, 1, 64,
@@ -93,12 +98,14 @@ struct mccp_burst {
  * @burst: in this round trip and the last
  * @round_rtt_us: least round-trip time in this round trip, us; U32_MAX: none yet
  * @growth: how much a window grows in a round trip above ssthresh, 1/16 segment
+ * @managed: for so many more round trips a mark counts, whose router keeps the queue short
  */
 struct mccp_path {
 	struct mccp mccp;
 	struct mccp_burst burst;
 	u32	round_rtt_us;
 	u16	growth;
+	u8	managed;
 };
 
 /* ------------------------------------------------------------------------- */
@@ -153,7 +160,7 @@ static u32 mccp_growth(u32 rtt_us, u32 cwnd, u32 rtt0_ms)
 
 static bool mccp_is_agile(const struct mccp_path *ca)
 {
-	return ca->mccp.mode == MCCP_PROBING && READ_ONCE(mccp_agile);
+	return ca->mccp.mode == MCCP_PROBING && !ca->managed && READ_ONCE(mccp_agile);
 }
 
 /* By the least delay in this round trip: a queue of at most rtt_min / 2^@shift */
@@ -173,6 +180,8 @@ static void mccp_path_round(struct sock *sk)
 	if (ca->mccp.history && ca->mccp.entry && !mccp_no_queue(ca, MCCP_QUEUE_GROW))
 		ca->growth = mccp_growth(mccp_rtt_us(tp), tcp_snd_cwnd(tp),
 					 READ_ONCE(mccp_rtt0_ms));
+	if (ca->managed)
+		ca->managed--;
 	ca->round_rtt_us = U32_MAX;
 	ca->burst.most[1] = ca->burst.most[0];
 	ca->burst.most[0] = 0;
@@ -191,6 +200,8 @@ static void mccp_path_pkts_acked(struct sock *sk, const struct ack_sample *sampl
 
 	if (mccp_round(sk))
 		mccp_path_round(sk);
+	if (ca->mccp.marked)
+		ca->managed = MCCP_MARKED;
 	if (mccp_new_mss(sk))
 		ca->burst = (struct mccp_burst){};
 	if (sample->rtt_us > 0)

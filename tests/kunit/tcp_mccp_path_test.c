@@ -206,6 +206,42 @@ static void mark(struct kunit *test)
 	mccp_release(sk);
 }
 
+/* What fast probing makes of a burst in a round trip without a queue: ssthresh. */
+static u32 after_burst(struct sock *sk)
+{
+	struct mccp_path *ca = inet_csk_ca(sk);
+
+	tcp_sk(sk)->snd_ssthresh = 10;
+	tcp_snd_cwnd_set(tcp_sk(sk), 100);
+	ca->round_rtt_us = 50000;
+	ca->burst.most[0] = 40;
+	mccp_path_cong_avoid(sk, tcp_sk(sk)->snd_una, 1);
+	return tcp_sk(sk)->snd_ssthresh;
+}
+
+/* Where a router marks, bursts say nothing until 16 round trips have passed without a mark. */
+static void marks_hide_bursts(struct kunit *test)
+{
+	const struct ack_sample sample = { .rtt_us = 50000 };
+	struct tcp_sock *tp = sender(test, 100);
+	struct sock *sk = (struct sock *)tp;
+	struct mccp_path *ca = inet_csk_ca(sk);
+	u32 i;
+
+	ca->mccp.rtt_min_us = 50000;
+	KUNIT_EXPECT_EQ(test, ca->mccp.mode, MCCP_PROBING);
+	KUNIT_EXPECT_EQ(test, after_burst(sk), 101);
+	mccp_in_ack_event(sk, CA_ACK_SLOWPATH | CA_ACK_ECE);
+	mccp_path_pkts_acked(sk, &sample);
+	mccp_in_ack_event(sk, 0);
+	for (i = 0; i < 16; i++) {
+		KUNIT_EXPECT_EQ(test, after_burst(sk), 10);
+		mccp_path_pkts_acked(sk, &sample);	/* a round trip: nothing is in flight */
+	}
+	KUNIT_EXPECT_EQ(test, after_burst(sk), 101);
+	mccp_release(sk);
+}
+
 static struct kunit_case mccp_path_cases[] = {
 	KUNIT_CASE(burst_shows_path),
 	KUNIT_CASE(bursts),
@@ -214,6 +250,7 @@ static struct kunit_case mccp_path_cases[] = {
 	KUNIT_CASE(loss),
 	KUNIT_CASE(undone),
 	KUNIT_CASE(mark),
+	KUNIT_CASE(marks_hide_bursts),
 	{}
 };
 
