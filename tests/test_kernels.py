@@ -249,30 +249,33 @@ def test_life_by_clang(lab, name):
     live(lab, name, variant="clang")
 
 
-@pytest.fixture(
-    scope="module",
-    params=[pytest.param(name, marks=[wide, pytest.mark.xdist_group(f"alone-{name}")])
-            for name in ("i386", "s390x")],
-)  # fmt: skip
-def log_of(request: pytest.FixtureRequest) -> str:
+elsewhere = pytest.mark.parametrize("processor", ["i386", "s390x"])
+
+
+def _log_of(processor: str, suite: str = "") -> str:
     """What a kernel for another processor said while it ran guest/alone.c."""
-    return alone.boot(kernel.ensure(variant=request.param, progress=False), timeout_s=1800)
+    return alone.boot(kernel.ensure(variant=processor, progress=False), suite)
 
 
+@wide
+@elsewhere
 @pytest.mark.parametrize("suite", [name for name in SUITES if name not in alone.TIMED])
-def test_kunit_elsewhere(log_of: str, suite: str) -> None:
+def test_kunit_elsewhere(processor: str, suite: str) -> None:
     """The laws hold with 32 bits, and with the other order of bytes."""
-    assert_kunit_log(log_of, suite)
+    assert_kunit_log(_log_of(processor, suite), suite)
 
 
-def test_life_elsewhere(log_of: str) -> None:
+@wide
+@elsewhere
+def test_life_elsewhere(processor: str) -> None:
     """Modules come and go, each congestion control carries data, the kernel is quiet."""
-    assert not re.search("WARNING:|BUG:|Oops|alignment|Unaligned", log_of), log_of
-    own = [line.partition("] ")[2] for line in log_of.splitlines()
+    log = _log_of(processor)
+    assert not re.search("WARNING:|BUG:|Oops|alignment|Unaligned", log), log
+    own = [line.partition("] ")[2] for line in log.splitlines()
            if re.search(r"\] (not )?ok \d+ - (insert|transfer|remove|read) |\] 1\.\.", line)]
     assert_ktap("\n".join(own))
     for name in ("ccpd", "ccpd_path", "acp", "estcp", "mccp", "nist_htcp"):
-        assert re.search(rf"\] ok \d+ - transfer {name}$", log_of, re.M), name
+        assert re.search(rf"\] ok \d+ - transfer {name}$", log, re.M), name
 
 
 # Of each sender's life, what sends data while something is changed.
