@@ -296,8 +296,8 @@ def test_no_data_races(name: str) -> None:
     machine = races.ensure(progress=False)
     modules = stock.build(machine, strict=False)
     script = REPO / f"tests/selftests/{name}.sh"
-    done = stock.boot(machine, [str(script), *RACES[name].split()], modules=modules,
-                      cpus=2, timeout_s=1800)  # fmt: skip
+    done = stock.boot(machine, races.watched([str(script), *RACES[name].split()]),
+                      modules=modules, cpus=2, timeout_s=1800)  # fmt: skip
     assert re.search(r"kcsan: selftest: (\d+)/\1 tests passed", done.log), done.log[-3000:]
     assert not (found := races.reports(done.log, races.own_modules(modules))), "\n".join(found)
     assert_ktap(done.stdout)

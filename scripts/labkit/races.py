@@ -30,6 +30,11 @@ def ensure(progress: bool = True) -> stock.StockKernel:
     return stock.StockKernel("kcsan", built.release, built.key, root)
 
 
+def watched(command: list[str]) -> list[str]:
+    """A command of the guest, with the detector on from there."""
+    return ["sh", "-c", 'echo on > /sys/kernel/debug/kcsan && exec "$@"', "watched", *command]
+
+
 def reports(log: str, modules: set[str]) -> list[str]:
     """The reports in a kernel's log of which one side or both are in these modules."""
     found = re.split(r"^.*={60,}$", log, flags=re.M)

@@ -333,7 +333,7 @@ static inline void cc_put_on_wire(struct cc_flow *f, u32 i, bool cwr)
 	f->link_ns = max(f->link_ns, now_ns) + ser_ns;
 	wire.due_us = div_u64(f->link_ns, NSEC_PER_USEC) + f->rtt_us + f->late_us;
 	if (f->batch_us)
-		wire.due_us = roundup_u64(wire.due_us, f->batch_us);
+		wire.due_us = DIV_ROUND_UP_ULL(wire.due_us, f->batch_us) * f->batch_us;
 	f->late_us = 0;
 	if (f->mark) {
 		f->mark--;
