@@ -414,7 +414,7 @@ static void acp_request(struct sock *sk)
 	u64 rate = most == ~0UL ? TCPCC_FB_RATE_NONE : most;
 
 	if (ca->fb)
-		tcpcc_feedback_request(ca->fb, tp->srtt_us >> 3,
+		tcpcc_feedback_request(sk, ca->fb, tp->srtt_us >> 3,
 				       tcpcc_fb_encode(rate, false));
 }
 

@@ -26,13 +26,19 @@
  * from the softirq in which a receiver's first flow appears.  While there are
  * flows, one that leaves is looked up in their table.
  *
- * Flows.  One entry for each local end, in a table of our own, found by namespace,
- * addresses and ports.  A sender's is made by tcpcc_feedback_attach() and lives
- * until tcpcc_feedback_detach().  A receiver's is made by the first header that
- * arrives, is one of at most "receivers" in a namespace, and is forgotten after
- * ten seconds without a header; the next header makes it again, and nothing is
- * lost.  Segments that belong to no established socket may not fill more than half
- * of the room, and only those with a right checksum count at all.
+ * Flows.  One entry for each local end, in a table of its network namespace, found by
+ * the cookie of its socket, which no other socket ever has.  A sender's is made by
+ * tcpcc_feedback_attach() and lives until tcpcc_feedback_detach().  A receiver's is
+ * made by the first header that arrives, is one of at most "receivers" in a namespace,
+ * and is forgotten after ten seconds without a header; the next header makes it again,
+ * and nothing is lost.
+ *
+ * Strangers.  A header counts only if TCP will accept the segment that has it: there is a
+ * connection, the checksum is right, and sequence number, ACK and timestamp are what this
+ * connection can expect.  So who knows addresses and ports and does not see the packets
+ * can change nothing, no more than he could inject data; and a segment for nobody makes
+ * no entry.  No socket is locked for it: TCP does that next, and after an NFQUEUE verdict
+ * the hook runs in a process, where a socket's lock must not be taken as in a softirq.
  *
  * Echoes.  Each word is echoed once, with the next segment that the receiver sends;
  * words that arrive between two of these become one by the protocol's rule.  So
@@ -43,8 +49,7 @@
  * TCP_QUICKACK: the papers' receivers answer each packet.  A sender with a window
  * of one or two would have to wait for every delayed ACK, and take it for a longer
  * path; what it learns of the network would be as old.  A receiver that sends data
- * of its own is left to delay ACKs to it, and so is one whose socket early
- * demultiplexing does not find (net.ipv4.ip_early_demux).
+ * of its own is left to delay ACKs to it.
  *
  * Room.  A sender's segments are made smaller by what the option needs, in the way
  * of IP options (icsk_ext_hdr_len).  Where the option would make a packet larger
@@ -81,6 +86,7 @@
 #include <linux/proc_fs.h>
 #include <linux/rhashtable.h>
 #include <linux/seq_file.h>
+#include <linux/sock_diag.h>
 #include <linux/workqueue.h>
 #include <net/dsfield.h>
 #include <net/ip.h>
@@ -103,6 +109,9 @@
 /* Segments that are acknowledged at once after one that has a header */
 #define FEEDBACK_QUICK		16
 
+/* Entries that are looked at in one RCU section */
+#define FEEDBACK_SWEEP		256
+
 /* In tcpcc_feedback.codepoint: one waits to be returned */
 #define FEEDBACK_CODEPOINT	0x80
 
@@ -124,6 +133,7 @@ enum feedback_counter {
 	FB_IN_MALFORMED,
 	FB_IN_UNKNOWN,
 	FB_IN_BAD_CHECKSUM,
+	FB_IN_NOT_ACCEPTED,
 	FB_IN_UNEXPECTED,
 	FB_IN_TABLE_FULL,
 	FB_ATTACH_FAILED,
@@ -144,6 +154,7 @@ static const char * const feedback_names[FB_COUNTERS] = {
 	[FB_IN_MALFORMED]	= "InMalformed",
 	[FB_IN_UNKNOWN]		= "InUnknown",	/* protocol or version */
 	[FB_IN_BAD_CHECKSUM]	= "InBadChecksum",
+	[FB_IN_NOT_ACCEPTED]	= "InNotAccepted",	/* by TCP */
 	[FB_IN_UNEXPECTED]	= "InUnexpected",	/* echoes nobody waits for */
 	[FB_IN_TABLE_FULL]	= "InTableFull",
 	[FB_ATTACH_FAILED]	= "AttachFailed",
@@ -154,58 +165,58 @@ struct feedback_counters {
 };
 
 /**
- * struct feedback_net - a network namespace
+ * struct feedback_net - what a network namespace has
+ * @table: entries, by the cookies of their sockets
+ * @lock: who is in the table; not to look
  * @counters: per CPU
- * @flows: entries of the table that are its own
+ * @flows: entries in the table
  * @receivers: those that headers from outside have made
+ * @forget: looks for receivers' that have expired
+ * @users: the namespace, and each entry: a socket of the kernel's may outlive it
+ * @free: when the last user is gone
  */
 struct feedback_net {
+	struct rhashtable table;
+	spinlock_t lock;	/* changes of the table */
 	struct feedback_counters __percpu *counters;
 	atomic_t flows;
 	atomic_t receivers;
-};
-
-/* IPv4 addresses are mapped into IPv6 ones; nothing between is left unset */
-struct feedback_key {
-	const struct net *net;
-	struct in6_addr local;
-	struct in6_addr remote;
-	__be16 local_port;
-	__be16 remote_port;
-	u32 zero;
+	struct delayed_work forget;
+	refcount_t users;
+	struct rcu_work free;
 };
 
 /**
  * struct tcpcc_feedback - one end of a flow
- * @node: in feedback_table
- * @key: how it is found
+ * @node: in the table
+ * @cookie: of the socket
+ * @fn: whose table
  * @taken: echoes to hand over: their number << 32 | the word
  * @pending: word to echo: 1 << 32 | the word; 0: none
  * @rtt_us: H_rtt to send, us
  * @request: word to send
- * @acked: what the segment acknowledged that brought the newest echo
- * @sent: up to where this end has sent
  * @protocol: enum tcpcc_fb_protocol of this end, if it is a sender
+ * @heard: that of the last word to echo
  * @sender: made by tcpcc_feedback_attach()
  * @found: is in the table
- * @reserved: what icsk_ext_hdr_len has grown by, bytes
+ * @reserve: what icsk_ext_hdr_len is larger than IP's options, bytes
  * @codepoint: to return: FEEDBACK_CODEPOINT | the ECN bits; 0: none
  * @seen: when the last header came, jiffies
  * @rcu: for freeing
  */
 struct tcpcc_feedback {
 	struct rhash_head node;
-	struct feedback_key key;
+	u64 cookie;
+	struct feedback_net *fn;
 	atomic64_t taken;
 	atomic64_t pending;
 	u32 rtt_us;
 	u32 request;
-	u32 acked;
-	u32 sent;
 	u8 protocol;
+	u8 heard;
 	bool sender;
 	bool found;
-	u8 reserved;
+	u8 reserve;
 	u32 codepoint;
 	unsigned long seen;
 	struct rcu_head rcu;
@@ -213,21 +224,17 @@ struct tcpcc_feedback {
 
 static const struct rhashtable_params feedback_params = {
 	.head_offset = offsetof(struct tcpcc_feedback, node),
-	.key_offset = offsetof(struct tcpcc_feedback, key),
-	.key_len = sizeof(struct feedback_key),
+	.key_offset = offsetof(struct tcpcc_feedback, cookie),
+	.key_len = sizeof_field(struct tcpcc_feedback, cookie),
 	.automatic_shrinking = true,
 };
 
-static struct rhashtable feedback_table;
-static DEFINE_SPINLOCK(feedback_lock);	/* who is in the table; not to look */
+static struct workqueue_struct *feedback_wq;
 static unsigned int feedback_net_id;
-
-static void feedback_forget(struct work_struct *work);
-static DECLARE_DELAYED_WORK(feedback_work, feedback_forget);
 
 static struct feedback_net *feedback_of(const struct net *net)
 {
-	return net_generic(net, feedback_net_id);
+	return *(struct feedback_net **)net_generic(net, feedback_net_id);
 }
 
 static void feedback_count(const struct feedback_net *fn,
@@ -239,11 +246,52 @@ static void feedback_count(const struct feedback_net *fn,
 /* ------------------------------------------------------------------------- */
 /* The table                                                                 */
 
-/* Call with feedback_lock held. */
-static int feedback_link(struct feedback_net *fn, struct tcpcc_feedback *fb)
+static void feedback_net_free(struct work_struct *work)
 {
-	int err = rhashtable_insert_fast(&feedback_table, &fb->node,
-					 feedback_params);
+	struct feedback_net *fn = container_of(to_rcu_work(work),
+					       struct feedback_net, free);
+
+	rhashtable_destroy(&fn->table);
+	free_percpu(fn->counters);
+	kfree(fn);
+}
+
+static void feedback_net_put(struct feedback_net *fn)
+{
+	if (refcount_dec_and_test(&fn->users))
+		queue_rcu_work(feedback_wq, &fn->free);
+}
+
+/* An entry that is in no table, with nothing in it. */
+static struct tcpcc_feedback *feedback_new(struct feedback_net *fn, u64 cookie)
+{
+	struct tcpcc_feedback *fb = kzalloc(sizeof(*fb),
+					    GFP_ATOMIC | __GFP_NOWARN);
+
+	if (!fb)
+		return NULL;
+	fb->fn = fn;
+	fb->cookie = cookie;
+	fb->seen = jiffies;
+	refcount_inc(&fn->users);
+	return fb;
+}
+
+/* Readers of the table may still have it. */
+static void feedback_free(struct tcpcc_feedback *fb)
+{
+	struct feedback_net *fn = fb->fn;
+
+	kfree_rcu(fb, rcu);
+	feedback_net_put(fn);
+}
+
+/* Call with the lock held.  Return: 0, or why it is not there: -EEXIST and others */
+static int feedback_link(struct tcpcc_feedback *fb)
+{
+	struct feedback_net *fn = fb->fn;
+	int err = rhashtable_lookup_insert_fast(&fn->table, &fb->node,
+						feedback_params);
 
 	if (err)
 		return err;
@@ -254,50 +302,81 @@ static int feedback_link(struct feedback_net *fn, struct tcpcc_feedback *fb)
 	return 0;
 }
 
-/* Call with feedback_lock held. */
+/* Call with the lock held.  A sender's entry is its congestion control's to free. */
 static void feedback_unlink(struct tcpcc_feedback *fb)
 {
-	struct feedback_net *fn = feedback_of(fb->key.net);
+	struct feedback_net *fn = fb->fn;
 
-	rhashtable_remove_fast(&feedback_table, &fb->node, feedback_params);
+	rhashtable_remove_fast(&fn->table, &fb->node, feedback_params);
 	fb->found = false;
 	atomic_dec(&fn->flows);
 	if (fb->sender)
 		return;
 	atomic_dec(&fn->receivers);
-	kfree_rcu(fb, rcu);
+	feedback_free(fb);
+}
+
+/* Call in an RCU section, or with the lock held. */
+static struct tcpcc_feedback *feedback_find(struct feedback_net *fn, u64 cookie)
+{
+	return cookie ? rhashtable_lookup(&fn->table, &cookie, feedback_params) :
+			NULL;
+}
+
+/* The cookie of a socket; 0: it has none yet, and no entry */
+static u64 feedback_cookie(const struct sock *sk)
+{
+	return atomic64_read(&sk->sk_cookie);
+}
+
+static u64 feedback_make_cookie(struct sock *sk)
+{
+	u32 parts[2];
+
+	if (!feedback_cookie(sk))
+		sock_diag_save_cookie(sk, parts);
+	return feedback_cookie(sk);
+}
+
+static bool feedback_expired(const struct tcpcc_feedback *fb)
+{
+	return !time_before(jiffies, READ_ONCE(fb->seen) + FEEDBACK_EXPIRY);
 }
 
 /*
- * Walk over all entries: receivers' that have expired go, and with @net all that
- * are in it.  The table may be changed and resized meanwhile; what is missed then
- * is for the next walk.
+ * Walk over the entries of receivers: those that have expired go, or @all.  The table may
+ * be changed and resized meanwhile; what is missed then is for the next walk.
  *
- * Return: whether a receiver's is left
+ * Return: whether one is left
  */
-static bool feedback_sweep(const struct net *net)
+static bool feedback_sweep(struct feedback_net *fn, bool all)
 {
 	struct rhashtable_iter iter;
 	struct tcpcc_feedback *fb;
+	unsigned int count = 0;
 	bool left = false;
 
-	rhashtable_walk_enter(&feedback_table, &iter);
+	rhashtable_walk_enter(&fn->table, &iter);
 	rhashtable_walk_start(&iter);
 	while ((fb = rhashtable_walk_next(&iter))) {
 		if (IS_ERR(fb)) {
 			left = true;
 			continue;
 		}
-		if (net ? fb->key.net != net :
-			  fb->sender || time_before(jiffies, READ_ONCE(fb->seen) +
-						    FEEDBACK_EXPIRY)) {
+		if (!fb->sender && (all || feedback_expired(fb))) {
+			spin_lock_bh(&fn->lock);
+			if (fb->found)
+				feedback_unlink(fb);
+			spin_unlock_bh(&fn->lock);
+		} else {
 			left |= !fb->sender;
-			continue;
 		}
-		spin_lock_bh(&feedback_lock);
-		if (fb->found)
-			feedback_unlink(fb);
-		spin_unlock_bh(&feedback_lock);
+		/* there may be a million */
+		if (++count % FEEDBACK_SWEEP == 0) {
+			rhashtable_walk_stop(&iter);
+			cond_resched();
+			rhashtable_walk_start(&iter);
+		}
 	}
 	rhashtable_walk_stop(&iter);
 	rhashtable_walk_exit(&iter);
@@ -306,43 +385,41 @@ static bool feedback_sweep(const struct net *net)
 
 static void feedback_forget(struct work_struct *work)
 {
-	if (feedback_sweep(NULL))
-		schedule_delayed_work(&feedback_work, FEEDBACK_EXPIRY / 2);
+	struct feedback_net *fn = container_of(to_delayed_work(work),
+					       struct feedback_net, forget);
+
+	if (feedback_sweep(fn, false))
+		queue_delayed_work(feedback_wq, &fn->forget, FEEDBACK_EXPIRY / 2);
 }
 
-/*
- * The first header of a flow that we receive.  @known: a socket waits for it, as
- * early demultiplexing has found.
- */
+/* The first header that a socket receives. */
 static struct tcpcc_feedback *feedback_receiver(struct feedback_net *fn,
-						const struct feedback_key *key,
-						bool known)
+						u64 cookie)
 {
-	unsigned int most = READ_ONCE(receivers);
 	struct tcpcc_feedback *fb;
 	int err;
 
-	if (atomic_read(&fn->receivers) >= (known ? most : (most + 1) / 2)) {
-		feedback_count(fn, FB_IN_TABLE_FULL, 1);
-		return NULL;
-	}
-	fb = kzalloc(sizeof(*fb), GFP_ATOMIC | __GFP_NOWARN);
-	if (!fb) {
-		feedback_count(fn, FB_IN_TABLE_FULL, 1);
-		return NULL;
-	}
-	fb->key = *key;
-	fb->seen = jiffies;
-	spin_lock_bh(&feedback_lock);
-	err = feedback_link(fn, fb);
-	spin_unlock_bh(&feedback_lock);
+	if (atomic_read(&fn->receivers) >= READ_ONCE(receivers))
+		goto full;
+	fb = feedback_new(fn, cookie);
+	if (!fb)
+		goto full;
+	spin_lock_bh(&fn->lock);
+	err = feedback_link(fb);
+	spin_unlock_bh(&fn->lock);
 	if (err) {
-		/* another CPU was faster; its entry will do next time */
-		kfree(fb);
-		return NULL;
+		feedback_free(fb);
+		/* another CPU was faster */
+		fb = feedback_find(fn, cookie);
+		if (!fb)
+			goto full;
+		return fb;
 	}
-	schedule_delayed_work(&feedback_work, FEEDBACK_EXPIRY);
+	queue_delayed_work(feedback_wq, &fn->forget, FEEDBACK_EXPIRY);
 	return fb;
+full:
+	feedback_count(fn, FB_IN_TABLE_FULL, 1);
+	return NULL;
 }
 
 /* ------------------------------------------------------------------------- */
@@ -350,40 +427,17 @@ static struct tcpcc_feedback *feedback_receiver(struct feedback_net *fn,
 
 /**
  * struct feedback_segment - what a hook knows of a segment
- * @net: the network namespace
- * @fn: ours of it
+ * @fn: of its network namespace
  * @family: NFPROTO_IPV4 or NFPROTO_IPV6
  * @offset: of the TCP header from the start of the IP header, bytes
- * @dsfield: DSCP and ECN bits as they came
+ * @dsfield: DSCP and ECN bits as they are
  */
 struct feedback_segment {
-	const struct net *net;
 	struct feedback_net *fn;
 	u8 family;
 	u8 offset;
 	u8 dsfield;
 };
-
-static void feedback_set_key(struct feedback_key *key,
-			     const struct feedback_segment *s,
-			     const struct sk_buff *skb,
-			     const struct tcphdr *th, bool out)
-{
-	struct in6_addr *from = out ? &key->local : &key->remote;
-	struct in6_addr *to = out ? &key->remote : &key->local;
-
-	key->net = s->net;
-	key->zero = 0;
-	if (s->family == NFPROTO_IPV4) {
-		ipv6_addr_set_v4mapped(ip_hdr(skb)->saddr, from);
-		ipv6_addr_set_v4mapped(ip_hdr(skb)->daddr, to);
-	} else {
-		*from = ipv6_hdr(skb)->saddr;
-		*to = ipv6_hdr(skb)->daddr;
-	}
-	key->local_port = out ? th->source : th->dest;
-	key->remote_port = out ? th->dest : th->source;
-}
 
 /* Of a TCP socket, not of what carries its segments through a tunnel */
 static bool feedback_is_socket(const struct sock *sk)
@@ -391,12 +445,9 @@ static bool feedback_is_socket(const struct sock *sk)
 	return sk && sk_fullsock(sk) && sk_is_tcp(sk);
 }
 
-/* Of ESTCP's class, unless the bits are those of TCP's own ECN. */
-static bool feedback_is_class(const struct feedback_segment *s,
-			      const struct sock *sk)
+static bool feedback_is_class(const struct feedback_segment *s)
 {
-	return s->dsfield >> 2 == TCPCC_ESTCP_DSCP &&
-	       !(feedback_is_socket(sk) && tcpcc_ecn_negotiated(tcp_sk(sk)));
+	return s->dsfield >> 2 == TCPCC_ESTCP_DSCP;
 }
 
 /* Its feedback is codepoints, not words. */
@@ -418,20 +469,74 @@ static void feedback_put(atomic64_t *box, u8 protocol, u32 word, u32 segs,
 }
 
 /*
- * Has a receiving socket acknowledge the next segments at once.  TCP would lock it
- * next, and so may we.  What is granted lasts for some segments: so the lock is
- * taken for few of them, and it does not matter if the owner has it.
+ * The connection that a segment is for.  @held: whether it is to be put, since we have
+ * looked for it; else it is the packet's, from early demultiplexing.
+ *
+ * Return: NULL: there is none, or it is not established
+ */
+static struct sock *feedback_socket(const struct feedback_segment *s,
+				    struct sk_buff *skb,
+				    const struct nf_hook_state *state,
+				    const struct tcphdr *th, bool *held)
+{
+	struct sock *sk = skb->sk;
+
+	*held = false;
+	if (!sk) {
+		sk = s->family == NFPROTO_IPV4 ?
+		     tcpcc_lookup_v4(state->net, skb, th->source, th->dest) :
+		     tcpcc_lookup_v6(state->net, skb, th->source, th->dest);
+		*held = sk;
+	}
+	if (feedback_is_socket(sk) &&
+	    !(1 << READ_ONCE(sk->sk_state) &
+	      (TCPF_LISTEN | TCPF_CLOSE | TCPF_SYN_SENT)))
+		return sk;
+	if (*held)
+		sock_gen_put(sk);
+	*held = false;
+	return NULL;
+}
+
+/*
+ * Whether TCP would accept a segment, by RFC 9293 section 3.10.7.4 for the sequence
+ * number, RFC 5961 section 5.2 for the ACK, and RFC 7323 section 5 for the timestamp.
+ * The socket is not locked: what it says may be of some segments ago, whose bounds are
+ * no wider.  @end: the sequence number after the segment
+ */
+static bool feedback_acceptable(const struct tcp_sock *tp, const u8 *header,
+				unsigned int len, u32 end)
+{
+	const struct tcphdr *th = (const struct tcphdr *)header;
+	u32 ack = ntohl(th->ack_seq), wup = READ_ONCE(tp->rcv_wup);
+	u32 nxt = READ_ONCE(tp->rcv_nxt);
+	s32 window = wup + READ_ONCE(tp->rcv_wnd) - nxt;
+	u32 stamp;
+
+	if (before(end, wup) || after(ntohl(th->seq), nxt + max(window, 0)))
+		return false;
+	if (before(ack, READ_ONCE(tp->snd_una) - READ_ONCE(tp->max_window)) ||
+	    after(ack, READ_ONCE(tp->snd_nxt)))
+		return false;
+	/* one bit, which does not change while there is a connection */
+	if (!data_race((bool)tp->rx_opt.tstamp_ok))
+		return true;
+	return tcpcc_fb_timestamp(header, len, &stamp) &&
+	       (s32)(READ_ONCE(tp->rx_opt.ts_recent) - stamp) <= TCP_PAWS_WINDOW;
+}
+
+/*
+ * Has a receiving socket acknowledge the next segments at once.  It is not locked (see
+ * above): if TCP counts this byte down at the same time, one of both is lost, and the
+ * next header does it again.
  */
 static void feedback_quick(struct sock *sk)
 {
 	u8 *quick = &inet_csk(sk)->icsk_ack.quick;
 
-	if (READ_ONCE(*quick) > FEEDBACK_QUICK / 2)
-		return;
-	bh_lock_sock_nested(sk);
-	if (!sock_owned_by_user(sk))
-		WRITE_ONCE(*quick, FEEDBACK_QUICK);
-	bh_unlock_sock(sk);
+	/* a byte is read and written at once */
+	if (data_race(*quick) <= FEEDBACK_QUICK / 2)
+		data_race(*quick = FEEDBACK_QUICK);	/* or counted down: see above */
 }
 
 /*
@@ -440,44 +545,40 @@ static void feedback_quick(struct sock *sk)
  * Return: the entry, made if need be; NULL: there is no room for it
  */
 static struct tcpcc_feedback *feedback_heard(const struct feedback_segment *s,
-					     const struct sk_buff *skb,
-					     const struct feedback_key *key,
+					     struct sock *sk,
 					     struct tcpcc_feedback *fb)
 {
-	struct sock *sk = skb->sk;
-
 	if (!fb) {
-		fb = feedback_receiver(s->fn, key, sk && sk_fullsock(sk) &&
-				       sk->sk_state != TCP_LISTEN);
+		fb = feedback_receiver(s->fn, feedback_make_cookie(sk));
 		if (!fb)
 			return NULL;
 	}
 	feedback_count(s->fn, FB_IN_DATA, 1);
 	WRITE_ONCE(fb->seen, jiffies);
-	if (feedback_is_socket(sk))
-		feedback_quick(sk);
+	feedback_quick(sk);
 	return fb;
 }
 
 static struct tcpcc_feedback *
-feedback_take_word(const struct feedback_segment *s, const struct sk_buff *skb,
-		   const struct feedback_key *key, struct tcpcc_feedback *fb,
-		   const struct tcpcc_fb_header *h)
+feedback_take_word(const struct feedback_segment *s, struct sock *sk, u32 segs,
+		   struct tcpcc_feedback *fb, const struct tcpcc_fb_header *h)
 {
 	if (h->protocol < TCPCC_FB_ACP || h->protocol > TCPCC_FB_RCP ||
 	    h->word >> TCPCC_FB_VERSION_SHIFT) {
 		feedback_count(s->fn, FB_IN_UNKNOWN, 1);
 		return fb;
 	}
-	fb = feedback_heard(s, skb, key, fb);
-	if (fb)
-		feedback_put(&fb->pending, h->protocol, h->word,
-			     max_t(u32, skb_shinfo(skb)->gso_segs, 1), 1);
+	fb = feedback_heard(s, sk, fb);
+	if (fb) {
+		WRITE_ONCE(fb->heard, h->protocol);
+		feedback_put(&fb->pending, h->protocol, h->word, segs, 1);
+	}
 	return fb;
 }
 
 /* @class: it is a codepoint and not the echo of a word */
 static void feedback_take_echo(const struct feedback_segment *s,
+			       const struct tcp_sock *tp,
 			       struct tcpcc_feedback *fb, u32 ack, u32 echo,
 			       bool class)
 {
@@ -485,29 +586,61 @@ static void feedback_take_echo(const struct feedback_segment *s,
 		feedback_count(s->fn, FB_IN_UNKNOWN, 1);
 		return;
 	}
+	/* older than what TCP has, which does not show it to the congestion control */
 	if (!fb || !fb->sender || class != feedback_is_estcp(fb) ||
-	    before(ack, READ_ONCE(fb->acked)) ||
-	    after(ack, READ_ONCE(fb->sent))) {
+	    before(ack, READ_ONCE(tp->snd_una))) {
 		feedback_count(s->fn, FB_IN_UNEXPECTED, 1);
 		return;
 	}
 	feedback_count(s->fn, FB_IN_ECHOES, 1);
-	WRITE_ONCE(fb->acked, ack);
 	feedback_put(&fb->taken, fb->protocol, echo, 1, U32_MAX);
 }
 
-/* A segment for this host that is of the class, or whose first option may be ours. */
-static void feedback_in(const struct feedback_segment *s, struct sk_buff *skb)
+/*
+ * A segment of a connection, which TCP will accept.  @h: its header, has_word and
+ * has_echo are not set if it has none; @size: bytes of data; @fresh: some of them TCP
+ * has not yet; @class: it is of ESTCP's class
+ */
+static void feedback_accepted(const struct feedback_segment *s, struct sock *sk,
+			      const struct sk_buff *skb, u32 ack,
+			      const struct tcpcc_fb_header *h, u32 size,
+			      bool fresh, bool class)
 {
-	bool class = feedback_is_class(s, skb->sk);
+	const struct tcp_sock *tp = tcp_sk(sk);
+	struct tcpcc_feedback *fb = feedback_find(s->fn, feedback_cookie(sk));
+	u8 codepoint = s->dsfield & INET_ECN_MASK;
+
+	if (h->has_echo)
+		feedback_take_echo(s, tp, fb, ack, h->echo, false);
+	if (h->has_word && fresh)
+		fb = feedback_take_word(s, sk,
+					max_t(u32, skb_shinfo(skb)->gso_segs, 1),
+					fb, h);
+	/* or the bits are those of TCP's own ECN */
+	if (!class || tcpcc_ecn_negotiated(tp))
+		return;
+	if (!size) {
+		feedback_take_echo(s, tp, fb, ack, codepoint, true);
+	} else if (fresh) {
+		fb = feedback_heard(s, sk, fb);
+		if (fb)
+			WRITE_ONCE(fb->codepoint, FEEDBACK_CODEPOINT | codepoint);
+	}
+}
+
+/* A segment for this host that is of the class, or whose first option may be ours. */
+static void feedback_in(const struct feedback_segment *s, struct sk_buff *skb,
+			const struct nf_hook_state *state)
+{
+	bool class = feedback_is_class(s), held;
 	u8 buffer[TCPCC_TCP_HEADER_MAX] __aligned(4);
 	struct tcpcc_fb_header h = {};
-	struct tcpcc_feedback *fb;
-	struct feedback_key key;
 	const struct tcphdr *th;
-	unsigned int len;
+	unsigned int len, size;
+	struct sock *sk;
 	int found = 0;
 	const u8 *p;
+	u32 end;
 
 	p = skb_header_pointer(skb, s->offset, TCPCC_TCP_HEADER, buffer);
 	if (!p)
@@ -532,30 +665,22 @@ static void feedback_in(const struct feedback_segment *s, struct sk_buff *skb)
 		feedback_count(s->fn, FB_IN_MALFORMED, 1);
 	if (found <= 0 && !class)
 		return;
-	/* TCP would do it next, and will not do it again */
-	if (nf_checksum(skb, NF_INET_LOCAL_IN, s->offset, IPPROTO_TCP,
-			s->family)) {
-		feedback_count(s->fn, FB_IN_BAD_CHECKSUM, 1);
-		return;
-	}
 
-	feedback_set_key(&key, s, skb, th, false);
-	fb = rhashtable_lookup(&feedback_table, &key, feedback_params);
-	if (h.has_echo)
-		feedback_take_echo(s, fb, ntohl(th->ack_seq), h.echo, false);
-	if (h.has_word)
-		fb = feedback_take_word(s, skb, &key, fb, &h);
-	if (!class)
-		return;
-	if (skb->len == s->offset + len) {
-		feedback_take_echo(s, fb, ntohl(th->ack_seq),
-				   s->dsfield & INET_ECN_MASK, true);
-		return;
-	}
-	fb = feedback_heard(s, skb, &key, fb);
-	if (fb)
-		WRITE_ONCE(fb->codepoint, FEEDBACK_CODEPOINT |
-			   (s->dsfield & INET_ECN_MASK));
+	size = skb->len - s->offset - len;
+	end = ntohl(th->seq) + size + th->fin;
+	sk = feedback_socket(s, skb, state, th, &held);
+	if (!sk || !feedback_acceptable(tcp_sk(sk), p, len, end))
+		feedback_count(s->fn, FB_IN_NOT_ACCEPTED, 1);
+	/* TCP would do it next, and will not do it again */
+	else if (nf_checksum(skb, NF_INET_LOCAL_IN, s->offset, IPPROTO_TCP,
+			     s->family))
+		feedback_count(s->fn, FB_IN_BAD_CHECKSUM, 1);
+	else
+		feedback_accepted(s, sk, skb, ntohl(th->ack_seq), &h, size,
+				  after(end, READ_ONCE(tcp_sk(sk)->rcv_nxt)),
+				  class);
+	if (held)
+		sock_gen_put(sk);
 }
 
 /* Whether @more bytes make this packet, or one that it will become, too big. */
@@ -589,7 +714,10 @@ static void feedback_finish(const struct feedback_segment *s,
 	} else {
 		struct ipv6hdr *iph = ipv6_hdr(skb);
 
-		iph->payload_len = htons(skb->len - sizeof(*iph));
+		/* 0 beyond it, as of a packet that IP has not made smaller yet */
+		len = skb->len - sizeof(*iph);
+		iph->payload_len = len > IPV6_MAXPLEN ? 0 : htons(len);
+		len = skb->len - s->offset;
 		th->check = ~tcp_v6_check(len, &iph->saddr, &iph->daddr, 0);
 	}
 	skb->csum_start = skb_transport_header(skb) - skb->head;
@@ -606,6 +734,9 @@ static bool feedback_insert(const struct feedback_segment *s,
 
 	len = tcpcc_fb_insert(fresh, skb->data + s->offset,
 			      skb_headlen(skb) - s->offset, h, &dropped);
+	/* LOCAL_OUT comes twice where there is a VRF */
+	if (len == -EEXIST)
+		return false;
 	if (len < 0) {
 		feedback_count(s->fn, len == -EPERM ? FB_OUT_SIGNED :
 			       FB_OUT_NO_ROOM, 1);
@@ -643,6 +774,9 @@ static bool feedback_classify(const struct feedback_segment *s,
 {
 	u8 dsfield = TCPCC_ESTCP_DSCP << 2 | codepoint;
 
+	/* LOCAL_OUT comes twice where there is a VRF */
+	if (s->dsfield == dsfield)
+		return false;
 	if (skb_cow_head(skb, 0)) {
 		feedback_count(s->fn, FB_OUT_NO_MEMORY, 1);
 		return false;
@@ -678,18 +812,32 @@ static void feedback_out_class(const struct feedback_segment *s,
 		feedback_count(s->fn, FB_OUT_ECHOES, 1);
 }
 
+/*
+ * With the next segment, then, unless there is something newer; differences, which XCP
+ * has, add up.
+ */
+static void feedback_put_back(const struct feedback_segment *s,
+			      struct tcpcc_feedback *fb, u64 pending)
+{
+	feedback_count(s->fn, FB_OUT_ECHO_DELAYED, 1);
+	if (READ_ONCE(fb->heard) == TCPCC_FB_XCP)
+		feedback_put(&fb->pending, TCPCC_FB_XCP, pending, 1, 1);
+	else
+		atomic64_cmpxchg(&fb->pending, 0, pending);
+}
+
 /* A segment of an established socket of this host. */
 static void feedback_out(const struct feedback_segment *s,
 			 const struct sock *sk, struct sk_buff *skb)
 {
+	struct tcpcc_feedback *fb = feedback_find(s->fn, feedback_cookie(sk));
 	struct tcpcc_fb_header h = {};
-	struct tcpcc_feedback *fb;
-	struct feedback_key key;
 	const struct tcphdr *th;
 	unsigned int size;
 	u64 pending;
-	u32 end;
 
+	if (!fb)
+		return;
 	if (skb_headlen(skb) < s->offset + sizeof(*th) ||
 	    skb_transport_offset(skb) != s->offset ||
 	    skb->ip_summed != CHECKSUM_PARTIAL)
@@ -698,16 +846,8 @@ static void feedback_out(const struct feedback_segment *s,
 	if (th->syn || th->rst ||
 	    skb_headlen(skb) < s->offset + __tcp_hdrlen(th))
 		return;
-	feedback_set_key(&key, s, skb, th, true);
-	fb = rhashtable_lookup(&feedback_table, &key, feedback_params);
-	if (!fb)
-		return;
 
 	size = skb->len - s->offset - __tcp_hdrlen(th);
-	end = ntohl(th->seq) + size + th->fin;
-	if (fb->sender && after(end, fb->sent))
-		WRITE_ONCE(fb->sent, end);
-
 	feedback_out_class(s, sk, skb, fb, size);
 
 	if (fb->sender && !feedback_is_estcp(fb) && size) {
@@ -732,11 +872,8 @@ static void feedback_out(const struct feedback_segment *s,
 			return;
 		}
 	}
-	if (pending) {
-		/* with the next segment, unless there is something newer */
-		feedback_count(s->fn, FB_OUT_ECHO_DELAYED, 1);
-		atomic64_cmpxchg(&fb->pending, 0, pending);
-	}
+	if (pending)
+		feedback_put_back(s, fb, pending);
 }
 
 static unsigned int feedback_in_v4(void *priv, struct sk_buff *skb,
@@ -744,14 +881,13 @@ static unsigned int feedback_in_v4(void *priv, struct sk_buff *skb,
 {
 	if (ip_hdr(skb)->protocol == IPPROTO_TCP) {
 		const struct feedback_segment s = {
-			.net = state->net,
 			.fn = feedback_of(state->net),
 			.family = NFPROTO_IPV4,
 			.offset = ip_hdrlen(skb),
 			.dsfield = ipv4_get_dsfield(ip_hdr(skb)),
 		};
 
-		feedback_in(&s, skb);
+		feedback_in(&s, skb, state);
 	}
 	return NF_ACCEPT;
 }
@@ -761,14 +897,13 @@ static unsigned int feedback_in_v6(void *priv, struct sk_buff *skb,
 {
 	if (ipv6_hdr(skb)->nexthdr == IPPROTO_TCP) {
 		const struct feedback_segment s = {
-			.net = state->net,
 			.fn = feedback_of(state->net),
 			.family = NFPROTO_IPV6,
 			.offset = sizeof(struct ipv6hdr),
 			.dsfield = ipv6_get_dsfield(ipv6_hdr(skb)),
 		};
 
-		feedback_in(&s, skb);
+		feedback_in(&s, skb, state);
 	}
 	return NF_ACCEPT;
 }
@@ -777,10 +912,10 @@ static unsigned int feedback_out_v4(void *priv, struct sk_buff *skb,
 				    const struct nf_hook_state *state)
 {
 	const struct feedback_segment s = {
-		.net = state->net,
 		.fn = feedback_of(state->net),
 		.family = NFPROTO_IPV4,
 		.offset = ip_hdrlen(skb),
+		.dsfield = ipv4_get_dsfield(ip_hdr(skb)),
 	};
 
 	if (atomic_read(&s.fn->flows) &&
@@ -794,10 +929,10 @@ static unsigned int feedback_out_v6(void *priv, struct sk_buff *skb,
 				    const struct nf_hook_state *state)
 {
 	const struct feedback_segment s = {
-		.net = state->net,
 		.fn = feedback_of(state->net),
 		.family = NFPROTO_IPV6,
 		.offset = sizeof(struct ipv6hdr),
+		.dsfield = ipv6_get_dsfield(ipv6_hdr(skb)),
 	};
 
 	if (atomic_read(&s.fn->flows) &&
@@ -837,6 +972,47 @@ static const struct nf_hook_ops feedback_hooks[] = {
 /* ------------------------------------------------------------------------- */
 /* For congestion controls                                                   */
 
+/* What IP's options take of each packet of a socket, bytes */
+static u16 feedback_ip_options(const struct sock *sk)
+{
+	const struct ip_options_rcu *v4;
+	u16 len = 0;
+
+	rcu_read_lock();
+#if IS_ENABLED(CONFIG_IPV6)
+	if (inet_csk(sk)->icsk_af_ops->net_header_len == sizeof(struct ipv6hdr)) {
+		const struct ipv6_txoptions *v6 =
+			rcu_dereference(inet6_sk(sk)->opt);
+
+		if (v6)
+			len = v6->opt_flen + v6->opt_nflen;
+		rcu_read_unlock();
+		return len;
+	}
+#endif
+	v4 = rcu_dereference(inet_sk(sk)->inet_opt);
+	if (v4)
+		len = v4->opt.optlen;
+	rcu_read_unlock();
+	return len;
+}
+
+/*
+ * Makes segments smaller by the room of the option, again if setting IP options or
+ * connecting has started it from nothing.
+ */
+static void feedback_reserve(struct sock *sk, const struct tcpcc_feedback *fb)
+{
+	struct inet_connection_sock *icsk = inet_csk(sk);
+	u16 len = feedback_ip_options(sk) + fb->reserve;
+
+	if (icsk->icsk_ext_hdr_len == len)
+		return;
+	icsk->icsk_ext_hdr_len = len;
+	if (icsk->icsk_pmtu_cookie)
+		icsk->icsk_sync_mss(sk, icsk->icsk_pmtu_cookie);
+}
+
 /**
  * tcpcc_feedback_attach() - carry a congestion header on a socket's segments
  * @sk: connected, or about to be; locked
@@ -844,7 +1020,6 @@ static const struct nf_hook_ops feedback_hooks[] = {
  *
  * To be called from .init.  Its segments get smaller by the room of the option, if
  * the protocol has one.  A connection that uses ECN cannot have TCPCC_FB_ESTCP.
- * If an older socket has the same addresses and ports, this one takes its place.
  *
  * Return: for the other calls; NULL if there is no memory, or ECN in the way: then
  * there will be no feedback
@@ -852,54 +1027,35 @@ static const struct nf_hook_ops feedback_hooks[] = {
 struct tcpcc_feedback *tcpcc_feedback_attach(struct sock *sk,
 					     enum tcpcc_fb_protocol protocol)
 {
-	struct inet_connection_sock *icsk = inet_csk(sk);
 	struct feedback_net *fn = feedback_of(sock_net(sk));
-	const struct inet_sock *inet = inet_sk(sk);
-	const struct tcp_sock *tp = tcp_sk(sk);
 	struct tcpcc_feedback *fb, *old;
 	int err;
 
-	if (protocol == TCPCC_FB_ESTCP && tcpcc_ecn_negotiated(tp))
+	if (protocol == TCPCC_FB_ESTCP && tcpcc_ecn_negotiated(tcp_sk(sk)))
 		return NULL;
-	fb = kzalloc(sizeof(*fb), GFP_ATOMIC | __GFP_NOWARN);
+	fb = feedback_new(fn, feedback_make_cookie(sk));
 	if (!fb)
 		goto failed;
 	fb->sender = true;
 	fb->protocol = protocol;
 	fb->request = TCPCC_FB_NO_LIMIT;
-	fb->acked = tp->snd_una;
-	fb->sent = tp->snd_nxt;
-	fb->key.net = sock_net(sk);
-	fb->key.local_port = inet->inet_sport;
-	fb->key.remote_port = inet->inet_dport;
-	ipv6_addr_set_v4mapped(inet->inet_saddr, &fb->key.local);
-	ipv6_addr_set_v4mapped(inet->inet_daddr, &fb->key.remote);
-#if IS_ENABLED(CONFIG_IPV6)
-	if (sk->sk_family == AF_INET6 &&
-	    !ipv6_addr_v4mapped(&sk->sk_v6_daddr)) {
-		fb->key.local = inet6_sk(sk)->saddr;
-		fb->key.remote = sk->sk_v6_daddr;
-	}
-#endif
-	spin_lock_bh(&feedback_lock);
+	spin_lock_bh(&fn->lock);
 	rcu_read_lock();
-	old = rhashtable_lookup(&feedback_table, &fb->key, feedback_params);
+	/* what it has received so far */
+	old = feedback_find(fn, fb->cookie);
 	if (old)
 		feedback_unlink(old);
 	rcu_read_unlock();
-	err = feedback_link(fn, fb);
-	spin_unlock_bh(&feedback_lock);
+	err = feedback_link(fb);
+	spin_unlock_bh(&fn->lock);
 	if (err) {
-		kfree(fb);
+		feedback_free(fb);
 		goto failed;
 	}
-
-	if (protocol == TCPCC_FB_ESTCP)
-		return fb;
-	fb->reserved = FEEDBACK_RESERVE;
-	icsk->icsk_ext_hdr_len += FEEDBACK_RESERVE;
-	if (icsk->icsk_pmtu_cookie)
-		icsk->icsk_sync_mss(sk, icsk->icsk_pmtu_cookie);
+	if (protocol != TCPCC_FB_ESTCP) {
+		fb->reserve = FEEDBACK_RESERVE;
+		feedback_reserve(sk, fb);
+	}
 	return fb;
 failed:
 	feedback_count(fn, FB_ATTACH_FAILED, 1);
@@ -917,33 +1073,37 @@ EXPORT_SYMBOL_GPL(tcpcc_feedback_attach);
 void tcpcc_feedback_detach(struct sock *sk, struct tcpcc_feedback *fb)
 {
 	struct inet_connection_sock *icsk = inet_csk(sk);
+	struct feedback_net *fn;
 
 	if (!fb)
 		return;
-	/* setting IPv6 options, or connecting again, starts it from nothing */
-	if (fb->reserved && icsk->icsk_ext_hdr_len >= fb->reserved) {
-		icsk->icsk_ext_hdr_len -= fb->reserved;
+	if (fb->reserve) {
+		icsk->icsk_ext_hdr_len = feedback_ip_options(sk);
 		/* TCP looks for itself before it sends the next time */
 		icsk->icsk_pmtu_cookie = 0;
 	}
-	spin_lock_bh(&feedback_lock);
+	fn = fb->fn;
+	spin_lock_bh(&fn->lock);
 	if (fb->found)
 		feedback_unlink(fb);
-	spin_unlock_bh(&feedback_lock);
-	kfree_rcu(fb, rcu);
+	spin_unlock_bh(&fn->lock);
+	feedback_free(fb);
 }
 EXPORT_SYMBOL_GPL(tcpcc_feedback_detach);
 
 /**
  * tcpcc_feedback_request() - what the next segments carry
+ * @sk: the socket, locked
  * @fb: what attach returned, not NULL
  * @rtt_us: H_rtt, us; 0: none
  * @word: what to ask for, see tcpcc_fb_encode()
  */
-void tcpcc_feedback_request(struct tcpcc_feedback *fb, u32 rtt_us, u32 word)
+void tcpcc_feedback_request(struct sock *sk, struct tcpcc_feedback *fb,
+			    u32 rtt_us, u32 word)
 {
 	WRITE_ONCE(fb->rtt_us, rtt_us);
 	WRITE_ONCE(fb->request, word);
+	feedback_reserve(sk, fb);
 }
 EXPORT_SYMBOL_GPL(tcpcc_feedback_request);
 
@@ -992,15 +1152,27 @@ static int feedback_show(struct seq_file *seq, void *v)
 
 static int __net_init feedback_net_init(struct net *net)
 {
-	struct feedback_net *fn = feedback_of(net);
+	struct feedback_net **place = net_generic(net, feedback_net_id);
+	struct feedback_net *fn = kzalloc(sizeof(*fn), GFP_KERNEL);
 	int err = -ENOMEM;
 
+	if (!fn)
+		return -ENOMEM;
+	spin_lock_init(&fn->lock);
+	refcount_set(&fn->users, 1);
+	INIT_DELAYED_WORK(&fn->forget, feedback_forget);
+	INIT_RCU_WORK(&fn->free, feedback_net_free);
 	fn->counters = alloc_percpu(struct feedback_counters);
 	if (!fn->counters)
-		return -ENOMEM;
+		goto free;
+	err = rhashtable_init(&fn->table, &feedback_params);
+	if (err)
+		goto free;
+	*place = fn;
+	err = -ENOMEM;
 	if (!proc_create_net_single("tcpcc_feedback", 0444, net->proc_net,
 				    feedback_show, NULL))
-		goto free;
+		goto destroy;
 	err = nf_register_net_hooks(net, feedback_hooks,
 				    ARRAY_SIZE(feedback_hooks));
 	if (err)
@@ -1008,8 +1180,11 @@ static int __net_init feedback_net_init(struct net *net)
 	return 0;
 remove:
 	remove_proc_entry("tcpcc_feedback", net->proc_net);
+destroy:
+	rhashtable_destroy(&fn->table);
 free:
 	free_percpu(fn->counters);
+	kfree(fn);
 	return err;
 }
 
@@ -1020,19 +1195,20 @@ static void __net_exit feedback_net_pre_exit(struct net *net)
 }
 
 /*
- * No segment gets here any more.  The sockets of the namespace are gone, or will
- * only free what they have attached; while the module goes, there are none.
+ * No segment gets here any more.  Receivers' entries go; what is left is of sockets that
+ * the kernel has made without a reference to the namespace, and goes with them.
  */
 static void __net_exit feedback_net_exit(struct net *net)
 {
 	struct feedback_net *fn = feedback_of(net);
 
 	remove_proc_entry("tcpcc_feedback", net->proc_net);
-	while (atomic_read(&fn->flows)) {
-		feedback_sweep(net);
+	cancel_delayed_work_sync(&fn->forget);
+	while (atomic_read(&fn->receivers)) {
+		feedback_sweep(fn, true);
 		cond_resched();
 	}
-	free_percpu(fn->counters);
+	feedback_net_put(fn);
 }
 
 static struct pernet_operations feedback_net_ops = {
@@ -1040,32 +1216,31 @@ static struct pernet_operations feedback_net_ops = {
 	.pre_exit	= feedback_net_pre_exit,
 	.exit		= feedback_net_exit,
 	.id		= &feedback_net_id,
-	.size		= sizeof(struct feedback_net),
+	.size		= sizeof(struct feedback_net *),
 };
 
 static int __init feedback_register(void)
 {
 	int err;
 
-	BUILD_BUG_ON(offsetofend(struct feedback_key, zero) !=
-		     sizeof(struct feedback_key));
-
-	err = rhashtable_init(&feedback_table, &feedback_params);
-	if (err)
-		return err;
+	feedback_wq = alloc_workqueue("tcpcc_feedback", WQ_UNBOUND, 0);
+	if (!feedback_wq)
+		return -ENOMEM;
 	err = register_pernet_subsys(&feedback_net_ops);
 	if (err)
-		rhashtable_destroy(&feedback_table);
+		destroy_workqueue(feedback_wq);
 	return err;
 }
 
-/* Whoever attaches needs our symbols, so there are only receivers' entries. */
+/*
+ * Whoever attaches needs our symbols, so there were only receivers' entries.  What waits for
+ * an RCU grace period comes to the workqueue, which then is emptied.
+ */
 static void __exit feedback_unregister(void)
 {
 	unregister_pernet_subsys(&feedback_net_ops);
-	cancel_delayed_work_sync(&feedback_work);
-	rhashtable_destroy(&feedback_table);
 	rcu_barrier();
+	destroy_workqueue(feedback_wq);
 }
 
 module_init(feedback_register);

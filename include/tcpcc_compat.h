@@ -11,6 +11,8 @@
  * structures.  The preprocessor cannot know: Kbuild looks into the headers.
  */
 #include <linux/version.h>
+#include <net/inet6_hashtables.h>
+#include <net/inet_hashtables.h>
 #include <net/pkt_sched.h>
 #include <net/tcp.h>
 
@@ -139,6 +141,49 @@ static inline bool tcpcc_ecn_negotiated(const struct tcp_sock *tp)
 	return tp->ecn_flags & TCP_ECN_OK;
 #else
 	return tcp_ecn_mode_any(tp);
+#endif
+}
+
+/* The table of TCP's connections is an argument before 6.18. */
+#ifdef TCPCC_HAVE_LOOKUP_HASHINFO
+#define tcpcc_established(lookup, net, ...) \
+	lookup(net, (net)->ipv4.tcp_death_row.hashinfo, __VA_ARGS__)
+#else
+#define tcpcc_established(lookup, net, ...)	lookup(net, __VA_ARGS__)
+#endif
+
+/**
+ * tcpcc_lookup_v4() - the connection that a segment is for
+ * @net: the network namespace
+ * @skb: the segment, as LOCAL_IN has it
+ * @sport: its source port
+ * @dport: its destination port
+ *
+ * Return: to be put by sock_gen_put(); it may be in TIME_WAIT; NULL: there is none
+ */
+static inline struct sock *tcpcc_lookup_v4(struct net *net, struct sk_buff *skb,
+					   __be16 sport, __be16 dport)
+{
+	const struct iphdr *iph = ip_hdr(skb);
+
+	return tcpcc_established(__inet_lookup_established, net, iph->saddr,
+				 sport, iph->daddr, ntohs(dport), inet_iif(skb),
+				 inet_sdif(skb));
+}
+
+/* The same for IPv6 */
+static inline struct sock *tcpcc_lookup_v6(struct net *net, struct sk_buff *skb,
+					   __be16 sport, __be16 dport)
+{
+#if IS_ENABLED(CONFIG_IPV6)
+	const struct in6_addr *saddr = &ipv6_hdr(skb)->saddr;
+	const struct in6_addr *daddr = &ipv6_hdr(skb)->daddr;
+
+	return tcpcc_established(__inet6_lookup_established, net, saddr, sport,
+				 daddr, ntohs(dport), inet6_iif(skb),
+				 inet6_sdif(skb));
+#else
+	return NULL;
 #endif
 }
 

@@ -322,6 +322,31 @@ static inline bool tcpcc_fb_is_ours(const u8 *th, unsigned int at,
 }
 
 /**
+ * tcpcc_fb_timestamp() - the timestamp of a segment (RFC 7323)
+ * @th: TCP header
+ * @len: bytes that may be read from there
+ * @stamp: where to put it
+ *
+ * Return: whether there is one
+ */
+static inline bool tcpcc_fb_timestamp(const u8 *th, unsigned int len, u32 *stamp)
+{
+	unsigned int end = tcpcc_fb_header_len(th, len);
+	unsigned int at, n;
+
+	for (at = TCPCC_TCP_HEADER; at < end; at += n) {
+		n = tcpcc_fb_option(th, at, end);
+		if (!n)
+			return false;
+		if (th[at] == 8 && n == 10) {
+			*stamp = get_unaligned_be32(th + at + 2);
+			return true;
+		}
+	}
+	return false;
+}
+
+/**
  * tcpcc_fb_parse() - find and unpack the congestion header of a segment
  * @th: TCP header
  * @len: bytes that may be read from there
@@ -481,7 +506,8 @@ struct tcpcc_feedback;
 struct tcpcc_feedback *tcpcc_feedback_attach(struct sock *sk,
 					     enum tcpcc_fb_protocol protocol);
 void tcpcc_feedback_detach(struct sock *sk, struct tcpcc_feedback *fb);
-void tcpcc_feedback_request(struct tcpcc_feedback *fb, u32 rtt_us, u32 word);
+void tcpcc_feedback_request(struct sock *sk, struct tcpcc_feedback *fb,
+			    u32 rtt_us, u32 word);
 u32 tcpcc_feedback_take(struct tcpcc_feedback *fb, u32 *word);
 
 #endif /* _TCPCC_FEEDBACK_H */

@@ -29,7 +29,7 @@ LIVES = {
     "ccpd": "registers by_sysctl by_socket shows_in_ss traces changes_under_traffic",
     "ccpd_path": "registers by_sysctl by_socket shows_in_ss traces changes_under_traffic",
     "acp": """registers carries carries_v6 follows_a_router sack_gives_way sends_both_ways
-        malformed has_room_for_so_many changes_under_traffic""",
+        malformed blind_echoes words_for_nobody has_room_for_so_many changes_under_traffic""",
     "estcp": """registers marks_its_class echoes_codepoints_v6 leaves_ecn_alone follows_phases
         router_goes_away notices_rfc3168 sends_both_ways changes_under_traffic""",
     "view": "loads shows_its_namespace shows_v6 changes_under_reading outlives_namespace",

@@ -49,7 +49,8 @@ void fake_feedback_detach(struct sock *sk, struct tcpcc_feedback *fb)
 {
 }
 
-void fake_feedback_request(struct tcpcc_feedback *fb, u32 rtt_us, u32 word)
+void fake_feedback_request(struct sock *sk, struct tcpcc_feedback *fb,
+			   u32 rtt_us, u32 word)
 {
 	fake_router.asked_word = word;
 }

@@ -377,6 +377,37 @@ static void hostile_lengths(struct kunit *test)
 }
 
 /* What is not known comes as it is: who parses has to judge. */
+/* RFC 7323's option, wherever it is, and nothing that only begins like it */
+static void timestamps(struct kunit *test)
+{
+	static const struct {
+		u8 options[16];
+		bool there;
+	} c[] = {
+		{ { 1, 1, 8, 10, 1, 2, 3, 4, 5, 6, 7, 8 }, true },
+		{ { 8, 10, 1, 2, 3, 4, 5, 6, 7, 8, 0, 0 }, true },
+		{ { 253, 4, 0xac, 0x50, 1, 8, 10, 1, 2, 3, 4, 5, 6, 7, 8 }, true },
+		{ { 0, 1, 8, 10, 1, 2, 3, 4, 5, 6, 7, 8 }, false },
+		{ { 8, 9, 1, 2, 3, 4, 5, 6, 7, 0 }, false },
+		{ { 1, 1, 1, 1, 1, 1, 1, 8, 10, 1, 2, 3, 4, 5, 6, 7 }, false },
+		{ { 5, 10, 1, 2, 3, 4, 5, 6, 8, 10, 1, 2, 3, 4, 5, 6 }, false },
+	};
+	u8 th[TCPCC_TCP_HEADER + 16] = {};
+	int i;
+
+	th[12] = sizeof(th) / 4 << 4;
+	for (i = 0; i < ARRAY_SIZE(c); i++) {
+		u32 stamp = 0;
+
+		memcpy(th + TCPCC_TCP_HEADER, c[i].options, 16);
+		KUNIT_EXPECT_EQ_MSG(test, tcpcc_fb_timestamp(th, sizeof(th), &stamp),
+				    c[i].there, "options %d", i);
+		KUNIT_EXPECT_EQ(test, stamp, c[i].there ? 0x01020304 : 0);
+		/* a header that ends within it */
+		KUNIT_EXPECT_FALSE(test, tcpcc_fb_timestamp(th, sizeof(th) - 1, &stamp));
+	}
+}
+
 static void unknown_versions(struct kunit *test)
 {
 	u8 opt[12] = { 253, 12, 0xac, 0x50, 0xff, 1, 2, 3, 0xff, 0, 0, 0 };
@@ -441,6 +472,7 @@ static struct kunit_case feedback_cases[] = {
 	KUNIT_CASE(no_room),
 	KUNIT_CASE(not_to_be_changed),
 	KUNIT_CASE(hostile_lengths),
+	KUNIT_CASE(timestamps),
 	KUNIT_CASE(unknown_versions),
 	KUNIT_CASE(garbage),
 	{}

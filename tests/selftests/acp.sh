@@ -26,7 +26,7 @@ TESTS="registers autoloads needs_privileges refuses_bad_values carries carries_v
 	leaves_others_alone without_a_router follows_a_router follows_a_router_v6
 	without_offloads keeps_to_the_mtu learns_a_smaller_mtu sack_gives_way loses_its_way
 	sends_both_ways answers_with_data stripped stripped_on_the_way_back router_goes_away
-	malformed unknown_version starts_again_after_idle shows_in_ss
+	malformed unknown_version blind_echoes blind_words words_for_nobody starts_again_after_idle shows_in_ss
 	shows_in_proc traces
 	forgets_receivers has_room_for_so_many checksums_are_right
 	changes_under_traffic stays_while_used survives_netns_exit unloads_beside_receivers
@@ -358,6 +358,56 @@ unknown_version()
 	rewrite_nothing
 	grows snd InUnknown "$before" || status=1
 	return $status
+}
+
+# The port of the sender of a flow to port 5000
+port_of()
+{
+	snd ss -tnH 'dport = :5000' | awk '{ sub(/.*:/, "", $4); print $4; exit }'
+}
+
+# Echoes of 100 GB/s, from somebody who cannot see the flow, while a router wants 5 MB/s
+blind_echoes()
+{
+	local before status=0
+
+	router && run_long --cc acp || return
+	busywait ss_shows 'bw:40000000bps' || status=1
+	before=$(count snd InNotAccepted)
+	rcv "$DIR/raw.py" blind 192.0.2.1 5000 "$(port_of)" 1000 || status=1
+	sleep 0.01
+	[ $(($(count snd InNotAccepted) - before)) = 1000 ] || status=1
+	ss_shows 'bw:40000000bps' || { sed 's/^/# /' ss.txt; status=1; }
+	ss_shows 'cwnd:3[0-9] ' || { sed 's/^/# /' ss.txt; status=1; }
+	rewrite_nothing
+	end_long
+	return $status
+}
+
+# A flow of cubic does not learn of headers: nothing is remembered of it, its ACKs have none.
+blind_words()
+{
+	local echoes status=0
+
+	sleep 20	# in which what received before is forgotten
+	echoes=$(count rcv OutEchoes)
+	run_long --cc cubic || return
+	busywait ss_shows ' cubic ' || status=1
+	snd "$DIR/raw.py" blind 192.0.2.2 "$(port_of)" 5000 1000 || status=1
+	sleep 0.1
+	[ "$(count rcv Receivers) $(count rcv OutEchoes)" = "0 $echoes" ] || status=1
+	end_long
+	return $status
+}
+
+words_for_nobody()
+{
+	local before receivers
+
+	before=$(count rcv InNotAccepted) receivers=$(count rcv Receivers)
+	snd "$DIR/raw.py" blind 192.0.2.2 4999 4998 1000 && sleep 0.1 || return
+	[ "$(count rcv Receivers)" -le "$receivers" ] &&
+		[ $(($(count rcv InNotAccepted) - before)) = 1000 ]
 }
 
 # After a pause one packet is sent, of what the rate sends in a millisecond (5000 bytes), and

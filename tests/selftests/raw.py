@@ -10,6 +10,8 @@ raw.py codepoints ADDRESS PEER DSFIELD COUNT BATCH   segments with data, BATCH a
                                       which ECN bits they arrived: how many of 00, 01, 10, 11
 raw.py others ADDRESS PEER DSFIELD    packets that are no data of this class, and must stay as they
                                       are; prints how many
+raw.py blind ADDRESS SPORT DPORT COUNT   segments of a flow of which only addresses and ports are
+                                      known, with a word of 100 GB/s and an echo of as much
 """
 
 import contextlib
@@ -88,12 +90,16 @@ def pseudo(source: str, target: str, length: int) -> bytes:
     return ends + struct.pack("!II", length, socket.IPPROTO_TCP)
 
 
-def segment(source: str, target: str, options: bytes, payload: bytes = bytes(100)) -> bytes:
+def segment(
+    source: str, target: str, options: bytes, payload: bytes = bytes(100),
+    ports: tuple[int, int] = (SPORT, PORT), seq: int = 1, ack: int = 1,
+) -> bytes:  # fmt: skip
     options += b"\1" * (-len(options) % 4)
     offset = (20 + len(options)) // 4 << 4
 
     def header(check: int) -> bytes:
-        return struct.pack("!HHIIBBHHH", SPORT, PORT, 1, 1, offset, 0x10, 1000, check, 0) + options
+        numbers = (*ports, seq, ack, offset, 0x10, 1000, check, 0)
+        return struct.pack("!HHIIBBHHH", *numbers) + options
 
     check = checksum(pseudo(source, target, len(header(0)) + len(payload)) + header(0) + payload)
     return header(check) + payload
@@ -250,10 +256,27 @@ def strange(address: str, peer: str) -> None:
         assert came == options, (options, came)
 
 
+def blind(address: str, sport: int, dport: int, count: int) -> None:
+    """Sequence numbers and ACKs over all their range, with and without a timestamp."""
+    source = address[:-1] + ("1" if address[-1] == "2" else "2")
+    sender = socket.socket(family(address), socket.SOCK_RAW, socket.IPPROTO_TCP)
+    sender.setsockopt(socket.SOL_SOCKET, SO_SNDBUFFORCE, 1 << 29)
+    most = 31 << 24 | 0xBA43B7  # 100 GB/s
+    head = struct.pack("!BBHIII", 253, 16, 0xAC50, 1 << 28 | 50_000, most, most)
+    stamp = struct.pack("!BBBBII", 1, 1, 8, 10, 1, 1)
+    for n in range(count):
+        seq, ack = (n * 2654435761) % 2**32, (n * 40503 * 65537) % 2**32
+        options, payload = (head, head + stamp)[n % 2], bytes(100 * (n // 2 % 2))
+        made = segment(source, address, options, payload, (sport, dport), seq, ack)
+        sender.sendto(made, (address, 0))
+        if n % 50 == 49:
+            time.sleep(0.001)
+
+
 def main() -> None:
     verb, *arguments = sys.argv[1:]
     verbs = {"burst": burst, "pace": pace, "header": header, "strange": strange,
-             "codepoints": codepoints, "others": others}  # fmt: skip
+             "codepoints": codepoints, "others": others, "blind": blind}  # fmt: skip
     numbers = [int(a) if a.isdigit() else a for a in arguments]
     verbs[verb](*numbers)
 
