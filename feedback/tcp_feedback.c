@@ -24,7 +24,7 @@
  * its TCP header is not 253.  One that leaves is not looked at while its namespace
  * has no flow.  That is a load and a compare: a static branch could not be flipped
  * from the softirq in which a receiver's first flow appears.  While there are
- * flows, one that leaves is looked up in their table.
+ * flows, one that leaves is looked up in their table if its socket has a cookie.
  *
  * Flows.  One entry for each local end, in a table of its network namespace, found by
  * the cookie of its socket, which no other socket ever has.  A sender's is made by
@@ -501,8 +501,8 @@ static struct sock *feedback_socket(const struct feedback_segment *s,
 /*
  * Whether TCP would accept a segment, by RFC 9293 section 3.10.7.4 for the sequence
  * number, RFC 5961 section 5.2 for the ACK, and RFC 7323 section 5 for the timestamp.
- * The socket is not locked: what it says may be of some segments ago, whose bounds are
- * no wider.  @end: the sequence number after the segment
+ * The socket is not locked, so what it says may be of some segments ago: TCP looks again.
+ * @end: the sequence number after the segment
  */
 static bool feedback_acceptable(const struct tcp_sock *tp, const u8 *header,
 				unsigned int len, u32 end)
@@ -713,11 +713,10 @@ static void feedback_finish(const struct feedback_segment *s,
 		th->check = ~tcp_v4_check(len, iph->saddr, iph->daddr, 0);
 	} else {
 		struct ipv6hdr *iph = ipv6_hdr(skb);
+		unsigned int payload = skb->len - sizeof(*iph);
 
-		/* 0 beyond it, as of a packet that IP has not made smaller yet */
-		len = skb->len - sizeof(*iph);
-		iph->payload_len = len > IPV6_MAXPLEN ? 0 : htons(len);
-		len = skb->len - s->offset;
+		/* 0 of a packet that is too long for the field, until GSO cuts it */
+		iph->payload_len = payload > IPV6_MAXPLEN ? 0 : htons(payload);
 		th->check = ~tcp_v6_check(len, &iph->saddr, &iph->daddr, 0);
 	}
 	skb->csum_start = skb_transport_header(skb) - skb->head;
@@ -975,24 +974,19 @@ static const struct nf_hook_ops feedback_hooks[] = {
 /* What IP's options take of each packet of a socket, bytes */
 static u16 feedback_ip_options(const struct sock *sk)
 {
-	const struct ip_options_rcu *v4;
+	bool v6 = inet_csk(sk)->icsk_af_ops->net_header_len ==
+		  sizeof(struct ipv6hdr);
+	const struct ipv6_txoptions *opt6;
+	const struct ip_options_rcu *opt4;
 	u16 len = 0;
 
 	rcu_read_lock();
-#if IS_ENABLED(CONFIG_IPV6)
-	if (inet_csk(sk)->icsk_af_ops->net_header_len == sizeof(struct ipv6hdr)) {
-		const struct ipv6_txoptions *v6 =
-			rcu_dereference(inet6_sk(sk)->opt);
-
-		if (v6)
-			len = v6->opt_flen + v6->opt_nflen;
-		rcu_read_unlock();
-		return len;
-	}
-#endif
-	v4 = rcu_dereference(inet_sk(sk)->inet_opt);
-	if (v4)
-		len = v4->opt.optlen;
+	opt6 = v6 ? rcu_dereference(inet6_sk(sk)->opt) : NULL;
+	opt4 = v6 ? NULL : rcu_dereference(inet_sk(sk)->inet_opt);
+	if (opt6)
+		len = opt6->opt_flen + opt6->opt_nflen;
+	if (opt4)
+		len = opt4->opt.optlen;
 	rcu_read_unlock();
 	return len;
 }

@@ -144,7 +144,7 @@ static inline bool tcpcc_ecn_negotiated(const struct tcp_sock *tp)
 #endif
 }
 
-/* The table of TCP's connections is an argument before 6.18. */
+/* The table of TCP's connections is an argument in older kernels. */
 #ifdef TCPCC_HAVE_LOOKUP_HASHINFO
 #define tcpcc_established(lookup, net, ...) \
 	lookup(net, (net)->ipv4.tcp_death_row.hashinfo, __VA_ARGS__)

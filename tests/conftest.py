@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """What the tests share: the lab, its kernel, a reader of KTAP, and the last line of the output."""
 
+import functools
 import json
 import os
 import re
@@ -173,6 +174,23 @@ for _ in range(150):
 @pytest.fixture(scope="module")
 def laboratory() -> run.Laboratory:
     return run.Laboratory()
+
+
+def runs_made_once(
+    settings_of: Callable[[str, str], tuple[list[str], str]],
+) -> Callable[[str, str], dict]:
+    """call(case, cc): the result of a run of dumbbell, with what settings_of(case, cc) says.
+
+    That is settings beyond dumbbell's, and the congestion control to begin with.
+    """
+    laboratory, name = run.Laboratory(), scenario.load("dumbbell")
+
+    @functools.cache
+    def call(case: str, cc: str) -> dict:
+        sets, first = settings_of(case, cc)
+        return run.run_all(laboratory, [run.Job(name, scenario.override(name, sets), first, 1)])[0]
+
+    return call
 
 
 @pytest.fixture

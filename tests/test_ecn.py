@@ -4,11 +4,11 @@
 It answers: the queue is at its target, nothing is dropped, and the link is used as Reno uses it.
 """
 
-import functools
 from pathlib import Path
 
 import pytest
 
+from conftest import runs_made_once
 from labkit import result, run, scenario
 from test_hosts import SENDERS
 
@@ -44,7 +44,7 @@ UNMET = {
     ("bbr", "fq_codel, 5 Mb/s"): "takes no notice of marks",
     ("bbr", "codel, 4 flows"): "takes no notice of marks",
     ("mccp", "codel, 4 flows"): "NCD begins fast probing anew although routers mark (without it,"
-    " mccp_ncd=0, the queue is 8 ms): the paper's estimate is up to 1.6 times a share",
+    " mccp_ncd=0, the queue is 8 ms)",
     **dict.fromkeys(
         [(cc, "red") for cc in ("ccpd", "ccp")],
         "a mark ends slow start at a queue of 1 BDP, and Eq. 3 fills a path only when it has"
@@ -61,16 +61,12 @@ UNMET = {
 @pytest.fixture(scope="module")
 def measured():
     """measured(case, cc): the result of that run, made once."""
-    laboratory, name = run.Laboratory(), scenario.load("dumbbell")
 
-    @functools.cache
-    def call(case: str, cc: str) -> dict:
-        sets = [*PATH, *CASES[case]]
-        if cc == "nist_fast":
-            sets.append(f"param=tcp_nist_fast.alpha={FAST[case]}")
-        return run.run_all(laboratory, [run.Job(name, scenario.override(name, sets), cc, 1)])[0]
+    def settings(case: str, cc: str) -> tuple[list[str], str]:
+        alpha = [f"param=tcp_nist_fast.alpha={FAST[case]}"] if cc == "nist_fast" else []
+        return [*PATH, *CASES[case], *alpha], cc
 
-    return call
+    return runs_made_once(settings)
 
 
 def _pairs():

@@ -5,13 +5,13 @@ It finishes, in at most 1.25 of CUBIC's time, and where it shows a capacity, tha
 of the truth after a second of sending where there is a queue to see.
 """
 
-import functools
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from labkit import result, run, scenario
+from conftest import runs_made_once
+from labkit import result
 
 NIST = ["reno", "bic", "ctcp", "fast", "hstcp", "htcp", "scalable"]
 SENDERS = [
@@ -48,17 +48,12 @@ CASES = {
 @pytest.fixture(scope="module")
 def measured():
     """measured(case, cc): the result of that run, made once."""
-    laboratory, name = run.Laboratory(), scenario.load("dumbbell")
 
-    @functools.cache
-    def call(case: str, cc: str) -> dict:
+    def settings(case: str, cc: str) -> tuple[list[str], str]:
         sets = [*PATH, *CASES[case]]
-        if case == "from bbr at 1 s":
-            sets.append(f"switch=1:{cc}")
-            cc = "bbr"
-        return run.run_all(laboratory, [run.Job(name, scenario.override(name, sets), cc, 1)])[0]
+        return ([*sets, f"switch=1:{cc}"], "bbr") if case == "from bbr at 1 s" else (sets, cc)
 
-    return call
+    return runs_made_once(settings)
 
 
 def _time(r: dict) -> float:

@@ -73,7 +73,7 @@ UNPACK_EXCLUDES = [
 ]
 
 # What of it some versions compile all the same: a file of tracepoints.
-COMPILED = {"7.2": ["*/drivers/pci/*.[chS]"]}
+_COMPILED = {"7.2": ["*/drivers/pci/*.[chS]"]}
 
 # The same for machines that QEMU plays.
 _HARDWARE = "gpu infiniband media net/ethernet net/wireless scsi staging usb".split()
@@ -293,7 +293,7 @@ def _source(
     """The unpacked kernel source; the newest already in the cache, else the newest apt has."""
     sources = cache("src")
     stem = f"linux-source-{version}"
-    excludes = [pattern for pattern in excludes if pattern not in COMPILED.get(version, ())]
+    excludes = [pattern for pattern in excludes if pattern not in _COMPILED.get(version, ())]
     pattern = f"{stem}_*_{digest_of(*excludes, *(text for edit in edits for text in edit))}"
     with locked(sources / stem, shown):
         if ready := sorted(sources.glob(pattern), key=lambda p: p.stat().st_mtime):
