@@ -251,7 +251,7 @@ carries()
 	shift 2
 	start_flow "$ip" "$SECONDS_EACH" "$@" && busywait uses "$cc" || return
 	sleep $((SECONDS_EACH - 2))
-	look 3
+	look 5
 	end_flow && reports_cc "$cc" || return
 	diag "$cc, IPv$ip: $(goodput_kbps) kb/s"
 	law_shows "$cc" || {
@@ -261,10 +261,12 @@ carries()
 	return $status
 }
 
-# look TIMES: what ss shows of iperf3's sockets, into ss.txt, so many times
+# look TIMES: what ss shows of iperf3's sockets, into ss.txt, so many times, 0.3 s apart.  Looks
+# within a few round trips would show one state of the filters, and one late ACK in them all.
 look()
 {
-	snd sh -c "for n in \$(seq $1); do ss -Htin 'dport = :5201'; echo; done" >ss.txt
+	snd sh -c "ss -Htin 'dport = :5201'; echo
+		for n in \$(seq 2 $1); do sleep 0.3; ss -Htin 'dport = :5201'; echo; done" >ss.txt
 }
 
 # ss_values NAME: at each look, of the socket that has sent most, of which the control
