@@ -40,8 +40,16 @@
  * networks whose bottlenecks all have its routers.  A timeout sets the window to 1, and
  * the next echo, or TCP's finding that the timeout was none, brings it back.
  *
- * Where the default is not the paper's.  "As printed" is acp_first=1000 acp_pacing=0; the
- * scenarios acp-fig5, acp-fig8, acp-fig16 and acp-table1 have both columns.
+ * Where the default is not the paper's.  "As printed" is acp_first=1000 acp_pacing=0
+ * acp_trust=0; the scenarios acp-fig5, acp-fig8, acp-fig16 and acp-table1 have both columns.
+ *   o acp_trust.  The paper believes each word.  But the receiver returns it, and a
+ *     receiver may lie; and a link on the way may have no ACP router.  So no window is
+ *     above acp_trust times what the path has delivered in mrtt, and ten segments are
+ *     always believed, as for every TCP: see acp_bound().  Where more than a quarter of a
+ *     round trip's packets is lost, the words are not what the path can do: FALLBACK, for
+ *     eight round trips, and for twice as many at each further time.  What a lying receiver
+ *     gets is then what Reno gets, or acp_trust bandwidth-delay products in flight where
+ *     the buffer is as large.
  *   o acp_first.  From a window of 1 Eq. 4 goes all the way to desired with one ACK,
  *     since its gain is 1 there.  That is no first-order filter, and not what the paper
  *     wants one for.  In acp-fig8 (its Fig. 7) three users come at once to a link that
@@ -113,6 +121,17 @@
  */
 #define ACP_LEFT	(64 - ACP_SCALE)
 
+/*
+ * A loss is heavy if it is more than 2^-2 of what a round trip delivered, and of so many
+ * segments: few in a small window may be chance
+ */
+#define ACP_HEAVY	2
+#define ACP_HEAVY_SEGS	8
+
+/* Round trips without words after a heavy loss, and how often that may double */
+#define ACP_REFUSED	8
+#define ACP_DOUBTS	7
+
 /* A step of several segments moves the window by 2^-3 of it at most (per_segment: 1/500) */
 #define ACP_STEP	3
 
@@ -124,6 +143,8 @@ TCPCC_PARAM(acp_overhead, 14, 0, 256,
 	    "Bytes of link header that routers count for a packet");
 TCPCC_PARAM(acp_pacing, 1, 0, 1,
 	    "1: windows with fractions, spread over a round trip; 0: whole windows, as ACKs release them");
+TCPCC_PARAM(acp_trust, 4, 0, 1000,
+	    "No window is above so many times what was delivered in a round trip; 0: words are believed");
 TCPCC_PARAM(acp_patience, 4, 1, 100,
 	    "Round trips without feedback before the fallback");
 
@@ -145,10 +166,17 @@ struct acp {
 	u32	mss;		/* that the window is in segments of, bytes */
 	u32	acked;		/* segments that wait for an echo */
 	u32	round_delivered; /* tp->delivered when this round trip began */
+	u32	round_lost;	/* tp->lost then */
+	u64	proven;		/* delivered in mrtt, of the last round trips, ACP_SCALE */
+	u32	fast_segs;	/* of this round trip's fastest rate sample: segments */
+	u32	fast_us;	/* and us; 0: none yet */
+	u16	refused;	/* round trips in which no word counts */
+	u8	doubts;		/* how often words were refused */
 	u8	mode;		/* enum acp_mode */
 	u8	silent;		/* round trips without a limit */
 	u8	congested:1,	/* H_congestion */
 		heard:1,	/* a limit has come in this round trip */
+		limited:1,	/* the application had too little for it */
 		reducing:1;	/* Reno: cwnd goes down to ssthresh */
 };
 
@@ -255,6 +283,54 @@ static u64 acp_first_step(u64 window, u64 desired, bool congested, u32 first)
 		return desired;
 	/* below 2^46 times 1000 */
 	return window + div_u64((desired - window) * first, 1000);
+}
+
+/**
+ * acp_proven() - what a path has delivered in a round trip
+ * @segs: of a rate sample, segments
+ * @interval_us: of the rate sample, us
+ * @mrtt_us: us, at most ACP_RTT_CAP
+ *
+ * Of the time that packets and ACKs took: a packet that waits in a queue adds to what a
+ * round trip delivers, but nothing to this.  An interval counts as at least a sixteenth of
+ * mrtt, for the quotient to fit; TCP makes no sample of less than the least rtt.
+ *
+ * Return: window, ACP_SCALE, at most ACP_MOST
+ */
+static u64 acp_proven(u32 segs, u32 interval_us, u32 mrtt_us)
+{
+	/* below 2^48, below 2^27; the quotient below 2^52 */
+	return min_t(u64, mul_u64_u64_div_u64((u64)segs << ACP_SCALE, mrtt_us,
+					      max3(interval_us, mrtt_us >> 4, 1U)),
+		     ACP_MOST);
+}
+
+/**
+ * acp_bound() - the largest window that is believed
+ * @proven: acp_proven() of the last round trips, ACP_SCALE, at most ACP_MOST
+ * @trust: how many times that; 0: all is believed
+ *
+ * A window that is held back by it grows by that factor in a round trip: with 4 from 1 to
+ * 1000 segments in six.
+ *
+ * Return: window, ACP_SCALE, at least TCP_INIT_CWND and at most ACP_MOST
+ */
+static u64 acp_bound(u64 proven, u32 trust)
+{
+	if (!trust)
+		return ACP_MOST;
+	/* below 2^56 */
+	return clamp(proven * trust, (u64)TCP_INIT_CWND << ACP_SCALE, ACP_MOST);
+}
+
+/**
+ * acp_loss_is_heavy() - whether a path can't do what was granted
+ * @lost: segments in a round trip
+ * @delivered: segments in it
+ */
+static bool acp_loss_is_heavy(u32 lost, u32 delivered)
+{
+	return lost >= ACP_HEAVY_SEGS && lost > delivered >> ACP_HEAVY;
 }
 
 /**
@@ -403,6 +479,7 @@ static void acp_rescale(struct sock *sk, u64 was)
 	}
 	ca->undo = clamp(mul_u64_u32_div(ca->undo, ca->mss, mss), ACP_ONE,
 			 ACP_MOST);
+	ca->proven = min(mul_u64_u32_div(ca->proven, ca->mss, mss), ACP_MOST);
 	ca->mss = mss;
 }
 
@@ -453,7 +530,7 @@ static u32 acp_listen(struct sock *sk)
 
 	if (ca->fb)
 		echoes = tcpcc_feedback_take(ca->fb, &word);
-	if (!echoes)
+	if (!echoes || ca->refused)
 		return 0;
 	ca->congested = !!(word & TCPCC_FB_CONGESTION);
 	ca->feedback = tcpcc_fb_decode(word);
@@ -465,12 +542,75 @@ static u32 acp_listen(struct sock *sk)
 	return echoes;
 }
 
-/* A round trip is over. */
-static void acp_round(struct sock *sk)
+/* What the path has shown that it delivers in a round trip, ACP_SCALE */
+static u64 acp_shown(const struct acp *ca)
+{
+	if (!ca->fast_us || ca->mrtt_us == U32_MAX)
+		return 0;
+	return acp_proven(ca->fast_segs, ca->fast_us, ca->mrtt_us);
+}
+
+/* The largest window that is believed now, ACP_SCALE */
+static u64 acp_most(const struct acp *ca)
+{
+	u32 trust = READ_ONCE(acp_trust);
+	u64 most = acp_bound(ca->proven, trust);
+
+	/* what it was in the last round trip is enough, mostly */
+	if (ca->window <= most)
+		return most;
+	return acp_bound(max(ca->proven, acp_shown(ca)), trust);
+}
+
+/* Keeps the fastest rate sample: the larger of two fractions. */
+static void acp_sample(struct acp *ca, const struct rate_sample *rs)
+{
+	ca->limited |= rs->is_app_limited;
+	if (rs->delivered <= 0 || rs->interval_us <= 0)
+		return;
+	if ((u64)rs->delivered * ca->fast_us >=
+	    (u64)ca->fast_segs * rs->interval_us) {
+		ca->fast_segs = rs->delivered;
+		ca->fast_us = min_t(long, rs->interval_us, U32_MAX);
+	}
+}
+
+/* Words that promise what the path can't do count for nothing, for some time. */
+static void acp_refuse(struct sock *sk)
 {
 	struct acp *ca = inet_csk_ca(sk);
 
-	ca->round_delivered = tcp_sk(sk)->delivered;
+	ca->refused = ACP_REFUSED << ca->doubts;
+	ca->doubts = min(ca->doubts + 1, ACP_DOUBTS);
+	pr_info_once("heavy losses at the rate that was granted, as Reno from here\n");
+	acp_enter(sk, ACP_FALLBACK);
+}
+
+/* A round trip is over. */
+static void acp_round(struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	struct acp *ca = inet_csk_ca(sk);
+	u32 delivered = tp->delivered - ca->round_delivered;
+	u32 lost = tp->lost - ca->round_lost;
+	u64 shown = acp_shown(ca);
+
+	/*
+	 * an application that has little to send shows nothing of the path, and a small
+	 * window, as after an idle time, little
+	 */
+	if (!ca->limited)
+		ca->proven /= 2;
+	ca->proven = max(ca->proven, shown);
+	ca->fast_segs = 0;
+	ca->fast_us = 0;
+	ca->limited = 0;
+	ca->refused -= !!ca->refused;
+	ca->round_delivered = tp->delivered;
+	ca->round_lost = tp->lost;
+	if (ca->mode == ACP_FEEDBACK && READ_ONCE(acp_trust) &&
+	    acp_loss_is_heavy(lost, delivered))
+		acp_refuse(sk);
 	ca->silent = ca->heard ? 0 : min(ca->silent + 1, 255);
 	ca->heard = 0;
 	if (ca->silent < READ_ONCE(acp_patience))
@@ -542,7 +682,7 @@ static void acp_update(struct sock *sk, const struct rate_sample *rs)
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct acp *ca = inet_csk_ca(sk);
 	u32 acked = max(rs->acked_sacked, 0);
-	u64 rate = ~0ULL, was;
+	u64 rate = ~0ULL, was, most;
 	u32 echoes;
 
 	if (tp->srtt_us)
@@ -550,6 +690,7 @@ static void acp_update(struct sock *sk, const struct rate_sample *rs)
 				   (u32)ACP_RTT_CAP);
 	if (rs->rtt_us > 0)
 		ca->rtt_us = min_t(long, rs->rtt_us, ACP_RTT_CAP);
+	acp_sample(ca, rs);
 	acp_request(sk);
 	echoes = acp_listen(sk);
 	if (rs->prior_delivered > 0 &&
@@ -576,6 +717,11 @@ static void acp_update(struct sock *sk, const struct rate_sample *rs)
 						READ_ONCE(acp_slow), ca->acked);
 			ca->acked = 0;
 			acp_set_cwnd(sk, acp_packets(ca->window, acp_paced(sk)));
+		}
+		most = acp_most(ca);
+		if (unlikely(ca->window > most)) {
+			ca->window = most;
+			acp_set_cwnd(sk, acp_packets(most, acp_paced(sk)));
 		}
 		if (acp_paced(sk))
 			rate = acp_rate(ca->window, tp->mss_cache,
@@ -664,6 +810,7 @@ static void acp_init(struct sock *sk)
 	ca->feedback = TCPCC_FB_RATE_NONE;
 	ca->mrtt_us = U32_MAX;
 	ca->round_delivered = tp->delivered;
+	ca->round_lost = tp->lost;
 	ca->mss = max(tp->mss_cache, 1U);
 	/*
 	 * in the middle of a flow its window goes on from where it is; one segment may

@@ -30,14 +30,25 @@
 
 /*
  * What the next ACK brings: so many echoes of a word, and a sample of the round trip.
- * What the sender has asked for last.
+ * How many segments the path delivers in FAKE_RTT_US (0: as many as are sent).  What the
+ * sender has asked for last.
  */
 static struct {
 	u32 word;
 	u32 echoes;
 	u32 rtt_us;
+	u32 path_segs;
 	u32 asked_word;
 } fake_router;
+
+/* What had been delivered when each segment left, and how many have left and arrived */
+#define FAKE_FLIGHT	4096
+static struct {
+	u32 delivered[FAKE_FLIGHT];
+	u32 sent;
+	u32 acked;
+	bool limited;	/* the last time less was sent than the window lets */
+} fake_flight;
 
 struct tcpcc_feedback *fake_feedback_attach(struct sock *sk,
 					    enum tcpcc_fb_protocol protocol)
@@ -80,6 +91,7 @@ static inline struct sock *fake_open(struct kunit *test,
 
 	KUNIT_ASSERT_NOT_NULL(test, tp);
 	memset(&fake_router, 0, sizeof(fake_router));
+	memset(&fake_flight, 0, sizeof(fake_flight));
 	fake_router.rtt_us = FAKE_RTT_US;
 	write_pnet(&sk->sk_net, &init_net);
 	sk->sk_state = TCP_ESTABLISHED;
@@ -109,9 +121,12 @@ static inline void fake_send(struct sock *sk, u32 n)
 	if (!tcp_packets_in_flight(tp))
 		fake_tx_start(sk);
 	tp->lsndtime = tcp_jiffies32;
+	for (u32 i = 0; i < n; i++)
+		fake_flight.delivered[fake_flight.sent++ % FAKE_FLIGHT] = tp->delivered;
 	tp->data_segs_out += n;
 	tp->snd_nxt += n * FAKE_MSS;
 	tp->packets_out += n;
+	fake_flight.limited = tp->packets_out < tcp_snd_cwnd(tp);
 	if (inet_csk(sk)->icsk_ca_state == TCP_CA_CWR ||
 	    inet_csk(sk)->icsk_ca_state == TCP_CA_Recovery)
 		tp->prr_out += n;
@@ -123,15 +138,22 @@ static inline void fake_ack_heard(struct sock *sk, u32 n, u32 echoes)
 	struct tcp_sock *tp = tcp_sk(sk);
 	const struct tcp_congestion_ops *ops = inet_csk(sk)->icsk_ca_ops;
 	struct ack_sample sample = { .pkts_acked = n, .rtt_us = fake_router.rtt_us };
+	u32 last = (fake_flight.acked += n) - 1;
 	struct rate_sample rs = {
-		.prior_delivered = tp->delivered - min(tp->packets_out, tp->delivered - 1),
+		.prior_delivered = fake_flight.delivered[last % FAKE_FLIGHT],
 		.acked_sacked = n,
 		.rtt_us = fake_router.rtt_us,
+		.interval_us = FAKE_RTT_US,
+		.is_app_limited = fake_flight.limited,
 	};
 
 	fake_router.echoes = echoes;
 	tp->srtt_us = FAKE_RTT_US << 3;
 	tp->delivered += n;
+	rs.delivered = tp->delivered - rs.prior_delivered;
+	if (fake_router.path_segs && rs.delivered > fake_router.path_segs)
+		rs.interval_us = div_u64((u64)FAKE_RTT_US * rs.delivered,
+					 fake_router.path_segs);
 	tp->snd_una += n * FAKE_MSS;
 	tp->packets_out -= min(n, tp->packets_out);
 	if (ops->pkts_acked)

@@ -224,6 +224,24 @@ static void window_is_bounded(struct kunit *test)
 					 U32_MAX), ACP_MOST);
 }
 
+/* What is believed: a multiple of what was delivered, and what TCP may send unasked */
+static void bound(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, acp_proven(10, 80000, 80000), segs(10));
+	/* ten that took two round trips to arrive */
+	KUNIT_EXPECT_EQ(test, acp_proven(10, 160000, 80000), segs(5));
+	KUNIT_EXPECT_EQ(test, acp_proven(1U << 30, 1, ACP_RTT_CAP), ACP_MOST);
+	KUNIT_EXPECT_EQ(test, acp_proven(1, 0, 1), ACP_ONE);
+	KUNIT_EXPECT_EQ(test, acp_bound(segs(31), 4), segs(124));
+	KUNIT_EXPECT_EQ(test, acp_bound(0, 4), segs(TCP_INIT_CWND));
+	KUNIT_EXPECT_EQ(test, acp_bound(0, 0), ACP_MOST);
+	KUNIT_EXPECT_EQ(test, acp_bound(ACP_MOST, 1000), ACP_MOST);
+	KUNIT_EXPECT_TRUE(test, acp_loss_is_heavy(9, 32));
+	KUNIT_EXPECT_FALSE(test, acp_loss_is_heavy(8, 32));
+	KUNIT_EXPECT_FALSE(test, acp_loss_is_heavy(7, 8));
+	KUNIT_EXPECT_TRUE(test, acp_loss_is_heavy(8, 8));
+}
+
 static void spread(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, acp_spread_us(80000, 80000), 80000);
@@ -512,6 +530,85 @@ static void follows_a_router(struct kunit *test)
 	EXPECT_NEAR(test, acp_of(sk)->window, want, 1000);
 }
 
+/* One echo of 100 GB/s moves the window to four times what is delivered, and no further. */
+static void doubts_a_word(struct kunit *test)
+{
+	struct sock *sk = open_heard(test);
+	u32 cwnd = cwnd_of(sk);
+	int i;
+
+	fake_router.path_segs = cwnd;
+	fake_router.word = tcpcc_fb_encode(100000000000ULL, false);
+	for (i = 0; i < 10; i++) {
+		fake_round(sk, true);
+		KUNIT_EXPECT_LE(test, cwnd_of(sk), 4 * cwnd + 1);
+	}
+	KUNIT_EXPECT_GT(test, cwnd_of(sk), 3 * cwnd);
+	/* what was delivered once is no evidence for long: half in each round trip */
+	fake_router.path_segs = cwnd / 4;
+	for (i = 0; i < 3; i++)
+		fake_round(sk, false);
+	KUNIT_EXPECT_LE(test, cwnd_of(sk), cwnd + 1);
+	/* what is true is believed again: down within two round trips */
+	fake_router.path_segs = cwnd;
+	fake_router.word = tcpcc_fb_encode(GRANTED, false);
+	fake_round(sk, true);
+	fake_round(sk, true);
+	KUNIT_EXPECT_LE(test, cwnd_of(sk), cwnd + cwnd / 2);
+
+	/* "as printed" */
+	acp_trust = 0;
+	fake_router.word = tcpcc_fb_encode(100000000000ULL, false);
+	fake_round(sk, true);
+	fake_round(sk, true);
+	KUNIT_EXPECT_GT(test, cwnd_of(sk), 100000);
+	acp_trust = 4;
+}
+
+/* A grant of 1000 segments is reached from a window of 1 in six round trips. */
+static void grows_to_a_grant(struct kunit *test)
+{
+	struct sock *sk = fake_open(test, &acp_ops);
+	int i;
+
+	sk->sk_pacing_status = SK_PACING_NEEDED;
+	fake_router.word = tcpcc_fb_encode(1000ULL * (FAKE_MSS + 100) *
+					   USEC_PER_SEC / FAKE_RTT_US, false);
+	fake_round(sk, true);
+	KUNIT_EXPECT_LE(test, cwnd_of(sk), TCP_INIT_CWND);
+	for (i = 1; i < 6; i++)
+		fake_round(sk, true);
+	KUNIT_EXPECT_GE(test, cwnd_of(sk), 900);
+	/* a round trip in which the application has little changes nothing */
+	fake_send(sk, 1);
+	fake_ack_heard(sk, 1, 1);
+	KUNIT_EXPECT_GE(test, cwnd_of(sk), 900);
+}
+
+/* A round trip that loses a third ends belief, for eight round trips, then for sixteen. */
+static void heavy_loss_with_a_router(struct kunit *test)
+{
+	struct sock *sk = open_heard(test);
+	struct tcp_sock *tp = tcp_sk(sk);
+	u32 cwnd = cwnd_of(sk), again, i;
+
+	for (again = 0; again < 3; again++) {
+		KUNIT_EXPECT_EQ(test, acp_of(sk)->mode, ACP_FEEDBACK);
+		cwnd = cwnd_of(sk);
+		tp->lost += max(cwnd / 2, ACP_HEAVY_SEGS);
+		for (i = 0; i < 3 && acp_of(sk)->mode == ACP_FEEDBACK; i++)
+			fake_round(sk, true);
+		KUNIT_EXPECT_EQ(test, acp_of(sk)->mode, ACP_FALLBACK);
+		KUNIT_EXPECT_LE(test, cwnd_of(sk), cwnd / 2 + 2);
+		for (i = 1; i < ACP_REFUSED << again; i++) {
+			KUNIT_EXPECT_EQ(test, acp_of(sk)->mode, ACP_FALLBACK);
+			fake_round(sk, true);
+		}
+		for (i = 0; i < 8; i++)
+			fake_round(sk, true);
+	}
+}
+
 /* A timeout that was none gives the window back; a real one is over with an echo. */
 static void timeout_with_a_router(struct kunit *test)
 {
@@ -713,6 +810,7 @@ static struct kunit_case acp_cases[] = {
 	KUNIT_CASE(packets),
 	KUNIT_CASE(converges),
 	KUNIT_CASE(window_is_bounded),
+	KUNIT_CASE(bound),
 	KUNIT_CASE(spread),
 	KUNIT_CASE(pacing_rate),
 	KUNIT_CASE(reduction),
@@ -726,6 +824,9 @@ static struct kunit_case acp_cases[] = {
 	KUNIT_CASE(idle_as_reno),
 	KUNIT_CASE(grows_what_is_used),
 	KUNIT_CASE(follows_a_router),
+	KUNIT_CASE(doubts_a_word),
+	KUNIT_CASE(grows_to_a_grant),
+	KUNIT_CASE(heavy_loss_with_a_router),
 	KUNIT_CASE(timeout_with_a_router),
 	KUNIT_CASE(router_ceases),
 	KUNIT_CASE(router_ceases_in_recovery),
