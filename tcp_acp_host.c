@@ -35,13 +35,13 @@
  * router ceases to speak, what it granted is void: the window is halved once, and slow
  * start is over.
  *
- * In FEEDBACK neither a loss nor CE reduces the window: the rate is what counts, and it is
- * known.  So a queue on the way that is not ACP's gets no answer, and ACP belongs on
+ * In FEEDBACK neither a loss, unless it is heavy (acp_trust), nor CE reduces the window: the
+ * rate is what counts, and it is known.  So a queue on the way that is not ACP's gets no answer, and ACP belongs on
  * networks whose bottlenecks all have its routers.  A timeout sets the window to 1, and
  * the next echo, or TCP's finding that the timeout was none, brings it back.
  *
- * Where the default is not the paper's.  "As printed" is acp_first=1000 acp_pacing=0
- * acp_trust=0; the scenarios acp-fig5, acp-fig8, acp-fig16 and acp-table1 have both columns.
+ * Where the default is not the paper's.  "As printed" is acp_pacing=0 acp_trust=0; the
+ * scenarios acp-fig5, acp-fig8, acp-fig16 and acp-table1 have both columns.
  *   o acp_trust.  The paper believes each word.  But the receiver returns it, and a
  *     receiver may lie; and a link on the way may have no ACP router.  So no window is
  *     above acp_trust times what the path has delivered in mrtt, and ten segments are
@@ -50,13 +50,12 @@
  *     eight round trips, and for twice as many at each further time.  What a lying receiver
  *     gets is then what Reno gets, or acp_trust bandwidth-delay products in flight where
  *     the buffer is as large.
- *   o acp_first.  From a window of 1 Eq. 4 goes all the way to desired with one ACK,
- *     since its gain is 1 there.  That is no first-order filter, and not what the paper
- *     wants one for.  In acp-fig8 (its Fig. 7) three users come at once to a link that
- *     was nearly idle and so wants its whole rate of each: they put three bandwidth-delay
- *     products on it, and it loses 1545 packets, where the paper reports none.  By default
- *     the first ACK goes 1 - 1/e of the way, as a round trip does with a larger window, and
- *     nothing is lost.
+ *     It also slows newcomers down, which the paper's filter does not: from a window of 1
+ *     Eq. 4 goes all the way to desired with one ACK, since its gain is 1 there.  In
+ *     acp-fig8 (its Fig. 7) three users come at once to a link that was nearly idle and so
+ *     wants its whole rate of each.  As printed they put three bandwidth-delay products
+ *     on it, and it loses 1545 packets, where the paper reports none.  With acp_trust the
+ *     link sees them coming, and nothing is lost.
  *   o acp_pacing.  The paper's windows are whole.  So senders that are told the same rate
  *     round the same window at the same time, their sum moves in steps of N packets, and
  *     what the link wants lies between two steps.  The link oscillates; the paper
@@ -64,8 +63,7 @@
  *     (its Fig. 5, acp-fig5).  By default fractions of a window are sent too: it is kept
  *     in 1/65536 segment and spread over a round trip, one packet each rtt / cwnd, and
  *     one packet that the round trip is not long enough for may be in flight beside the
- *     whole ones.  So on average cwnd packets are in flight, at any cwnd.  Pacing also
- *     takes apart what the first ACK releases, which may be a bandwidth-delay product.
+ *     whole ones.  So on average cwnd packets are in flight, at any cwnd.
  *     The round trip that it is spread over is in the middle between mrtt and the newest
  *     one, so that a sender slows down while a queue grows, as windows do: see
  *     acp_spread_us().
@@ -137,8 +135,6 @@
 
 TCPCC_PARAM(acp_slow, 10, 1, 1000,
 	    "divides the gain of Eq. 4 for growth while H_congestion is set");
-TCPCC_PARAM(acp_first, 632, 1, 1000,
-	    "Of the way to the desired window, what the first ACK may go, 1/1000");
 TCPCC_PARAM(acp_overhead, 14, 0, 256,
 	    "Bytes of link header that routers count for a packet");
 TCPCC_PARAM(acp_pacing, 1, 0, 1,
@@ -266,23 +262,6 @@ static u64 acp_filter(u64 window, u64 desired, bool congested, u32 slow,
 		window = max(window, ACP_ONE);
 	}
 	return window;
-}
-
-/**
- * acp_first_step() - the window to go to, for now
- * @window: ACP_SCALE
- * @desired: of Eq. 3, ACP_SCALE
- * @congested: H_congestion
- * @first: share of the way that one ACK may go from a window of 1, 1/1000
- *
- * Return: @desired, or nearer, ACP_SCALE
- */
-static u64 acp_first_step(u64 window, u64 desired, bool congested, u32 first)
-{
-	if (window != ACP_ONE || desired <= window || congested)
-		return desired;
-	/* below 2^46 times 1000 */
-	return window + div_u64((desired - window) * first, 1000);
 }
 
 /**
@@ -708,12 +687,7 @@ static void acp_update(struct sock *sk, const struct rate_sample *rs)
 		if (echoes && ca->mrtt_us != U32_MAX) {
 			ca->desired = acp_desired(ca->feedback, ca->mrtt_us,
 						  acp_size(sk));
-			ca->window = acp_filter(ca->window,
-						acp_first_step(ca->window,
-							       ca->desired,
-							       ca->congested,
-							       READ_ONCE(acp_first)),
-						ca->congested,
+			ca->window = acp_filter(ca->window, ca->desired, ca->congested,
 						READ_ONCE(acp_slow), ca->acked);
 			ca->acked = 0;
 			acp_set_cwnd(sk, acp_packets(ca->window, acp_paced(sk)));

@@ -71,22 +71,6 @@ static void first_ack(struct kunit *test)
 		    segs(78), 1);
 }
 
-/* As a user it goes 1 - 1/e of it, unless it is told that the link is congested. */
-static void first_step(struct kunit *test)
-{
-	u64 whole = segs(775), part = ACP_ONE + 774 * ACP_ONE * 632 / 1000;
-
-	EXPECT_NEAR(test, acp_first_step(ACP_ONE, whole, false, 632), part, 0);
-	KUNIT_EXPECT_EQ(test, acp_first_step(ACP_ONE, whole, false, 1000), whole);
-	KUNIT_EXPECT_EQ(test, acp_first_step(ACP_ONE, whole, true, 632), whole);
-	KUNIT_EXPECT_EQ(test, acp_first_step(ACP_ONE + 1, whole, false, 632),
-			whole);
-	KUNIT_EXPECT_EQ(test, acp_first_step(ACP_ONE, ACP_ONE / 2, false, 632),
-			ACP_ONE / 2);
-	EXPECT_NEAR(test, acp_first_step(ACP_ONE, ACP_MOST, false, 632),
-		    ACP_MOST / 1000 * 632, 10);
-}
-
 /* One window of ACKs is one time constant: 1 - 1/e of the way */
 static void one_round_trip(struct kunit *test)
 {
@@ -803,7 +787,6 @@ static struct kunit_case acp_cases[] = {
 	KUNIT_CASE(desired_window),
 	KUNIT_CASE(desired_is_bounded),
 	KUNIT_CASE(first_ack),
-	KUNIT_CASE(first_step),
 	KUNIT_CASE(one_round_trip),
 	KUNIT_CASE(per_segment),
 	KUNIT_CASE(power),
