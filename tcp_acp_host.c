@@ -36,9 +36,10 @@
  * start is over.
  *
  * In FEEDBACK neither a loss, unless it is heavy (acp_trust), nor CE reduces the window: the
- * rate is what counts, and it is known.  So a queue on the way that is not ACP's gets no answer, and ACP belongs on
- * networks whose bottlenecks all have its routers.  A timeout sets the window to 1, and
- * the next echo, or TCP's finding that the timeout was none, brings it back.
+ * rate is what counts, and it is known.  So a queue on the way that is not ACP's gets no
+ * answer, and ACP belongs on networks whose bottlenecks all have its routers.  A timeout
+ * sets the window to 1, and the next echo, or TCP's finding that the timeout was none,
+ * brings it back.
  *
  * Where the default is not the paper's.  "As printed" is acp_pacing=0 acp_trust=0; the
  * scenarios acp-fig5, acp-fig8, acp-fig16 and acp-table1 have both columns.

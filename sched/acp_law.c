@@ -28,8 +28,9 @@
  *   o While p is below one packet per d no flow can follow it, and y / p says
  *     nothing about their number: Eq. 8 pauses.  N is then at most C * d / packet,
  *     or an estimate from longer periods could keep p there for hours.
- *   o d is the plain mean over packets; without any, d stays.  It is at least
- *     1 ms and at most 10 s, whatever packets say.
+ *   o d is the mean over bytes, in which no rtt counts as more than twice the last d:
+ *     see acp_law_arrive().  Without any, d stays.  It is at least 1 ms and at most 10 s,
+ *     whatever packets say.
  *   o q is the least queue that packets saw on arrival, over windows as long as
  *     the propagation delay, d - queue / C, but at least 2 ms.  If none arrived it
  *     is the queue itself.
@@ -201,7 +202,7 @@ void acp_law_start(struct acp_law *a, u64 now_ns, u32 backlog)
 	a->bytes = 0;
 	a->packets = 0;
 	a->rtt_sum_us = 0;
-	a->rtt_count = 0;
+	a->rtt_weight = 0;
 	a->queue_min = backlog;
 	a->control_ns = now_ns + (u64)a->interval_us * NSEC_PER_USEC;
 	a->queue_ns = now_ns + (u64)acp_window_us(a, backlog) * NSEC_PER_USEC;
@@ -237,15 +238,15 @@ void acp_law_step(struct acp_law *a)
 	a->flows = acp_next_flows(a);
 	a->rate = rate;
 
-	if (a->rtt_count)
+	if (a->rtt_weight)
 		a->interval_us = clamp_t(u64,
-					 div_u64(a->rtt_sum_us, a->rtt_count),
+					 div64_u64(a->rtt_sum_us, a->rtt_weight),
 					 ACP_INTERVAL_MIN, ACP_INTERVAL_MAX);
 	a->periods++;
 	a->bytes = 0;
 	a->packets = 0;
 	a->rtt_sum_us = 0;
-	a->rtt_count = 0;
+	a->rtt_weight = 0;
 }
 
 /* The end of a window.  Those that follow it without an arrival are alike. */

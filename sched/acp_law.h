@@ -33,6 +33,12 @@
 #define ACP_INTERVAL_MIN	1000U
 #define ACP_INTERVAL_MAX	10000000U
 
+/* A packet's rtt counts as at most this many control periods: see acp_law_arrive() */
+#define ACP_RTT_MOST	2
+
+/* An rtt's weight is its packet's size in units of 2^6 bytes: so the sum fits 64 bits */
+#define ACP_WEIGHT	6
+
 /* The least time over which the queue's minimum is taken, us */
 #define ACP_WINDOW_MIN	2000U
 
@@ -73,8 +79,8 @@ extern const struct acp_gains acp_paper;
  * @periods: how many there were
  * @bytes: arrived in this period
  * @packets: arrived in this period
- * @rtt_count: how many of them said an rtt
- * @rtt_sum_us: the sum of these, us
+ * @rtt_weight: sizes of those that said an rtt, 2^ACP_WEIGHT bytes
+ * @rtt_sum_us: the sum of what they said, each times its size, us * 2^ACP_WEIGHT bytes
  * @queue_min: least queue that arriving packets saw in this window, bytes
  * @control_ns: end of this period
  * @queue_ns: end of this window
@@ -96,7 +102,7 @@ struct acp_law {
 
 	u64 bytes;
 	u32 packets;
-	u32 rtt_count;
+	u64 rtt_weight;
 	u64 rtt_sum_us;
 	u32 queue_min;
 	u64 control_ns;
@@ -129,14 +135,27 @@ static inline bool acp_law_due(const struct acp_law *a, u64 now_ns)
  * @len: size of the packet on the wire, bytes
  * @rtt_us: what its header says, us; 0: nothing
  * @backlog: the queue that it finds, bytes
+ *
+ * Anybody may claim any rtt, and the control period is everybody's.  So an rtt weighs as
+ * many bytes as its packet has, and counts as at most ACP_RTT_MOST periods.  Who sends a
+ * share k of the bytes can make the period (1 - k) / (1 - 2 * k) times as long, where a
+ * plain mean has no bound (10 %: 1.12; 25 %: 1.5; from one half on only ACP_INTERVAL_MAX
+ * stops it), or 1 - k times.  The true mean m of honest packets is reached, in steps of
+ * at most ACP_RTT_MOST, unless some rtts are above the ACP_RTT_MOST-fold of what all others
+ * together make of it.
  */
 static inline void acp_law_arrive(struct acp_law *a, u32 len, u32 rtt_us,
 				  u32 backlog)
 {
+	u32 weight = (len >> ACP_WEIGHT) + 1;
+
 	a->bytes += len;
 	a->packets++;
-	a->rtt_sum_us += rtt_us;
-	a->rtt_count += !!rtt_us;
+	/* below 2^25 us; in 10 s below 2^37 */
+	if (rtt_us) {
+		a->rtt_sum_us += (u64)min(rtt_us, ACP_RTT_MOST * a->interval_us) * weight;
+		a->rtt_weight += weight;
+	}
 	a->queue_min = min(a->queue_min, backlog);
 }
 

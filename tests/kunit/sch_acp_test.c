@@ -47,8 +47,8 @@ static void loop_run(struct loop *l, u32 rtt_us, int periods)
 
 		a->bytes = bytes;
 		a->packets = div_u64(bytes, PAPER_SIZE);
-		a->rtt_count = !!a->packets;
-		a->rtt_sum_us = rtt_us * a->rtt_count;
+		a->rtt_weight = !!a->packets;
+		a->rtt_sum_us = rtt_us * a->rtt_weight;
 		l->queue += bytes;
 		l->queue -= min(l->queue, sent);
 		a->queue = min_t(u64, l->queue, U32_MAX);
@@ -84,7 +84,7 @@ static void one_step(struct kunit *test)
 	a.packets = 1200;
 	a.queue = 40000;		/* q / d = 500000 bytes/s */
 	a.rtt_sum_us = 1200 * 90000ULL;
-	a.rtt_count = 1200;
+	a.rtt_weight = 1200;
 	acp_law_step(&a);
 	/* 10^6 + (.1587 * (19181250 - 15 * 10^6) - .3175 * 500000) / 20 */
 	EXPECT_NEAR(test, acp_law_rate(&a), 1025240, 5);
@@ -93,7 +93,7 @@ static void one_step(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, a.input, 15000000);
 	KUNIT_EXPECT_EQ(test, a.interval_us, 90000);
 	KUNIT_EXPECT_EQ(test, a.bytes, 0);
-	KUNIT_EXPECT_EQ(test, a.rtt_count, 0);
+	KUNIT_EXPECT_EQ(test, a.rtt_weight, 0);
 }
 
 /* p = 0.99 * C / N, and N itself, from 1 Mbit/s to 400 Gbit/s */
@@ -277,6 +277,7 @@ static void congestion_bit(struct kunit *test)
 static void interval_is_bounded(struct kunit *test)
 {
 	struct acp_law a;
+	int i;
 
 	acp_law_init(&a, &acp_paper, PAPER_LINK);
 	acp_law_arrive(&a, 1000, 0, 0);
@@ -286,13 +287,51 @@ static void interval_is_bounded(struct kunit *test)
 	acp_law_arrive(&a, 1000, 0, 0);
 	acp_law_arrive(&a, 1000, 120000, 0);
 	acp_law_step(&a);
-	KUNIT_EXPECT_EQ(test, a.interval_us, 100000);
-	acp_law_arrive(&a, 1000, TCPCC_FB_RTT_MAX, 0);
+	KUNIT_EXPECT_EQ(test, a.interval_us, 90000);
+	for (i = 0; i < 10; i++) {
+		acp_law_arrive(&a, 1000, TCPCC_FB_RTT_MAX, 0);
+		acp_law_step(&a);
+	}
+	KUNIT_EXPECT_EQ(test, a.interval_us, ACP_INTERVAL_MAX);
+	/* the sum of a period at the highest rate fits */
+	a.rtt_sum_us = (u64)ACP_RTT_MOST * ACP_INTERVAL_MAX * BIT_ULL(43 - ACP_WEIGHT);
+	a.rtt_weight = BIT_ULL(43 - ACP_WEIGHT);
 	acp_law_step(&a);
 	KUNIT_EXPECT_EQ(test, a.interval_us, ACP_INTERVAL_MAX);
 	acp_law_arrive(&a, 1000, 1, 0);
 	acp_law_step(&a);
 	KUNIT_EXPECT_EQ(test, a.interval_us, ACP_INTERVAL_MIN);
+}
+
+/* The period of a link, after many in which @liars of 100 equal packets claim @claim_us */
+static u32 interval_among(u32 liars, u32 size, u32 claim_us, u32 rtt_us)
+{
+	struct acp_law a;
+	int i, period;
+
+	acp_law_init(&a, &acp_paper, PAPER_LINK);
+	for (period = 0; period < 100; period++) {
+		for (i = 0; i < 100; i++) {
+			if (i < liars)
+				acp_law_arrive(&a, size, claim_us, 0);
+			else
+				acp_law_arrive(&a, 1000, rtt_us, 0);
+		}
+		acp_law_step(&a);
+	}
+	return a.interval_us;
+}
+
+/* What k % of the bytes can do to everybody's period is (1 - k) / (1 - 2 * k), or 1 - k. */
+static void lies_have_little_power(struct kunit *test)
+{
+	EXPECT_NEAR(test, interval_among(10, 1000, TCPCC_FB_RTT_MAX, 80000), 90000, 1000);
+	EXPECT_NEAR(test, interval_among(25, 1000, TCPCC_FB_RTT_MAX, 80000), 120000, 1000);
+	EXPECT_NEAR(test, interval_among(10, 1000, 1, 80000), 72000, 1000);
+	/* many small packets have little more: half of them, a ninth of the weight */
+	EXPECT_NEAR(test, interval_among(50, 66, TCPCC_FB_RTT_MAX, 80000), 91430, 1000);
+	/* honest ones that differ by thirty times have their mean */
+	EXPECT_NEAR(test, interval_among(50, 1000, 300000, 10000), 155000, 1000);
 }
 
 static void slower_link(struct kunit *test)
@@ -575,6 +614,7 @@ static struct kunit_case acp_cases[] = {
 	KUNIT_CASE(persistent_queue),
 	KUNIT_CASE(congestion_bit),
 	KUNIT_CASE(interval_is_bounded),
+	KUNIT_CASE(lies_have_little_power),
 	KUNIT_CASE(slower_link),
 	KUNIT_CASE(survives_nonsense),
 	KUNIT_CASE(header_is_changed),
