@@ -44,19 +44,20 @@
  * Where the default is not the paper's.  "As printed" is acp_pacing=0 acp_trust=0; the
  * scenarios acp-fig5, acp-fig8, acp-fig16 and acp-table1 have both columns.
  *   o acp_trust.  The paper believes each word.  But the receiver returns it, and a
- *     receiver may lie; and a link on the way may have no ACP router.  So no window is
- *     above acp_trust times what the path has delivered in mrtt, and ten segments are
- *     always believed, as for every TCP: see acp_bound().  Where more than a quarter of a
- *     round trip's packets is lost, the words are not what the path can do: FALLBACK, for
- *     eight round trips, and for twice as many at each further time.  What a lying receiver
- *     gets is then what Reno gets, or acp_trust bandwidth-delay products in flight where
- *     the buffer is as large.
- *     It also slows newcomers down, which the paper's filter does not: from a window of 1
- *     Eq. 4 goes all the way to desired with one ACK, since its gain is 1 there.  In
- *     acp-fig8 (its Fig. 7) three users come at once to a link that was nearly idle and so
- *     wants its whole rate of each.  As printed they put three bandwidth-delay products
- *     on it, and it loses 1545 packets, where the paper reports none.  With acp_trust the
- *     link sees them coming, and nothing is lost.
+ *     receiver may lie; a link on the way may have no ACP router; and a link that was
+ *     nearly idle wants its whole rate of each of many users who come at once, which it
+ *     can't know of for a round trip.  So no window goes beyond 2.25 times what the path
+ *     has delivered in mrtt (acp_trust, per cent), or twice that where H_congestion lets it
+ *     go only a tenth of the way; and where the newest rtt shows a queue, no further than
+ *     what was delivered.  The price is that a window of 1000 is reached in 10 round
+ *     trips, not in two.  In acp-fig8 (the paper's Fig. 7) three users come to such a link,
+ *     where the gain of Eq. 4 is 1: as printed they put three bandwidth-delay products
+ *     on it, and it loses 1545 packets, where the paper reports none; and none are lost
+ *     with acp_trust.  Of a storm of users within one round trip the link still loses some,
+ *     see acp-storm.  With acp_trust=175 it loses none, but acp-fig8 takes 6 s to settle.
+ *     Where more than a quarter of a round trip's packets is lost, the words are not what
+ *     the path can do: FALLBACK, for eight round trips, and for twice as many at each
+ *     further time.
  *   o acp_pacing.  The paper's windows are whole.  So senders that are told the same rate
  *     round the same window at the same time, their sum moves in steps of N packets, and
  *     what the link wants lies between two steps.  The link oscillates; the paper
@@ -105,6 +106,9 @@
 #define ACP_ONE		BIT_ULL(ACP_SCALE)
 #define ACP_MOST	(ACP_ONE << 30)
 
+/* The window that is always believed: one that can double */
+#define ACP_LEAST	(2 * ACP_ONE)
+
 /* The largest rtt that is believed, us: bounds the products (desired_is_bounded) */
 #define ACP_RTT_CAP	(100 * USEC_PER_SEC)
 
@@ -127,6 +131,9 @@
 #define ACP_HEAVY	2
 #define ACP_HEAVY_SEGS	8
 
+/* What interrupts and a busy processor add to a round trip, us */
+#define ACP_HOST_US	USEC_PER_MSEC
+
 /* Round trips without words after a heavy loss, and how often that may double */
 #define ACP_REFUSED	8
 #define ACP_DOUBTS	7
@@ -140,8 +147,8 @@ TCPCC_PARAM(acp_overhead, 14, 0, 256,
 	    "Bytes of link header that routers count for a packet");
 TCPCC_PARAM(acp_pacing, 1, 0, 1,
 	    "1: windows with fractions, spread over a round trip; 0: whole windows, as ACKs release them");
-TCPCC_PARAM(acp_trust, 4, 0, 1000,
-	    "No window is above so many times what was delivered in a round trip; 0: words are believed");
+TCPCC_PARAM(acp_trust, 225, 0, 10000,
+	    "Of what was delivered in a round trip, what the next window may be, per cent; 0: any");
 TCPCC_PARAM(acp_patience, 4, 1, 100,
 	    "Round trips without feedback before the fallback");
 
@@ -286,21 +293,30 @@ static u64 acp_proven(u32 segs, u32 interval_us, u32 mrtt_us)
 }
 
 /**
- * acp_bound() - the largest window that is believed
+ * acp_bound() - the largest window to go to, whatever routers say
  * @proven: acp_proven() of the last round trips, ACP_SCALE, at most ACP_MOST
- * @trust: how many times that; 0: all is believed
+ * @trust: per cent of that; 0: all is believed
  *
- * A window that is held back by it grows by that factor in a round trip: with 4 from 1 to
- * 1000 segments in six.
- *
- * Return: window, ACP_SCALE, at least TCP_INIT_CWND and at most ACP_MOST
+ * Return: window, ACP_SCALE, at least ACP_LEAST and at most ACP_MOST
  */
 static u64 acp_bound(u64 proven, u32 trust)
 {
 	if (!trust)
 		return ACP_MOST;
-	/* below 2^56 */
-	return clamp(proven * trust, (u64)TCP_INIT_CWND << ACP_SCALE, ACP_MOST);
+	/* below 2^60 */
+	return clamp(div_u64(proven * trust, 100), ACP_LEAST, ACP_MOST);
+}
+
+/**
+ * acp_queue_stands() - whether a round trip was longer than an empty path's
+ * @rtt_us: the newest, us
+ * @mrtt_us: us
+ *
+ * By an eighth, and by what hosts may add to it.
+ */
+static bool acp_queue_stands(u32 rtt_us, u32 mrtt_us)
+{
+	return rtt_us > mrtt_us + (mrtt_us >> 4) + ACP_HOST_US;
 }
 
 /**
@@ -530,16 +546,36 @@ static u64 acp_shown(const struct acp *ca)
 	return acp_proven(ca->fast_segs, ca->fast_us, ca->mrtt_us);
 }
 
-/* The largest window that is believed now, ACP_SCALE */
+/*
+ * The largest window to go to now, ACP_SCALE.  A queue is an answer of the path's own.  With
+ * H_congestion Eq. 4 itself is ten times as slow.
+ */
 static u64 acp_most(const struct acp *ca)
 {
 	u32 trust = READ_ONCE(acp_trust);
-	u64 most = acp_bound(ca->proven, trust);
 
-	/* what it was in the last round trip is enough, mostly */
-	if (ca->window <= most)
-		return most;
+	if (trust && acp_queue_stands(ca->rtt_us, ca->mrtt_us))
+		trust = 100;
+	else if (ca->congested)
+		trust *= 2;
 	return acp_bound(max(ca->proven, acp_shown(ca)), trust);
+}
+
+/*
+ * Eq. 4 towards what the network wants, and no further than what is believed.  A window
+ * above that goes down by Eq. 4 too: what a queue holds is gone after a round trip.
+ */
+static u64 acp_next_window(const struct acp *ca)
+{
+	u64 window = acp_filter(ca->window, ca->desired, ca->congested,
+				READ_ONCE(acp_slow), ca->acked);
+	u64 most = acp_most(ca);
+
+	if (likely(window <= most))
+		return window;
+	if (most >= ca->window)
+		return most;
+	return min(window, acp_filter(ca->window, most, false, 1, ca->acked));
 }
 
 /* Keeps the fastest rate sample: the larger of two fractions. */
@@ -662,7 +698,7 @@ static void acp_update(struct sock *sk, const struct rate_sample *rs)
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct acp *ca = inet_csk_ca(sk);
 	u32 acked = max(rs->acked_sacked, 0);
-	u64 rate = ~0ULL, was, most;
+	u64 rate = ~0ULL, was;
 	u32 echoes;
 
 	if (tp->srtt_us)
@@ -688,15 +724,9 @@ static void acp_update(struct sock *sk, const struct rate_sample *rs)
 		if (echoes && ca->mrtt_us != U32_MAX) {
 			ca->desired = acp_desired(ca->feedback, ca->mrtt_us,
 						  acp_size(sk));
-			ca->window = acp_filter(ca->window, ca->desired, ca->congested,
-						READ_ONCE(acp_slow), ca->acked);
+			ca->window = acp_next_window(ca);
 			ca->acked = 0;
 			acp_set_cwnd(sk, acp_packets(ca->window, acp_paced(sk)));
-		}
-		most = acp_most(ca);
-		if (unlikely(ca->window > most)) {
-			ca->window = most;
-			acp_set_cwnd(sk, acp_packets(most, acp_paced(sk)));
 		}
 		if (acp_paced(sk))
 			rate = acp_rate(ca->window, tp->mss_cache,
