@@ -587,7 +587,7 @@ static void acp_sample(struct acp *ca, const struct rate_sample *rs)
 	if ((u64)rs->delivered * ca->fast_us >=
 	    (u64)ca->fast_segs * rs->interval_us) {
 		ca->fast_segs = rs->delivered;
-		ca->fast_us = min_t(long, rs->interval_us, U32_MAX);
+		ca->fast_us = min_t(u64, rs->interval_us, U32_MAX);
 	}
 }
 
