@@ -30,7 +30,7 @@ TESTS="registers autoloads needs_privileges refuses_bad_values carries carries_v
 	shows_in_proc traces
 	forgets_receivers has_room_for_so_many checksums_are_right
 	changes_under_traffic stays_while_used survives_netns_exit unloads_beside_receivers
-	loads_again_and_again kernel_is_quiet"
+	loads_again_and_again refused_in_namespaces kernel_is_quiet"
 
 setup()
 {

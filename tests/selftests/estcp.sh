@@ -33,7 +33,8 @@ TESTS="registers autoloads needs_privileges refuses_bad_values marks_its_class m
 	without_offloads follows_phases router_goes_away notices_rfc3168
 	loses_its_way bears_losses sends_both_ways starts_again_after_idle shows_in_proc
 	forgets_receivers checksums_are_right changes_under_traffic stays_while_used
-	survives_netns_exit unloads_beside_receivers loads_again_and_again kernel_is_quiet"
+	survives_netns_exit unloads_beside_receivers loads_again_and_again
+	refused_in_namespaces kernel_is_quiet"
 
 setup()
 {

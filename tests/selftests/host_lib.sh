@@ -63,8 +63,13 @@ autoloads()
 # Not every process may choose it, and so no namespace but the first has it as its default.
 needs_privileges()
 {
-	modprobe "$MODULE" && choose 0 && choose 65534 | grep -q PermissionError &&
-		! snd sysctl -qw net.ipv4.tcp_congestion_control="$CC" 2>/dev/null
+	modprobe "$MODULE" && choose 0 && choose 65534 | grep -q PermissionError
+}
+
+# Comes last: see cc_lib.sh
+refused_in_namespaces()
+{
+	modprobe "$MODULE" && ! snd sysctl -qw net.ipv4.tcp_congestion_control="$CC" 2>/dev/null
 }
 
 # proc_shows PATTERN: of the sender, beyond what ss can show
