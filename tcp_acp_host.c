@@ -106,7 +106,7 @@
 #define ACP_ONE		BIT_ULL(ACP_SCALE)
 #define ACP_MOST	(ACP_ONE << 30)
 
-/* The window that is always believed: one that can double */
+/* The window that needs no evidence: with 1 a path could hardly show that it takes more */
 #define ACP_LEAST	(2 * ACP_ONE)
 
 /* The largest rtt that is believed, us: bounds the products (desired_is_bounded) */
@@ -312,7 +312,7 @@ static u64 acp_bound(u64 proven, u32 trust)
  * @rtt_us: the newest, us
  * @mrtt_us: us
  *
- * By an eighth, and by what hosts may add to it.
+ * By a sixteenth, and by what hosts may add to it.
  */
 static bool acp_queue_stands(u32 rtt_us, u32 mrtt_us)
 {
@@ -547,10 +547,10 @@ static u64 acp_shown(const struct acp *ca)
 }
 
 /*
- * The largest window to go to now, ACP_SCALE.  A queue is an answer of the path's own.  With
- * H_congestion Eq. 4 itself is ten times as slow.
+ * The largest window to go to now, ACP_SCALE, if a round trip delivers that many.  A queue is
+ * an answer of the path's own.  With H_congestion Eq. 4 itself is ten times as slow.
  */
-static u64 acp_most(const struct acp *ca)
+static u64 acp_most(const struct acp *ca, u64 proven)
 {
 	u32 trust = READ_ONCE(acp_trust);
 
@@ -558,19 +558,22 @@ static u64 acp_most(const struct acp *ca)
 		trust = 100;
 	else if (ca->congested)
 		trust *= 2;
-	return acp_bound(max(ca->proven, acp_shown(ca)), trust);
+	return acp_bound(proven, trust);
 }
 
 /*
  * Eq. 4 towards what the network wants, and no further than what is believed.  A window
- * above that goes down by Eq. 4 too: what a queue holds is gone after a round trip.
+ * above that goes down by Eq. 4 too: what a queue holds is gone after a round trip.  What
+ * this round trip has shown so far costs a division: it is looked at only if it matters.
  */
 static u64 acp_next_window(const struct acp *ca)
 {
 	u64 window = acp_filter(ca->window, ca->desired, ca->congested,
 				READ_ONCE(acp_slow), ca->acked);
-	u64 most = acp_most(ca);
+	u64 most = acp_most(ca, ca->proven);
 
+	if (window > most)
+		most = acp_most(ca, max(ca->proven, acp_shown(ca)));
 	if (likely(window <= most))
 		return window;
 	if (most >= ca->window)

@@ -140,9 +140,8 @@ static inline bool acp_law_due(const struct acp_law *a, u64 now_ns)
  * many bytes as its packet has, and counts as at most ACP_RTT_MOST periods.  Who sends a
  * share k of the bytes can make the period (1 - k) / (1 - 2 * k) times as long, where a
  * plain mean has no bound (10 %: 1.12; 25 %: 1.5; from one half on only ACP_INTERVAL_MAX
- * stops it), or 1 - k times.  The true mean m of honest packets is reached, in steps of
- * at most ACP_RTT_MOST, unless some rtts are above the ACP_RTT_MOST-fold of what all others
- * together make of it.
+ * stops it), or 1 - k times.  The price: if few honest packets have an rtt far above all
+ * others, the period is shorter than their mean.
  */
 static inline void acp_law_arrive(struct acp_law *a, u32 len, u32 rtt_us,
 				  u32 backlog)

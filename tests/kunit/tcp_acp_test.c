@@ -570,7 +570,7 @@ static void grows_to_a_grant(struct kunit *test)
 	KUNIT_EXPECT_GE(test, cwnd_of(sk), 900);
 }
 
-/* A round trip that loses a third ends belief, for eight round trips, then for sixteen. */
+/* A round trip that loses half of a window ends belief, for eight round trips, then for sixteen. */
 static void heavy_loss_with_a_router(struct kunit *test)
 {
 	struct sock *sk = open_heard(test);

@@ -17,8 +17,9 @@ A command is a line, a word and settings; each is answered by a line, "ok" with 
 	One connection that always has something to send, until there were N losses or for S
 	seconds: ssthresh in the beginning and at the end; then cwnd, rtt, smoothed and least, and the
 	capacity that is shown; and for each loss the window before and ssthresh after it, "W:T".
-  churn cc=A,B,... seconds=S cpu=N		how many changes
-	One connection that always sends, on that processor, changing all the time.
+  churn cc=A,B,... seconds=S rounds=N cpu=N		how many changes
+	One connection that always sends, on that processor, changing all the time: for so long at
+	least, and so often through them all at least.
 """
 
 import contextlib
@@ -219,14 +220,16 @@ def reset(client: socket.socket) -> None:
     client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 
-def churn(names: Ends, cc: str, seconds: str, cpu: str) -> str:
+def churn(names: Ends, cc: str, seconds: str, rounds: str, cpu: str) -> str:
     os.sched_setaffinity(0, {int(cpu)})
     client, _, where = connect(*names, [], False, True)
     changes, ccs = 0, cc.split(",")
+    least = int(rounds) * len(ccs)
     with client:
         client.connect(where)
-        end = time.monotonic() + float(seconds)
-        while time.monotonic() < end:
+        start = time.monotonic()
+        end, last = start + float(seconds), start + PATIENCE_S
+        while (now := time.monotonic()) < end or (changes < least and now < last):
             # A module that is just being unloaded cannot be chosen.
             with contextlib.suppress(FileNotFoundError, BlockingIOError):
                 choose(client, ccs[changes % len(ccs)])

@@ -39,10 +39,11 @@ has_two_processors()
 	[ "$(nproc)" = 2 ]
 }
 
-# churn CPU CC,...: a flow of its own, on that processor, in the background
+# churn CPU ROUNDS CC,...: a flow of its own, on that processor, in the background.  How long a
+# round takes is the machine's affair: the first of each loads a module, in up to seconds.
 churn()
 {
-	echo "churn cc=$2 seconds=$SECONDS_EACH cpu=$1" |
+	echo "churn cc=$3 seconds=$SECONDS_EACH rounds=$2 cpu=$1" |
 		"$DIR/hosts.py" "$SND" "$RCV" 10.77.2.2 >"churn$1.txt" 2>&1 &
 }
 
@@ -72,8 +73,8 @@ list()
 
 changes_on_both()
 {
-	churn 0 "$(list)"
-	churn 1 "$(list | tr , '\n' | tac | paste -sd ,)"
+	churn 0 10 "$(list)"
+	churn 1 10 "$(list | tr , '\n' | tac | paste -sd ,)"
 	wait
 	churned 10
 }
@@ -84,8 +85,8 @@ unloads_under_flows()
 {
 	local module tries=0 gone=0
 
-	churn 0 "$(list)"
-	churn 1 "$(list)"
+	churn 0 2 "$(list)"
+	churn 1 2 "$(list)"
 	sleep 1
 	while [ -n "$(jobs -pr)" ]; do
 		for module in $(modules); do
@@ -96,7 +97,7 @@ unloads_under_flows()
 	done
 	wait
 	diag "$gone of $tries attempts removed a module"
-	[ $gone -ge 10 ] && churned 1
+	[ $gone -ge 10 ] && churned 2
 }
 
 all_go()
