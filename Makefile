@@ -106,12 +106,12 @@ demo-acp:
 check:
 	@scripts/setup check
 	@PYTHONPATH=scripts $(PYTHON) -m labkit.kernel
-	@$(PYTHON) -m pytest -n "$$(nproc)" --dist loadgroup tests
+	@$(PYTHON) -m pytest -n "$$(nproc)" --dist loadgroup --durations 15 tests
 
 check-kernels:
 	@scripts/setup kernels
 	@PYTHONPATH=scripts $(PYTHON) -m labkit.kernel $(VARIANTS) $(subst $(comma), ,$(TCPCC_KERNELS))
-	@TCPCC_KERNELS=$(TCPCC_KERNELS) $(PYTHON) -m pytest -n "$$(nproc)" --dist loadgroup tests
+	@TCPCC_KERNELS=$(TCPCC_KERNELS) $(PYTHON) -m pytest -n "$$(nproc)" --dist loadgroup --durations 15 tests
 
 report:
 	@scripts/setup demo

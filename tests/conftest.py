@@ -217,6 +217,11 @@ def wanted_kernels() -> list[str]:
     return [v for v in os.environ.get("TCPCC_KERNELS", "").split(",") if v]
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The stock kernels first: who boots one is busy for minutes, and must not be the last."""
+    items.sort(key=lambda item: item.path.name != "test_stock.py")
+
+
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """Keeps what the last line needs."""
     session.config.stash[_STATUS] = exitstatus
