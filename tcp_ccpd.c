@@ -223,13 +223,14 @@ static void ccpd_pace(struct sock *sk)
 	ccpd_set_rate(sk, mul_u64_u32_div(bytes, USEC_PER_SEC << 3, tp->srtt_us));
 }
 
-static void ccpd_round(struct sock *sk)
+static void ccpd_round(struct sock *sk, bool limited)
 {
 	struct ccpd *ca = inet_csk_ca(sk);
 
 	if (ca->ecn_cwnd)
 		ca->ecn_cwnd++;
-	ccpd_age(&ca->probe);
+	if (!limited)
+		ccpd_age(&ca->probe);
 	ccpd_round_begin(sk, &ca->probe);
 }
 
@@ -245,7 +246,7 @@ tcpcc_cong_control(ccpd_cong_control)
 
 	ca->una = tp->snd_una;
 	if (p->mss != tp->mss_cache) {
-		ccpd_probe_rescale(p, tp->mss_cache);
+		ccpd_mss_changed(sk, p);
 		ca->prev.sum = 0;
 	}
 
@@ -257,7 +258,7 @@ tcpcc_cong_control(ccpd_cong_control)
 	else if (advanced && rtt_us)
 		ccpd_pair_ack(sk, p, rtt_us, ccpd_least_us(sk, p));
 	if (ccpd_round_rate(p, rs))
-		ccpd_round(sk);
+		ccpd_round(sk, rs->is_app_limited);
 
 	if (state == TCP_CA_Loss && ca->mode != CCPD_SLOW_START)
 		ccpd_enter(ca, CCPD_SLOW_START);

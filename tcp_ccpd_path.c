@@ -596,7 +596,7 @@ static bool path_is_full(const struct sock *sk)
 	const struct ccpd_probe *p = &ca->probe;
 
 	return !ca->limited && p->round_rtt_us != U32_MAX &&
-	       tcp_sk(sk)->delivered - p->round_delivered >= PATH_BATCH &&
+	       !before(tcp_sk(sk)->delivered, p->round_delivered + PATH_BATCH) &&
 	       path_round_queue_us(ca) > 2 * path_q0(ca) + PATH_HOST_DELAY_US;
 }
 
@@ -903,7 +903,7 @@ static void path_rescale(struct sock *sk)
 	/* the floor, or the cap in its place; of a train it is a count of packets */
 	if (ca->mode != PATH_SLOW_START || ca->capped)
 		ca->floor = ccpd_rescale(ca->floor, old, new);
-	ccpd_probe_rescale(&ca->probe, new);
+	ccpd_mss_changed(sk, &ca->probe);
 }
 
 tcpcc_cong_control(path_cong_control)
@@ -932,7 +932,8 @@ tcpcc_cong_control(path_cong_control)
 		/* what a timeout takes for lost says nothing of the path's rate */
 		if (state != TCP_CA_Loss && p->round_rtt_us != U32_MAX)
 			path_round(sk, rate);
-		ccpd_age(p);
+		if (!ca->limited)
+			ccpd_age(p);
 		path_round_begin(sk);
 	}
 

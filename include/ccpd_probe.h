@@ -104,7 +104,7 @@ struct ccpd_pair {
  * @rtt_min_us: least round-trip time, us; U32_MAX: none yet
  * @rtt_max_us: largest round-trip time, us
  * @rtt_s: smoothed round-trip time, us << 3
- * @round_delivered: tp->delivered when this round trip began
+ * @round_delivered: tp->delivered when this round trip began, or when it will
  * @round_rtt_us: least rtt in this round trip, us; U32_MAX: none yet
  * @mss: bytes of the segments in which rates and windows are
  * @pair_stage: enum ccpd_pair_stage
@@ -332,7 +332,11 @@ static inline void ccpd_pair_add(struct ccpd_probe *p, u32 bw, u32 delay_us)
 	}
 }
 
-/* A round trip more.  Without pairs in this epoch those of the one before are kept. */
+/*
+ * A round trip more, in which there was enough to send.  One with too little shows a rate that
+ * is the application's: what is known of the path must not expire meanwhile.  Without pairs in
+ * this epoch those of the one before are kept.
+ */
 static inline void ccpd_age(struct ccpd_probe *p)
 {
 	if (++p->epoch < CCPD_EPOCH)
@@ -569,6 +573,19 @@ static inline void ccpd_probe_rescale(struct ccpd_probe *p, u32 mss)
 	p->rate[0] = ccpd_rescale(p->rate[0], p->mss, mss);
 	p->rate[1] = ccpd_rescale(p->rate[1], p->mss, mss);
 	p->mss = mss;
+}
+
+/*
+ * The same, in a flow.  What is in flight still has the old size, and would be counted as if
+ * it had the new one: until it is delivered there is neither a rate nor a pair.
+ */
+static inline void ccpd_mss_changed(struct sock *sk, struct ccpd_probe *p)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+
+	ccpd_probe_rescale(p, tp->mss_cache);
+	ccpd_pair_drop(sk, p);
+	p->round_delivered = tp->delivered + tcp_packets_in_flight(tp);
 }
 
 static inline void ccpd_probe_init(struct sock *sk, struct ccpd_probe *p)
