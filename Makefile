@@ -35,7 +35,7 @@ export PATH := $(PATH):/usr/sbin:/sbin
 
 .PHONY: modules headers root loadable install uninstall dkms-install dkms-uninstall \
 	tc tc-install tc-uninstall \
-	demo demo-acp check check-kernels report lint clean help
+	demo demo-acp check check-kernels check-life report lint clean help
 
 modules: headers
 	@test -z "$(TCPCC_LEFT_OUT)" || echo "Left out: $(TCPCC_LEFT_OUT)"
@@ -113,6 +113,11 @@ check-kernels:
 	@PYTHONPATH=scripts $(PYTHON) -m labkit.kernel $(VARIANTS) $(subst $(comma), ,$(TCPCC_KERNELS))
 	@TCPCC_KERNELS=$(TCPCC_KERNELS) $(PYTHON) -m pytest -n "$$(nproc)" --dist loadgroup --durations 15 tests
 
+LIFE_ROUNDS ?= 10000
+check-life:
+	@scripts/setup kernels
+	@LIFE_ROUNDS=$(LIFE_ROUNDS) $(PYTHON) -m pytest -n "$$(nproc)" --dist loadgroup tests/test_life.py
+
 report:
 	@scripts/setup demo
 	@scripts/lab report
@@ -137,6 +142,7 @@ help:
 	@echo "make check           all tests: sets up what they need"
 	@echo "make check-kernels   the same on kernels $(TCPCC_KERNELS), with clang, 32 bits, big-endian,"
 	@echo "                     and the kernel's sanitizers"
+	@echo "make check-life      all modules loaded, used and unloaded LIFE_ROUNDS times (10000: hours)"
 	@echo "make report          the papers' tables and figures beside ours: report/index.html"
 	@echo "make lint            checkpatch, sparse, shellcheck, ruff, codespell"
 	@echo "make clean           removes what builds leave in this tree (the cache stays)"

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0
+"""All modules are loaded, used, changed, refused and unloaded, many times.
+
+make check has ten rounds in the lab.  make check-kernels has as many under the sanitizers and,
+on two processors, under the race detector.  make check-life has LIFE_ROUNDS in each.
+"""
+
+import os
+import re
+
+import pytest
+
+from conftest import REPO, assert_ktap, wanted_kernels
+from labkit import races, stock
+
+ASKED = os.environ.get("LIFE_ROUNDS")
+ROUNDS = ASKED or "10"
+# Rounds that a machine takes less than this for, wall-clock time
+TIMEOUT_S = 1200 + 60 * int(ROUNDS)
+LIFE = [str(REPO / "tests/selftests/life.py"), "--rounds", ROUNDS]
+wide = pytest.mark.skipif(not (wanted_kernels() or ASKED),
+                          reason="make check-kernels and make check-life run it")  # fmt: skip
+
+
+def test_lives(lab):
+    assert_ktap(lab("exec", "--", *LIFE, status=None, timeout=TIMEOUT_S).stdout)
+
+
+@wide
+def test_lives_under_sanitizers(lab):
+    """KASAN, UBSAN, lockdep, kmemleak and the sleep checker have nothing to say."""
+    done = lab("exec", "--variant=debug", "--", *LIFE, status=None, timeout=TIMEOUT_S)
+    assert_ktap(done.stdout)
+
+
+@wide
+@pytest.mark.xdist_group("kcsan")
+def test_lives_on_two_processors():
+    """And KCSAN finds no race of ours."""
+    machine = races.ensure(progress=False)
+    modules = stock.build(machine, strict=False)
+    done = stock.boot(machine, races.watched(LIFE), modules=modules, cpus=2, timeout_s=TIMEOUT_S)
+    assert not (found := races.reports(done.log, races.own_modules(modules))), "\n".join(found)
+    assert re.search(r"kcsan: selftest: (\d+)/\1 tests passed", done.log), done.log[-3000:]
+    assert_ktap(done.stdout)
