@@ -5,90 +5,73 @@
  *   H. Nishiyama, N. Ansari, N. Kato, "Wireless Loss-Tolerant Congestion Control
  *   Protocol Based on Dynamic AIMD Theory".
  *
- * The bottleneck keeps all its flows in step.  When its buffer overflows, a phase
- * ends: it tells everybody, and everybody reduces the window by as much as empties
- * the queue.  Within a phase all open their rates equally fast, whatever their round
- * trip times, at a pace g that the router chooses so that phases become D long:
+ * The bottleneck keeps all its flows in step.  When its buffer overflows a phase ends: it
+ * tells everybody, and everybody reduces the window by as much as empties the queue.  Within
+ * a phase all open their rates equally fast, whatever their round trip times, at a pace g
+ * that the router chooses so that phases become D long:
  *
  *   cwnd += alpha / cwnd for each ACK,   alpha = rtt_min / g
  *   cwnd *= beta at the end of a phase
  *	  and at each loss,		beta = rtt_min / rtt_cur
  *
  * g is in seconds per packet: a window grows by alpha in a round trip, so a rate by
- * 1 / g packets/s in a second.  A router says it by the share p of packets that it
- * marks, and the phase by which pair of codepoints it uses; include/tcpcc_estcp.h has
- * both.  tcp_feedback.ko, here and at the receiver, carries them.
+ * 1 / g packets/s in a second.  A router says it by the share p of packets that it marks, and
+ * the phase by which pair of codepoints it uses; include/tcpcc_estcp.h has both.
+ * tcp_feedback.ko, here and at the receiver, carries them.
  *
- *          both codepoints of a pair             silence, no marks, or no router's
- *   START ---------------------------> ESTCP -------------------------> FALLBACK
- *                                        ^                                  |
- *                                        +----------------------------------+
- *                                           both codepoints of a pair again
+ * All but this law is TCP's and include/tcpcc_explicit.h's, which has the modes.  FEEDBACK
+ * begins when both codepoints of a pair have come.  Silence, no marks, or marks that are no
+ * router's end it.  A connection that uses ECN itself asks for no codepoints, and stays Reno.
  *
- * START and FALLBACK are Reno, which here is TCP's own with tcp_reno_ssthresh() and
- * tcp_reno_cong_avoid(): losses, CE (once for each round trip), undo, idle and pacing are
- * the kernel's.  So a path without such a router, a receiver that returns nothing, or a
- * connection that uses ECN itself, gets what every path may get.  The window is left as it
- * is when the mode changes.
- *
- * The law of the senders is the paper's by default; one parameter is not the paper's.
- * estcp_prior lets the share of marks of the last phase count for 384 segments of this one,
- * so that alpha does not jump when a phase begins: p is estimated from few marks then.
- * "As printed" is estcp_prior=0, with a router of "patience 0" and a constant gain
- * (sched/estcp_law.c says why these are not the default); the scenarios estcp-fig2,
+ * One default is not the paper's: the share of marks of the last phase counts for 384 segments
+ * of this one (estcp_prior), since p is estimated from few marks when a phase begins, and
+ * alpha would jump.  "As printed" is estcp_prior=0, with a router of "patience 0" and a constant
+ * gain (sched/estcp_law.c says why these are not the default); the scenarios estcp-fig2,
  * estcp-fig3a and estcp-few-many have both columns.
  *
  * What the paper leaves open:
  *   o rtt_min is the least sample since the flow began.  rtt_cur is the last sample before
- *     the reduction, since a smoothed one is still that of an emptier queue.  beta is
- *     within [1/4, 1], and a window never below 2.
+ *     the reduction: a smoothed one is still that of an emptier queue.  beta is within
+ *     [1/4, 1], and a window never below 2.
  *   o An overflow shows twice, as the end of a phase and as a loss.  The window is reduced
- *     once: after a reduction there is no other until all that was sent before it has
- *     been acknowledged.  A loss that turns out to be none gives its reduction back, with
- *     the fraction of a segment, and the next one counts.  The end of a phase is no
- *     mistake: its reduction stands, also where a loss came before it.
- *   o At a loss TCP goes to the smaller window by proportional rate reduction
- *     (RFC 6937); at the end of a phase the window is set at once, since the queue
- *     is to drain now.  If a loss of the same overflow is noticed then, TCP is told
- *     the packets in flight as the window to come down from, or it would stay there
- *     until recovery ends.
- *   o A window grows in recovery too ("for each ACK").  With one packet in a thousand
- *     lost on the way, a sender is in recovery half of the time, and would be left
- *     behind.
- *   o Slow start is TCP's, and the first reduction ends it.  That one is to a half at most,
- *     as TCP's, since the last round trip has doubled the window.  It matters to a flow
- *     that comes into a queue that never empties: its rtt_min is that of the queue, and
- *     beta would be 1.
- *   o Until ESTCP_KNOWN ACKs have brought a codepoint g is not known, and alpha is 1, as
- *     Reno's.
+ *     once: after a reduction there is no other until all that was sent before it has been
+ *     acknowledged.  A loss that turns out to be none gives its reduction back, with the
+ *     fraction of a segment, and the next one counts.  The end of a phase is no mistake: its
+ *     reduction stands, also where a loss came before it.
+ *   o At a loss TCP goes to the smaller window by proportional rate reduction (RFC 6937).  At
+ *     the end of a phase the window is set at once, since the queue is to drain now.  If a
+ *     loss of the same overflow is noticed then, TCP is told the packets in flight as the
+ *     window to come down from, or it would stay there until recovery ends.
+ *   o A window grows in recovery too ("for each ACK").  With one packet in a thousand lost on
+ *     the way a sender is in recovery half of the time, and would be left behind.
+ *   o Slow start is TCP's.  The first reduction ends it, and is to a half at most, as TCP's,
+ *     since the last round trip has doubled the window.  It matters to a flow that comes into
+ *     a queue that never empties: its rtt_min is that of the queue, and beta would be 1.
+ *   o Until ESTCP_KNOWN ACKs have brought a codepoint g is not known, and alpha is Reno's, 1.
  *   o g is estimated all the time, not once per phase.  Counts are of segments: each ACK's
- *     codepoint has the weight of what it newly acknowledges, including what SACK
- *     does.  That is right for packets that GRO has merged, which are of one
- *     codepoint; for ACKs that speak for others that were delayed or lost it is
- *     unbiased, and only noisier.
- *   o Three segments in a row with the other pair are a new phase; one or two are
- *     packets that have overtaken others.  For a round trip after it the old pair is
- *     packets that are late, and ignored.
- *   o After more than half a second without a codepoint the phase is not known any
- *     more.  The next codepoint says it, and there is no reduction for an overflow in which
- *     the flow had no part.
- *   o Fractions of a segment are kept, also through a reduction.
- *   o A window does not grow faster than in slow start, whatever alpha is.
- *   o beta is 1 where the queue is empty.  That is how ESTCP bears losses of a link.  On a
- *     link that drops without a queue (a policer) it has no reason to be slower, and
- *     only the router's marks limit its growth.
+ *     codepoint has the weight of what it newly acknowledges, by SACK too.  That is right for
+ *     packets that GRO has merged, which are of one codepoint.  For ACKs that speak for others
+ *     that were delayed or lost it is unbiased, and only noisier.
+ *   o Three segments in a row with the other pair are a new phase; one or two are packets that
+ *     have overtaken others.  For a round trip after it the old pair is late packets: ignored.
+ *   o After more than half a second without a codepoint the phase is not known any more.  The
+ *     next codepoint says it, and nothing is reduced for an overflow in which the flow had no
+ *     part.
+ *   o Fractions of a segment are kept, also through a reduction.  A window does not grow faster
+ *     than in slow start, whatever alpha is.
+ *   o beta is 1 where the queue is empty.  That is how ESTCP bears losses of a link.  On a link
+ *     that drops without a queue (a policer) only the router's marks limit its growth.
  *
  * What is not an ESTCP router's:
  *   o No codepoint for estcp_patience round trips: silence.
- *   o ESTCP_SAME ACKs in a row with the same one: a path that clears the bits, or
- *     where nobody sets them.  A router marks at least 1/16 and at most 15/16.
- *   o Codepoints of both pairs in one phase, or phases that are shorter than routers
- *     make them: somebody sets the bits in the sense of RFC 3168 (11 is Congestion
- *     Experienced there, and a router may set it on 01 and 10).  Each such event adds to a
- *     doubt that time takes away; at ESTCP_DOUBT it is Reno, until there were two
- *     whole phases without.  Where 10 becomes 11 it looks like a mark of the same
- *     phase, so this is noticed in even phases only.  The parameter estcp_distrusted
- *     counts how often it was.
+ *   o ESTCP_SAME ACKs in a row with the same one: a path that clears the bits, or where nobody
+ *     sets them.  A router marks at least 1/16 and at most 15/16.
+ *   o Codepoints of both pairs in one phase, or phases that are shorter than routers make them:
+ *     somebody sets the bits in the sense of RFC 3168 (11 is Congestion Experienced there, and
+ *     a router may set it on 01 and 10).  Each such event adds to a doubt that time takes away;
+ *     at ESTCP_DOUBT it is Reno, until there were two whole phases without.  Where 10 becomes
+ *     11 it looks like a mark of the same phase, so only even phases show it.  The parameter
+ *     estcp_distrusted counts how often it was.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -100,6 +83,7 @@
 
 #include "tcpcc_compat.h"
 #include "tcpcc_estcp.h"
+#include "tcpcc_explicit.h"
 #include "tcpcc_feedback.h"
 #include "tcpcc_param.h"
 #include "tcpcc_view.h"
@@ -119,9 +103,6 @@
 
 /* The smallest window, segments: TCP's (RFC 5681) */
 #define ESTCP_CWND_MIN	2U
-
-/* The largest rtt that is believed, us: bounds the products (increase_is_bounded) */
-#define ESTCP_RTT_CAP	(100 * USEC_PER_SEC)
 
 /*
  * ACKs that have to bring a codepoint before g is known: the share of 32 is right to 0.09
@@ -188,99 +169,61 @@ static const struct kernel_param_ops estcp_distrusted_ops = {
 module_param_cb(estcp_distrusted, &estcp_distrusted_ops, NULL, 0444);
 MODULE_PARM_DESC(estcp_distrusted, "How often marks were taken for no router's");
 
-enum estcp_mode {
-	ESTCP_START,		/* Reno, until a router speaks */
-	ESTCP_MARKS,		/* the paper's */
-	ESTCP_FALLBACK,		/* Reno, since no router speaks any more */
-};
-
 enum estcp_event {
 	ESTCP_NOTHING,
 	ESTCP_CHANGE,		/* a new phase has begun */
 	ESTCP_MIXED,		/* a pair that does not belong was there */
 };
 
-/**
- * struct estcp_phase - what is known of the phase, and of the one before
- * @n: segments whose codepoint has come
- * @marked: those of them that were marked
- * @prior: share in the phase before, TCPCC_ESTCP_SCALE; 0: not known
- * @other: segments in a row of the other pair
- * @other_marked: those of them that were marked
- * @acks: ACKs that brought @n, up to U16_MAX
- * @same: ACKs in a row with the same codepoint, up to U16_MAX
- * @count: phases that have ended; wraps
- * @last: the codepoint of the last one
- * @heard: @odd is that of the router
- * @odd: the pair of this phase
- * @known: @acks has been ESTCP_KNOWN once
- */
+/* What is known of the phase, and of the one before */
 struct estcp_phase {
-	u32	n;
-	u32	marked;
-	u32	prior;
-	u32	other;
-	u32	other_marked;
-	u16	acks;
-	u16	same;
-	u8	count;
-	u8	last:2,
-		heard:1,
-		odd:1,
-		known:1;
+	u32	n;		/* segments whose codepoint has come */
+	u32	marked;		/* those of them that were marked */
+	u32	prior;		/* share in the phase before, TCPCC_ESTCP_SCALE; 0: not known */
+	u32	other;		/* segments in a row of the other pair */
+	u32	other_marked;	/* those of them that were marked */
+	u16	acks;		/* that brought n, up to U16_MAX */
+	u16	same;		/* ACKs in a row with the same codepoint, up to U16_MAX */
+	u8	count;		/* phases that have ended; wraps */
+	u8	last:2,		/* the codepoint of the last one */
+		heard:1,	/* odd is that of the router */
+		odd:1,		/* the pair of this phase */
+		known:1;	/* acks has been ESTCP_KNOWN once */
 };
 
 /* Per-socket state */
 struct estcp {
-	struct tcpcc_feedback *fb;	/* NULL: there will be none */
+	struct explicit_sender ex;
 	u64	alpha;		/* 2^-24 segment for each round trip */
 	u64	owed;		/* growth that is no whole segment yet, alpha */
 	struct estcp_phase phase;
-	u32	rtt_min_us;	/* U32_MAX: none yet */
-	u32	rtt_us;		/* the last one; 0: none yet */
 	u32	delivered;	/* tp->delivered at the last ACK */
 	s32	credit;		/* segments delivered that no codepoint stands for */
-	u32	round_end;	/* snd_nxt when this round trip began */
 	u32	hold_end;	/* snd_nxt at the last reduction */
 	u32	settle_end;	/* snd_nxt when the phase began */
 	u32	undo;		/* cwnd before the last loss */
 	u32	undo_part;	/* and the fraction of a segment, 2^-24 */
 	u32	heard_at;	/* when the last codepoint came, jiffies */
 	u32	changed_at;	/* when the phase began, jiffies */
-	u8	mode;		/* enum estcp_mode */
-	u8	silent;		/* round trips without a codepoint */
 	u8	doubt;		/* points */
 	u8	calm;		/* ACKs towards one point less */
 	u8	clean:4,	/* phases without doubt */
 		distrust:1,	/* doubt was why it fell back */
-		heard:1,	/* a codepoint has come in this round trip */
 		held:1,		/* there is no reduction before hold_end */
+		by_loss:1,	/* it was a loss that began the hold */
 		settling:1;	/* the old pair is ignored before settle_end */
-	u8	by_loss:1;	/* it was a loss that began the hold */
 };
 
 /* ------------------------------------------------------------------------- */
 /* The law: pure functions, driven by tests/kunit with the paper's numbers   */
 
-/**
- * estcp_alpha() - by what a window grows in a round trip
- * @rtt_min_us: us, at most ESTCP_RTT_CAP
- * @g_us: us per packet, TCPCC_ESTCP_G_MIN to TCPCC_ESTCP_G_MAX
- *
- * Return: segments, ESTCP_ALPHA, below 2^41
- */
+/* By what a window grows in a round trip: segments, ESTCP_ALPHA, below 2^41 */
 static u64 estcp_alpha(u32 rtt_min_us, u32 g_us)
 {
 	return div_u64((u64)rtt_min_us << ESTCP_ALPHA, g_us);
 }
 
-/**
- * estcp_beta() - what is left of a window
- * @rtt_min_us: us
- * @rtt_us: rtt_cur, us; 0: none yet
- *
- * Return: share, TCPCC_ESTCP_SCALE, ESTCP_BETA_MIN to TCPCC_ESTCP_ONE
- */
+/* What is left of a window: a share, ESTCP_BETA_MIN to TCPCC_ESTCP_ONE.  rtt_cur 0: none yet */
 static u32 estcp_beta(u32 rtt_min_us, u32 rtt_us)
 {
 	if (rtt_us <= rtt_min_us)
@@ -289,15 +232,10 @@ static u32 estcp_beta(u32 rtt_min_us, u32 rtt_us)
 		     ESTCP_BETA_MIN);
 }
 
-/**
- * estcp_part() - the fraction of a segment in a window
- * @owed: as of estcp_increase()
- * @cwnd: segments
- *
- * It is less than a segment also where TCP has taken the window down itself (idle): what
- * was owed to a window of 1000 would be a hundred segments to one of 10.
- *
- * Return: segments, ESTCP_ALPHA, below ESTCP_RENO
+/*
+ * The fraction of a segment in a window, ESTCP_ALPHA: less than one also where TCP has taken
+ * the window down itself (idle).  What was owed to a window of 1000 would be a hundred segments
+ * to one of 10.
  */
 static u32 estcp_part(u64 owed, u32 cwnd)
 {
@@ -356,13 +294,7 @@ static u32 estcp_increase(u64 *owed, u32 cwnd, u64 alpha, u32 acked)
 	return div64_u64_rem(*owed, unit, owed);
 }
 
-/**
- * estcp_share() - the estimate of p
- * @phase: what has come
- * @prior: what the share of the phase before counts for, segments
- *
- * Return: share, TCPCC_ESTCP_SCALE; 0 if nothing has come
- */
+/* The estimate of p, in which the phase before counts for @prior segments; 0: nothing has come */
 static u32 estcp_share(const struct estcp_phase *phase, u32 prior)
 {
 	u32 n = phase->n;
@@ -453,12 +385,7 @@ static enum estcp_event estcp_hear(struct estcp_phase *phase, u8 codepoint,
 	return event;
 }
 
-/**
- * estcp_is_router() - whether what has come of the phase may be a router's
- * @phase: what has come
- *
- * Return: whether both codepoints of the pair have
- */
+/* What has come of the phase may be a router's: both codepoints of the pair */
 static bool estcp_is_router(const struct estcp_phase *phase)
 {
 	return phase->marked && phase->marked < phase->n;
@@ -488,11 +415,7 @@ static u32 estcp_weight(s32 *credit, u32 n)
 	return min_t(u32, weight, most * ESTCP_WEIGHT);
 }
 
-/**
- * estcp_is_short() - whether a phase was shorter than routers make them
- * @ms: how long it was
- * @srtt_us: us
- */
+/* A phase of @ms was shorter than routers make them. */
 static bool estcp_is_short(u32 ms, u32 srtt_us)
 {
 	return ms < clamp_t(u32, 2 * (srtt_us / USEC_PER_MSEC), ESTCP_SHORT_MIN,
@@ -504,7 +427,7 @@ static bool estcp_is_short(u32 ms, u32 srtt_us)
 
 static u32 estcp_beta_now(const struct estcp *ca)
 {
-	return estcp_beta(ca->rtt_min_us, ca->rtt_us);
+	return estcp_beta(ca->ex.mrtt_us, ca->ex.rtt_us);
 }
 
 /* beta for this socket, now */
@@ -534,18 +457,17 @@ static bool estcp_is_held(const struct sock *sk)
 	return ca->held && before(tcp_sk(sk)->snd_una, ca->hold_end);
 }
 
-static void estcp_enter(struct sock *sk, enum estcp_mode mode)
+static void estcp_enter(struct sock *sk, enum explicit_mode mode)
 {
 	struct estcp *ca = inet_csk_ca(sk);
 
-	ca->mode = mode;
-	ca->silent = 0;
+	explicit_enter(&ca->ex, mode);
 	ca->doubt = 0;
 	ca->calm = 0;
 	ca->clean = 0;
 	ca->owed = 0;
 	ca->alpha = ESTCP_RENO;
-	if (mode == ESTCP_MARKS) {
+	if (mode == EXPLICIT_FEEDBACK) {
 		ca->distrust = 0;
 		return;
 	}
@@ -560,7 +482,7 @@ static void estcp_distrust(struct sock *sk)
 
 	atomic_inc(&estcp_distrusted);
 	pr_info_once("somebody sets the codepoints who is no ESTCP router, as Reno from here\n");
-	estcp_enter(sk, ESTCP_FALLBACK);
+	estcp_enter(sk, EXPLICIT_FALLBACK);
 	ca->distrust = 1;
 }
 
@@ -625,7 +547,7 @@ static void estcp_changed(struct sock *sk)
 	ca->changed_at = tcp_jiffies32 ?: 1;
 	ca->settle_end = tp->snd_nxt;
 	ca->settling = 1;
-	if (ca->mode == ESTCP_MARKS)
+	if (ca->ex.mode == EXPLICIT_FEEDBACK)
 		estcp_reduce(sk);
 	if (!first && estcp_is_short(ms, tp->srtt_us >> 3))
 		estcp_doubt(sk, ESTCP_SHORT_PHASE);
@@ -662,18 +584,18 @@ static void estcp_judge(struct sock *sk)
 	struct estcp *ca = inet_csk_ca(sk);
 	const struct estcp_phase *phase = &ca->phase;
 
-	if (ca->mode == ESTCP_MARKS) {
+	if (ca->ex.mode == EXPLICIT_FEEDBACK) {
 		if (phase->same >= ESTCP_SAME) {
 			pr_info_once("a path on which nobody marks, as Reno from here\n");
-			estcp_enter(sk, ESTCP_FALLBACK);
+			estcp_enter(sk, EXPLICIT_FALLBACK);
 		}
 	} else if (estcp_is_router(phase) &&
 		   (!ca->distrust || ca->clean >= ESTCP_CLEAN)) {
-		estcp_enter(sk, ESTCP_MARKS);
+		estcp_enter(sk, EXPLICIT_FEEDBACK);
 	}
-	if (ca->mode == ESTCP_MARKS && phase->known &&
+	if (ca->ex.mode == EXPLICIT_FEEDBACK && phase->known &&
 	    (phase->acks % ESTCP_EVERY == 0 || ca->alpha == ESTCP_RENO))
-		ca->alpha = estcp_alpha(ca->rtt_min_us,
+		ca->alpha = estcp_alpha(ca->ex.mrtt_us,
 					tcpcc_estcp_g_us(estcp_share(phase,
 								     READ_ONCE(estcp_prior))));
 }
@@ -687,7 +609,7 @@ static void estcp_listen(struct sock *sk, u32 word, u32 n)
 	u32 left = weight, sum = 0, i;
 	u8 codepoint;
 
-	ca->heard = 1;
+	ca->ex.heard = true;
 	if (tcp_jiffies32 - ca->heard_at > msecs_to_jiffies(ESTCP_GAP))
 		ca->phase.heard = 0;
 	ca->heard_at = tcp_jiffies32;
@@ -709,29 +631,11 @@ static void estcp_listen(struct sock *sk, u32 word, u32 n)
 	if (weight)
 		estcp_judge(sk);
 	if (trace_estcp_update_enabled())
-		trace_estcp_update(sk, ca->mode, ca->phase.count, last, weight,
+		trace_estcp_update(sk, ca->ex.mode, ca->phase.count, last, weight,
 				   ca->phase.n,
 				   estcp_share(&ca->phase, READ_ONCE(estcp_prior)),
-				   ca->alpha, ca->rtt_us, ca->rtt_min_us,
+				   ca->alpha, ca->ex.rtt_us, ca->ex.mrtt_us,
 				   estcp_beta_now(ca));
-}
-
-/* A round trip is over. */
-static void estcp_round(struct sock *sk)
-{
-	struct estcp *ca = inet_csk_ca(sk);
-
-	ca->round_end = tcp_sk(sk)->snd_nxt;
-	ca->silent = ca->heard ? 0 : min(ca->silent + 1, 255);
-	ca->heard = 0;
-	if (ca->silent < READ_ONCE(estcp_patience))
-		return;
-	if (ca->mode == ESTCP_MARKS) {
-		pr_info_once("codepoints have ceased, as Reno from here\n");
-		estcp_enter(sk, ESTCP_FALLBACK);
-	} else if (ca->mode == ESTCP_START) {
-		pr_info_once("no codepoints from this path, as Reno\n");
-	}
 }
 
 /*
@@ -768,24 +672,27 @@ static void estcp_pkts_acked(struct sock *sk, const struct ack_sample *sample)
 
 	ca->delivered = tp->delivered;
 	if (sample->rtt_us > 0) {
-		ca->rtt_us = min_t(u32, sample->rtt_us, ESTCP_RTT_CAP);
-		ca->rtt_min_us = min(ca->rtt_min_us, ca->rtt_us);
+		ca->ex.rtt_us = min_t(u32, sample->rtt_us, EXPLICIT_RTT_CAP);
+		ca->ex.mrtt_us = min(ca->ex.mrtt_us, ca->ex.rtt_us);
 	}
-	if (!ca->fb)
+	if (!ca->ex.fb)
 		return;
 
 	ca->held = estcp_is_held(sk);
 	if (ca->settling && !before(tp->snd_una, ca->settle_end))
 		ca->settling = 0;
 	ca->credit = min_t(s32, ca->credit + delivered, 1 << 20);
-	if (ca->mode == ESTCP_MARKS)
+	if (ca->ex.mode == EXPLICIT_FEEDBACK)
 		estcp_grow_in_recovery(sk, delivered);
 
-	n = tcpcc_feedback_take(ca->fb, &word);
+	n = tcpcc_feedback_take(ca->ex.fb, &word);
 	if (n)
 		estcp_listen(sk, word, n);
-	if (!before(tp->snd_una, ca->round_end))
-		estcp_round(sk);
+	if (before(tp->snd_una, ca->ex.round))
+		return;
+	ca->ex.round = tp->snd_nxt;
+	if (explicit_is_silent(&ca->ex, READ_ONCE(estcp_patience)))
+		estcp_enter(sk, EXPLICIT_FALLBACK);
 }
 
 static void estcp_cong_avoid(struct sock *sk, u32 ack, u32 acked)
@@ -794,7 +701,7 @@ static void estcp_cong_avoid(struct sock *sk, u32 ack, u32 acked)
 	struct estcp *ca = inet_csk_ca(sk);
 	u32 cwnd;
 
-	if (ca->mode != ESTCP_MARKS) {
+	if (ca->ex.mode != EXPLICIT_FEEDBACK) {
 		tcp_reno_cong_avoid(sk, ack, acked);
 		return;
 	}
@@ -818,7 +725,7 @@ static u32 estcp_ssthresh(struct sock *sk)
 
 	ca->undo = cwnd;
 	ca->undo_part = estcp_part(ca->owed, cwnd);
-	if (ca->mode != ESTCP_MARKS)
+	if (ca->ex.mode != EXPLICIT_FEEDBACK)
 		return tcp_reno_ssthresh(sk);
 	if (estcp_is_held(sk)) {
 		/* what is in flight is more if the window was set at once */
@@ -847,50 +754,22 @@ static u32 estcp_undo_cwnd(struct sock *sk)
 	return ca->undo;
 }
 
-/*
- * Room to send, in windows: what was lost twice takes a third round trip, in which the
- * window does not shrink.
- */
-static u32 estcp_sndbuf_expand(struct sock *sk)
-{
-	return 4;
-}
-
 static void estcp_init(struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct estcp *ca = inet_csk_ca(sk);
 
 	memset(ca, 0, sizeof(*ca));
+	ca->ex.mrtt_us = U32_MAX;
+	ca->ex.round = tp->snd_nxt;
 	ca->alpha = ESTCP_RENO;
-	ca->rtt_min_us = U32_MAX;
 	ca->delivered = tp->delivered;
-	ca->round_end = tp->snd_nxt;
 	ca->undo = tcp_snd_cwnd(tp);
 	ca->heard_at = tcp_jiffies32;
 	if (tcpcc_ecn_negotiated(tp))
 		pr_info_once("a connection with ECN, as Reno\n");
 	else
-		ca->fb = tcpcc_feedback_attach(sk, TCPCC_FB_ESTCP);
-}
-
-static void estcp_release(struct sock *sk)
-{
-	struct estcp *ca = inet_csk_ca(sk);
-
-	tcpcc_feedback_detach(sk, ca->fb);
-	ca->fb = NULL;
-}
-
-static const char *estcp_mode_name(const struct estcp *ca)
-{
-	static const char * const names[] = {
-		[ESTCP_START]		= "start",
-		[ESTCP_MARKS]		= "marks",
-		[ESTCP_FALLBACK]	= "fallback",
-	};
-
-	return names[ca->mode];
+		ca->ex.fb = tcpcc_feedback_attach(sk, TCPCC_FB_ESTCP);
 }
 
 /*
@@ -901,14 +780,14 @@ static size_t estcp_get_info(struct sock *sk, u32 ext, int *attr,
 			     union tcp_cc_info *info)
 {
 	const struct estcp *ca = inet_csk_ca(sk);
-	struct tcpcc_view *view = tcpcc_view_of(ext, info, estcp_mode_name(ca));
+	struct tcpcc_view *view = tcpcc_view_of(ext, info, explicit_mode_name(&ca->ex, "marks"));
 	u32 share;
 
 	if (!view)
 		return 0;
-	if (ca->rtt_min_us != U32_MAX)
-		tcpcc_view_add(view, "rtt_min_us", ca->rtt_min_us);
-	if (ca->mode == ESTCP_MARKS && ca->phase.known) {
+	if (ca->ex.mrtt_us != U32_MAX)
+		tcpcc_view_add(view, "rtt_min_us", ca->ex.mrtt_us);
+	if (ca->ex.mode == EXPLICIT_FEEDBACK && ca->phase.known) {
 		share = estcp_share(&ca->phase, READ_ONCE(estcp_prior));
 		tcpcc_view_add(view, "g_us_per_seg", tcpcc_estcp_g_us(share));
 		tcpcc_view_add(view, "alpha_milli_segs",
@@ -921,41 +800,23 @@ static size_t estcp_get_info(struct sock *sk, u32 ext, int *attr,
 }
 
 /*
- * TCP_CONG_NON_RESTRICTED is not set: where no queue stands, beta is 1 and losses do not
- * reduce the window at all, which is right behind a router of ESTCP and nowhere else; and how
- * fast it grows, up to a segment each millisecond, is what the receiver says.  A process
- * without privileges could starve who shares its links with losses.  Who may set the default
- * congestion control, a route's, or has CAP_NET_ADMIN can choose estcp; being made the
- * default, it is open to all.
+ * TCP_CONG_NON_RESTRICTED is not set, by one more reason than every explicit sender has: where
+ * no queue stands, beta is 1 and losses do not reduce the window at all.  That is right behind
+ * a router of ESTCP and nowhere else.
  */
-static struct tcp_congestion_ops estcp_ops __read_mostly = {
+static struct tcp_congestion_ops explicit_ops __read_mostly = {
 	.name		= "estcp",
 	.owner		= THIS_MODULE,
 	.init		= estcp_init,
-	.release	= estcp_release,
+	.release	= explicit_release,
 	.pkts_acked	= estcp_pkts_acked,
 	.cong_avoid	= estcp_cong_avoid,
 	.ssthresh	= estcp_ssthresh,
 	.undo_cwnd	= estcp_undo_cwnd,
-	.sndbuf_expand	= estcp_sndbuf_expand,
+	.sndbuf_expand	= explicit_sndbuf_expand,
 	.get_info	= estcp_get_info,
 };
 
-static int __init estcp_register(void)
-{
-	BUILD_BUG_ON(sizeof(struct estcp) > ICSK_CA_PRIV_SIZE);
+static_assert(sizeof(struct estcp) <= ICSK_CA_PRIV_SIZE);
 
-	return tcp_register_congestion_control(&estcp_ops);
-}
-
-static void __exit estcp_unregister(void)
-{
-	tcp_unregister_congestion_control(&estcp_ops);
-}
-
-module_init(estcp_register);
-module_exit(estcp_unregister);
-
-MODULE_AUTHOR("The tcpcc developers");
-MODULE_LICENSE("GPL");
 MODULE_DESCRIPTION("TCP ESTCP: windows in step with the bottleneck's phases");

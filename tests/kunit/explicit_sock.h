@@ -6,10 +6,7 @@
  * control can see it.  What routers say comes from a variable in place of
  * tcp_feedback.ko.
  *
- * The source under test is included after this.  It then defines
- *
- *   fake_cong_control()	what happens where TCP has counted an ACK
- *   fake_tx_start()		its answer to CA_EVENT_TX_START
+ * The source under test is included after this.
  */
 #ifndef _TCPCC_KUNIT_EXPLICIT_SOCK_H
 #define _TCPCC_KUNIT_EXPLICIT_SOCK_H
@@ -75,12 +72,44 @@ u32 fake_feedback_take(struct tcpcc_feedback *fb, u32 *word)
 	return echoes;
 }
 
-static void fake_cong_control(struct sock *sk, const struct rate_sample *rs);
-static void fake_tx_start(struct sock *sk);
+/* tcp_cong_control(): in CWR and in recovery TCP itself does not ask for growth. */
+static inline void fake_cong_control(struct sock *sk, const struct rate_sample *rs)
+{
+	const struct tcp_congestion_ops *ops = inet_csk(sk)->icsk_ca_ops;
+	u8 state = inet_csk(sk)->icsk_ca_state;
+
+	if (ops->cong_control)
+#ifdef TCPCC_HAVE_CONG_CONTROL_ACK
+		ops->cong_control(sk, tcp_sk(sk)->snd_una, 0, rs);
+#else
+		ops->cong_control(sk, rs);
+#endif
+	else if (state != TCP_CA_CWR && state != TCP_CA_Recovery && rs->acked_sacked)
+		ops->cong_avoid(sk, tcp_sk(sk)->snd_una, rs->acked_sacked);
+}
+
+/* CA_EVENT_TX_START */
+static inline void fake_tx_start(struct sock *sk)
+{
+	const struct tcp_congestion_ops *ops = inet_csk(sk)->icsk_ca_ops;
+
+#ifdef TCPCC_HAVE_CWND_EVENT_TX_START
+	if (ops->cwnd_event_tx_start)
+		ops->cwnd_event_tx_start(sk);
+#else
+	if (ops->cwnd_event)
+		ops->cwnd_event(sk, CA_EVENT_TX_START);
+#endif
+}
 
 static const struct inet_connection_sock_af_ops fake_af_ops = {
 	.net_header_len = sizeof(struct iphdr),
 };
+
+static inline u32 cwnd_of(struct sock *sk)
+{
+	return tcp_snd_cwnd(tcp_sk(sk));
+}
 
 /* A connection that has sent nothing yet, with the window that TCP gives it */
 static inline struct sock *fake_open(struct kunit *test,

@@ -12,21 +12,11 @@
 
 #include "near.h"
 
-static void fake_cong_control(struct sock *sk, const struct rate_sample *rs)
-{
-	acp_update(sk, rs);
-}
-
-static void fake_tx_start(struct sock *sk)
-{
-	acp_restart(sk);
-}
-
 #define MBPS	125000ULL
 
 static u64 segs(u64 n)
 {
-	return n << ACP_SCALE;
+	return n << EXPLICIT_SCALE;
 }
 
 static u64 distance(u64 a, u64 b)
@@ -45,14 +35,14 @@ static void desired_window(struct kunit *test)
 			segs(775));
 	/* a packet's fraction counts: 1 Mb/s at 10 ms are 1.25 packets */
 	KUNIT_EXPECT_EQ(test, acp_desired(MBPS, 10000, 1000),
-			segs(1) + ACP_ONE / 4);
+			segs(1) + EXPLICIT_ONE / 4);
 	KUNIT_EXPECT_EQ(test, acp_desired(0, 80000, 1000), 0);
 }
 
 static void desired_is_bounded(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, acp_desired(TCPCC_FB_RATE_MAX, ACP_RTT_CAP, 0),
-			ACP_MOST);
+	KUNIT_EXPECT_EQ(test, acp_desired(TCPCC_FB_RATE_MAX, EXPLICIT_RTT_CAP, 0),
+			EXPLICIT_MOST);
 	/* 400 Gb/s, 10 s, 1500 bytes */
 	EXPECT_NEAR(test, acp_desired(50000000000ULL, 10 * USEC_PER_SEC, 1500),
 		    segs(333333333), 1);
@@ -65,9 +55,9 @@ static void desired_is_bounded(struct kunit *test)
 /* From a window of 1 the first ACK goes all the way: the gain is 1. */
 static void first_ack(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, acp_filter(ACP_ONE, segs(775), false, 10, 1),
+	KUNIT_EXPECT_EQ(test, acp_filter(EXPLICIT_ONE, segs(775), false, 10, 1),
 			segs(775));
-	EXPECT_NEAR(test, acp_filter(ACP_ONE, segs(771), true, 10, 1),
+	EXPECT_NEAR(test, acp_filter(EXPLICIT_ONE, segs(771), true, 10, 1),
 		    segs(78), 1);
 }
 
@@ -92,12 +82,12 @@ static u64 filter_by_segments(u64 window, u64 desired, bool congested, u32 slow,
 		u64 gain = congested && desired > window ? slow : 1;
 
 		if (desired > window)
-			window += div64_u64((desired - window) << ACP_SCALE,
+			window += div64_u64((desired - window) << EXPLICIT_SCALE,
 					    window * gain);
 		else
-			window -= div64_u64((window - desired) << ACP_SCALE,
+			window -= div64_u64((window - desired) << EXPLICIT_SCALE,
 					    window);
-		window = max(window, ACP_ONE);
+		window = max(window, EXPLICIT_ONE);
 	}
 	return window;
 }
@@ -109,14 +99,14 @@ static u64 filter_by_segments(u64 window, u64 desired, bool congested, u32 slow,
 static void per_segment(struct kunit *test)
 {
 	static const u64 windows[] = {
-		ACP_ONE, 3 * ACP_ONE / 2, 2 * ACP_ONE, 3 * ACP_ONE, 10 * ACP_ONE,
-		31 * ACP_ONE, 138 * ACP_ONE, 775 * ACP_ONE, 20000 * ACP_ONE,
-		ACP_MOST / 3, ACP_MOST,
+		EXPLICIT_ONE, 3 * EXPLICIT_ONE / 2, 2 * EXPLICIT_ONE, 3 * EXPLICIT_ONE,
+		10 * EXPLICIT_ONE, 31 * EXPLICIT_ONE, 138 * EXPLICIT_ONE, 775 * EXPLICIT_ONE,
+		20000 * EXPLICIT_ONE, EXPLICIT_MOST / 3, EXPLICIT_MOST,
 	};
 	static const u64 desireds[] = {
-		0, ACP_ONE / 6, ACP_ONE, 3 * ACP_ONE / 2, 5 * ACP_ONE,
-		31 * ACP_ONE, 32 * ACP_ONE, 160 * ACP_ONE, 775 * ACP_ONE,
-		9000 * ACP_ONE, 21000 * ACP_ONE, ACP_MOST / 2, ACP_MOST,
+		0, EXPLICIT_ONE / 6, EXPLICIT_ONE, 3 * EXPLICIT_ONE / 2, 5 * EXPLICIT_ONE,
+		31 * EXPLICIT_ONE, 32 * EXPLICIT_ONE, 160 * EXPLICIT_ONE, 775 * EXPLICIT_ONE,
+		9000 * EXPLICIT_ONE, 21000 * EXPLICIT_ONE, EXPLICIT_MOST / 2, EXPLICIT_MOST,
 	};
 	static const u32 segments[] = {
 		0, 1, 2, 3, 4, 7, 10, 16, 44, 100, 255, 700, ACP_ACKED_MAX,
@@ -163,14 +153,14 @@ static void power(struct kunit *test)
 /* What may be in flight is the window, at most rounded up. */
 static void packets(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, acp_packets(ACP_ONE, true), 1);
-	KUNIT_EXPECT_EQ(test, acp_packets(ACP_ONE, false), 1);
-	KUNIT_EXPECT_EQ(test, acp_packets(ACP_ONE + 1, true), 2);
-	KUNIT_EXPECT_EQ(test, acp_packets(ACP_ONE + 1, false), 1);
-	KUNIT_EXPECT_EQ(test, acp_packets(segs(31), true), 31);
-	KUNIT_EXPECT_EQ(test, acp_packets(segs(32) - 1, true), 32);
-	KUNIT_EXPECT_EQ(test, acp_packets(segs(32) - 1, false), 31);
-	KUNIT_EXPECT_EQ(test, acp_packets(ACP_MOST, true), BIT(30));
+	KUNIT_EXPECT_EQ(test, explicit_packets(EXPLICIT_ONE, true), 1);
+	KUNIT_EXPECT_EQ(test, explicit_packets(EXPLICIT_ONE, false), 1);
+	KUNIT_EXPECT_EQ(test, explicit_packets(EXPLICIT_ONE + 1, true), 2);
+	KUNIT_EXPECT_EQ(test, explicit_packets(EXPLICIT_ONE + 1, false), 1);
+	KUNIT_EXPECT_EQ(test, explicit_packets(segs(31), true), 31);
+	KUNIT_EXPECT_EQ(test, explicit_packets(segs(32) - 1, true), 32);
+	KUNIT_EXPECT_EQ(test, explicit_packets(segs(32) - 1, false), 31);
+	KUNIT_EXPECT_EQ(test, explicit_packets(EXPLICIT_MOST, true), BIT(30));
 }
 
 /* It converges to what is desired, from both sides, to a part in 10^4. */
@@ -186,7 +176,7 @@ static void converges(struct kunit *test)
 
 			for (k = 0; k < 200; k++)
 				w = acp_filter(w, segs(table_1[i]), k & 1, 10,
-					       w >> ACP_SCALE);
+					       w >> EXPLICIT_SCALE);
 			EXPECT_NEAR(test, w, segs(table_1[i]), 100);
 		}
 }
@@ -194,66 +184,66 @@ static void converges(struct kunit *test)
 /* Eq. 5, and no step that overflows */
 static void window_is_bounded(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, acp_filter(segs(2), 0, false, 10, 1000), ACP_ONE);
-	KUNIT_EXPECT_EQ(test, acp_filter(ACP_ONE, 0, true, 10, 1), ACP_ONE);
-	KUNIT_EXPECT_EQ(test, acp_filter(ACP_ONE, ACP_MOST, false, 10, 1),
-			ACP_MOST);
+	KUNIT_EXPECT_EQ(test, acp_filter(segs(2), 0, false, 10, 1000), EXPLICIT_ONE);
+	KUNIT_EXPECT_EQ(test, acp_filter(EXPLICIT_ONE, 0, true, 10, 1), EXPLICIT_ONE);
+	KUNIT_EXPECT_EQ(test, acp_filter(EXPLICIT_ONE, EXPLICIT_MOST, false, 10, 1),
+			EXPLICIT_MOST);
 	/* towards nothing each segment takes one off, to a unit for each that it rounds */
-	KUNIT_EXPECT_LE(test, distance(acp_filter(ACP_MOST, 0, false, 10, U32_MAX),
-				       ACP_MOST - segs(ACP_ACKED_MAX)),
+	KUNIT_EXPECT_LE(test, distance(acp_filter(EXPLICIT_MOST, 0, false, 10, U32_MAX),
+				       EXPLICIT_MOST - segs(ACP_ACKED_MAX)),
 			ACP_ACKED_MAX);
-	KUNIT_EXPECT_LE(test, distance(acp_filter(ACP_MOST - 1, ACP_MOST, false,
-						  10, U32_MAX), ACP_MOST), 1);
-	KUNIT_EXPECT_LE(test, acp_filter(ACP_MOST - 1, ACP_MOST, false, 10,
-					 U32_MAX), ACP_MOST);
+	KUNIT_EXPECT_LE(test, distance(acp_filter(EXPLICIT_MOST - 1, EXPLICIT_MOST, false,
+						  10, U32_MAX), EXPLICIT_MOST), 1);
+	KUNIT_EXPECT_LE(test, acp_filter(EXPLICIT_MOST - 1, EXPLICIT_MOST, false, 10,
+					 U32_MAX), EXPLICIT_MOST);
 }
 
 /* What is believed: a multiple of what was delivered */
 static void bound(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, acp_proven(10, 80000, 80000), segs(10));
+	KUNIT_EXPECT_EQ(test, explicit_proven(10, 80000, 80000), segs(10));
 	/* ten that took two round trips to arrive */
-	KUNIT_EXPECT_EQ(test, acp_proven(10, 160000, 80000), segs(5));
-	KUNIT_EXPECT_EQ(test, acp_proven(1U << 30, 1, ACP_RTT_CAP), ACP_MOST);
-	KUNIT_EXPECT_EQ(test, acp_proven(1, 0, 1), ACP_ONE);
-	KUNIT_EXPECT_EQ(test, acp_bound(segs(32), 225), segs(72));
-	KUNIT_EXPECT_EQ(test, acp_bound(0, 225), segs(2));
-	KUNIT_EXPECT_EQ(test, acp_bound(0, 0), ACP_MOST);
-	KUNIT_EXPECT_EQ(test, acp_bound(ACP_MOST, 10000), ACP_MOST);
-	KUNIT_EXPECT_FALSE(test, acp_queue_stands(86000, 80000));
-	KUNIT_EXPECT_TRUE(test, acp_queue_stands(86001, 80000));
-	KUNIT_EXPECT_FALSE(test, acp_queue_stands(0, U32_MAX));
-	KUNIT_EXPECT_TRUE(test, acp_loss_is_heavy(9, 32));
-	KUNIT_EXPECT_FALSE(test, acp_loss_is_heavy(8, 32));
-	KUNIT_EXPECT_FALSE(test, acp_loss_is_heavy(7, 8));
-	KUNIT_EXPECT_TRUE(test, acp_loss_is_heavy(8, 8));
+	KUNIT_EXPECT_EQ(test, explicit_proven(10, 160000, 80000), segs(5));
+	KUNIT_EXPECT_EQ(test, explicit_proven(1U << 30, 1, EXPLICIT_RTT_CAP), EXPLICIT_MOST);
+	KUNIT_EXPECT_EQ(test, explicit_proven(1, 0, 1), EXPLICIT_ONE);
+	KUNIT_EXPECT_EQ(test, explicit_bound(segs(32), 225), segs(72));
+	KUNIT_EXPECT_EQ(test, explicit_bound(0, 225), segs(2));
+	KUNIT_EXPECT_EQ(test, explicit_bound(0, 0), EXPLICIT_MOST);
+	KUNIT_EXPECT_EQ(test, explicit_bound(EXPLICIT_MOST, 10000), EXPLICIT_MOST);
+	KUNIT_EXPECT_FALSE(test, explicit_queue_stands(86000, 80000));
+	KUNIT_EXPECT_TRUE(test, explicit_queue_stands(86001, 80000));
+	KUNIT_EXPECT_FALSE(test, explicit_queue_stands(0, U32_MAX));
+	KUNIT_EXPECT_TRUE(test, explicit_loss_is_heavy(9, 32));
+	KUNIT_EXPECT_FALSE(test, explicit_loss_is_heavy(8, 32));
+	KUNIT_EXPECT_FALSE(test, explicit_loss_is_heavy(7, 8));
+	KUNIT_EXPECT_TRUE(test, explicit_loss_is_heavy(8, 8));
 }
 
 static void spread(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, acp_spread_us(80000, 80000), 80000);
-	KUNIT_EXPECT_EQ(test, acp_spread_us(90000, 80000), 85000);
-	KUNIT_EXPECT_EQ(test, acp_spread_us(160001, 80000), 120000);
-	KUNIT_EXPECT_EQ(test, acp_spread_us(U32_MAX, 80000), 120000);
-	KUNIT_EXPECT_EQ(test, acp_spread_us(0, 80000), 80000);
-	KUNIT_EXPECT_EQ(test, acp_spread_us(79999, 80000), 80000);
-	KUNIT_EXPECT_EQ(test, acp_spread_us(U32_MAX, ACP_RTT_CAP),
-			ACP_RTT_CAP / 2 * 3);
+	KUNIT_EXPECT_EQ(test, explicit_spread_us(80000, 80000), 80000);
+	KUNIT_EXPECT_EQ(test, explicit_spread_us(90000, 80000), 85000);
+	KUNIT_EXPECT_EQ(test, explicit_spread_us(160001, 80000), 120000);
+	KUNIT_EXPECT_EQ(test, explicit_spread_us(U32_MAX, 80000), 120000);
+	KUNIT_EXPECT_EQ(test, explicit_spread_us(0, 80000), 80000);
+	KUNIT_EXPECT_EQ(test, explicit_spread_us(79999, 80000), 80000);
+	KUNIT_EXPECT_EQ(test, explicit_spread_us(U32_MAX, EXPLICIT_RTT_CAP),
+			EXPLICIT_RTT_CAP / 2 * 3);
 }
 
 static void pacing_rate(struct kunit *test)
 {
 	/* 31 segments of 960 bytes in 80 ms */
-	KUNIT_EXPECT_EQ(test, acp_rate(segs(31), 960, 80000), 372000);
-	EXPECT_NEAR(test, acp_rate(segs(333333333), 1448, 10 * USEC_PER_SEC),
+	KUNIT_EXPECT_EQ(test, explicit_rate(segs(31), 960, 80000), 372000);
+	EXPECT_NEAR(test, explicit_rate(segs(333333333), 1448, 10 * USEC_PER_SEC),
 		    48266666618LL, 10);
 	/* at most 2^20 bytes/us, as from the largest window over no time */
-	KUNIT_EXPECT_EQ(test, acp_rate(ACP_MOST, U16_MAX, 0),
+	KUNIT_EXPECT_EQ(test, explicit_rate(EXPLICIT_MOST, U16_MAX, 0),
 			(u64)USEC_PER_SEC << 20);
 	/* 2^30 segments in 100 s */
-	KUNIT_EXPECT_EQ(test, acp_rate(ACP_MOST, U16_MAX, U32_MAX),
+	KUNIT_EXPECT_EQ(test, explicit_rate(EXPLICIT_MOST, U16_MAX, U32_MAX),
 			div_u64(((u64)U16_MAX << 30), 100));
-	KUNIT_EXPECT_EQ(test, acp_rate(0, 1448, 10), 0);
+	KUNIT_EXPECT_EQ(test, explicit_rate(0, 1448, 10), 0);
 }
 
 /* RFC 6937: half of the window goes, one for two, and the first at once */
@@ -261,12 +251,12 @@ static void reduction(struct kunit *test)
 {
 	u32 in_flight = 99, out = 0, delivered;
 
-	KUNIT_EXPECT_EQ(test, acp_reduction(99, 50, 100, 1, 0, 1), 1);
+	KUNIT_EXPECT_EQ(test, explicit_reduction(99, 50, 100, 1, 0, 1), 1);
 	for (delivered = 1; delivered <= 98; delivered++) {
 		u32 send;
 
 		in_flight--;
-		send = acp_reduction(in_flight, 50, 100, delivered, out, 1);
+		send = explicit_reduction(in_flight, 50, 100, delivered, out, 1);
 		KUNIT_EXPECT_LE(test, send, 2);
 		out += send;
 		in_flight += send;
@@ -274,10 +264,10 @@ static void reduction(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, out, 49);
 	KUNIT_EXPECT_EQ(test, in_flight, 50);
 	/* far below it: slow start's two for one, no more */
-	KUNIT_EXPECT_EQ(test, acp_reduction(10, 50, 100, 5, 5, 1), 2);
-	KUNIT_EXPECT_EQ(test, acp_reduction(50, 50, 100, 5, 5, 1), 0);
+	KUNIT_EXPECT_EQ(test, explicit_reduction(10, 50, 100, 5, 5, 1), 2);
+	KUNIT_EXPECT_EQ(test, explicit_reduction(50, 50, 100, 5, 5, 1), 0);
 	/* no division by nothing */
-	KUNIT_EXPECT_EQ(test, acp_reduction(5, 2, 0, 1, 0, 1), 2);
+	KUNIT_EXPECT_EQ(test, explicit_reduction(5, 2, 0, 1, 0, 1), 2);
 }
 
 /* ------------------------------------------------------------------------- */
@@ -290,15 +280,10 @@ static struct acp *acp_of(struct sock *sk)
 	return inet_csk_ca(sk);
 }
 
-static u32 cwnd_of(struct sock *sk)
-{
-	return tcp_snd_cwnd(tcp_sk(sk));
-}
-
 /* A connection without routers, with a window of @cwnd, above or below ssthresh */
 static struct sock *open_reno(struct kunit *test, u32 cwnd, u32 ssthresh)
 {
-	struct sock *sk = fake_open(test, &acp_ops);
+	struct sock *sk = fake_open(test, &explicit_ops);
 
 	tcp_snd_cwnd_set(tcp_sk(sk), cwnd);
 	tcp_sk(sk)->snd_ssthresh = ssthresh;
@@ -311,7 +296,7 @@ static struct sock *open_reno(struct kunit *test, u32 cwnd, u32 ssthresh)
 /* A connection whose routers grant GRANTED, settled */
 static struct sock *open_heard(struct kunit *test)
 {
-	struct sock *sk = fake_open(test, &acp_ops);
+	struct sock *sk = fake_open(test, &explicit_ops);
 	int i;
 
 	sk->sk_pacing_status = SK_PACING_NEEDED;
@@ -325,7 +310,7 @@ static struct sock *open_heard(struct kunit *test)
 /* The first window is 1, and without a router it grows as Reno's. */
 static void starts_as_reno(struct kunit *test)
 {
-	struct sock *sk = fake_open(test, &acp_ops);
+	struct sock *sk = fake_open(test, &explicit_ops);
 	u32 want;
 
 	for (want = 1; want <= 64; want *= 2) {
@@ -500,21 +485,21 @@ static void grows_what_is_used(struct kunit *test)
 static void follows_a_router(struct kunit *test)
 {
 	struct sock *sk = open_heard(test);
-	u64 want = acp_desired(GRANTED, FAKE_RTT_US, acp_size(sk));
+	u64 want = acp_desired(GRANTED, FAKE_RTT_US, explicit_size(sk, acp_overhead));
 
-	KUNIT_EXPECT_EQ(test, acp_of(sk)->mode, ACP_FEEDBACK);
-	EXPECT_NEAR(test, acp_of(sk)->window, want, 1000);
-	KUNIT_EXPECT_EQ(test, cwnd_of(sk), acp_packets(acp_of(sk)->window, true));
+	KUNIT_EXPECT_EQ(test, acp_of(sk)->w.ex.mode, EXPLICIT_FEEDBACK);
+	EXPECT_NEAR(test, acp_of(sk)->w.segs, want, 1000);
+	KUNIT_EXPECT_EQ(test, cwnd_of(sk), explicit_packets(acp_of(sk)->w.segs, true));
 	fake_reduce(sk, TCP_CA_Recovery);
 	fake_ack_heard(sk, 1, 1);
-	EXPECT_NEAR(test, acp_of(sk)->window, want, 1000);
+	EXPECT_NEAR(test, acp_of(sk)->w.segs, want, 1000);
 	inet_csk(sk)->icsk_ca_state = TCP_CA_Open;
 	fake_ack_heard(sk, 1, 1);
-	EXPECT_NEAR(test, acp_of(sk)->window, want, 1000);
+	EXPECT_NEAR(test, acp_of(sk)->w.segs, want, 1000);
 	/* CE too: the rate is the answer to congestion here */
 	fake_reduce(sk, TCP_CA_CWR);
 	fake_ack_heard(sk, 1, 1);
-	EXPECT_NEAR(test, acp_of(sk)->window, want, 1000);
+	EXPECT_NEAR(test, acp_of(sk)->w.segs, want, 1000);
 }
 
 /* Echoes of 100 GB/s move the window to 2.25 times what is delivered, and no further. */
@@ -553,7 +538,7 @@ static void doubts_a_word(struct kunit *test)
 /* A grant of 1000 segments is reached from a window of 1 in 10 round trips. */
 static void grows_to_a_grant(struct kunit *test)
 {
-	struct sock *sk = fake_open(test, &acp_ops);
+	struct sock *sk = fake_open(test, &explicit_ops);
 	int i;
 
 	sk->sk_pacing_status = SK_PACING_NEEDED;
@@ -578,15 +563,15 @@ static void heavy_loss_with_a_router(struct kunit *test)
 	u32 cwnd = cwnd_of(sk), again, i;
 
 	for (again = 0; again < 3; again++) {
-		KUNIT_EXPECT_EQ(test, acp_of(sk)->mode, ACP_FEEDBACK);
+		KUNIT_EXPECT_EQ(test, acp_of(sk)->w.ex.mode, EXPLICIT_FEEDBACK);
 		cwnd = cwnd_of(sk);
-		tp->lost += max(cwnd / 2, ACP_HEAVY_SEGS);
-		for (i = 0; i < 3 && acp_of(sk)->mode == ACP_FEEDBACK; i++)
+		tp->lost += max(cwnd / 2, EXPLICIT_HEAVY_SEGS);
+		for (i = 0; i < 3 && acp_of(sk)->w.ex.mode == EXPLICIT_FEEDBACK; i++)
 			fake_round(sk, true);
-		KUNIT_EXPECT_EQ(test, acp_of(sk)->mode, ACP_FALLBACK);
+		KUNIT_EXPECT_EQ(test, acp_of(sk)->w.ex.mode, EXPLICIT_FALLBACK);
 		KUNIT_EXPECT_LE(test, cwnd_of(sk), cwnd / 2 + 2);
-		for (i = 1; i < ACP_REFUSED << again; i++) {
-			KUNIT_EXPECT_EQ(test, acp_of(sk)->mode, ACP_FALLBACK);
+		for (i = 1; i < EXPLICIT_REFUSED << again; i++) {
+			KUNIT_EXPECT_EQ(test, acp_of(sk)->w.ex.mode, EXPLICIT_FALLBACK);
 			fake_round(sk, true);
 		}
 		for (i = 0; i < 8; i++)
@@ -598,7 +583,7 @@ static void heavy_loss_with_a_router(struct kunit *test)
 static void timeout_with_a_router(struct kunit *test)
 {
 	struct sock *sk = open_heard(test);
-	u64 was = acp_of(sk)->window;
+	u64 was = acp_of(sk)->w.segs;
 	u32 cwnd = cwnd_of(sk);
 
 	fake_timeout(sk);
@@ -607,7 +592,7 @@ static void timeout_with_a_router(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cwnd_of(sk), 1);
 	fake_undo(sk);
 	KUNIT_EXPECT_EQ(test, cwnd_of(sk), cwnd);
-	KUNIT_EXPECT_EQ(test, acp_of(sk)->window, was);
+	KUNIT_EXPECT_EQ(test, acp_of(sk)->w.segs, was);
 	fake_ack(sk, 1);
 	KUNIT_EXPECT_EQ(test, cwnd_of(sk), cwnd);
 
@@ -626,18 +611,18 @@ static void router_ceases(struct kunit *test)
 	/* a timeout comes first, and turns out to be none when the grant is void */
 	fake_timeout(sk);
 	tcp_snd_cwnd_set(tcp_sk(sk), cwnd);
-	for (i = 0; i < 6 && acp_of(sk)->mode == ACP_FEEDBACK; i++) {
-		KUNIT_EXPECT_EQ(test, acp_of(sk)->mode, ACP_FEEDBACK);
+	for (i = 0; i < 6 && acp_of(sk)->w.ex.mode == EXPLICIT_FEEDBACK; i++) {
+		KUNIT_EXPECT_EQ(test, acp_of(sk)->w.ex.mode, EXPLICIT_FEEDBACK);
 		fake_round(sk, false);
 	}
-	KUNIT_EXPECT_EQ(test, acp_of(sk)->mode, ACP_FALLBACK);
+	KUNIT_EXPECT_EQ(test, acp_of(sk)->w.ex.mode, EXPLICIT_FALLBACK);
 	KUNIT_EXPECT_LE(test, cwnd_of(sk), cwnd / 2 + 2);
 	fake_undo(sk);
 	KUNIT_EXPECT_LE(test, cwnd_of(sk), cwnd / 2 + 2);
 	KUNIT_EXPECT_LE(test, tcp_sk(sk)->snd_ssthresh, cwnd / 2);
 	/* and back */
 	fake_round(sk, true);
-	KUNIT_EXPECT_EQ(test, acp_of(sk)->mode, ACP_FEEDBACK);
+	KUNIT_EXPECT_EQ(test, acp_of(sk)->w.ex.mode, EXPLICIT_FEEDBACK);
 }
 
 /* It ceases while losses are repaired: what was delivered meanwhile has been counted. */
@@ -659,7 +644,7 @@ static void router_ceases_in_recovery(struct kunit *test)
 		stuck = in_flight < 10 ? stuck + 1 : 0;
 		KUNIT_ASSERT_LE(test, stuck, 10);
 	}
-	KUNIT_EXPECT_EQ(test, acp_of(sk)->mode, ACP_FALLBACK);
+	KUNIT_EXPECT_EQ(test, acp_of(sk)->w.ex.mode, EXPLICIT_FALLBACK);
 }
 
 /* After an idle time one window of 1, when sending begins, and not when it is asked for */
@@ -679,7 +664,7 @@ static void idle_with_a_router(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cwnd_of(sk), cwnd);
 	fake_send(sk, 1);
 	KUNIT_EXPECT_EQ(test, cwnd_of(sk), 1);
-	KUNIT_EXPECT_EQ(test, acp_of(sk)->window, ACP_ONE);
+	KUNIT_EXPECT_EQ(test, acp_of(sk)->w.segs, EXPLICIT_ONE);
 	fake_ack_heard(sk, 1, 1);
 	KUNIT_EXPECT_GE(test, cwnd_of(sk), cwnd / 2);
 	KUNIT_EXPECT_LE(test, cwnd_of(sk), cwnd);
@@ -702,32 +687,59 @@ static void retransmits_after_silence(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tp->snd_ssthresh, ssthresh);
 }
 
+/*
+ * TCP asks how large packets shall be while it sends, and that changes nothing: where a router
+ * speaks, after an idle time, with whole windows, and without a router.
+ */
+static void asking_changes_nothing(struct kunit *test)
+{
+	struct tcp_sock *was = kunit_kmalloc(test, sizeof(*was), GFP_KERNEL);
+	u32 reno = READ_ONCE(init_net.ipv4.sysctl_tcp_min_tso_segs), i;
+
+	KUNIT_ASSERT_NOT_NULL(test, was);
+	for (i = 0; i < 4; i++) {
+		struct sock *sk = i < 3 ? open_heard(test) : open_reno(test, 20, 15);
+
+		/* all has been acknowledged, so that sending could begin */
+		fake_ack(sk, tcp_sk(sk)->packets_out);
+		if (i)
+			fake_idle(sk, 30000);
+		if (i == 2) {
+			sk->sk_pacing_status = SK_PACING_NONE;
+			fake_ack_heard(sk, 1, 1);
+		}
+		memcpy(was, sk, sizeof(*was));
+		KUNIT_EXPECT_EQ(test, acp_min_tso_segs(sk), i < 2 ? 1 : reno);
+		KUNIT_EXPECT_EQ(test, memcmp(was, sk, sizeof(*was)), 0);
+	}
+}
+
 /* Segments of another size: the same bytes, not the same segments */
 static void mtu_changes(struct kunit *test)
 {
 	struct sock *sk = open_heard(test);
 	struct tcp_sock *tp = tcp_sk(sk);
-	u64 bytes = acp_of(sk)->window * FAKE_MSS;
+	u64 bytes = acp_of(sk)->w.segs * FAKE_MSS;
 
 	tp->mss_cache = 6 * FAKE_MSS;
 	fake_ack(sk, 1);
-	EXPECT_NEAR(test, acp_of(sk)->window * tp->mss_cache, bytes, 1000);
-	KUNIT_EXPECT_EQ(test, cwnd_of(sk), acp_packets(acp_of(sk)->window, true));
+	EXPECT_NEAR(test, acp_of(sk)->w.segs * tp->mss_cache, bytes, 1000);
+	KUNIT_EXPECT_EQ(test, cwnd_of(sk), explicit_packets(acp_of(sk)->w.segs, true));
 	tp->mss_cache = FAKE_MSS / 2;
 	fake_ack(sk, 1);
-	EXPECT_NEAR(test, acp_of(sk)->window * tp->mss_cache, bytes, 1000);
+	EXPECT_NEAR(test, acp_of(sk)->w.segs * tp->mss_cache, bytes, 1000);
 	/* TCP itself rescales when a probe has found a larger one: once is enough */
 	tcp_snd_cwnd_set(tp, cwnd_of(sk) / 2);
 	tp->mss_cache = FAKE_MSS;
 	fake_ack(sk, 1);
-	EXPECT_NEAR(test, acp_of(sk)->window * tp->mss_cache, bytes, 20000);
+	EXPECT_NEAR(test, acp_of(sk)->w.segs * tp->mss_cache, bytes, 20000);
 	/* never less than a segment */
 	tp->mss_cache = 60000;
 	tcp_snd_cwnd_set(tp, 2);
 	fake_ack(sk, 1);
 	tp->mss_cache = 64000;
 	fake_ack(sk, 1);
-	KUNIT_EXPECT_GE(test, acp_of(sk)->window, ACP_ONE);
+	KUNIT_EXPECT_GE(test, acp_of(sk)->w.segs, EXPLICIT_ONE);
 	KUNIT_EXPECT_GE(test, cwnd_of(sk), 1);
 }
 
@@ -735,7 +747,7 @@ static void mtu_changes(struct kunit *test)
 static void paces_with_a_router(struct kunit *test)
 {
 	struct sock *sk = open_heard(test);
-	u64 want = acp_rate(acp_of(sk)->window, FAKE_MSS, FAKE_RTT_US);
+	u64 want = explicit_rate(acp_of(sk)->w.segs, FAKE_MSS, FAKE_RTT_US);
 
 	EXPECT_NEAR(test, sk->sk_pacing_rate, want, 1000);
 	sk->sk_pacing_status = SK_PACING_FQ;
@@ -757,11 +769,11 @@ static void sends_whole_windows(struct kunit *test)
 
 	acp_pacing = 0;
 	sk = open_heard(test);
-	KUNIT_EXPECT_EQ(test, cwnd_of(sk), acp_of(sk)->window >> ACP_SCALE);
+	KUNIT_EXPECT_EQ(test, cwnd_of(sk), acp_of(sk)->w.segs >> EXPLICIT_SCALE);
 	KUNIT_EXPECT_EQ(test, sk->sk_pacing_rate, ~0UL);
 	acp_pacing = 1;
 	fake_ack_heard(sk, 1, 1);
-	KUNIT_EXPECT_EQ(test, cwnd_of(sk), (acp_of(sk)->window >> ACP_SCALE) + 1);
+	KUNIT_EXPECT_EQ(test, cwnd_of(sk), (acp_of(sk)->w.segs >> EXPLICIT_SCALE) + 1);
 	KUNIT_EXPECT_NE(test, sk->sk_pacing_rate, ~0UL);
 }
 
@@ -815,6 +827,7 @@ static struct kunit_case acp_cases[] = {
 	KUNIT_CASE(router_ceases),
 	KUNIT_CASE(router_ceases_in_recovery),
 	KUNIT_CASE(idle_with_a_router),
+	KUNIT_CASE(asking_changes_nothing),
 	KUNIT_CASE(retransmits_after_silence),
 	KUNIT_CASE(mtu_changes),
 	KUNIT_CASE(paces_with_a_router),

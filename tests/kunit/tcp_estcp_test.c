@@ -17,20 +17,6 @@
 
 #define ONE	TCPCC_ESTCP_ONE
 
-/* Between CWR and recovery TCP asks for growth; in them it does not. */
-static void fake_cong_control(struct sock *sk, const struct rate_sample *rs)
-{
-	u8 state = inet_csk(sk)->icsk_ca_state;
-
-	if (state != TCP_CA_CWR && state != TCP_CA_Recovery && rs->acked_sacked)
-		estcp_cong_avoid(sk, tcp_sk(sk)->snd_una, rs->acked_sacked);
-}
-
-/* TCP's own restart: estcp leaves that to it. */
-static void fake_tx_start(struct sock *sk)
-{
-}
-
 /* p = (25 - log2(g / us)) / 16 at powers of two, and between them */
 static void share_of_g(struct kunit *test)
 {
@@ -74,7 +60,7 @@ static void alpha_of_g(struct kunit *test)
 			estcp_alpha(200000, 80000));
 	/* never nothing, never too much */
 	KUNIT_EXPECT_EQ(test, estcp_alpha(1, TCPCC_ESTCP_G_MAX), 1);
-	KUNIT_EXPECT_LT(test, estcp_alpha(ESTCP_RTT_CAP, TCPCC_ESTCP_G_MIN),
+	KUNIT_EXPECT_LT(test, estcp_alpha(EXPLICIT_RTT_CAP, TCPCC_ESTCP_G_MIN),
 			BIT_ULL(41));
 }
 
@@ -91,7 +77,7 @@ static void beta_of_rtt(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, estcp_beta(U32_MAX, 0), ONE);
 	KUNIT_EXPECT_EQ(test, estcp_beta(100000, 99999), ONE);
 	/* bounds */
-	KUNIT_EXPECT_EQ(test, estcp_beta(10, ESTCP_RTT_CAP), ONE / 4);
+	KUNIT_EXPECT_EQ(test, estcp_beta(10, EXPLICIT_RTT_CAP), ONE / 4);
 	KUNIT_EXPECT_EQ(test, estcp_beta(1000, 4001), ONE / 4);
 	KUNIT_EXPECT_GT(test, estcp_beta(1000, 3990), ONE / 4);
 }
@@ -167,7 +153,7 @@ static void increases_as_reno(struct kunit *test)
 /* Not faster than slow start, and nothing overflows. */
 static void increase_is_bounded(struct kunit *test)
 {
-	u64 most = estcp_alpha(ESTCP_RTT_CAP, TCPCC_ESTCP_G_MIN), owed = 0;
+	u64 most = estcp_alpha(EXPLICIT_RTT_CAP, TCPCC_ESTCP_G_MIN), owed = 0;
 
 	KUNIT_EXPECT_EQ(test, estcp_increase(&owed, 2, most, 1), 1);
 	KUNIT_EXPECT_EQ(test, estcp_increase(&owed, 2, most, 44), 44);
@@ -547,11 +533,6 @@ static struct estcp *estcp_of(struct sock *sk)
 	return inet_csk_ca(sk);
 }
 
-static u32 cwnd_of(struct sock *sk)
-{
-	return tcp_snd_cwnd(tcp_sk(sk));
-}
-
 /* An ACK for a segment, which brings a codepoint */
 static void ack_with(struct sock *sk, u8 codepoint)
 {
@@ -572,13 +553,13 @@ static void acks_of(struct sock *sk, bool odd, u32 n)
  */
 static struct sock *open_marked(struct kunit *test, u32 cwnd)
 {
-	struct sock *sk = fake_open(test, &estcp_ops);
+	struct sock *sk = fake_open(test, &explicit_ops);
 	struct tcp_sock *tp = tcp_sk(sk);
 
 	tp->snd_ssthresh = 10;
 	fake_send(sk, 64);
 	acks_of(sk, false, 64);
-	KUNIT_ASSERT_EQ(test, estcp_of(sk)->mode, ESTCP_MARKS);
+	KUNIT_ASSERT_EQ(test, estcp_of(sk)->ex.mode, EXPLICIT_FEEDBACK);
 	estcp_of(sk)->owed = 0;
 	tcp_snd_cwnd_set(tp, cwnd);
 	tp->snd_ssthresh = cwnd;
@@ -589,7 +570,7 @@ static struct sock *open_marked(struct kunit *test, u32 cwnd)
 /* Without codepoints it is Reno, with losses and CE too, and what was no loss costs none. */
 static void is_reno(struct kunit *test)
 {
-	struct sock *sk = fake_open(test, &estcp_ops);
+	struct sock *sk = fake_open(test, &explicit_ops);
 	struct tcp_sock *tp = tcp_sk(sk);
 	int i;
 
@@ -611,22 +592,22 @@ static void is_reno(struct kunit *test)
 	for (i = 0; i < 10; i++)
 		fake_ack(sk, 1);
 	KUNIT_EXPECT_EQ(test, cwnd_of(sk), 11);
-	KUNIT_EXPECT_EQ(test, estcp_of(sk)->mode, ESTCP_START);
+	KUNIT_EXPECT_EQ(test, estcp_of(sk)->ex.mode, EXPLICIT_START);
 }
 
 /* A connection that uses ECN itself asks for no codepoints, whatever comes. */
 static void leaves_ecn_alone(struct kunit *test)
 {
-	struct sock *sk = fake_open(test, &estcp_ops);
+	struct sock *sk = fake_open(test, &explicit_ops);
 
-	KUNIT_EXPECT_NOT_NULL(test, estcp_of(sk)->fb);
+	KUNIT_EXPECT_NOT_NULL(test, estcp_of(sk)->ex.fb);
 #ifdef TCP_ECN_OK
 	tcp_sk(sk)->ecn_flags = TCP_ECN_OK;
 	estcp_init(sk);
-	KUNIT_EXPECT_NULL(test, estcp_of(sk)->fb);
+	KUNIT_EXPECT_NULL(test, estcp_of(sk)->ex.fb);
 	fake_send(sk, 64);
 	acks_of(sk, false, 64);
-	KUNIT_EXPECT_EQ(test, estcp_of(sk)->mode, ESTCP_START);
+	KUNIT_EXPECT_EQ(test, estcp_of(sk)->ex.mode, EXPLICIT_START);
 	fake_reduce(sk, TCP_CA_CWR);
 	KUNIT_EXPECT_EQ(test, tcp_sk(sk)->snd_ssthresh, cwnd_of(sk) / 2);
 #endif
@@ -754,7 +735,7 @@ static void idle_over_phases(struct kunit *test)
 	estcp_of(sk)->heard_at = tcp_jiffies32 - msecs_to_jiffies(3000);
 	acks_of(sk, true, 5);
 	KUNIT_EXPECT_GE(test, cwnd_of(sk), 100);
-	KUNIT_EXPECT_EQ(test, estcp_of(sk)->mode, ESTCP_MARKS);
+	KUNIT_EXPECT_EQ(test, estcp_of(sk)->ex.mode, EXPLICIT_FEEDBACK);
 	KUNIT_EXPECT_TRUE(test, estcp_of(sk)->phase.odd);
 }
 
@@ -801,7 +782,7 @@ static void mtu_and_pacing_are_tcps(struct kunit *test)
 	ack_with(sk, 0);
 	KUNIT_EXPECT_EQ(test, cwnd_of(sk), 100);
 	KUNIT_EXPECT_EQ(test, estcp_of(sk)->alpha, alpha);
-	estcp_release(sk);
+	explicit_release(sk);
 	KUNIT_EXPECT_EQ(test, sk->sk_pacing_status, SK_PACING_NEEDED);
 	KUNIT_EXPECT_EQ(test, sk->sk_pacing_rate, 12345);
 }
