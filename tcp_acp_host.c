@@ -109,9 +109,8 @@ TCPCC_PARAM(acp_patience, 4, 1, 100,
 struct acp {
 	struct explicit_window w;
 	u64	desired;	/* of Eq. 3, EXPLICIT_SCALE; 0: none */
-	u64	feedback;	/* H_feedback, bytes/s; TCPCC_FB_RATE_NONE: no limit */
+	u32	word;		/* H_feedback and H_congestion, as they came last */
 	u32	acked;		/* segments that wait for an echo */
-	bool	congested;	/* H_congestion */
 };
 
 /* ------------------------------------------------------------------------- */
@@ -203,13 +202,9 @@ static u64 acp_filter(u64 window, u64 desired, bool congested, u32 slow,
 static u32 acp_listen(struct sock *sk)
 {
 	struct acp *ca = inet_csk_ca(sk);
-	u32 word, echoes = explicit_take(sk, &word);
+	u32 echoes = explicit_take(sk, &ca->word);
 
-	if (!echoes)
-		return 0;
-	ca->congested = word & TCPCC_FB_CONGESTION;
-	ca->feedback = tcpcc_fb_decode(word);
-	if (ca->feedback == TCPCC_FB_RATE_NONE)
+	if (!echoes || tcpcc_fb_decode(ca->word) == TCPCC_FB_RATE_NONE)
 		return 0;
 	explicit_heard(sk, READ_ONCE(acp_pacing));
 	return echoes;
@@ -225,7 +220,7 @@ static u64 acp_most(const struct acp *ca, u64 proven)
 
 	if (trust && explicit_queue_stands(ca->w.ex.rtt_us, ca->w.ex.mrtt_us))
 		trust = 100;
-	else if (ca->congested)
+	else if (ca->word & TCPCC_FB_CONGESTION)
 		trust *= 2;
 	return explicit_bound(proven, trust);
 }
@@ -237,7 +232,7 @@ static u64 acp_most(const struct acp *ca, u64 proven)
  */
 static u64 acp_next_window(const struct acp *ca)
 {
-	u64 window = acp_filter(ca->w.segs, ca->desired, ca->congested,
+	u64 window = acp_filter(ca->w.segs, ca->desired, ca->word & TCPCC_FB_CONGESTION,
 				READ_ONCE(acp_slow), ca->acked);
 	u64 most = acp_most(ca, ca->w.proven);
 
@@ -271,7 +266,7 @@ static void acp_update(struct sock *sk, const struct rate_sample *rs)
 		explicit_begin(sk, READ_ONCE(acp_pacing));
 		ca->acked += acked;
 		if (echoes && ex->mrtt_us != U32_MAX) {
-			ca->desired = acp_desired(ca->feedback, ex->mrtt_us,
+			ca->desired = acp_desired(tcpcc_fb_decode(ca->word), ex->mrtt_us,
 						  explicit_size(sk, READ_ONCE(acp_overhead)));
 			explicit_set(sk, acp_next_window(ca));
 			ca->acked = 0;
@@ -279,9 +274,9 @@ static void acp_update(struct sock *sk, const struct rate_sample *rs)
 		explicit_pace(sk);
 	}
 	if (trace_acp_update_enabled() && (echoes || acked))
-		trace_acp_update(sk, ex->mode, echoes, ca->feedback,
-				 ca->congested, tp->srtt_us >> 3, ex->mrtt_us,
-				 acked, ca->desired, ca->w.segs);
+		trace_acp_update(sk, ex->mode, echoes, tcpcc_fb_decode(ca->word),
+				 ca->word & TCPCC_FB_CONGESTION, tp->srtt_us >> 3,
+				 ex->mrtt_us, acked, ca->desired, ca->w.segs);
 }
 
 tcpcc_cong_control(acp_cong_control)
@@ -311,7 +306,7 @@ static void acp_init(struct sock *sk)
 	struct acp *ca = inet_csk_ca(sk);
 
 	memset(ca, 0, sizeof(*ca));
-	ca->feedback = TCPCC_FB_RATE_NONE;
+	ca->word = TCPCC_FB_NO_LIMIT;
 	explicit_window_init(sk, TCPCC_FB_ACP);
 	explicit_request(sk);
 }
@@ -338,16 +333,16 @@ static size_t acp_get_info(struct sock *sk, u32 ext, int *attr,
 	const struct explicit_sender *ex = &ca->w.ex;
 	struct tcpcc_view *view = tcpcc_view_of(ext, info, explicit_mode_name(ex, "feedback"));
 	u32 mrtt_us = ex->mrtt_us == U32_MAX ? 0 : ex->mrtt_us;
-	u64 granted = 0;
+	u64 granted = tcpcc_fb_decode(ca->word);
 
-	if (ex->mode == EXPLICIT_FEEDBACK && ca->feedback != TCPCC_FB_RATE_NONE)
-		granted = ca->feedback;
+	if (ex->mode != EXPLICIT_FEEDBACK || granted == TCPCC_FB_RATE_NONE)
+		granted = 0;
 	if (!view)
 		return tcpcc_info_rate(ext, attr, info, granted, mrtt_us);
 
 	if (ex->mode == EXPLICIT_FEEDBACK) {
 		tcpcc_view_add(view, "granted_bps", granted * BITS_PER_BYTE);
-		tcpcc_view_add(view, "congested_bool", ca->congested);
+		tcpcc_view_add(view, "congested_bool", !!(ca->word & TCPCC_FB_CONGESTION));
 		tcpcc_view_add(view, "desired_milli_segs",
 			       ca->desired * 1000 >> EXPLICIT_SCALE);
 		tcpcc_view_add(view, "window_milli_segs",

@@ -363,13 +363,16 @@ static inline void explicit_ack(struct sock *sk, const struct rate_sample *rs)
 	}
 }
 
-/* The echoes that the ACK brought, in @word; 0: none that counts */
+/* How many echoes the ACK brought, the newest as @word; 0: none that counts, @word stays */
 static inline u32 explicit_take(struct sock *sk, u32 *word)
 {
 	struct explicit_window *w = inet_csk_ca(sk);
-	u32 echoes = w->ex.fb ? tcpcc_feedback_take(w->ex.fb, word) : 0;
+	u32 newest, echoes = w->ex.fb ? tcpcc_feedback_take(w->ex.fb, &newest) : 0;
 
-	return w->refused ? 0 : echoes;
+	if (!echoes || w->refused)
+		return 0;
+	*word = newest;
+	return echoes;
 }
 
 /* A router's word has come.  @pacing: TCP is to pace this socket, if nobody does */
