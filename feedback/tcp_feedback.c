@@ -60,19 +60,21 @@
  * Codepoints.  ESTCP's segments with data are of a class, a DSCP, in which the ECN
  * bits are its routers' (include/tcpcc_estcp.h).  A sender's go out with 00 in them.
  * The codepoint of the last one that came is returned once, with the receiver's next
- * ACK without data, which then is of the class too; so what GRO has merged, of one
+ * ACK without data, which then has the DSCP of echoes; so what GRO has merged, of one
  * codepoint, has one ACK for it.  An echo says nothing of how much it stands for:
  * whoever takes it knows what the ACK has acknowledged.  All that is said above of
  * headers holds for the class: flows, limits, checksums, ACKs at once, counters.
  * There is no option, so segments are not made smaller.  For everybody else it is
- * one comparison of a byte of the IP header.
+ * two comparisons of a byte of the IP header.
  *   o Where both ends send data, each segment with data carries its own direction's
  *     codepoint, and only ACKs without data return one.  There are fewer of these,
  *     and there may be none: the sender is without feedback then.
  *   o A segment of the class belongs to TCP's ECN if the connection has negotiated
  *     that (RFC 3168): it is left alone, in and out.  So are SYN and RST.
- *   o A DSCP that the application has chosen gives way on segments with data, since
- *     routers know the class by it; it stays on all others.
+ *   o A DSCP that the application has chosen gives way on segments with data and on
+ *     echoes, since routers and hosts know the class by it; it stays on all others.
+ *   o The parameter estcp_dscp has both DSCPs, so that they change together and always
+ *     differ: one for both would have routers mark echoes.
  *
  * /proc/net/tcpcc_feedback has the counters of the namespace.
  */
@@ -117,6 +119,62 @@
 
 TCPCC_PARAM(receivers, 16384, 1, 1048576,
 	    "Flows of other hosts that a network namespace may remember");
+
+/* The DSCPs of ESTCP's class: of data, and above FEEDBACK_ECHO_SHIFT of echoes */
+#define FEEDBACK_ECHO_SHIFT	8
+static u32 estcp_dscp __read_mostly = TCPCC_ESTCP_DSCP |
+	TCPCC_ESTCP_DSCP_ECHO << FEEDBACK_ECHO_SHIFT;
+
+static u8 feedback_dscp_data(void)
+{
+	return READ_ONCE(estcp_dscp);
+}
+
+static u8 feedback_dscp_echo(void)
+{
+	return READ_ONCE(estcp_dscp) >> FEEDBACK_ECHO_SHIFT;
+}
+
+static int feedback_dscp_get(char *buffer, const struct kernel_param *kp)
+{
+	return sysfs_emit(buffer, "%u,%u\n", feedback_dscp_data(),
+			  feedback_dscp_echo());
+}
+
+static bool feedback_is_dscp(unsigned int dscp)
+{
+	return dscp >= TCPCC_ESTCP_DSCP_MIN && dscp <= TCPCC_ESTCP_DSCP_MAX;
+}
+
+static int feedback_dscp_set(const char *val, const struct kernel_param *kp)
+{
+	unsigned int data, echo;
+	int end = 0;
+
+	/* two digits: sscanf() does not see that a number is too large */
+	if (!val || sscanf(val, "%2u,%2u%n", &data, &echo, &end) != 2 ||
+	    strcspn(val, "\n") != end || !feedback_is_dscp(data) ||
+	    !feedback_is_dscp(echo) || data == echo) {
+		if (!val)
+			val = "nothing";
+		pr_err("%s: '%.*s' is not two different whole numbers from %u to %u with a comma between, that of data first; staying at %u,%u\n",
+		       kp->name, (int)min_t(size_t, strcspn(val, "\n"), 32),
+		       val, TCPCC_ESTCP_DSCP_MIN, TCPCC_ESTCP_DSCP_MAX,
+		       feedback_dscp_data(), feedback_dscp_echo());
+		return -EINVAL;
+	}
+	WRITE_ONCE(estcp_dscp, data | echo << FEEDBACK_ECHO_SHIFT);
+	return 0;
+}
+
+static const struct kernel_param_ops feedback_dscp_ops = {
+	.set	= feedback_dscp_set,
+	.get	= feedback_dscp_get,
+};
+
+module_param_cb(estcp_dscp, &feedback_dscp_ops, NULL, 0644);
+MODULE_PARM_DESC(estcp_dscp,
+		 "DSCPs of ESTCP's data and of its echoes (two of 1 to 63, default 3,7)");
 
 /* Counters, in the order of feedback_names[] */
 enum feedback_counter {
@@ -445,9 +503,22 @@ static bool feedback_is_socket(const struct sock *sk)
 	return sk && sk_fullsock(sk) && sk_is_tcp(sk);
 }
 
-static bool feedback_is_class(const struct feedback_segment *s)
+/* What the DSCP of a segment says of its ECN bits */
+enum feedback_class {
+	FEEDBACK_OTHER,		/* that they are not ESTCP's */
+	FEEDBACK_DATA,
+	FEEDBACK_ECHO,
+};
+
+static enum feedback_class feedback_class(const struct feedback_segment *s)
 {
-	return s->dsfield >> 2 == TCPCC_ESTCP_DSCP;
+	u32 dscp = s->dsfield >> TCPCC_DSCP_SHIFT;
+	u32 both = READ_ONCE(estcp_dscp);
+
+	if (dscp == (u8)both)
+		return FEEDBACK_DATA;
+	return dscp == both >> FEEDBACK_ECHO_SHIFT ? FEEDBACK_ECHO :
+						     FEEDBACK_OTHER;
 }
 
 /* Its feedback is codepoints, not words. */
@@ -599,12 +670,12 @@ static void feedback_take_echo(const struct feedback_segment *s,
 /*
  * A segment of a connection, which TCP will accept.  @h: its header, has_word and
  * has_echo are not set if it has none; @size: bytes of data; @fresh: some of them TCP
- * has not yet; @class: it is of ESTCP's class
+ * has not yet
  */
 static void feedback_accepted(const struct feedback_segment *s, struct sock *sk,
 			      const struct sk_buff *skb, u32 ack,
 			      const struct tcpcc_fb_header *h, u32 size,
-			      bool fresh, bool class)
+			      bool fresh, enum feedback_class class)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct tcpcc_feedback *fb = feedback_find(s->fn, feedback_cookie(sk));
@@ -617,11 +688,12 @@ static void feedback_accepted(const struct feedback_segment *s, struct sock *sk,
 					max_t(u32, skb_shinfo(skb)->gso_segs, 1),
 					fb, h);
 	/* or the bits are those of TCP's own ECN */
-	if (!class || tcpcc_ecn_negotiated(tp))
+	if (class == FEEDBACK_OTHER || tcpcc_ecn_negotiated(tp))
 		return;
-	if (!size) {
-		feedback_take_echo(s, tp, fb, ack, codepoint, true);
-	} else if (fresh) {
+	if (class == FEEDBACK_ECHO) {
+		if (!size)
+			feedback_take_echo(s, tp, fb, ack, codepoint, true);
+	} else if (size && fresh) {
 		fb = feedback_heard(s, sk, fb);
 		if (fb)
 			WRITE_ONCE(fb->codepoint, FEEDBACK_CODEPOINT | codepoint);
@@ -632,7 +704,7 @@ static void feedback_accepted(const struct feedback_segment *s, struct sock *sk,
 static void feedback_in(const struct feedback_segment *s, struct sk_buff *skb,
 			const struct nf_hook_state *state)
 {
-	bool class = feedback_is_class(s), held;
+	enum feedback_class class = feedback_class(s);
 	u8 buffer[TCPCC_TCP_HEADER_MAX] __aligned(4);
 	struct tcpcc_fb_header h = {};
 	const struct tcphdr *th;
@@ -640,6 +712,7 @@ static void feedback_in(const struct feedback_segment *s, struct sk_buff *skb,
 	struct sock *sk;
 	int found = 0;
 	const u8 *p;
+	bool held;
 	u32 end;
 
 	p = skb_header_pointer(skb, s->offset, TCPCC_TCP_HEADER, buffer);
@@ -769,9 +842,9 @@ static bool feedback_insert(const struct feedback_segment *s,
 
 /* Makes a segment of our own one of ESTCP's class. */
 static bool feedback_classify(const struct feedback_segment *s,
-			      struct sk_buff *skb, u8 codepoint)
+			      struct sk_buff *skb, u8 dscp, u8 codepoint)
 {
-	u8 dsfield = TCPCC_ESTCP_DSCP << 2 | codepoint;
+	u8 dsfield = dscp << TCPCC_DSCP_SHIFT | codepoint;
 
 	/* LOCAL_OUT comes twice where there is a VRF */
 	if (s->dsfield == dsfield)
@@ -800,14 +873,15 @@ static void feedback_out_class(const struct feedback_segment *s,
 		return;
 	if (data) {
 		if (fb->sender && feedback_is_estcp(fb) &&
-		    feedback_classify(s, skb, 0))
+		    feedback_classify(s, skb, feedback_dscp_data(), 0))
 			feedback_count(s->fn, FB_OUT_DATA, 1);
 		return;
 	}
 	if (!READ_ONCE(fb->codepoint))
 		return;
 	codepoint = xchg(&fb->codepoint, 0);
-	if (codepoint && feedback_classify(s, skb, codepoint & INET_ECN_MASK))
+	if (codepoint && feedback_classify(s, skb, feedback_dscp_echo(),
+					   codepoint & INET_ECN_MASK))
 		feedback_count(s->fn, FB_OUT_ECHOES, 1);
 }
 

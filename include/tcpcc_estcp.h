@@ -23,11 +23,21 @@
  * which nobody marks shows as such.
  *
  * Class.  The bits have another meaning for everybody else (RFC 3168), so they are
- * only used where a packet is of this class: its DSCP is TCPCC_ESTCP_DSCP, one of
- * those for local use (RFC 2474, pool 2).  A sender that has chosen estcp gives it
- * to its data, with 00.  A receiver with tcp_feedback.ko answers such data with
- * ACKs of the class, which carry the codepoint that came.  Routers change data of
- * the class and nothing else.
+ * only used where the DSCP of a packet says so.  There are two of these:
+ *
+ *   TCPCC_ESTCP_DSCP	  000011  data, to which a sender that has chosen estcp gives it,
+ *				  with 00
+ *   TCPCC_ESTCP_DSCP_ECHO  000111  echoes: the ACKs without data by which a receiver with
+ *				  tcp_feedback.ko returns the codepoint that came
+ *
+ * Routers change data and nothing else.  They must not change an echo, and know one from
+ * data by the DSCP: there need not be a TCP header that they could read (ESP).
+ *
+ * Both can be chosen, on hosts and routers.  The defaults are for local use (xxxx11, pool
+ * 2 of RFC 2474), and of these the two with 000 in front.  Some networks take these three
+ * bits for the precedence of RFC 791 and clear them (RFC 9435): both stay as they are, while
+ * echoes with, say, 001011 would become data.  One masked comparison finds them both, for
+ * a queue of their own.
  */
 #ifndef _TCPCC_ESTCP_H
 #define _TCPCC_ESTCP_H
@@ -39,6 +49,14 @@
 #include "tcpcc_log2.h"
 
 #define TCPCC_ESTCP_DSCP	0x03
+#define TCPCC_ESTCP_DSCP_ECHO	0x07
+
+/* DSCPs that the class can have: 0 is everybody's */
+#define TCPCC_ESTCP_DSCP_MIN	1
+#define TCPCC_ESTCP_DSCP_MAX	63
+
+/* Where a DSCP is in the eight bits of the IP header that it shares with ECN (RFC 2474) */
+#define TCPCC_DSCP_SHIFT	2
 
 /* Codepoints: the pair tells the phase, the lower bit is the mark */
 #define TCPCC_ESTCP_MARK	0x01

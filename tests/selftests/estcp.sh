@@ -22,12 +22,15 @@ MODULE=tcp_estcp
 
 EVENT=$TRACING/events/estcp/estcp_update
 
-# The class: its DSCP is 3
+# The class: data have DSCP 3, and echoes 7
 CLASS=0x0c
+ECHO=0x1c
 
 # Tests in the order of their run; each is a function of this name.
-TESTS="registers autoloads needs_privileges refuses_bad_values marks_its_class marks_its_class_v6
-	echoes_codepoints echoes_codepoints_v6 echoes_delayed_acks leaves_others_alone
+TESTS="registers autoloads needs_privileges refuses_bad_values refuses_bad_dscps
+	loads_with_dscps marks_its_class marks_its_class_v6
+	echoes_codepoints echoes_codepoints_v6 echoes_delayed_acks tells_echoes_from_data
+	other_dscps other_dscps_under_traffic leaves_others_alone
 	leaves_ecn_alone leaves_ecn_with_the_dscp_alone without_a_router without_a_receiver
 	bleached_bits bleached_class bleached_class_on_the_way_back follows_marks follows_marks_v6
 	without_offloads follows_phases router_goes_away notices_rfc3168
@@ -90,13 +93,9 @@ no_filters()
 }
 
 # phase NAMESPACE ingress|egress EVERY USUAL OTHER: a router of which one in EVERY packets
-# of the class has codepoint OTHER, all others USUAL.  Small packets are ACKs.
+# of data has codepoint OTHER, all others USUAL.
 phase()
 {
-	local length=2
-
-	[ $FAMILY = ip ] || length=4
-	filter "$1" "$2" 10 match u16 0 0xff80 at $length action ok
 	# shellcheck disable=SC2046
 	filter "$1" "$2" 20 $(dsfield $CLASS 0xfc) \
 		$(becomes $((CLASS | $4))) pipe \
@@ -121,14 +120,14 @@ other_phase()
 	"$@"
 }
 
-# tally NAMESPACE: counts what comes in of the class, by codepoint, see tallied
+# tally NAMESPACE BYTE: counts what comes in with this DSCP, by codepoint, see tallied
 tally()
 {
 	local i
 
 	for i in 0 1 2 3; do
 		# shellcheck disable=SC2046
-		filter "$1" ingress $((i + 1)) $(dsfield $((CLASS | i))) action pass
+		filter "$1" ingress $((i + 1)) $(dsfield $(($2 | i))) action pass
 	done
 }
 
@@ -215,12 +214,41 @@ refuses_bad_values()
 		[ "$(stat -c %a "$PARAMETERS/estcp_distrusted")" = 444 ]
 }
 
+# The DSCPs are a parameter of the carriage, which both ends have.
+DSCPS=/sys/module/tcp_feedback/parameters/estcp_dscp
+
+refuses_bad_dscps()
+{
+	local PARAMETERS=${DSCPS%/*} status=0
+
+	own_log estcp_dscp
+	refuses estcp_dscp=3,3 estcp_dscp=0,7 estcp_dscp=3,0 estcp_dscp=64,7 estcp_dscp=3,64 \
+		estcp_dscp=3 estcp_dscp=3, estcp_dscp=3,7,9 estcp_dscp=-3,7 estcp_dscp=4294967299,7 \
+		estcp_dscp=x estcp_dscp= || status=1
+	[ "$(dmesg | sed "1,/$LOG_START/d" | grep -c "estcp_dscp: .* is not two different whole numbers from 1 to 63 .* staying at 3,7")" = 12 ] ||
+		{ echo "# not said why"; status=1; }
+	unset LOG_START
+	return $status
+}
+
+# In either order: 7,3 is not refused because one of both was the other's before
+loads_with_dscps()
+{
+	local status=0
+
+	unload
+	! modprobe tcp_feedback estcp_dscp=5,5 2>/dev/null &&
+		modprobe tcp_feedback estcp_dscp=7,3 && [ "$(cat $DSCPS)" = 7,3 ] || status=1
+	modprobe -r tcp_feedback
+	modprobe "$MODULE" && [ "$(cat $DSCPS)" = 3,7 ] && return $status
+}
+
 # Each segment with data is of the class, with 00, and no other packet is.
 marks_its_class()
 {
 	local data=0 pure status=0
 
-	tally "$RCV"
+	tally "$RCV" $CLASS
 	pure=$(count snd OutEchoes)
 	flow --bytes 300000 --cc estcp >/dev/null || status=1
 	# shellcheck disable=SC2046
@@ -248,7 +276,7 @@ echoed()
 	sent=$(count rcv OutEchoes)
 	received=$(($(count snd InEchoes) + $(count snd InUnexpected)))
 	rewrite "$RCV" $CLASS 0xfc $((CLASS | $1))
-	tally "$SND"
+	tally "$SND" $ECHO
 	flow --bytes 300000 --cc estcp >/dev/null || status=1
 	sleep 0.1
 	set -- "$1" "$(tallied "$SND")"
@@ -289,6 +317,78 @@ echoes_delayed_acks()
 	return $status
 }
 
+# The DSCP alone says which is which: what has the other's says nothing.
+tells_echoes_from_data()
+{
+	local before status=0
+
+	before=$(($(count snd InEchoes) + $(count snd InUnexpected)))
+	rewrite "$SND" $ECHO 0xfc $((CLASS | 1))
+	as_reno 0 && [ ! -s trace.txt ] || status=1
+	no_filters
+	[ $(($(count snd InEchoes) + $(count snd InUnexpected))) = "$before" ] || status=1
+
+	before=$(count rcv InData)
+	rewrite "$RCV" $CLASS 0xfc $((ECHO | 1))
+	as_reno 0 && [ ! -s trace.txt ] || status=1
+	no_filters
+	[ "$(count rcv InData)" = "$before" ] || status=1
+	return $status
+}
+
+# use_dscps DATA ECHO CMD...: with these, which are also those of the filters
+use_dscps()
+{
+	local CLASS=$(($1 << 2)) ECHO=$(($2 << 2)) status
+
+	echo "$1,$2" >$DSCPS || return
+	shift 2
+	"$@"
+	status=$?
+	echo 3,7 >$DSCPS && return $status
+}
+
+class_works()
+{
+	marks_its_class && v6 marks_its_class && echoed 1 && v6 echoed 2 && follows_marks
+}
+
+other_dscps()
+{
+	use_dscps 10 46 class_works && use_dscps 7 3 class_works && use_dscps 63 1 class_works
+}
+
+# The next segments of a flow have the new ones.
+other_dscps_under_traffic()
+{
+	local status=0
+
+	run_long --cc estcp || return
+	use_dscps 10 46 class_passes || status=1
+	class_passes || status=1
+	end_long
+	busywait no_senders && return $status
+}
+
+# Data and echoes of these DSCPs arrive.
+class_passes()
+{
+	local status=0
+
+	sleep 0.1
+	tally "$RCV" $CLASS
+	tally "$SND" $ECHO
+	sleep 0.1
+	# shellcheck disable=SC2046
+	set -- $(tallied "$RCV") $(tallied "$SND")
+	no_filters
+	if [ "$1" -lt 100 ] || [ "$5" -lt 50 ]; then
+		echo "# $*"
+		status=1
+	fi
+	return $status
+}
+
 counters()
 {
 	rcv grep -v ^Receivers /proc/net/tcpcc_feedback
@@ -300,8 +400,8 @@ leaves_others_alone()
 	local before status=0
 
 	before=$(counters)
-	tally "$RCV"
-	tally "$SND"
+	tally "$RCV" $CLASS
+	tally "$SND" $ECHO
 	flow --cc cubic >/dev/null && v6 flow --cc cubic >/dev/null || status=1
 	[ "$(tallied "$RCV") $(tallied "$SND")" = "0 0 0 0 0 0 0 0" ] || status=1
 	no_filters
@@ -321,8 +421,8 @@ leaves_ecn_alone()
 
 	before=$(counters)
 	ecn 1
-	tally "$RCV"
-	tally "$SND"
+	tally "$RCV" $CLASS
+	tally "$SND" $ECHO
 	# shellcheck disable=SC2046
 	filter "$RCV" ingress 9 $(dsfield 2) action pass
 	took "$(flow --bytes 10000000 --cc estcp)" 800 1200 || status=1
@@ -342,7 +442,7 @@ leaves_ecn_with_the_dscp_alone()
 	before=$(counters)
 	ecn 1
 	rewrite "$RCV" 2 0xff $((CLASS | 2))
-	tally "$SND"
+	tally "$SND" $ECHO
 	flow --bytes 2000000 --cc reno >/dev/null || status=1
 	[ "$(tallied "$SND")" = "0 0 0 0" ] || { echo "# ACKs $(tallied "$SND")"; status=1; }
 	no_filters
@@ -404,7 +504,7 @@ bleached_class_on_the_way_back()
 {
 	local status=0
 
-	rewrite "$SND" $CLASS 0xfc 0 || return
+	rewrite "$SND" $ECHO 0xfc 0 || return
 	as_reno 0 && [ ! -s trace.txt ] || status=1
 	no_filters
 	return $status
@@ -489,7 +589,7 @@ router_goes_away()
 	even 4
 	traced sleep 0.5
 	within mode 1 1 || status=1
-	rewrite "$SND" $CLASS 0xfc 0
+	rewrite "$SND" $ECHO 0xfc 0
 	sleep 0.5
 	tc -n "$SND" filter del dev veth0 ingress
 	traced sleep 0.05
@@ -587,13 +687,13 @@ sends_both_ways()
 	local status=0
 
 	SERVER="--bytes 2000000 --cc estcp"
-	tally "$SND"
+	tally "$SND" $CLASS
 	even 4
 	flow --both --bytes 2000000 --cc estcp >/dev/null || status=1
-	# data with 00, and ACKs with 00 or 01
+	# data that passed no router
 	# shellcheck disable=SC2046
 	set -- $(tallied "$SND")
-	if [ "$1" -le 40 ] || [ "$3 $4" != "0 0" ]; then
+	if [ "$1" -le 40 ] || [ "$2 $3 $4" != "0 0 0" ]; then
 		echo "# $*"
 		status=1
 	fi
