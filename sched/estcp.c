@@ -2,11 +2,13 @@
 /*
  * Router qdisc "estcp": the law of estcp_law.c at work on packets.
  *
- * On arrival a packet is data of the class or is not.  Data that is dropped may
+ * On arrival a packet is data of the class or is not, by the DSCP in its outermost IP
+ * header; TCP is not looked at, and may be encrypted.  Data that is dropped may
  * end the phase; data that leaves gets the codepoint of the phase that it leaves
  * in, so what is queued when a phase ends already tells of the next one.
- * Everything else shares the queue and is not touched: ACKs, which carry a
- * codepoint back, and packets in which the two bits are ECN.
+ * Everything else shares the queue and is not touched: echoes, which carry a
+ * codepoint back and have another DSCP, packets in which the two bits are ECN, and
+ * those for which a change of the bits would be fatal (tcpcc_header_dsfield()).
  *
  * Where a path has several such links, the last one has the word.
  */
@@ -21,10 +23,6 @@
 #include "tcpcc_compat.h"
 #include "tcpcc_pkt_sched.h"
 #include "tcpcc_sched.h"
-
-/* RFC 2474 */
-#define ESTCP_DSCP_SHIFT	2
-#define ESTCP_DSCP_MAX		63
 
 struct estcp {
 	struct estcp_law law;
@@ -79,8 +77,7 @@ static void estcp_arrive(void *state, struct sk_buff *skb, u64 now_ns,
 	struct estcp *estcp = state;
 	int dsfield = tcpcc_header_dsfield(skb);
 
-	cb->data = dsfield >> ESTCP_DSCP_SHIFT == estcp->dscp &&
-		   tcpcc_header_is_data(skb);
+	cb->data = dsfield >> TCPCC_DSCP_SHIFT == estcp->dscp;
 	if (!cb->data) {
 		estcp->plain++;
 		return;
@@ -178,7 +175,8 @@ static int estcp_options(void *state, u64 rate, struct nlattr **tb,
 				    "estcp: patience must be from 0 to 1000000");
 		return -EINVAL;
 	}
-	if (!tcpcc_take(tb[TCA_ESTCP_DSCP], &dscp, 1, ESTCP_DSCP_MAX)) {
+	if (!tcpcc_take(tb[TCA_ESTCP_DSCP], &dscp, TCPCC_ESTCP_DSCP_MIN,
+			TCPCC_ESTCP_DSCP_MAX)) {
 		NL_SET_ERR_MSG_ATTR(extack, tb[TCA_ESTCP_DSCP],
 				    "estcp: dscp must be from 1 to 63: 0 is everybody's");
 		return -EINVAL;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Finds the congestion header of a packet, and changes its word; tells data by
- * its class, and changes its ECN bits.
+ * Finds the congestion header of a packet, and changes its word; tells the class of
+ * a packet, and changes its ECN bits.
  *
  * A router has no connection to know a packet by.  It takes the headers as they
  * come, in the order in which they come, and believes none of them before it has
- * checked that what it says is there.  Packets are TCP over IPv4 or IPv6, whole
- * ones: a fragment's checksum could not be corrected.
+ * checked that what it says is there.  Packets with a word are TCP over IPv4 or IPv6,
+ * whole ones: a fragment's checksum could not be corrected.  The class is told by the
+ * IP header alone.
  */
 
 #include <linux/ip.h>
@@ -200,58 +201,60 @@ int tcpcc_header_change(struct sk_buff *skb, const struct tcpcc_place *place,
 	return 0;
 }
 
+/* The part of an IP header of either version that tells whose the ECN bits are */
+#define TCPCC_IP_BEGIN	10
+
+/* Whether a packet's own IP header carries the ECN bits to TCP, whatever is encrypted */
+static bool tcpcc_is_transport(u8 protocol)
+{
+	return protocol == IPPROTO_TCP || protocol == IPPROTO_ESP ||
+	       protocol == IPPROTO_AH;
+}
+
 /**
- * tcpcc_header_dsfield() - DSCP and ECN bits of a packet
- * @skb: a packet
+ * tcpcc_header_dsfield() - DSCP and ECN bits of a packet that has them for itself
+ * @skb: a packet of one segment
  *
- * Return: the eight bits, or a negative number: this is not IP
+ * All is said by the first bytes of the outermost IP header, so it holds for encrypted
+ * packets too.  Where the bits stand for more than this packet they are not to be changed,
+ * since somebody would drop it:
+ *   o a tunnel (IPIP, GRE, what is in UDP): at its end 11 around a packet that has 00 is
+ *     taken for an error (RFC 6040), and no other change gets through to a 00;
+ *   o a fragment: a packet of which some fragments have 00 and others not is not put
+ *     together (RFC 3168, section 5.3).
+ * An IPv6 packet with extension headers may be either.
+ *
+ * Return: the eight bits, or a negative number: this is not IP, or one of these
  */
 int tcpcc_header_dsfield(const struct sk_buff *skb)
 {
 	unsigned int at = skb_network_offset(skb);
-	const __be16 *first;
-	__be16 buffer;
+	u8 buffer[TCPCC_IP_BEGIN];
+	const u8 *ip;
 
 	if (skb_network_offset(skb) < 0)
 		return -EINVAL;
-	first = skb_header_pointer(skb, at, sizeof(buffer), &buffer);
-	if (!first)
+	ip = skb_header_pointer(skb, at, sizeof(buffer), buffer);
+	if (!ip)
 		return -EINVAL;
 
 	switch (skb_protocol(skb, true)) {
 	case htons(ETH_P_IP):
-		return get_unaligned_be16(first) & 0xff;
+		if (ip[0] >> 4 != 4 || !tcpcc_is_transport(ip[9]) ||
+		    get_unaligned_be16(ip + 6) & (IP_MF | IP_OFFSET))
+			return -EINVAL;
+		return ip[1];
 	case htons(ETH_P_IPV6):
-		return get_unaligned_be16(first) >> 4 & 0xff;
+		if (ip[0] >> 4 != 6 || !tcpcc_is_transport(ip[6]))
+			return -EINVAL;
+		return get_unaligned_be16(ip) >> 4 & 0xff;
 	}
 	return -EINVAL;
 }
 
 /**
- * tcpcc_header_is_data() - whether a packet is TCP and brings data
- * @skb: a packet of one segment
- *
- * Return: true if there is a payload
- */
-bool tcpcc_header_is_data(const struct sk_buff *skb)
-{
-	unsigned int at, end, len;
-	const u8 *offset;
-	u8 buffer;
-
-	at = tcpcc_find_tcp(skb, &end);
-	if (!at || end < at + TCPCC_TCP_HEADER)
-		return false;
-	offset = skb_header_pointer(skb, at + 12, sizeof(buffer), &buffer);
-	if (!offset)
-		return false;
-	len = (*offset >> 4) * 4;
-	return len >= TCPCC_TCP_HEADER && len < end - at;
-}
-
-/**
  * tcpcc_header_set_ecn() - put other ECN bits into a packet
- * @skb: packet that tcpcc_header_is_data() knows
+ * @skb: packet of which tcpcc_header_dsfield() has told them
  * @ecn: the two bits
  *
  * The checksum of an IPv4 header is corrected by the difference.  It makes up for

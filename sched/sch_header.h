@@ -34,7 +34,6 @@ u32 tcpcc_header_word(const struct sk_buff *skb,
 int tcpcc_header_change(struct sk_buff *skb, const struct tcpcc_place *place,
 			u32 old, u32 new);
 int tcpcc_header_dsfield(const struct sk_buff *skb);
-bool tcpcc_header_is_data(const struct sk_buff *skb);
 int tcpcc_header_set_ecn(struct sk_buff *skb, u8 ecn);
 
 #endif /* _TCPCC_SCH_HEADER_H */

@@ -6,10 +6,11 @@ raw.py burst ADDRESS COUNT SIZE       COUNT datagrams of SIZE bytes, at once
 raw.py pace ADDRESS PEER COUNT SIZE   the same; prints at what rate they arrived, bit/s of frames
 raw.py header ADDRESS PEER RATE       congestion headers, over a link of RATE bytes/s that is new
 raw.py strange ADDRESS PEER           headers that no router may touch
-raw.py codepoints ADDRESS PEER DSFIELD COUNT BATCH   segments with data, BATCH at once; prints with
-                                      which ECN bits they arrived: how many of 00, 01, 10, 11
-raw.py others ADDRESS PEER DSFIELD    packets that are no data of this class, and must stay as they
-                                      are; prints how many
+raw.py codepoints ADDRESS PEER DSFIELD COUNT BATCH [PROTOCOL]   segments, BATCH at once; prints with
+                                      which ECN bits they arrived: how many of 00, 01, 10, 11.
+                                      With another PROTOCOL nobody knows that they are TCP
+raw.py others ADDRESS PEER DSFIELD ECHO   packets that are no data of this class, echoes with that
+                                      dsfield among them, and must stay as they are; prints how many
 raw.py blind ADDRESS SPORT DPORT COUNT   segments of a flow of which only addresses and ports are
                                       known, with a word of 100 GB/s and an echo of as much
 """
@@ -25,6 +26,7 @@ PORT = 9
 SPORT = 1000
 ETHERNET = 14
 SO_TIMESTAMPNS = 35
+IPPROTO_TUNNEL = 4  # IPv4 in IP
 SO_SNDBUFFORCE = 32
 SO_RCVBUFFORCE = 33
 CLONE_NEWNET = 0x40000000
@@ -118,10 +120,10 @@ def decode(word: int) -> float:
 class Path:
     """Sends segments, and takes them at the other end."""
 
-    def __init__(self, address: str, peer: str) -> None:
+    def __init__(self, address: str, peer: str, protocol: int = socket.IPPROTO_TCP) -> None:
         self.address = address
         self.source = address[:-1] + "1"
-        kind = (family(address), socket.SOCK_RAW, socket.IPPROTO_TCP)
+        kind = (family(address), socket.SOCK_RAW, protocol)
         self.sender = socket.socket(*kind)
         self.sender.setsockopt(socket.SOL_SOCKET, SO_SNDBUFFORCE, 1 << 29)
         self.receiver = socket_in(peer, *kind)
@@ -168,8 +170,11 @@ def dsfield_of(receiver: socket.socket) -> int:
         return ancillary[0][2][0]
 
 
-def codepoints(address: str, peer: str, dsfield: int, count: int, batch: int) -> None:
-    path = Path(address, peer)
+def codepoints(
+    address: str, peer: str, dsfield: int, count: int, batch: int,
+    protocol: int = socket.IPPROTO_TCP,
+) -> None:  # fmt: skip
+    path = Path(address, peer, protocol)
     want_dsfield(path.receiver)
     set_dsfield(path.sender, dsfield)
     came = [0, 0, 0, 0]
@@ -190,9 +195,11 @@ def codepoints(address: str, peer: str, dsfield: int, count: int, batch: int) ->
     print(*came)
 
 
-def others(address: str, peer: str, dsfield: int) -> None:
+def others(address: str, peer: str, dsfield: int, echo: int) -> None:
     path = Path(address, peer)
-    want_dsfield(path.receiver)
+    tunnels = [Path(address, peer, protocol) for protocol in (socket.IPPROTO_GRE, IPPROTO_TUNNEL)]
+    for each in (path, *tunnels):
+        want_dsfield(each.receiver)
     datagram = (family(address), socket.SOCK_DGRAM)
     udp, far = socket.socket(*datagram), socket_in(peer, *datagram)
     far.bind((address, PORT))
@@ -207,13 +214,16 @@ def others(address: str, peer: str, dsfield: int) -> None:
         assert came == value, (data, value, came)
         count += 1
 
-    data, ack = (segment(path.source, address, b"", bytes(size)) for size in (100, 0))
+    data, ack, large = (segment(path.source, address, b"", bytes(n)) for n in (100, 0, 2000))
     for ecn in range(4):
-        # another class, ACKs, and what is not TCP
+        # another class, echoes, fragments, which arrive as one packet, and tunnels
         for other in (0, 46 << 2, dsfield ^ 4, dsfield ^ 0x80):
             stays(path.sender, path.receiver, data, other | ecn)
-        stays(path.sender, path.receiver, ack, dsfield | ecn)
+        stays(path.sender, path.receiver, ack, echo | ecn)
+        stays(path.sender, path.receiver, large, dsfield | ecn)
         stays(udp, far, bytes(100), dsfield | ecn)
+        for tunnel in tunnels:
+            stays(tunnel.sender, tunnel.receiver, data, dsfield | ecn)
     print(count)
 
 

@@ -17,23 +17,24 @@ DIR=$(dirname "$(readlink -f "$0")")
 # shellcheck source=tests/selftests/sch_lib.sh
 . "$DIR/sch_lib.sh"
 
-# DSCP 3 as a byte, and flows of this class
+# DSCP 3 as a byte, flows of this class, and their echoes' DSCP 7
 DSFIELD=12
+ECHO=28
 CLASS=(--dsfield "$DSFIELD")
 
 # Tests in the order of their run; each is a function of this name.
 TESTS="loads needs_bandwidth default_bandwidth shows_options shows_json changes_options
-	refuses_bad_options refuses_atomically shapes_segments marks_data marks_v6
+	refuses_bad_options refuses_atomically shapes_segments marks_data marks_v6 marks_encrypted
 	leaves_others_alone leaves_ecn_alone other_dscp overwrites_foreign changes_phase
 	phase_v6 follows_equation is_patient limits_packets changes_under_traffic
 	shrinks_without_loss replaces_under_traffic deletes_under_traffic below_htb
 	beside_others forgets_on_down device_goes unloads_under_traffic
 	loads_again_and_again kernel_is_quiet"
 
-# codepoints ADDRESS COUNT BATCH [DSFIELD]: prints how many came with 00, 01, 10 and 11
+# codepoints ADDRESS COUNT BATCH [DSFIELD [PROTOCOL]]: prints how many came with 00, 01, 10, 11
 codepoints()
 {
-	raw "$SND" codepoints "$1" "$RCV" "${4-$DSFIELD}" "$2" "$3"
+	raw "$SND" codepoints "$1" "$RCV" "${4-$DSFIELD}" "$2" "$3" "${5-6}"
 }
 
 # are WHAT COUNTS: an awk condition on the four counts
@@ -135,14 +136,29 @@ marks_v6()
 	marks_share 2001:db8::2
 }
 
+# ESP and AH: there is no TCP to be seen, and the bits are the segment's all the same.
+marks_encrypted()
+{
+	local address protocol came
+
+	for address in 192.0.2.2 2001:db8::2; do
+		for protocol in 50 51; do
+			qdisc add estcp bandwidth 1gbit &&
+				came=$(codepoints $address 100 1 $DSFIELD $protocol) &&
+				are "\$1 + \$2 == 100 && \$1 > 5 && \$2 > 50" "$came" &&
+				[ "$(field marked)" -gt 50 ] && qdisc del || return
+		done
+	done
+}
+
 leaves_others_alone()
 {
 	local address count
 
 	for address in 192.0.2.2 2001:db8::2; do
 		qdisc add estcp bandwidth 1gbit &&
-			count=$(raw "$SND" others $address "$RCV" $DSFIELD) && [ "$count" = 24 ] &&
-			[ "$(field other)" -ge 24 ] && [ "$(field marked)" = 0 ] &&
+			count=$(raw "$SND" others $address "$RCV" $DSFIELD $ECHO) && [ "$count" = 36 ] &&
+			[ "$(field other)" -ge 40 ] && [ "$(field marked)" = 0 ] &&
 			[ "$(field unmarked)" = 0 ] && [ "$(field foreign)" = 0 ] &&
 			[ "$(field state)" = waiting ] && qdisc del || return
 	done
