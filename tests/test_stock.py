@@ -95,6 +95,23 @@ def test_real_hosts(name: str, version: str) -> None:
     assert_all_ran(result, result.stdout, frozenset(NOT_MET.get(name, ())))
 
 
+@pytest.mark.parametrize(
+    "version",
+    [
+        pytest.param(version, marks=pytest.mark.xdist_group(f"tunnels-{version}"))
+        for version in stock.SUITES if version in ["6.12", *wanted_kernels()]
+    ],
+)  # fmt: skip
+def test_tunnels(version: str) -> None:
+    """ACP and ESTCP through IPIP, GRE and ESP: they work, or are Reno, and nothing is lost."""
+    kernel = stock.ensure(version)
+    result = stock.boot(
+        kernel, [str(SELFTESTS / "stock_tunnels.sh")], modules=stock.build(kernel),
+        timeout_s=1800,
+    )  # fmt: skip
+    assert_all_ran(result, result.stdout)
+
+
 def test_guest_has_two_processors() -> None:
     kernel = stock.ensure("6.12")
     assert stock.boot(kernel, ["nproc"], cpus=2, timeout_s=300).stdout == "2\n"

@@ -1,0 +1,229 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# ACP and ESTCP where the sender's packets are in a tunnel when they come to the router:
+# what works there, and that nothing breaks where it cannot.  Under iperf3, on a
+# distribution's kernel.
+#
+#   +----------+                 +------------------+                 +----------+
+#   |   $SND   +-----------------+       $RTR       +-----------------+   $RCV   |
+#   |          |                 |   acp or estcp   |                 |          |
+#   |   tun0 =================== ESP, IPIP or GRE =================== tun0    |
+#   +----------+                 +------------------+                 +----------+
+#    10.77.4.1                                                          10.77.4.2
+#
+# The law works if a router can find what it changes, in the header of TCP (acp) or of IP
+# (estcp), and if the change comes out at the other end.  Both are so without a tunnel, and
+# where the qdisc is that of the tunnel's own device.  Inside, acp sees no TCP; estcp sees
+# its class in ESP in transport mode, which has the IP header of the segment.  The senders
+# are Reno in all other cases: they fill the link, and the queue.
+#
+# Run by scripts/stock run, as root.  Exit status: 0 all passed, 1 not, 4 skipped.
+
+DIR=$(dirname "$(readlink -f "$0")")
+# shellcheck source=tests/selftests/stock_lib.sh
+. "$DIR/stock_lib.sh"
+
+RATE_MBIT=6
+RTT_MS=60
+FLOWS=2
+SECONDS_EACH=5
+
+# One bandwidth-delay product, packets: the room for a queue, which Reno needs.  What is queued
+# when a flow ends, and counts as received in time, is a hundredth of all
+BDP=$((RATE_MBIT * RTT_MS / 12))
+
+# The mode of a sender whose law is at work, and how its router is told
+declare -A MODE=([acp]=feedback [estcp]=marks)
+declare -A QDISC_OF=([acp]="acp bandwidth ${RATE_MBIT}mbit limit $BDP"
+	[estcp]="estcp bandwidth ${RATE_MBIT}mbit limit $BDP target 1s")
+
+# Packets that are for the router, and that it has changed
+declare -A OURS_OF=([acp]=headers [estcp]=marked)
+
+# The kernel waits a minute for an algorithm of ESP, on a clock that leaps while the guest reads
+# files of the host; a look has to be fast, too
+setup()
+{
+	modprobe -a esp4 gcm ghash-generic seqiv tcp_acp_host tcp_estcp tcpcc_view &&
+		setup_router && look_at acp "$RTR" rtr1 && tc -n "$RTR" qdisc add dev rtr0 root netem delay ${RTT_MS}ms limit 10000
+}
+
+after_failure()
+{
+	clear_router
+	close_tunnel
+}
+
+# Tunnels -------------------------------------------------------------------------------
+
+# device KIND [OPTION...]: tun0 at both ends
+device()
+{
+	local ns host peer kind=$1
+
+	shift
+	for ns in "$SND" "$RCV"; do
+		host=1 peer=2
+		[ "$ns" = "$SND" ] || host=2 peer=1
+		ip -n "$ns" link add tun0 type "$kind" local 10.77.$host.$host \
+			remote 10.77.$peer.$peer ttl 64 "$@" &&
+			ip -n "$ns" addr add 10.77.4.$host/24 dev tun0 &&
+			ip -n "$ns" link set tun0 up || return
+	done
+	NETWORK=4
+}
+
+# esp MODE: all between the two hosts is encrypted
+esp()
+{
+	local ns way from to spi direction
+
+	for ns in "$SND" "$RCV"; do
+		for way in "10.77.1.1 10.77.2.2 1" "10.77.2.2 10.77.1.1 2"; do
+			read -r from to spi <<<"$way"
+			direction=out
+			[ "$ns$spi" = "${SND}1" ] || [ "$ns$spi" = "${RCV}2" ] || direction=in
+			ip -n "$ns" xfrm state add src "$from" dst "$to" proto esp spi "$spi" \
+				reqid "$spi" mode "$1" \
+				aead "rfc4106(gcm(aes))" 0x0123456789abcdef0123456789abcdef01234567 128 &&
+				ip -n "$ns" xfrm policy add src "$from" dst "$to" dir $direction \
+					tmpl src "$from" dst "$to" proto esp reqid "$spi" mode "$1" || return
+		done
+	done
+}
+
+close_tunnel()
+{
+	local ns
+
+	for ns in "$SND" "$RCV"; do
+		ip -n "$ns" link del tun0 2>/dev/null
+		ip -n "$ns" xfrm policy flush
+		ip -n "$ns" xfrm state flush
+	done
+	NETWORK=2
+}
+
+# What the tunnels' ends have refused, for the ECN bits or whatever
+refused()
+{
+	local ns
+
+	for ns in "$SND" "$RCV"; do
+		ip netns exec "$ns" sh -c 'cat /sys/class/net/tun0/statistics/rx_errors \
+			/sys/class/net/tun0/statistics/rx_dropped 2>/dev/null
+			sed "s/.*[[:space:]]//" /proc/net/xfrm_stat'
+	done | awk '{ sum += $1 } END { print sum + 0 }'
+}
+
+# Flows ---------------------------------------------------------------------------------
+
+# In the last seconds of a flow: how many senders' law is at work, and packets in the queue
+look_at()
+{
+	local cc=$1
+
+	: >modes
+	: >queues
+	for _ in 1 2 3; do
+		sleep 0.5
+		snd grep "cc=$cc " /proc/net/tcpcc | grep -c "mode=${MODE[$cc]} " >>modes
+		tc -n "$2" -s qdisc show dev "$3" | sed -n 's/.* backlog [^ ]* \([0-9]*\)p .*/\1/p' >>queues
+	done
+}
+
+# flows CC NAMESPACE DEVICE: through the qdisc there
+flows()
+{
+	local before echoes
+
+	read -ra QDISC <<<"${QDISC_OF[$1]}"
+	CC=$1
+	before=$(refused)
+	echoes=$(count snd InEchoes)
+	qdisc "$2" "$3" add "${QDISC[@]}" && start_flow 4 $SECONDS_EACH -P $FLOWS -C "$1" &&
+		sleep $((SECONDS_EACH - 3)) && look_at "$@" && end_flow || return
+	tc -n "$2" -s qdisc show dev "$3" >qdisc.txt
+	qdisc "$2" "$3" del
+	echoes=$(($(count snd InEchoes) - echoes))
+	diag "$1: senders $(xargs <modes), queues $(xargs <queues) packets, $echoes echoes, ${OURS_OF[$1]} $(field "${OURS_OF[$1]}"), $(grep -o 'dropped [0-9]*' qdisc.txt)"
+	if [ "$(refused)" != "$before" ]; then
+		diag "tunnel ends refused $(($(refused) - before)) packets"
+		return 1
+	fi
+}
+
+# senders N: of which the law is at work
+senders()
+{
+	[ "$(sort -u modes)" = "$1" ]
+}
+
+# works CC PAYLOAD [NAMESPACE DEVICE]: of frames of 1514 bytes
+works()
+{
+	flows "$1" "${3-$RTR}" "${4-rtr1}" && senders $FLOWS && fills_link "$2" &&
+		[ "$(field "${OURS_OF[$1]}")" -gt 500 ] || return
+	# estcp's queue is full once in a phase
+	[ "$1" = estcp ] || [ "$(median <queues)" -le $((BDP / 10)) ]
+}
+
+# is_reno CC PAYLOAD: the router sees nothing that is for it
+is_reno()
+{
+	flows "$1" "$RTR" rtr1 && senders 0 && fills_link "$2" &&
+		[ "$(field "${OURS_OF[$1]}")" = 0 ]
+}
+
+# hears_nothing CC PAYLOAD: the router sees it, but the tunnel's end throws away what it says
+hears_nothing()
+{
+	flows "$1" "$RTR" rtr1 && senders 0 && fills_link "$2" &&
+		[ "$(field "${OURS_OF[$1]}")" -gt 500 ]
+}
+
+# inside CMD...: with $TUNNEL
+inside()
+{
+	local status
+
+	"${TUNNEL[@]}" || return
+	"$@"
+	status=$?
+	close_tunnel
+	return $status
+}
+
+requires sch_tcpcc
+requires tcp_acp_host
+own_log stock_tunnels
+ksft_begin 20
+diag "kernel $(uname -r)"
+
+# ACP's segments have room for 16 bytes more than ESTCP's
+ksft_test "acp without a tunnel works" works acp 1432
+ksft_test "estcp without a tunnel works" works estcp 1448
+
+TUNNEL=(esp transport)
+ksft_test "acp in ESP, transport mode, is Reno" inside is_reno acp 1398
+ksft_test "estcp in ESP, transport mode, works" inside works estcp 1414
+TUNNEL=(esp tunnel)
+ksft_test "acp in ESP, tunnel mode, is Reno" inside is_reno acp 1378
+ksft_test "estcp in ESP, tunnel mode, is Reno" inside hears_nothing estcp 1394
+for way in gre:1424 ipip:1428; do
+	kind=${way%:*} payload=${way#*:}
+	for tos in "" "tos inherit"; do
+		read -ra TUNNEL <<<"device $kind $tos"
+		name=$kind${tos:+ with $tos}
+		ksft_test "acp in $name is Reno" inside is_reno acp $((payload - 16))
+		ksft_test "estcp in $name is Reno" inside is_reno estcp "$payload"
+	done
+	# there a packet has no more than an IP header around the segment: 1480 or 1476 bytes
+	TUNNEL=(device "$kind")
+	ksft_test "acp at the device of $kind works" inside works acp 1444 "$SND" tun0
+	ksft_test "estcp at the device of $kind works" inside works estcp 1460 "$SND" tun0
+done
+ksft_test "no wrong checksum" checksums_are_right
+ksft_test "kernel log without warnings" kernel_is_quiet
+ksft_end
