@@ -8,8 +8,7 @@
  * the link is near its capacity.  The receiver sends back what it gets.
  *
  * Time begins with the first packet that has a header: until then there is
- * nothing to control, and an idle link would come to want its whole capacity of
- * each flow before the first one is there.
+ * nothing to control.
  */
 
 #include <linux/module.h>

@@ -34,7 +34,12 @@
  *   o q is the least queue that packets saw on arrival, over windows as long as
  *     the propagation delay, d - queue / C, but at least 2 ms.  If none arrived it
  *     is the queue itself.
- *   o A link that is idle goes on integrating: p rises to C and N falls to 1.
+ *   o While no data passes, Appendix A does not update N.  Eq. 6 goes on, and would take p
+ *     to C, which all had who then come back.  So p rises to 0.99 * C / N and no further:
+ *     to what N users would have.  Once N is an estimate, that is so too while less passes
+ *     than half of what one user is wanted to send: nobody is there who follows p, and
+ *     Eq. 8 would take N to 1 for a packet now and then.  It is one when the link was full
+ *     for the first time; before, N is a guess, and users who come are slow at first.
  */
 
 #include <linux/kernel.h>
@@ -44,7 +49,7 @@
 
 #include "acp_law.h"
 
-/* Steps in which a link without arrivals comes to rest: N falls by a tenth each */
+/* Steps in which a link without arrivals comes to rest: p gets there in 1 / ki */
 #define ACP_REST	256
 
 const struct acp_gains acp_paper = {
@@ -98,6 +103,17 @@ static u64 acp_per_second(u64 bytes, u32 us)
 }
 
 /**
+ * acp_is_quiet() - whether a period says nothing of the number of users
+ * @a: link, with y and p of the period that ends
+ *
+ * One who follows sends p, or what p was a round trip ago.
+ */
+static bool acp_is_quiet(const struct acp_law *a)
+{
+	return !a->input || (a->was_full && a->input < acp_law_rate(a) / 2);
+}
+
+/**
  * acp_next_rate() - Eqs. 6 and 7
  * @a: link, with p and N of the period that ends
  *
@@ -108,14 +124,18 @@ static u64 acp_per_second(u64 bytes, u32 us)
  */
 static u64 acp_next_rate(const struct acp_law *a)
 {
-	s64 spare = acp_share(a->capacity, a->gains.target) - a->input;
+	u64 target = acp_share(a->capacity, a->gains.target);
+	s64 spare = target - a->input;
 	u64 drain = acp_per_second(a->queue, a->interval_us);
 	s64 change = a->gains.ki * spare - (s64)(a->gains.kq * drain);
 	u64 step = acp_ratio(acp_ratio(abs(change), ACP_UNIT), a->flows);
+	u64 most = a->capacity << ACP_SCALE;
 
 	if (change < 0)
 		return a->rate - min(a->rate, step);
-	return min(a->rate + step, a->capacity << ACP_SCALE);
+	if (acp_is_quiet(a))
+		most = max(a->rate, acp_ratio(target << ACP_SCALE, a->flows));
+	return min(a->rate + step, most);
 }
 
 /**
@@ -137,6 +157,8 @@ static u64 acp_next_flows(const struct acp_law *a)
 	if (p < packet << ACP_SCALE)
 		return clamp_t(u64, acp_ratio(a->capacity, packet),
 			       BIT_ULL(ACP_SCALE), a->flows);
+	if (acp_is_quiet(a))
+		return a->flows;
 
 	/* a divisor that acp_ratio() can take; p is at least a byte/s */
 	if (p >> 47) {
@@ -231,6 +253,7 @@ void acp_law_step(struct acp_law *a)
 
 	a->input = acp_per_second(a->bytes, a->interval_us);
 	a->congested = a->input > acp_share(a->capacity, a->gains.congestion);
+	a->was_full |= a->congested;
 	if (a->packets)
 		a->size = div_u64(a->bytes, a->packets);
 

@@ -75,6 +75,7 @@ extern const struct acp_gains acp_paper;
  * @queue: q, persistent queue, bytes
  * @size: mean size of packets in the last period that had any, bytes
  * @congested: arrivals exceed the threshold
+ * @was_full: they have, in this period or an earlier one
  * @running: time counts
  * @periods: how many there were
  * @bytes: arrived in this period
@@ -97,6 +98,7 @@ struct acp_law {
 	u32 queue;
 	u32 size;
 	bool congested;
+	bool was_full;
 	bool running;
 	u64 periods;
 

@@ -112,7 +112,7 @@ leaves_others_alone()
 
 statistics_move()
 {
-	local first
+	local first flows
 
 	qdisc add acp bandwidth 10mbit && raw "$SND" header 192.0.2.2 "$RCV" 1250000 || return
 	first=$(field desired)
@@ -122,10 +122,14 @@ statistics_move()
 		[ "$(field input)" -gt 1000000 ] && [ "$(field state)" = congested ] &&
 		[ "$(field desired)" != "$first" ] || return
 	end_long
-	# idle, it comes to want its whole bandwidth of one flow
+	# idle, it keeps its estimate, and comes to want what so many flows would have
+	sleep 1
+	flows=$(field estimated_flows)
 	sleep 60
-	[ "$(field desired)" = 1250000 ] && [ "$(field input)" = 0 ] &&
-		[ "$(field state)" = free ] && qdisc del
+	[ "$(field estimated_flows)" = "$flows" ] && [ "$(field input)" = 0 ] &&
+		[ "$(field state)" = free ] &&
+		awk -v flows="$flows" -v desired="$(field desired)" \
+			'BEGIN { sum = flows * desired / 1250000; exit sum < 0.98 || sum > 1 }' && qdisc del
 }
 
 forgets_on_down()
