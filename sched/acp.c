@@ -106,84 +106,39 @@ static void acp_depart(void *state, struct sk_buff *skb, u64 now_ns,
 		acp->lowered++;
 }
 
-static const struct nla_policy acp_policy[TCA_ACP_MAX + 1] = {
-	TCPCC_SCHED_POLICY,
-	[TCA_ACP_KI]		= { .type = NLA_U32 },
-	[TCA_ACP_KQ]		= { .type = NLA_U32 },
-	[TCA_ACP_GAMMA]		= { .type = NLA_U32 },
-	[TCA_ACP_TARGET]	= { .type = NLA_U32 },
-	[TCA_ACP_CONGESTION]	= { .type = NLA_U32 },
-	[TCA_ACP_FLOWS]		= { .type = NLA_U32 },
-	[TCA_ACP_INTERVAL]	= { .type = NLA_U32 },
+static const struct tcpcc_option acp_table[] = {
+	TCPCC_OPTION(TCA_ACP_KI, struct acp_gains, ki, 1, ACP_GAIN_MAX,
+		     "acp: ki must be above 0 and at most 4"),
+	TCPCC_OPTION(TCA_ACP_KQ, struct acp_gains, kq, 0, ACP_GAIN_MAX,
+		     "acp: kq must be from 0 to 4"),
+	TCPCC_OPTION(TCA_ACP_GAMMA, struct acp_gains, gamma, 1, ACP_UNIT,
+		     "acp: gamma must be above 0 and at most 1"),
+	TCPCC_OPTION(TCA_ACP_TARGET, struct acp_gains, target, 1, ACP_UNIT,
+		     "acp: target must be above 0 and at most 1"),
+	TCPCC_OPTION(TCA_ACP_CONGESTION, struct acp_gains, congestion, 1, ACP_UNIT,
+		     "acp: congestion must be above 0 and at most 1"),
+	TCPCC_OPTION(TCA_ACP_FLOWS, struct acp_gains, flows, 1, ACP_FLOWS_MAX,
+		     "acp: flows must be from 1 to 16777216"),
+	TCPCC_OPTION(TCA_ACP_INTERVAL, struct acp_gains, interval_us,
+		     ACP_INTERVAL_MIN, ACP_INTERVAL_MAX,
+		     "acp: interval must be from 1ms to 10s"),
+	{}
 };
 
-static int acp_options(void *state, u64 rate, struct nlattr **tb,
-		       struct netlink_ext_ack *extack)
+static int acp_change(void *state, u64 rate, const void *config,
+		      struct netlink_ext_ack *extack)
 {
+	const struct acp_gains *g = config;
 	struct acp *acp = state;
-	struct acp_gains g = acp->law.gains;
-	u32 flows = g.flows, interval_us = g.interval_us;
+	struct acp_gains was = acp->law.gains;
 
-	if (!tcpcc_take(tb[TCA_ACP_KI], &g.ki, 1, ACP_GAIN_MAX)) {
-		NL_SET_ERR_MSG_ATTR(extack, tb[TCA_ACP_KI],
-				    "acp: ki must be above 0 and at most 4");
-		return -EINVAL;
-	}
-	if (!tcpcc_take(tb[TCA_ACP_KQ], &g.kq, 0, ACP_GAIN_MAX)) {
-		NL_SET_ERR_MSG_ATTR(extack, tb[TCA_ACP_KQ],
-				    "acp: kq must be from 0 to 4");
-		return -EINVAL;
-	}
-	if (!tcpcc_take(tb[TCA_ACP_GAMMA], &g.gamma, 1, ACP_UNIT)) {
-		NL_SET_ERR_MSG_ATTR(extack, tb[TCA_ACP_GAMMA],
-				    "acp: gamma must be above 0 and at most 1");
-		return -EINVAL;
-	}
-	if (!tcpcc_take(tb[TCA_ACP_TARGET], &g.target, 1, ACP_UNIT)) {
-		NL_SET_ERR_MSG_ATTR(extack, tb[TCA_ACP_TARGET],
-				    "acp: target must be above 0 and at most 1");
-		return -EINVAL;
-	}
-	if (!tcpcc_take(tb[TCA_ACP_CONGESTION], &g.congestion, 1, ACP_UNIT)) {
-		NL_SET_ERR_MSG_ATTR(extack, tb[TCA_ACP_CONGESTION],
-				    "acp: congestion must be above 0 and at most 1");
-		return -EINVAL;
-	}
-	if (!tcpcc_take(tb[TCA_ACP_FLOWS], &g.flows, 1, ACP_FLOWS_MAX)) {
-		NL_SET_ERR_MSG_ATTR(extack, tb[TCA_ACP_FLOWS],
-				    "acp: flows must be from 1 to 16777216");
-		return -EINVAL;
-	}
-	if (!tcpcc_take(tb[TCA_ACP_INTERVAL], &g.interval_us,
-			ACP_INTERVAL_MIN, ACP_INTERVAL_MAX)) {
-		NL_SET_ERR_MSG_ATTR(extack, tb[TCA_ACP_INTERVAL],
-				    "acp: interval must be from 1ms to 10s");
-		return -EINVAL;
-	}
-
-	acp->law.gains = g;
+	acp->law.gains = *g;
 	if (rate != acp->law.capacity)
 		acp_law_set_capacity(&acp->law, rate);
 	/* what the link begins with does not change one that has begun */
-	if (!acp->law.running && (g.flows != flows ||
-				  g.interval_us != interval_us))
-		acp_law_init(&acp->law, &g, rate);
-	return 0;
-}
-
-static int acp_dump(const void *state, struct sk_buff *msg)
-{
-	const struct acp *acp = state;
-	const struct acp_gains *g = &acp->law.gains;
-
-	if (nla_put_u32(msg, TCA_ACP_KI, READ_ONCE(g->ki)) ||
-	    nla_put_u32(msg, TCA_ACP_KQ, READ_ONCE(g->kq)) ||
-	    nla_put_u32(msg, TCA_ACP_GAMMA, READ_ONCE(g->gamma)) ||
-	    nla_put_u32(msg, TCA_ACP_TARGET, READ_ONCE(g->target)) ||
-	    nla_put_u32(msg, TCA_ACP_CONGESTION, READ_ONCE(g->congestion)) ||
-	    nla_put_u32(msg, TCA_ACP_FLOWS, READ_ONCE(g->flows)) ||
-	    nla_put_u32(msg, TCA_ACP_INTERVAL, READ_ONCE(g->interval_us)))
-		return -EMSGSIZE;
+	if (!acp->law.running && (g->flows != was.flows ||
+				  g->interval_us != was.interval_us))
+		acp_law_init(&acp->law, g, rate);
 	return 0;
 }
 
@@ -217,13 +172,14 @@ static void acp_stats(void *state, u64 now_ns, u32 backlog,
 
 struct tcpcc_kind acp_kind = {
 	.ops		= TCPCC_QDISC_OPS("acp"),
-	.policy		= acp_policy,
+	.table		= acp_table,
 	.attr_max	= TCA_ACP_MAX,
 	.state_size	= sizeof(struct acp),
+	.config_at	= offsetof(struct acp, law.gains),
+	.config_size	= sizeof(struct acp_gains),
 	.setup		= acp_setup,
 	.restart	= acp_restart,
-	.options	= acp_options,
-	.dump		= acp_dump,
+	.change		= acp_change,
 	.arrive		= acp_arrive,
 	.depart		= acp_depart,
 	.stats		= acp_stats,

@@ -24,10 +24,11 @@
 #include "tcpcc_pkt_sched.h"
 #include "tcpcc_sched.h"
 
+#define ESTCP_HOLDOFF_ERROR	"estcp: holdoff must be shorter than target"
+
 struct estcp {
 	struct estcp_law law;
 	struct rnd_state dice;
-	u8 dscp;
 
 	/* see struct tc_estcp_xstats */
 	u64 marked;
@@ -58,7 +59,6 @@ static void estcp_setup(void *state, u64 rate)
 	struct estcp *estcp = state;
 
 	memset(estcp, 0, sizeof(*estcp));
-	estcp->dscp = TCPCC_ESTCP_DSCP;
 	prandom_seed_state(&estcp->dice, get_random_u64());
 	estcp_law_init(&estcp->law, &estcp_default);
 }
@@ -77,7 +77,7 @@ static void estcp_arrive(void *state, struct sk_buff *skb, u64 now_ns,
 	struct estcp *estcp = state;
 	int dsfield = tcpcc_header_dsfield(skb);
 
-	cb->data = dsfield >> TCPCC_DSCP_SHIFT == estcp->dscp;
+	cb->data = dsfield >> TCPCC_DSCP_SHIFT == estcp->law.config.dscp;
 	if (!cb->data) {
 		estcp->plain++;
 		return;
@@ -122,84 +122,46 @@ static void estcp_depart(void *state, struct sk_buff *skb, u64 now_ns,
 		estcp->unmarked++;
 }
 
-static const struct nla_policy estcp_policy[TCA_ESTCP_MAX + 1] = {
-	TCPCC_SCHED_POLICY,
-	[TCA_ESTCP_TARGET]	= { .type = NLA_U32 },
-	[TCA_ESTCP_GAMMA]	= { .type = NLA_U32 },
-	[TCA_ESTCP_KAPPA]	= { .type = NLA_U32 },
-	[TCA_ESTCP_FIRST]	= { .type = NLA_U32 },
-	[TCA_ESTCP_HOLDOFF]	= { .type = NLA_U32 },
-	[TCA_ESTCP_PATIENCE]	= { .type = NLA_U32 },
-	[TCA_ESTCP_DSCP]	= { .type = NLA_U32 },
-};
-
-static int estcp_options(void *state, u64 rate, struct nlattr **tb,
-			 struct netlink_ext_ack *extack)
+static u32 estcp_shown_holdoff(const void *config)
 {
-	struct estcp *estcp = state;
-	struct estcp_config c = estcp->law.config;
-	u32 dscp = estcp->dscp;
-
-	if (!tcpcc_take(tb[TCA_ESTCP_TARGET], &c.target_us, ESTCP_TARGET_MIN,
-			ESTCP_TARGET_MAX)) {
-		NL_SET_ERR_MSG_ATTR(extack, tb[TCA_ESTCP_TARGET],
-				    "estcp: target must be from 1ms to 1000s");
-		return -EINVAL;
-	}
-	if (!tcpcc_take(tb[TCA_ESTCP_GAMMA], &c.gamma, 0, ESTCP_GAMMA_MAX)) {
-		NL_SET_ERR_MSG_ATTR(extack, tb[TCA_ESTCP_GAMMA],
-				    "estcp: gamma must be from 0 to 4");
-		return -EINVAL;
-	}
-	if (!tcpcc_take(tb[TCA_ESTCP_KAPPA], &c.kappa, ESTCP_KAPPA_MIN,
-			ESTCP_KAPPA_MAX)) {
-		NL_SET_ERR_MSG_ATTR(extack, tb[TCA_ESTCP_KAPPA],
-				    "estcp: kappa must be from 0.001 to 4");
-		return -EINVAL;
-	}
-	if (!tcpcc_take(tb[TCA_ESTCP_FIRST], &c.first_us, TCPCC_ESTCP_G_MIN,
-			TCPCC_ESTCP_G_MAX)) {
-		NL_SET_ERR_MSG_ATTR(extack, tb[TCA_ESTCP_FIRST],
-				    "estcp: g must be from 1024us to 16777216us");
-		return -EINVAL;
-	}
-	if (!tcpcc_take(tb[TCA_ESTCP_HOLDOFF], &c.holdoff_us, 0,
-			c.target_us - 1)) {
-		NL_SET_ERR_MSG_ATTR(extack, tb[TCA_ESTCP_HOLDOFF],
-				    "estcp: holdoff must be shorter than target");
-		return -EINVAL;
-	}
-	if (!tcpcc_take(tb[TCA_ESTCP_PATIENCE], &c.patience, 0,
-			ESTCP_PATIENCE_MAX)) {
-		NL_SET_ERR_MSG_ATTR(extack, tb[TCA_ESTCP_PATIENCE],
-				    "estcp: patience must be from 0 to 1000000");
-		return -EINVAL;
-	}
-	if (!tcpcc_take(tb[TCA_ESTCP_DSCP], &dscp, TCPCC_ESTCP_DSCP_MIN,
-			TCPCC_ESTCP_DSCP_MAX)) {
-		NL_SET_ERR_MSG_ATTR(extack, tb[TCA_ESTCP_DSCP],
-				    "estcp: dscp must be from 1 to 63: 0 is everybody's");
-		return -EINVAL;
-	}
-
-	WRITE_ONCE(estcp->dscp, dscp);
-	estcp_law_configure(&estcp->law, &c);
-	return 0;
+	return estcp_holdoff_us(config);
 }
 
-static int estcp_dump(const void *state, struct sk_buff *msg)
-{
-	const struct estcp *estcp = state;
-	const struct estcp_config *c = &estcp->law.config;
+static const struct tcpcc_option estcp_table[] = {
+	TCPCC_OPTION(TCA_ESTCP_TARGET, struct estcp_config, target_us,
+		     ESTCP_TARGET_MIN, ESTCP_TARGET_MAX,
+		     "estcp: target must be from 1ms to 1000s"),
+	TCPCC_OPTION(TCA_ESTCP_GAMMA, struct estcp_config, gamma, 0, ESTCP_GAMMA_MAX,
+		     "estcp: gamma must be from 0 to 4"),
+	TCPCC_OPTION(TCA_ESTCP_KAPPA, struct estcp_config, kappa,
+		     ESTCP_KAPPA_MIN, ESTCP_KAPPA_MAX,
+		     "estcp: kappa must be from 0.001 to 4"),
+	TCPCC_OPTION(TCA_ESTCP_FIRST, struct estcp_config, first_us,
+		     TCPCC_ESTCP_G_MIN, TCPCC_ESTCP_G_MAX,
+		     "estcp: g must be from 1024us to 16777216us"),
+	TCPCC_OPTION(TCA_ESTCP_HOLDOFF, struct estcp_config, holdoff_us,
+		     0, ESTCP_TARGET_MAX - 1,
+		     ESTCP_HOLDOFF_ERROR, .shown = estcp_shown_holdoff),
+	TCPCC_OPTION(TCA_ESTCP_PATIENCE, struct estcp_config, patience,
+		     0, ESTCP_PATIENCE_MAX,
+		     "estcp: patience must be from 0 to 1000000"),
+	TCPCC_OPTION(TCA_ESTCP_DSCP, struct estcp_config, dscp,
+		     TCPCC_ESTCP_DSCP_MIN, TCPCC_ESTCP_DSCP_MAX,
+		     "estcp: dscp must be from 1 to 63: 0 is everybody's"),
+	{}
+};
 
-	if (nla_put_u32(msg, TCA_ESTCP_TARGET, READ_ONCE(c->target_us)) ||
-	    nla_put_u32(msg, TCA_ESTCP_GAMMA, READ_ONCE(c->gamma)) ||
-	    nla_put_u32(msg, TCA_ESTCP_KAPPA, READ_ONCE(c->kappa)) ||
-	    nla_put_u32(msg, TCA_ESTCP_FIRST, READ_ONCE(c->first_us)) ||
-	    nla_put_u32(msg, TCA_ESTCP_HOLDOFF, estcp_holdoff_us(c)) ||
-	    nla_put_u32(msg, TCA_ESTCP_PATIENCE, READ_ONCE(c->patience)) ||
-	    nla_put_u32(msg, TCA_ESTCP_DSCP, READ_ONCE(estcp->dscp)))
-		return -EMSGSIZE;
+static int estcp_change(void *state, u64 rate, const void *config,
+			struct netlink_ext_ack *extack)
+{
+	const struct estcp_config *c = config;
+	struct estcp *estcp = state;
+
+	if (c->holdoff_us >= c->target_us) {
+		NL_SET_ERR_MSG(extack, ESTCP_HOLDOFF_ERROR);
+		return -EINVAL;
+	}
+	estcp_law_configure(&estcp->law, c);
 	return 0;
 }
 
@@ -233,13 +195,14 @@ static void estcp_stats(void *state, u64 now_ns, u32 backlog,
 
 struct tcpcc_kind estcp_kind = {
 	.ops		= TCPCC_QDISC_OPS("estcp"),
-	.policy		= estcp_policy,
+	.table		= estcp_table,
 	.attr_max	= TCA_ESTCP_MAX,
 	.state_size	= sizeof(struct estcp),
+	.config_at	= offsetof(struct estcp, law.config),
+	.config_size	= sizeof(struct estcp_config),
 	.setup		= estcp_setup,
 	.restart	= estcp_restart,
-	.options	= estcp_options,
-	.dump		= estcp_dump,
+	.change		= estcp_change,
 	.arrive		= estcp_arrive,
 	.drop		= estcp_drop,
 	.depart		= estcp_depart,

@@ -82,6 +82,7 @@ const struct estcp_config estcp_default = {
 	.kappa		= ESTCP_UNIT / 2,
 	.first_us	= 10 * USEC_PER_MSEC,
 	.patience	= 1,
+	.dscp		= TCPCC_ESTCP_DSCP,
 };
 
 /**

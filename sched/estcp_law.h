@@ -34,13 +34,14 @@
 #define ESTCP_PATIENCE_MAX	1000000U
 
 /**
- * struct estcp_config - the constants of the law
+ * struct estcp_config - the constants of a link
  * @target_us: D, how long a phase should last, us
  * @gamma: gain, 1 / ESTCP_GAMMA_UNIT; 0: by @kappa
  * @kappa: normalised gain, 1 / ESTCP_UNIT
  * @first_us: g to begin with, us
  * @holdoff_us: after an overflow, how long others do not count, us; 0: D / 10
  * @patience: after how many D without an overflow to look at the buffer; 0: never
+ * @dscp: of the class, which the law does not look at
  */
 struct estcp_config {
 	u32 target_us;
@@ -49,6 +50,7 @@ struct estcp_config {
 	u32 first_us;
 	u32 holdoff_us;
 	u32 patience;
+	u32 dscp;
 };
 
 extern const struct estcp_config estcp_default;

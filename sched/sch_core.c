@@ -82,6 +82,14 @@ static const struct tcpcc_kind *tcpcc_kind(const struct Qdisc *sch)
 	return container_of(sch->ops, struct tcpcc_kind, ops);
 }
 
+/* The struct of a kind's options */
+static const u32 *tcpcc_config(struct Qdisc *sch)
+{
+	struct tcpcc_sched *q = qdisc_priv(sch);
+
+	return (const u32 *)((u8 *)q->state + tcpcc_kind(sch)->config_at);
+}
+
 /* Of 64 bits, a packet's length takes 20, and what a byte takes has the rest. */
 static void tcpcc_set_rate(struct tcpcc_sched *q, u64 rate)
 {
@@ -220,17 +228,46 @@ static void tcpcc_new_rate(struct Qdisc *sch, u64 rate)
 					   max(q->free_ns, now_ns));
 }
 
+/* Options of kinds are all of one type; what they may be is in their tables. */
+static const struct nla_policy tcpcc_policy[TCPCC_ATTR_MAX + 1] = {
+	[TCA_TCPCC_BANDWIDTH]			= { .type = NLA_U64 },
+	[TCA_TCPCC_LIMIT]			= { .type = NLA_U32 },
+	[TCA_TCPCC_KIND ... TCPCC_ATTR_MAX]	= { .type = NLA_U32 },
+};
+
+/* Puts what was given of a kind's options into a struct of them. */
+static int tcpcc_take(const struct tcpcc_option *o, struct nlattr **tb,
+		      u32 *config, struct netlink_ext_ack *extack)
+{
+	for (; o->attr; o++) {
+		u32 value;
+
+		if (!tb[o->attr])
+			continue;
+		value = nla_get_u32(tb[o->attr]);
+		if (value < o->min || value > o->max) {
+			NL_SET_BAD_ATTR(extack, tb[o->attr]);
+			if (extack)
+				extack->_msg = o->error;
+			return -EINVAL;
+		}
+		config[o->at / sizeof(u32)] = value;
+	}
+	return 0;
+}
+
 int tcpcc_sched_change(struct Qdisc *sch, struct nlattr *opt,
 		       struct netlink_ext_ack *extack)
 {
 	const struct tcpcc_kind *kind = tcpcc_kind(sch);
 	struct tcpcc_sched *q = qdisc_priv(sch);
+	u32 config[TCPCC_CONFIG_MAX / sizeof(u32)];
 	struct nlattr *tb[TCPCC_ATTR_MAX + 1];
 	u64 rate = q->rate;
 	u32 most = q->limit;
 	int err;
 
-	err = nla_parse_nested(tb, kind->attr_max, opt, kind->policy, extack);
+	err = nla_parse_nested(tb, kind->attr_max, opt, tcpcc_policy, extack);
 	if (err < 0)
 		return err;
 
@@ -259,7 +296,10 @@ int tcpcc_sched_change(struct Qdisc *sch, struct nlattr *opt,
 	sch_tree_lock(sch);
 	if (!q->rate)
 		kind->setup(q->state, rate);
-	err = kind->options(q->state, rate, tb, extack);
+	memcpy(config, tcpcc_config(sch), kind->config_size);
+	err = tcpcc_take(kind->table, tb, config, extack);
+	if (!err)
+		err = kind->change(q->state, rate, config, extack);
 	if (!err) {
 		/* packets beyond a smaller limit stay: it is for those to come */
 		WRITE_ONCE(q->limit, most);
@@ -315,7 +355,8 @@ void tcpcc_sched_destroy(struct Qdisc *sch)
 
 int tcpcc_sched_dump(struct Qdisc *sch, struct sk_buff *msg)
 {
-	const struct tcpcc_kind *kind = tcpcc_kind(sch);
+	const struct tcpcc_option *o = tcpcc_kind(sch)->table;
+	const u32 *config = tcpcc_config(sch);
 	struct tcpcc_sched *q = qdisc_priv(sch);
 	struct nlattr *nest = nla_nest_start_noflag(msg, TCA_OPTIONS);
 
@@ -323,12 +364,18 @@ int tcpcc_sched_dump(struct Qdisc *sch, struct sk_buff *msg)
 		return -EMSGSIZE;
 	if (nla_put_u64_64bit(msg, TCA_TCPCC_BANDWIDTH, READ_ONCE(q->rate),
 			      TCA_TCPCC_PAD) ||
-	    nla_put_u32(msg, TCA_TCPCC_LIMIT, READ_ONCE(q->limit)) ||
-	    kind->dump(q->state, msg)) {
-		nla_nest_cancel(msg, nest);
-		return -EMSGSIZE;
+	    nla_put_u32(msg, TCA_TCPCC_LIMIT, READ_ONCE(q->limit)))
+		goto full;
+	for (; o->attr; o++) {
+		u32 value = READ_ONCE(config[o->at / sizeof(u32)]);
+
+		if (nla_put_u32(msg, o->attr, o->shown ? o->shown(config) : value))
+			goto full;
 	}
 	return nla_nest_end(msg, nest);
+full:
+	nla_nest_cancel(msg, nest);
+	return -EMSGSIZE;
 }
 
 int tcpcc_sched_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
@@ -358,7 +405,8 @@ static int __init tcpcc_sched_register(void)
 
 		err = -EINVAL;
 		if (WARN_ON(kind->attr_max > TCPCC_ATTR_MAX ||
-			    kind->state_size > TCPCC_STATE_MAX))
+			    kind->state_size > TCPCC_STATE_MAX ||
+			    kind->config_size > TCPCC_CONFIG_MAX))
 			goto undo;
 		kind->ops.priv_size = offsetof(struct tcpcc_sched, state) +
 				      kind->state_size;

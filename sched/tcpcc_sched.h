@@ -9,42 +9,74 @@
 #include <net/netlink.h>
 #include <net/pkt_sched.h>
 
-/* What a kind may have at most: attributes, and bytes of state and statistics */
+/* What a kind may have at most: attributes, and bytes of state, options and statistics */
 #define TCPCC_ATTR_MAX	31
 #define TCPCC_STATE_MAX	384
+#define TCPCC_CONFIG_MAX	64
 #define TCPCC_STATS_MAX	160
+
+/**
+ * struct tcpcc_option - an option of a kind: a u32 in its struct of options
+ * @attr: attribute; 0: the table ends here
+ * @at: where it is in that struct, bytes
+ * @min: the least that it may be, in the attribute's unit
+ * @max: the most
+ * @error: what is said of any other
+ * @shown: what a dump has instead of the value itself, which it gets; may be NULL
+ */
+struct tcpcc_option {
+	u16 attr;
+	u16 at;
+	u32 min;
+	u32 max;
+	const char *error;
+	u32 (*shown)(const void *config);
+};
+
+/* The option of @_member of @_struct; what is left out in @... is NULL */
+#define TCPCC_OPTION(_attr, _struct, _member, _min, _max, _error, ...)	\
+	{								\
+		.attr	= (_attr),					\
+		.at	= offsetof(_struct, _member),			\
+		.min	= (_min),					\
+		.max	= (_max),					\
+		.error	= (_error),					\
+		__VA_ARGS__						\
+	}
 
 /**
  * struct tcpcc_kind - a kind of router
  * @ops: for the kernel; see TCPCC_QDISC_OPS()
- * @policy: of its attributes, those of the core included
- * @attr_max: the last of them
+ * @table: its options
+ * @attr_max: the last of its attributes
  * @state_size: bytes of its state, at most TCPCC_STATE_MAX
+ * @config_at: where in its state the struct of its options is, bytes
+ * @config_size: and how many it has, at most TCPCC_CONFIG_MAX
  * @setup: the state of a new link of @rate bytes/s
  * @restart: to that state, but with the options as they are
- * @options: takes its attributes, all or, with an error, none; @tb has what was
- *	given.  @rate is the bandwidth as it will be, bytes/s
- * @dump: adds its options to a message
+ * @change: takes a struct of options, each within its range, all or, with an error,
+ *	none.  @rate is the bandwidth as it will be, bytes/s
  * @arrive: a packet is here, and will be queued or dropped
  * @drop: and now it is dropped, for the queue is full; may be NULL
  * @depart: a packet leaves, and may be marked
  * @stats: its TCA_XSTATS at the time @now_ns, at most TCPCC_STATS_MAX bytes
  *
- * @state is the kind's own.  All callbacks but @dump run under the lock of the
- * queue.  @backlog is the queue in bytes, of which the packet is no part when it
- * arrives or departs.
+ * @state is the kind's own.  All callbacks run under the lock of the queue.
+ * @backlog is the queue in bytes, of which the packet is no part when it arrives or
+ * departs.
  */
 struct tcpcc_kind {
 	struct Qdisc_ops ops;
-	const struct nla_policy *policy;
+	const struct tcpcc_option *table;
 	unsigned int attr_max;
 	unsigned int state_size;
+	unsigned int config_at;
+	unsigned int config_size;
 
 	void (*setup)(void *state, u64 rate);
 	void (*restart)(void *state);
-	int (*options)(void *state, u64 rate, struct nlattr **tb,
-		       struct netlink_ext_ack *extack);
-	int (*dump)(const void *state, struct sk_buff *msg);
+	int (*change)(void *state, u64 rate, const void *config,
+		      struct netlink_ext_ack *extack);
 	void (*arrive)(void *state, struct sk_buff *skb, u64 now_ns,
 		       u32 backlog);
 	void (*drop)(void *state, struct sk_buff *skb, u64 now_ns);
@@ -69,23 +101,6 @@ int tcpcc_sched_change(struct Qdisc *sch, struct nlattr *opt,
 int tcpcc_sched_dump(struct Qdisc *sch, struct sk_buff *msg);
 int tcpcc_sched_dump_stats(struct Qdisc *sch, struct gnet_dump *d);
 
-/**
- * tcpcc_take() - an option that may have been given
- * @attr: a u32, or NULL
- * @value: of the option so far; becomes what was given
- * @min: the least that is allowed
- * @max: the most
- *
- * Return: false if the value is not allowed
- */
-static inline bool tcpcc_take(const struct nlattr *attr, u32 *value, u32 min,
-			      u32 max)
-{
-	if (attr)
-		*value = nla_get_u32(attr);
-	return *value >= min && *value <= max;
-}
-
 #define TCPCC_QDISC_OPS(_id)						\
 	{								\
 		.id		= _id,					\
@@ -100,10 +115,5 @@ static inline bool tcpcc_take(const struct nlattr *attr, u32 *value, u32 min,
 		.dump_stats	= tcpcc_sched_dump_stats,		\
 		.owner		= THIS_MODULE,				\
 	}
-
-/* Policy of the attributes that every kind has */
-#define TCPCC_SCHED_POLICY						\
-	[TCA_TCPCC_BANDWIDTH]	= { .type = NLA_U64 },			\
-	[TCA_TCPCC_LIMIT]	= { .type = NLA_U32 }
 
 #endif /* _TCPCC_SCHED_H */
