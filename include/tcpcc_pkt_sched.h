@@ -35,6 +35,7 @@ enum {
 	TCA_ACP_CONGESTION,		/* u32: share from which on to warn */
 	TCA_ACP_FLOWS,			/* u32: number of flows to begin with */
 	TCA_ACP_INTERVAL,		/* u32: control period to begin with, us */
+	TCA_ACP_POLICE,			/* u32: share to exceed a grant by; 0: any */
 	__TCA_ACP_MAX
 };
 
@@ -57,6 +58,9 @@ enum {
  * @lowered: headers whose rate this link has lowered
  * @unwritable: headers that should have been changed and could not be, for want
  *	of memory
+ * @policed: packets that were dropped, since their flows exceeded what was granted
+ * @over: flows that are well ahead of what was granted
+ * @pad: 0
  */
 struct tc_acp_xstats {
 	__u64 desired;
@@ -73,6 +77,9 @@ struct tc_acp_xstats {
 	__u64 malformed;
 	__u64 lowered;
 	__u64 unwritable;
+	__u64 policed;
+	__u32 over;
+	__u32 pad;
 };
 
 /* Kind estcp: kappa and shares are in units of 10^-6, gamma in units of 10^-9 */

@@ -9,11 +9,18 @@
  *
  * Time begins with the first packet that has a header: until then there is
  * nothing to control.
+ *
+ * With the option police, what exceeds a flow's grant on a link near its capacity is
+ * dropped on arrival, and the law does not see it; see acp_police.c.
  */
 
 #include <linux/module.h>
 
+#include <linux/random.h>
+#include <linux/slab.h>
+
 #include "acp_law.h"
+#include "acp_police.h"
 #include "sch_header.h"
 #include "tcpcc_compat.h"
 #include "tcpcc_pkt_sched.h"
@@ -21,6 +28,9 @@
 
 struct acp {
 	struct acp_law law;
+	struct acp_police *police;	/* NULL: none */
+	u64 policed_before;		/* @policed when this period began */
+	bool policing;			/* the last one was congested, or would have been */
 
 	/* see struct tc_acp_xstats */
 	u64 headers;
@@ -29,6 +39,7 @@ struct acp {
 	u64 malformed;
 	u64 lowered;
 	u64 unwritable;
+	u64 policed;
 };
 
 static void acp_setup(void *state, u64 rate)
@@ -37,6 +48,14 @@ static void acp_setup(void *state, u64 rate)
 
 	memset(acp, 0, sizeof(*acp));
 	acp_law_init(&acp->law, &acp_paper, rate);
+}
+
+static void acp_destroy(void *state)
+{
+	struct acp *acp = state;
+
+	kfree(acp->police);
+	acp->police = NULL;
 }
 
 static void acp_restart(void *state)
@@ -48,11 +67,29 @@ static void acp_restart(void *state)
 
 static void acp_advance(struct acp *acp, u64 now_ns, u32 backlog)
 {
-	if (acp_law_due(&acp->law, now_ns))
-		acp_law_advance(&acp->law, now_ns, backlog);
+	struct acp_law *a = &acp->law;
+	u64 periods = a->periods;
+
+	if (!acp_law_due(a, now_ns))
+		return;
+	acp_law_advance(a, now_ns, backlog);
+	if (!acp->police || a->periods == periods)
+		return;
+	acp_police_grant(acp->police, acp_law_rate(a), a->gains.police,
+			 a->interval_us, a->size, now_ns);
+	acp->policing = a->congested || acp->policed != acp->policed_before;
+	acp->policed_before = acp->policed;
 }
 
-static void acp_arrive(void *state, struct sk_buff *skb, u64 now_ns,
+static bool acp_exceeds(struct acp *acp, struct sk_buff *skb)
+{
+	u32 hash = skb_get_hash_perturb(skb, &acp->police->key);
+
+	return acp_police_exceeds(acp->police, hash, qdisc_pkt_len(skb)) &&
+	       acp->policing;
+}
+
+static bool acp_arrive(void *state, struct sk_buff *skb, u64 now_ns,
 		       u32 backlog)
 {
 	struct tcpcc_fb_header h;
@@ -83,7 +120,12 @@ static void acp_arrive(void *state, struct sk_buff *skb, u64 now_ns,
 		break;
 	}
 	acp_advance(acp, now_ns, backlog);
+	if (acp->police && acp_exceeds(acp, skb)) {
+		acp->policed++;
+		return false;
+	}
 	acp_law_arrive(&acp->law, qdisc_pkt_len(skb), rtt_us, backlog);
+	return true;
 }
 
 static void acp_depart(void *state, struct sk_buff *skb, u64 now_ns,
@@ -122,6 +164,8 @@ static const struct tcpcc_option acp_table[] = {
 	TCPCC_OPTION(TCA_ACP_INTERVAL, struct acp_gains, interval_us,
 		     ACP_INTERVAL_MIN, ACP_INTERVAL_MAX,
 		     "acp: interval must be from 1ms to 10s"),
+	TCPCC_OPTION(TCA_ACP_POLICE, struct acp_gains, police, 0, ACP_UNIT,
+		     "acp: police must be from 0 to 1"),
 	{}
 };
 
@@ -131,6 +175,17 @@ static int acp_change(void *state, u64 rate, const void *config,
 	const struct acp_gains *g = config;
 	struct acp *acp = state;
 	struct acp_gains was = acp->law.gains;
+
+	if (g->police && !acp->police) {
+		acp->police = kzalloc(sizeof(*acp->police), GFP_ATOMIC | __GFP_NOWARN);
+		if (!acp->police) {
+			NL_SET_ERR_MSG(extack, "acp: no memory to police: try again");
+			return -ENOMEM;
+		}
+		get_random_bytes(&acp->police->key, sizeof(acp->police->key));
+	} else if (!g->police) {
+		acp_destroy(acp);
+	}
 
 	acp->law.gains = *g;
 	if (rate != acp->law.capacity)
@@ -166,6 +221,8 @@ static void acp_stats(void *state, u64 now_ns, u32 backlog,
 		.malformed	= acp->malformed,
 		.lowered	= acp->lowered,
 		.unwritable	= acp->unwritable,
+		.policed	= acp->policed,
+		.over		= acp->police ? acp_police_over(acp->police) : 0,
 	};
 	*len = sizeof(*st);
 }
@@ -179,6 +236,7 @@ struct tcpcc_kind acp_kind = {
 	.config_size	= sizeof(struct acp_gains),
 	.setup		= acp_setup,
 	.restart	= acp_restart,
+	.destroy	= acp_destroy,
 	.change		= acp_change,
 	.arrive		= acp_arrive,
 	.depart		= acp_depart,

@@ -51,6 +51,8 @@
  * @congestion: share of the capacity from which on to warn, 1 / ACP_UNIT
  * @flows: number of flows to begin with
  * @interval_us: control period to begin with, us
+ * @police: by which share a flow may exceed what it was granted, 1 / ACP_UNIT, which the
+ *	law does not look at; 0: by any
  */
 struct acp_gains {
 	u32 ki;
@@ -60,6 +62,7 @@ struct acp_gains {
 	u32 congestion;
 	u32 flows;
 	u32 interval_us;
+	u32 police;
 };
 
 extern const struct acp_gains acp_paper;

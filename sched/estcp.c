@@ -70,7 +70,7 @@ static void estcp_restart(void *state)
 	estcp_law_init(&estcp->law, &estcp->law.config);
 }
 
-static void estcp_arrive(void *state, struct sk_buff *skb, u64 now_ns,
+static bool estcp_arrive(void *state, struct sk_buff *skb, u64 now_ns,
 			 u32 backlog)
 {
 	struct estcp_cb *cb = estcp_cb(skb);
@@ -80,13 +80,14 @@ static void estcp_arrive(void *state, struct sk_buff *skb, u64 now_ns,
 	cb->data = dsfield >> TCPCC_DSCP_SHIFT == estcp->law.config.dscp;
 	if (!cb->data) {
 		estcp->plain++;
-		return;
+		return true;
 	}
 	cb->backlog = backlog;
 	cb->ecn = dsfield & INET_ECN_MASK;
 	estcp->foreign += !!cb->ecn;
 	if (unlikely(!estcp->law.running))
 		estcp_law_start(&estcp->law, now_ns);
+	return true;
 }
 
 static void estcp_drop(void *state, struct sk_buff *skb, u64 now_ns)

@@ -133,7 +133,8 @@ static int tcpcc_enqueue_one(struct sk_buff *skb, struct Qdisc *sch, u64 now_ns,
 	const struct tcpcc_kind *kind = tcpcc_kind(sch);
 	struct tcpcc_sched *q = qdisc_priv(sch);
 
-	kind->arrive(q->state, skb, now_ns, sch->qstats.backlog);
+	if (!kind->arrive(q->state, skb, now_ns, sch->qstats.backlog))
+		return qdisc_drop(skb, sch, to_free);
 	if (unlikely(sch->q.qlen >= q->limit)) {
 		if (kind->drop)
 			kind->drop(q->state, skb, now_ns);
@@ -348,9 +349,12 @@ void tcpcc_sched_reset(struct Qdisc *sch)
 
 void tcpcc_sched_destroy(struct Qdisc *sch)
 {
+	const struct tcpcc_kind *kind = tcpcc_kind(sch);
 	struct tcpcc_sched *q = qdisc_priv(sch);
 
 	qdisc_watchdog_cancel(&q->watchdog);
+	if (kind->destroy)
+		kind->destroy(q->state);
 }
 
 int tcpcc_sched_dump(struct Qdisc *sch, struct sk_buff *msg)

@@ -56,7 +56,8 @@ struct tcpcc_option {
  * @restart: to that state, but with the options as they are
  * @change: takes a struct of options, each within its range, all or, with an error,
  *	none.  @rate is the bandwidth as it will be, bytes/s
- * @arrive: a packet is here, and will be queued or dropped
+ * @destroy: the link goes, or never was complete; may be NULL
+ * @arrive: a packet is here, and will be queued or dropped; false: drop it
  * @drop: and now it is dropped, for the queue is full; may be NULL
  * @depart: a packet leaves, and may be marked
  * @stats: its TCA_XSTATS at the time @now_ns, at most TCPCC_STATS_MAX bytes
@@ -75,9 +76,10 @@ struct tcpcc_kind {
 
 	void (*setup)(void *state, u64 rate);
 	void (*restart)(void *state);
+	void (*destroy)(void *state);
 	int (*change)(void *state, u64 rate, const void *config,
 		      struct netlink_ext_ack *extack);
-	void (*arrive)(void *state, struct sk_buff *skb, u64 now_ns,
+	bool (*arrive)(void *state, struct sk_buff *skb, u64 now_ns,
 		       u32 backlog);
 	void (*drop)(void *state, struct sk_buff *skb, u64 now_ns);
 	void (*depart)(void *state, struct sk_buff *skb, u64 now_ns,

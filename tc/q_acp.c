@@ -13,6 +13,7 @@ static const struct option acp_options[] = {
 	{ "congestion", TCA_ACP_CONGESTION, NUMBER, TC_ACP_UNIT },
 	{ "flows", TCA_ACP_FLOWS, COUNT, 0 },
 	{ "interval", TCA_ACP_INTERVAL, TIME, 0 },
+	{ "police", TCA_ACP_POLICE, NUMBER, TC_ACP_UNIT },
 	{}
 };
 
@@ -21,7 +22,7 @@ static const struct kind acp = {
 	.usage		= "bandwidth RATE [ limit PACKETS ]\n"
 			  "	[ ki NUMBER ] [ kq NUMBER ] [ gamma NUMBER ]\n"
 			  "	[ target NUMBER ] [ congestion NUMBER ]\n"
-			  "	[ flows NUMBER ] [ interval TIME ]\n",
+			  "	[ flows NUMBER ] [ interval TIME ] [ police NUMBER ]\n",
 	.options	= acp_options,
 };
 
@@ -69,6 +70,8 @@ static int acp_print_xstats(const struct qdisc_util *qu, FILE *f,
 	print_count(" ", "no_header", st.plain);
 	print_count(" ", "malformed", st.malformed);
 	print_count(" ", "unwritable", st.unwritable);
+	print_count(" ", "policed", st.policed);
+	print_count(" ", "flows_over", st.over);
 	return 0;
 }
 

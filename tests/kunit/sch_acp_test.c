@@ -4,6 +4,7 @@
  * absurd ones, and the congestion header on packets, well formed and hostile.
  */
 #include "../../sched/acp_law.c"
+#include "../../sched/acp_police.c"
 #include "../../sched/sch_header.c"
 
 #include <kunit/test.h>
@@ -444,6 +445,112 @@ static void survives_nonsense(struct kunit *test)
 }
 
 /* ------------------------------------------------------------------------- */
+/* The police                                                                */
+
+/* Flow @i sends @bytes in packets.  Return: how many bytes of them may pass */
+static u32 police_send(struct acp_police *p, u32 i, u32 bytes)
+{
+	u32 passed = 0;
+
+	for (; bytes >= PAPER_SIZE; bytes -= PAPER_SIZE)
+		passed += PAPER_SIZE *
+			  !acp_police_exceeds(p, i * 0x9e3779b1, PAPER_SIZE);
+	return passed;
+}
+
+/* The next period of 80 ms, with a rate of @packets packets in it for each flow */
+static void police_next(struct acp_police *p, u32 packets)
+{
+	acp_police_grant(p, div_u64(packets * PAPER_SIZE * USEC_PER_SEC, PAPER_RTT),
+			 ACP_UNIT / 10, PAPER_RTT, PAPER_SIZE,
+			 p->time_ns + PAPER_RTT * NSEC_PER_USEC);
+}
+
+/*
+ * A hundred flows who send what they are granted, or a tenth more, are left alone; so they
+ * are when their grant falls to a fiftieth and they hear of it after four periods.
+ */
+static void police_spares_the_honest(struct kunit *test)
+{
+	struct acp_police *p = kunit_kzalloc(test, sizeof(*p), GFP_KERNEL);
+	int period, i;
+
+	KUNIT_ASSERT_NOT_NULL(test, p);
+	for (period = 0; period < 300; period++) {
+		u32 bytes = (period < 154 ? 110 : 2) * PAPER_SIZE;
+
+		police_next(p, period < 150 ? 100 : 2);
+		for (i = 0; i < 100; i++)
+			KUNIT_EXPECT_EQ(test, police_send(p, i, bytes), bytes);
+	}
+	KUNIT_EXPECT_EQ(test, acp_police_over(p), 0);
+}
+
+/* Of those who send more, what is beyond the grant and a tenth is dropped, to 1 %. */
+static void police_stops_liars(struct kunit *test)
+{
+	static const u32 sent[] = { 100, 120, 200, 1000 };
+	u64 passed[ARRAY_SIZE(sent)] = {};
+	struct acp_police *p = kunit_kzalloc(test, sizeof(*p), GFP_KERNEL);
+	int period, i;
+
+	KUNIT_ASSERT_NOT_NULL(test, p);
+	for (period = 0; period < 400; period++) {
+		police_next(p, 100);
+		for (i = 0; i < ARRAY_SIZE(sent); i++) {
+			u32 bytes = police_send(p, i, sent[i] * PAPER_SIZE);
+
+			/* eight periods ahead by a tenth each are 88 */
+			if (period >= 200)
+				passed[i] += bytes;
+		}
+	}
+	EXPECT_NEAR(test, passed[0], 200ULL * 100 * PAPER_SIZE, 0);
+	for (i = 1; i < ARRAY_SIZE(sent); i++)
+		EXPECT_NEAR(test, passed[i], 200ULL * 110 * PAPER_SIZE, 10000);
+	KUNIT_EXPECT_EQ(test, acp_police_over(p), ARRAY_SIZE(sent) - 1);
+}
+
+/* A short excess passes: that of a newcomer, for five periods */
+static void police_waits(struct kunit *test)
+{
+	struct acp_police *p = kunit_kzalloc(test, sizeof(*p), GFP_KERNEL);
+	u32 bytes = 200 * PAPER_SIZE;
+	int period;
+
+	KUNIT_ASSERT_NOT_NULL(test, p);
+	for (period = 0; period < 5; period++) {
+		police_next(p, 100);
+		KUNIT_EXPECT_EQ(test, police_send(p, 1, bytes), bytes);
+	}
+}
+
+/* Ten times as many flows as there are places: the liar keeps his, and no other pays. */
+static void police_is_overrun(struct kunit *test)
+{
+	struct acp_police *p = kunit_kzalloc(test, sizeof(*p), GFP_KERNEL);
+	u64 passed = 0;
+	int period, i;
+
+	KUNIT_ASSERT_NOT_NULL(test, p);
+	for (period = 0; period < 400; period++) {
+		police_next(p, 100);
+		for (i = 1; i <= 10 * ACP_POLICE_SETS * ACP_POLICE_WAYS; i++) {
+			KUNIT_ASSERT_EQ(test, police_send(p, i, PAPER_SIZE), PAPER_SIZE);
+			/* as many, in between */
+			if (i % 10 == 0) {
+				u32 bytes = police_send(p, 0, PAPER_SIZE);
+
+				passed += period >= 200 ? bytes : 0;
+			}
+		}
+	}
+	/* who shares his set takes a packet a period from him, forty at most, if not from others */
+	KUNIT_EXPECT_LE(test, passed, 200ULL * (110 + 40) * PAPER_SIZE);
+	KUNIT_EXPECT_GE(test, passed, 200ULL * 110 * PAPER_SIZE);
+}
+
+/* ------------------------------------------------------------------------- */
 /* The header on packets                                                     */
 
 static const u8 data_option[] = {
@@ -667,6 +774,10 @@ static struct kunit_case acp_cases[] = {
 	KUNIT_CASE(lies_have_little_power),
 	KUNIT_CASE(slower_link),
 	KUNIT_CASE(survives_nonsense),
+	KUNIT_CASE(police_spares_the_honest),
+	KUNIT_CASE(police_stops_liars),
+	KUNIT_CASE(police_waits),
+	KUNIT_CASE(police_is_overrun),
 	KUNIT_CASE(header_is_changed),
 	KUNIT_CASE(header_is_checked),
 	KUNIT_CASE(lies_are_seen),

@@ -24,13 +24,13 @@ TESTS="loads needs_bandwidth default_bandwidth shows_options shows_json changes_
 	refuses_bad_options refuses_atomically shapes_exactly shapes_segments marks_packets
 	marks_v6 leaves_others_alone limits_packets changes_under_traffic
 	shrinks_without_loss replaces_under_traffic deletes_under_traffic below_htb
-	statistics_move forgets_on_down device_goes unloads_under_traffic
+	statistics_move polices forgets_on_down device_goes unloads_under_traffic
 	loads_again_and_again kernel_is_quiet"
 
 shows_options()
 {
 	qdisc add acp bandwidth 155mbit limit 1000 &&
-		has "acp .* root .* bandwidth 155Mbit limit 1000p ki 0.1587 kq 0.3175 gamma 0.1 target 0.99 congestion 0.95 flows 10 interval 50ms" &&
+		has "acp .* root .* bandwidth 155Mbit limit 1000p ki 0.1587 kq 0.3175 gamma 0.1 target 0.99 congestion 0.95 flows 10 interval 50ms police 0" &&
 		has "desired 0bit input 0bit estimated_flows 10.00 control_interval 50ms persistent_queue 0b state waiting" &&
 		qdisc del
 }
@@ -44,7 +44,7 @@ shows_json()
 		[ "$(field interval)" = 0.05 ] && [ "$(field state)" = waiting ] || return
 	for name in limit kq gamma target congestion flows desired input estimated_flows \
 		    control_interval persistent_queue periods headers lowered echoes \
-		    no_header malformed unwritable; do
+		    no_header malformed unwritable police policed flows_over; do
 		field $name >/dev/null || return
 	done
 	qdisc del
@@ -53,8 +53,8 @@ shows_json()
 changes_options()
 {
 	qdisc add acp bandwidth 1gbit limit 100 &&
-		qdisc change acp ki 0.2 kq 0.4 gamma 0.05 target 0.9 congestion 0.8 flows 3 interval 20ms &&
-		has "bandwidth 1Gbit limit 100p ki 0.2 kq 0.4 gamma 0.05 target 0.9 congestion 0.8 flows 3 interval 20ms" &&
+		qdisc change acp ki 0.2 kq 0.4 gamma 0.05 target 0.9 congestion 0.8 flows 3 interval 20ms police 0.25 &&
+		has "bandwidth 1Gbit limit 100p ki 0.2 kq 0.4 gamma 0.05 target 0.9 congestion 0.8 flows 3 interval 20ms police 0.25" &&
 		has "estimated_flows 3.00 control_interval 20ms" &&
 		qdisc replace acp bandwidth 400gbit && has "bandwidth 400Gbit limit 100p ki 0.2" &&
 		qdisc change acp bandwidth 1kbit && has "bandwidth 1Kbit" && qdisc del
@@ -75,6 +75,7 @@ refuses_bad_options()
 		says "flows must be from 1 to 16777216" qdisc change acp flows 0 &&
 		says "interval must be from 1ms to 10s" qdisc change acp interval 10us &&
 		says "interval must be from 1ms to 10s" qdisc change acp interval 11s &&
+		says "police must be from 0 to 1" qdisc change acp police 1.01 &&
 		says "bandwidth needs a rate" qdisc change acp bandwidth &&
 		says '"fast" is not a rate' qdisc change acp bandwidth fast &&
 		says '"-1" is not a number' qdisc change acp ki -1 &&
@@ -130,6 +131,25 @@ statistics_move()
 		[ "$(field state)" = free ] &&
 		awk -v flows="$flows" -v desired="$(field desired)" \
 			'BEGIN { sum = flows * desired / 1250000; exit sum < 0.98 || sum > 1 }' && qdisc del
+}
+
+# A flow of CUBIC, which no grant holds back, alone on the link: what is beyond its grant is
+# dropped, the link is half full or more, and grants more than a tenth of its rate.  With
+# "police 0" it comes to grant less than that, and who obeys would get it.
+polices()
+{
+	local policed
+
+	qdisc add acp bandwidth 10mbit police 0.1 && raw "$SND" header 192.0.2.2 "$RCV" 1250000 &&
+		run_long && sleep 10 || return
+	[ "$(field desired)" -gt 125000 ] && [ "$(field bytes)" -gt 6250000 ] &&
+		qdisc change acp police 0 || return
+	policed=$(field policed)
+	[ "$policed" -gt 20 ] && [ "$(field drops)" = "$policed" ] && sleep 10 || return
+	[ "$(field policed)" = "$policed" ] && [ "$(field flows_over)" = 0 ] &&
+		[ "$(field desired)" -lt 125000 ] || return
+	end_long
+	qdisc del
 }
 
 forgets_on_down()
