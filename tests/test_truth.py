@@ -147,6 +147,21 @@ def test_capacity_is_of_the_smaller_rate() -> None:
     assert settings.capacity_bits(4) == 40e6 * 2 + 20e6 + 40e6
 
 
+@pytest.mark.parametrize("ack", ["delayed", "every"])
+def test_lies_are_believed(laboratory, ack) -> None:
+    """Two flows send at the rates that their receivers make up; the third shares what is left."""
+    lies = {0: 20_000_000, 1: 5_000_000}
+    sets = ["qdisc=acp", "rate=40mbit", "flows=3", "duration=12", "stages=6", f"ack={ack}"]
+    sets.append("lie=" + ",".join(f"{flow}:{rate}" for flow, rate in lies.items()))
+    (r,) = _runs(laboratory, ["acp"], [1], *sets)
+    # 12 bytes of timestamps, 16 kept free for the header, which has 12; routers count Ethernet's 14
+    payload = (1500 - 40 - 12 - 16) / (1500 - 4 + 14)
+    rates = [flow["stages"][1]["goodput_bps"] for flow in r["flows"]]
+    left = 0.99 * 40e6 - sum(lies.values())
+    for rate, want in zip(rates, [*lies.values(), left], strict=True):
+        assert rate == pytest.approx(want * payload, rel=0.01)
+
+
 def test_policed_flow_is_reported(laboratory) -> None:
     (r,) = _runs(laboratory, ["reno"], [1], "police=50mbit:250k", "duration=5", "buffer=2bdp")
     summary = json.loads((Path(r["series"]) / "summary.json").read_text())

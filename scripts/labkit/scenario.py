@@ -335,6 +335,32 @@ def _switches(text: str) -> tuple[Switch, ...]:
     return tuple(sorted(parts, key=lambda s: s.at))
 
 
+@dataclass(frozen=True)
+class Lie:
+    """What a flow's receiver says that ACP's routers want, whatever they do."""
+
+    flow: int
+    rate: int  # bit/s, on the link
+
+    @property
+    def word(self) -> int:
+        """As it is in an echo: bytes/s, with a mantissa of 24 bits."""
+        rate = self.rate // 8
+        exponent = max(rate.bit_length(), 24) - 24
+        return exponent << 24 | rate >> exponent
+
+
+def _lies(text: str) -> tuple[Lie, ...]:
+    parts = []
+    for part in text.split(","):
+        flow, _, rate = part.partition(":")
+        try:
+            parts.append(Lie(_count(0, 9999)(flow), _rate(rate)))
+        except ValueError:
+            raise ValueError("FLOW:RATE with flows from 0, such as 0:400gbit,3:18mbit") from None
+    return tuple(parts)
+
+
 def _host(text: str) -> tuple[str, ...]:
     """What a host does beside TCP; nothing of it is "exact"."""
     parts = text.split(",")
@@ -460,6 +486,8 @@ KEYS: dict[str, Key] = {
                     " long, in neither direction: packets are dropped, not held: 5:1.5,9:0.3"),
     "switch": Key(_switches, None, "another congestion control for the flows under way at that"
                   " time: 5:cubic,8:ccpd_path"),
+    "lie": Key(_lies, None, "receivers that return a rate of their own in place of what ACP's"
+               " routers want, for flows by their numbers: 0:400gbit,3:18mbit"),
     "cross": Key(_cross, None, "traffic through the bottleneck: udp:50mbit:0-50, seconds"),
     "change": Key(_changes, None, "of the path on the way: 10:rtt=80ms,20:rate=50mbit,30:loss=0"),
     "param": Key(_params, None, "module parameter: tcp_ccpd.kp=4; may be repeated"),
@@ -511,6 +539,7 @@ class Settings:
     reorder: Reorder | None = None
     blackout: tuple[Blackout, ...] = ()
     switch: tuple[Switch, ...] = ()
+    lie: tuple[Lie, ...] = ()
     cross: tuple[Cross, ...] = ()
     change: tuple[Change, ...] = ()
     param: tuple[tuple[str, str, str], ...] = ()
@@ -619,6 +648,7 @@ class Settings:
         shown["reorder"] = self.reorder and {"share": self.reorder.share, "late": self.late}
         shown["blackout"] = [vars(b) for b in self.blackout]
         shown["switch"] = [vars(s) for s in self.switch]
+        shown["lie"] = [vars(lie) for lie in self.lie]
         shown["short"] = self.short and vars(self.short)
         shown["param"] = [f"{m}.{p}={v}" for m, p, v in self.param]
         shown["cross"] = [{"rate": c.rate, "start": c.start, "end": c.end} for c in self.cross]
@@ -639,7 +669,7 @@ def _load(name: str) -> Network:
 # What a network's file says itself, and what only goes with a single link.
 _OF_NETWORK = ("rate", "rtt", "flows", "start", "mix")
 _SINGLE = ("loss", "jitter", "reverse", "police", "batch", "aggregate", "cross", "change",
-           "ssthresh", "drop", "bytes", "reorder", "blackout", "switch")  # fmt: skip
+           "ssthresh", "drop", "bytes", "reorder", "blackout", "switch", "lie")  # fmt: skip
 
 
 def _with_network(texts: dict[str, str], values: dict[str, Any]) -> None:
@@ -714,6 +744,10 @@ def compile_settings(texts: dict[str, str]) -> Settings:
         if not least <= settings.police.burst <= most:
             raise _usage(f"police takes a burst from {least} to {most} bytes,"
                          f" not {settings.police.burst}")  # fmt: skip
+    if settings.lie and (settings.ip == 6 or settings.offload):
+        raise _usage("lie needs ip=4 and offload=off")
+    if settings.lie and max(lie.flow for lie in settings.lie) >= settings.flows:
+        raise _usage(f"lie is of flows from 0 to {settings.flows - 1}")
     last = max(user.start for user in settings.net.users)
     if last >= settings.end:
         raise _usage(f"the last flow would start after the end of the run ({settings.end:g} s)")

@@ -45,6 +45,9 @@ POLICER = "policer"
 BLACKOUT = "blackout"
 NO_LIMIT = "limit 100000000"
 
+FIRST_PORT = 20000  # of flow 0, at its sender
+ECHO = 0xFD08AC50  # how an ACP echo begins; see tcpcc_feedback.h
+
 # host=nic: from a first packet to the interrupt, of the size that drivers of fast cards have by
 # default (rx-usecs); and what a CPU needs for an acknowledgment.
 MODERATION_S = 50e-6
@@ -223,7 +226,7 @@ def _setup(s: Settings, row: Row, ccs: list[str], window: float) -> str:
             *queues(s, row, b),
             "END",
         ]
-    for name in row.senders if s.access or "fq" in s.host else ():
+    for name in row.senders if s.access or "fq" in s.host or s.lie else ():
         lines += [
             "",
             f"# {name}: {_sender_queue(s)}.",
@@ -321,7 +324,8 @@ def queues(s: Settings, row: Row, name: str) -> list[str]:
         device = row.hops[row.senders.index(name)].device(name)
         lines = _tbf("add", s, s.access, device) if s.access else []
         where = "parent 1: handle 10:" if s.access else "root"
-        return lines + [f"qdisc add dev {device} {where} fq"] * ("fq" in s.host)
+        lines += [f"qdisc add dev {device} {where} fq"] * ("fq" in s.host)
+        return lines + _lies(s, row, name, device)
     if name in row.d:
         k = row.d.index(name)
         cards = [line for device, _ in _ways_back(row, k) for line in _chain(device, _card(s), 1)]
@@ -367,9 +371,21 @@ def _chain(device: str, options: list[str], above: int = 0) -> list[str]:
     return lines
 
 
+def _lies(s: Settings, row: Row, name: str, device: str) -> list[str]:
+    """What receivers say is changed where it arrives: the word of an echo, the first TCP option."""
+    filters = [
+        f"filter add dev {device} ingress protocol ip u32 match u32 {ECHO:#x} 0xffffffff at 40"
+        f" match u16 {FIRST_PORT + lie.flow} 0xffff at 22 action pedit munge offset 44 u32 set"
+        f" {lie.word} pipe action csum tcp"
+        for lie in s.lie if row.senders[row.net.users[lie.flow].group] == name
+    ]  # fmt: skip
+    return [f"qdisc add dev {device} ingress", *filters] if filters else []
+
+
 def _sender_queue(s: Settings) -> str:
-    access, paced = "as fast as its own link", "fq, which paces"
-    return ", and ".join([access] * bool(s.access) + [paced] * ("fq" in s.host))
+    access, paced, lies = "as fast as its own link", "fq, which paces", "what receivers make up"
+    return ", and ".join([access] * bool(s.access) + [paced] * ("fq" in s.host)
+                         + [lies] * bool(s.lie))  # fmt: skip
 
 
 def _purpose_of_a(s: Settings) -> str:
@@ -684,8 +700,8 @@ class _Flow:
         stop = "" if self.stop == inf else f" stop={_ns(self.stop)}"
         return (
             f"{kind} id={number} ns={sender} peer={receiver} src={self.row.address(sender, ip)}"
-            f" sport={20000 + number} dst={self.row.address(receiver, ip)} dport=5001 cc={self.cc}"
-            f" start={_ns(self.start)} bytes={self.bytes}{stop}"
+            f" sport={FIRST_PORT + number} dst={self.row.address(receiver, ip)} dport=5001"
+            f" cc={self.cc} start={_ns(self.start)} bytes={self.bytes}{stop}"
         )
 
 
