@@ -63,6 +63,7 @@ static void acp_restart(void *state)
 	struct acp *acp = state;
 
 	acp_law_init(&acp->law, &acp->law.gains, acp->law.capacity);
+	acp->policing = false;
 }
 
 static void acp_advance(struct acp *acp, u64 now_ns, u32 backlog)
@@ -183,6 +184,8 @@ static int acp_change(void *state, u64 rate, const void *config,
 			return -ENOMEM;
 		}
 		get_random_bytes(&acp->police->key, sizeof(acp->police->key));
+		/* nobody was granted anything yet */
+		acp->policing = false;
 	} else if (!g->police) {
 		acp_destroy(acp);
 	}

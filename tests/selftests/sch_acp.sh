@@ -148,6 +148,8 @@ polices()
 	[ "$policed" -gt 20 ] && [ "$(field drops)" = "$policed" ] && sleep 10 || return
 	[ "$(field policed)" = "$policed" ] && [ "$(field flows_over)" = 0 ] &&
 		[ "$(field desired)" -lt 125000 ] || return
+	# begun again, it spares everybody until a period has ended and something was granted
+	qdisc change acp police 0.1 && sleep 0.03 && [ "$(field policed)" = "$policed" ] || return
 	end_long
 	qdisc del
 }
