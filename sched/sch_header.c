@@ -25,6 +25,38 @@
 #define TCPCC_FIRST	((u32)TCPCC_FB_KIND << 24 | TCPCC_FB_LEN_DATA << 16 | \
 			 TCPCC_FB_EXID)
 
+/* So many IPv6 extension headers are looked behind: no packet needs more. */
+#define TCPCC_EXTENSIONS	8
+
+/*
+ * Where the TCP header of an IPv6 packet is.  @at: behind the IPv6 header; @next: what it says
+ * comes there.  This runs under the qdisc's lock, and a packet has room for 8000 headers.
+ *
+ * Return: bytes from skb->data; 0: this is no TCP, or nothing to change: a fragment, or what
+ * an authentication header vouches for
+ */
+static unsigned int tcpcc_skip_extensions(const struct sk_buff *skb,
+					  unsigned int at, u8 next)
+{
+	unsigned int i;
+
+	for (i = 0; next != IPPROTO_TCP; i++) {
+		const u8 *extension;
+		u8 buffer[2];
+
+		if (i == TCPCC_EXTENSIONS ||
+		    (next != IPPROTO_HOPOPTS && next != IPPROTO_ROUTING &&
+		     next != IPPROTO_DSTOPTS))
+			return 0;
+		extension = skb_header_pointer(skb, at, sizeof(buffer), buffer);
+		if (!extension)
+			return 0;
+		next = extension[0];
+		at += (extension[1] + 1) * 8;
+	}
+	return at;
+}
+
 /*
  * Where the TCP header of a packet is, and where the packet ends.  Both are bytes
  * from skb->data.  0: this is no TCP, or not all of it.
@@ -57,9 +89,6 @@ static unsigned int tcpcc_find_tcp(const struct sk_buff *skb, unsigned int *end)
 	}
 	case htons(ETH_P_IPV6): {
 		const struct ipv6hdr *ip6h;
-		__be16 fragment = 0;
-		u8 next;
-		int tcp;
 
 		ip6h = skb_header_pointer(skb, at, sizeof(*ip6h), &buffer.v6);
 		if (!ip6h || ip6h->version != 6)
@@ -68,15 +97,9 @@ static unsigned int tcpcc_find_tcp(const struct sk_buff *skb, unsigned int *end)
 		if (total > skb->len - at)
 			return 0;
 		*end = at + total;
-		next = ip6h->nexthdr;
-		at += sizeof(*ip6h);
-		if (next == IPPROTO_TCP)
-			return at;
-		/* also ends at fragments, and at what it does not know */
-		tcp = ipv6_skip_exthdr(skb, at, &next, &fragment);
-		if (tcp < 0 || fragment || next != IPPROTO_TCP || tcp > *end)
-			return 0;
-		return tcp;
+		at = tcpcc_skip_extensions(skb, at + sizeof(*ip6h),
+					   ip6h->nexthdr);
+		return at <= *end ? at : 0;
 	}
 	}
 	return 0;

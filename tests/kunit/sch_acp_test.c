@@ -726,16 +726,101 @@ static void lies_are_seen(struct kunit *test)
 	kfree_skb(skb);
 }
 
-/* Noise, in buffers that end where the packet ends: nothing else is read. */
-static void noise_is_harmless(struct kunit *test)
+/* An IPv6 packet behind so many extension headers of eight bytes, of this kind */
+static struct sk_buff *behind(struct kunit *test, unsigned int headers, u8 kind)
+{
+	struct shape s = { .v6 = true, .extension = 8 * headers };
+	struct sk_buff *skb = packet(test, &s, data_option, 12);
+	u8 *at = skb_network_header(skb) + sizeof(struct ipv6hdr);
+	unsigned int i;
+
+	ipv6_hdr(skb)->nexthdr = kind;
+	for (i = 0; i < headers; i++) {
+		at[8 * i] = i + 1 < headers ? kind : IPPROTO_TCP;
+		at[8 * i + 1] = 0;
+	}
+	return skb;
+}
+
+/*
+ * They are walked under the qdisc's lock, and a packet has room for thousands.  What comes
+ * behind more of them than anybody needs is no TCP.
+ */
+static void extension_headers_are_few(struct kunit *test)
+{
+	static const u8 kinds[] = { IPPROTO_HOPOPTS, IPPROTO_ROUTING,
+				    IPPROTO_DSTOPTS };
+	struct tcpcc_fb_header h;
+	struct sk_buff *skb;
+	unsigned int i, n;
+
+	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+		for (n = 1; n < 20; n++) {
+			skb = behind(test, n, kinds[i]);
+			KUNIT_EXPECT_EQ_MSG(test, tcpcc_header_find(skb, &h),
+					    n <= 8, "%u headers", n);
+			KUNIT_EXPECT_EQ(test, !!tcpcc_place(skb)->word, n <= 8);
+			kfree_skb(skb);
+		}
+	}
+}
+
+/* An authentication header vouches for what is behind it: a router must not change that. */
+static void authenticated_is_left_alone(struct kunit *test)
 {
 	struct tcpcc_fb_header h;
-	int i, found = 0;
+	struct sk_buff *skb = behind(test, 1, IPPROTO_AH);
+
+	KUNIT_EXPECT_EQ(test, tcpcc_header_find(skb, &h), 0);
+	kfree_skb(skb);
+	/* neither is a fragment touched, be it the only one */
+	skb = behind(test, 1, IPPROTO_FRAGMENT);
+	KUNIT_EXPECT_EQ(test, tcpcc_header_find(skb, &h), 0);
+	kfree_skb(skb);
+}
+
+/* How long the packet is by what its IP header says */
+static void say_length(struct sk_buff *skb, bool v6, unsigned int len)
+{
+	if (v6)
+		ipv6_hdr(skb)->payload_len = htons(len - 40);
+	else
+		ip_hdr(skb)->tot_len = htons(len);
+}
+
+/*
+ * A twin of @skb, of which it differs in each byte that is not of the packet: behind what
+ * IP says, at @end, and behind the buffer's end.
+ */
+static struct sk_buff *twin(struct kunit *test, struct sk_buff *skb,
+			    unsigned int end)
+{
+	struct sk_buff *other = skb_copy(skb, GFP_KERNEL);
+	unsigned int i, room;
+
+	KUNIT_ASSERT_NOT_NULL(test, other);
+	*tcpcc_place(other) = *tcpcc_place(skb);
+	room = min(skb->len + skb_tailroom(skb),
+		   other->len + skb_tailroom(other));
+	for (i = end; i < room; i++)
+		other->data[i] = ~skb->data[i];
+	return other;
+}
+
+/*
+ * Noise, in packets that end somewhere, by IP or by the buffer: what is behind the end, which
+ * here is the rest of a good packet, has no say, and stays.
+ */
+static void noise_is_harmless(struct kunit *test)
+{
+	int i, found = 0, cut = 0;
 
 	for (i = 0; i < 20000; i++) {
+		struct tcpcc_fb_header h = {}, h2 = {};
 		struct shape s = { .v6 = i & 1 };
-		struct sk_buff *skb = packet(test, &s, data_option, 12);
-		unsigned int at = get_random_u32() % 6;
+		struct sk_buff *skb = packet(test, &s, data_option, 12), *other;
+		unsigned int at = get_random_u32() % 6, end = skb->len, was;
+		int got;
 
 		/* some noise everywhere, or much of it in the options */
 		if (i & 2)
@@ -743,19 +828,37 @@ static void noise_is_harmless(struct kunit *test)
 		while (at--)
 			skb->data[ETH + get_random_u32() % (skb->len - ETH)] =
 				get_random_u32();
-		if (i & 4)
-			skb_trim(skb, ETH + get_random_u32() %
-					  (skb->len - ETH));
-		if (tcpcc_header_find(skb, &h) == 1 && tcpcc_place(skb)->word) {
+		was = skb->len;
+		if (i & 4) {
+			/* mostly within TCP's header or close to it */
+			end = s.v6 ? ETH + 40 : ETH + 20;
+			end += get_random_u32() % min(40, was - end);
+			say_length(skb, s.v6, end - ETH);
+			if (i & 8)
+				skb_trim(skb, end);
+		}
+		other = twin(test, skb, end);
+		got = tcpcc_header_find(skb, &h);
+		KUNIT_EXPECT_EQ(test, tcpcc_header_find(other, &h2), got);
+		KUNIT_EXPECT_EQ(test, tcpcc_place(other)->word,
+				tcpcc_place(skb)->word);
+		if (got == 1 && tcpcc_place(skb)->word) {
 			found++;
+			cut += end < was;
+			KUNIT_EXPECT_EQ(test, h2.word, h.word);
 			KUNIT_EXPECT_EQ(test,
 					tcpcc_header_change(skb,
 							    tcpcc_place(skb),
-							    h.word, 1), 0);
+							    h.word, ~h.word), 0);
+			for (at = end; at < was; at++)
+				KUNIT_EXPECT_EQ(test, skb->data[at],
+						(u8)~other->data[at]);
 		}
+		kfree_skb(other);
 		kfree_skb(skb);
 	}
 	KUNIT_EXPECT_GT(test, found, 1000);
+	KUNIT_EXPECT_GT(test, cut, 100);
 }
 
 static struct kunit_case acp_cases[] = {
@@ -782,6 +885,8 @@ static struct kunit_case acp_cases[] = {
 	KUNIT_CASE(header_is_changed),
 	KUNIT_CASE(header_is_checked),
 	KUNIT_CASE(lies_are_seen),
+	KUNIT_CASE(extension_headers_are_few),
+	KUNIT_CASE(authenticated_is_left_alone),
 	KUNIT_CASE(noise_is_harmless),
 	{}
 };
