@@ -35,7 +35,7 @@ export PATH := $(PATH):/usr/sbin:/sbin
 
 .PHONY: modules headers root loadable install uninstall dkms-install dkms-uninstall \
 	tc tc-install tc-uninstall \
-	demo demo-acp check check-kernels check-life report lint clean help
+	demo demo-acp check check-kernels check-life fuzz report lint clean help
 
 modules: headers
 	@test -z "$(TCPCC_LEFT_OUT)" || echo "Left out: $(TCPCC_LEFT_OUT)"
@@ -118,6 +118,10 @@ check-life:
 	@scripts/setup kernels
 	@LIFE_ROUNDS=$(LIFE_ROUNDS) $(PYTHON) -m pytest -n "$$(nproc)" --dist loadgroup tests/test_life.py
 
+fuzz:
+	@scripts/setup check
+	@$(MAKE) --no-print-directory -C tests/fuzz
+
 report:
 	@scripts/setup demo
 	@scripts/lab report
@@ -130,7 +134,7 @@ clean:
 	@test ! -e "$(KDIR)/Makefile" || $(subst @,,$(KBUILD)) clean
 	@rm -f $(TC_PLUGINS)
 	@find . -name __pycache__ -prune -exec rm -rf {} +
-	@rm -rf .pytest_cache
+	@rm -rf .pytest_cache tests/fuzz/build
 
 help:
 	@echo "make                 the modules for the running kernel, or for KDIR=tree"
@@ -143,6 +147,8 @@ help:
 	@echo "make check-kernels   the same on kernels $(TCPCC_KERNELS), with clang, 32 bits, big-endian,"
 	@echo "                     and the kernel's sanitizers"
 	@echo "make check-life      all modules loaded, used and unloaded LIFE_ROUNDS times (10000: hours)"
+	@echo "make fuzz            what reads packets and messages, with any bytes, under ASan and UBSan;"
+	@echo "                     FUZZ_SECONDS=20 each, or FUZZ_RUNS=1000000"
 	@echo "make report          the papers' tables and figures beside ours: report/index.html"
 	@echo "make lint            checkpatch, sparse, shellcheck, ruff, codespell"
 	@echo "make clean           removes what builds leave in this tree (the cache stays)"

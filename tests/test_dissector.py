@@ -319,6 +319,32 @@ def test_any_bytes(tshark) -> None:
     assert "Lua Error" not in tshark(capture, "-V")
 
 
+def corpus(target: str, head: int) -> list[bytes]:
+    """What tests/fuzz has, without the first bytes, which are not of a packet."""
+    files = sorted((REPO / "tests/fuzz/corpus" / target).iterdir())
+    return [path.read_bytes()[head:] for path in files]
+
+
+def test_fuzzer_s_headers(tshark) -> None:
+    """TCP headers of the fuzzers, each in a packet that is whole but for its options."""
+    options = [tcp[20 : (tcp[12] >> 4) * 4] for tcp in corpus("header", 24) if len(tcp) >= 20]
+    options = [o + bytes(-len(o) % 4) for o in options]
+    for v6 in (False, True):
+        capture = handmade(options, v6=v6)
+        found = tshark.headers(capture)
+        assert found == expected(capture)
+        assert sum(map(bool, found)) > 10
+        assert "Lua Error" not in tshark(capture, "-V")
+
+
+def test_fuzzer_s_packets(tshark) -> None:
+    """Whatever is an IP packet or is none; the fuzz targets know what a router makes of it."""
+    packets = [packet for packet in corpus("walk", 16) + corpus("tc", 0) if packet]
+    capture = pcap(list(enumerate(packets)), LINKTYPE_RAW)
+    assert "Lua Error" not in tshark(capture, "-V")
+    assert tshark(capture, "-Y", "tcpcc").count("\n") > 10
+
+
 def test_constants_are_the_header_s() -> None:
     source = (REPO / "include/tcpcc_feedback.h").read_text()
     of_c = dict(re.findall(r"(?:#define\s+|^\t)(TCPCC_FB_\w+)(?:\s+|\s*=\s*)(\w+)", source, re.M))

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Fuzzes tc's plug-ins: words of a command line, and options and statistics as a kernel
+ * would say them, of any lengths and values.
+ *
+ * What tc offers to a plug-in is here as tc 6.1 and later has it; numbers are written to
+ * nowhere.  A message that was made from words has only whole attributes of the kind's
+ * own types, and can be shown.
+ */
+
+#include <linux/pkt_sched.h>
+
+#include "fuzz.h"
+
+/* What they say to users goes nowhere. */
+static FILE *nowhere;
+
+#undef stderr
+#define stderr nowhere
+#include "q_acp.c"
+#include "q_estcp.c"
+#undef stderr
+
+#define WORDS_MAX	64
+
+/* The first byte of an input */
+#define ESTCP		1
+#define MODE(x)		((x) >> 1 & 3)
+
+enum mode { OPTIONS, STATISTICS, WORDS };
+
+static void value_written(enum output_type type, const char *key, const char *text,
+			  int len)
+{
+	CHECK(!(type & (PRINT_JSON | PRINT_ANY)) || (key && *key));
+	CHECK(len >= 0 && strlen(text) <= (size_t)len);
+}
+
+/* As a format that the plug-in gives makes of it */
+#define WRITTEN(type, key, fmt, value) do {					\
+	char text[128] = "";							\
+										\
+	CHECK((fmt) || (type) == PRINT_JSON);					\
+	value_written(type, key, text, (fmt) ?					\
+		      snprintf(text, sizeof(text), fmt, value) : 0);		\
+} while (0)
+
+int print_color_string(enum output_type type, enum color_attr color, const char *key,
+		       const char *fmt, const char *value)
+{
+	(void)color;
+	WRITTEN(type, key, fmt, value);
+	return 0;
+}
+
+int print_color_uint(enum output_type type, enum color_attr color, const char *key,
+		     const char *fmt, unsigned int value)
+{
+	(void)color;
+	WRITTEN(type, key, fmt, value);
+	return 0;
+}
+
+int print_color_u64(enum output_type type, enum color_attr color, const char *key,
+		    const char *fmt, uint64_t value)
+{
+	(void)color;
+	WRITTEN(type, key, fmt, value);
+	return 0;
+}
+
+int print_color_float(enum output_type type, enum color_attr color, const char *key,
+		      const char *fmt, double value)
+{
+	(void)color;
+	WRITTEN(type, key, fmt, value);
+	return 0;
+}
+
+int print_color_bool(enum output_type type, enum color_attr color, const char *key,
+		     const char *fmt, bool value)
+{
+	(void)color;
+	(void)fmt;
+	(void)value;
+	value_written(type, key, "", 0);
+	return 0;
+}
+
+void tc_print_rate(enum output_type type, const char *key, const char *fmt,
+		   unsigned long long rate)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "%llubit", rate * 8);
+	print_color_string(type, COLOR_NONE, key, fmt, text);
+}
+
+void print_nl(void)
+{
+}
+
+/* A number and a unit, in @per of the unit without a name */
+static int scaled(double *value, const char *str, const char * const units[],
+		  const double per[])
+{
+	char *end;
+	int i;
+
+	*value = strtod(str, &end);
+	if (end == str)
+		return -1;
+	for (i = 0; units[i]; i++) {
+		if (strcmp(end, units[i]))
+			continue;
+		*value *= per[i];
+		return 0;
+	}
+	return -1;
+}
+
+int get_rate64(__u64 *rate, const char *str)
+{
+	static const char * const units[] = { "", "bit", "kbit", "mbit", "gbit", "bps", NULL };
+	static const double per[] = { 1. / 8, 1. / 8, 1e3 / 8, 1e6 / 8, 1e9 / 8, 1 };
+	double value;
+
+	if (scaled(&value, str, units, per) || !(value >= 0 && value < 1e19))
+		return -1;
+	*rate = value;
+	return 0;
+}
+
+int get_percent_rate64(__u64 *rate, const char *str, const char *dev)
+{
+	CHECK(strchr(str, '%') && dev);
+	*rate = 1;
+	return -(strlen(str) > 5);
+}
+
+int get_time64(__s64 *time, const char *str)
+{
+	static const char * const units[] = { "", "ns", "us", "ms", "s", NULL };
+	static const double per[] = { 1, 1, 1e3, 1e6, 1e9 };
+	double value;
+
+	if (scaled(&value, str, units, per) || !(value > -9e18 && value < 9e18))
+		return -1;
+	*time = value;
+	return 0;
+}
+
+int get_unsigned(unsigned int *value, const char *str, int base)
+{
+	unsigned long number;
+	char *end;
+
+	if (!*str)
+		return -1;
+	number = strtoul(str, &end, base);
+	if (end == str || *end || number > UINT32_MAX)
+		return -1;
+	*value = number;
+	return 0;
+}
+
+/* Messages ------------------------------------------------------------------ */
+
+static struct rtattr *tail(struct nlmsghdr *n)
+{
+	return (struct rtattr *)((char *)n + NLMSG_ALIGN(n->nlmsg_len));
+}
+
+static int add(struct nlmsghdr *n, int size, int type, const void *data, int len)
+{
+	int whole = RTA_LENGTH(len);
+	struct rtattr *attr = tail(n);
+
+	if (NLMSG_ALIGN(n->nlmsg_len) + RTA_ALIGN(whole) > (unsigned int)size)
+		return -1;
+	attr->rta_type = type;
+	attr->rta_len = whole;
+	if (len)
+		memcpy(RTA_DATA(attr), data, len);
+	n->nlmsg_len = NLMSG_ALIGN(n->nlmsg_len) + RTA_ALIGN(whole);
+	return 0;
+}
+
+int addattr32(struct nlmsghdr *n, int size, int type, __u32 value)
+{
+	return add(n, size, type, &value, sizeof(value));
+}
+
+int addattr64(struct nlmsghdr *n, int size, int type, __u64 value)
+{
+	return add(n, size, type, &value, sizeof(value));
+}
+
+struct rtattr *addattr_nest(struct nlmsghdr *n, int size, int type)
+{
+	struct rtattr *nest = tail(n);
+
+	add(n, size, type, NULL, 0);
+	return nest;
+}
+
+int addattr_nest_end(struct nlmsghdr *n, struct rtattr *nest)
+{
+	nest->rta_len = (char *)tail(n) - (char *)nest;
+	return n->nlmsg_len;
+}
+
+int parse_rtattr(struct rtattr *tb[], int max, struct rtattr *rta, int len)
+{
+	memset(tb, 0, sizeof(tb[0]) * (max + 1));
+	while (RTA_OK(rta, len)) {
+		if (rta->rta_type <= max && !tb[rta->rta_type])
+			tb[rta->rta_type] = rta;
+		rta = RTA_NEXT(rta, len);
+	}
+	return 0;
+}
+
+/* Targets ------------------------------------------------------------------- */
+
+/* The bytes as the payload of an attribute that ends where they end */
+static void show(const struct qdisc_util *util, enum mode mode, const __u8 *data,
+		 size_t size)
+{
+	struct rtattr *attr;
+
+	if (size > UINT16_MAX - RTA_LENGTH(0))
+		return;
+	attr = malloc(RTA_LENGTH(size));
+	attr->rta_type = mode == OPTIONS ? TCA_OPTIONS : TCA_XSTATS;
+	attr->rta_len = RTA_LENGTH(size);
+	if (size)
+		memcpy(RTA_DATA(attr), data, size);
+	if (mode == OPTIONS)
+		CHECK(!util->print_qopt(util, stdout, attr));
+	else
+		CHECK(!util->print_xstats(util, stdout, attr));
+	free(attr);
+}
+
+static void check_message(const struct qdisc_util *util, struct nlmsghdr *n,
+			  unsigned int head)
+{
+	int max = util == &acp_qdisc_util ? TCA_ACP_MAX : TCA_ESTCP_MAX;
+	struct rtattr *nest = (void *)((char *)n + head), *attr;
+	int left = n->nlmsg_len - head;
+
+	CHECK(n->nlmsg_len <= TC_MESSAGE);
+	CHECK(RTA_OK(nest, left) && nest->rta_len == left);
+	CHECK(nest->rta_type == (TCA_OPTIONS | NLA_F_NESTED));
+	left = RTA_PAYLOAD(nest);
+	for (attr = RTA_DATA(nest); RTA_OK(attr, left); attr = RTA_NEXT(attr, left)) {
+		CHECK(attr->rta_type >= TCA_TCPCC_BANDWIDTH && attr->rta_type <= max);
+		CHECK(RTA_PAYLOAD(attr) == (attr->rta_type == TCA_TCPCC_BANDWIDTH ? 8 : 4));
+	}
+	CHECK(!left);
+	show(util, OPTIONS, RTA_DATA(nest), RTA_PAYLOAD(nest));
+}
+
+/* Words end at a newline each. */
+static void parse(const struct qdisc_util *util, const __u8 *data, size_t size)
+{
+	unsigned int head = NLMSG_LENGTH(sizeof(struct tcmsg));
+	struct nlmsghdr *n = calloc(1, TC_MESSAGE);
+	char *words[WORDS_MAX];
+	size_t i, begin = 0;
+	int argc = 0;
+
+	for (i = 0; i <= size && argc < WORDS_MAX; i++) {
+		if (i < size && data[i] != '\n' && data[i])
+			continue;
+		words[argc] = malloc(i - begin + 1);
+		memcpy(words[argc], data + begin, i - begin);
+		words[argc++][i - begin] = 0;
+		begin = i + 1;
+	}
+	n->nlmsg_len = head;
+	if (!util->parse_qopt(util, argc, words, n, "dummy0"))
+		check_message(util, n, head);
+	while (argc)
+		free(words[--argc]);
+	free(n);
+}
+
+int LLVMFuzzerTestOneInput(const __u8 *data, size_t size)
+{
+	const struct qdisc_util *util;
+
+	if (!size)
+		return 0;
+	if (!nowhere)
+		nowhere = fopen("/dev/null", "w");
+	util = data[0] & ESTCP ? &estcp_qdisc_util : &acp_qdisc_util;
+	if (MODE(data[0]) == WORDS)
+		parse(util, data + 1, size - 1);
+	else
+		show(util, MODE(data[0]) == OPTIONS ? OPTIONS : STATISTICS, data + 1, size - 1);
+	return 0;
+}
