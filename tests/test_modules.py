@@ -20,7 +20,7 @@ SUITES = [
 
 _SCH = """loads_once needs_bandwidth changes_options refuses_bad_options shapes_segments marks_v6
     leaves_others_alone changes_under_traffic shrinks_without_loss replaces_under_traffic
-    deletes_under_traffic below_htb forgets_on_down device_goes"""
+    deletes_under_traffic below_htb forgets_on_down device_goes survives_attributes"""
 
 # The selftests, and what of each the sanitizers look at.  Without unloading: user-mode Linux
 # forgets to unpoison a module's memory, so that KASAN takes the next module's arrival in it for

@@ -22,7 +22,7 @@ DIR=$(dirname "$(readlink -f "$0")")
 # Tests in the order of their run; each is a function of this name.
 TESTS="loads needs_bandwidth default_bandwidth shows_options shows_json changes_options
 	refuses_bad_options refuses_atomically shapes_exactly shapes_segments marks_packets
-	marks_v6 leaves_others_alone limits_packets changes_under_traffic
+	marks_v6 leaves_others_alone limits_packets changes_under_traffic survives_attributes
 	shrinks_without_loss replaces_under_traffic deletes_under_traffic below_htb
 	statistics_move polices forgets_on_down device_goes unloads_under_traffic
 	loads_again_and_again kernel_is_quiet"

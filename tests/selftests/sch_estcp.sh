@@ -29,7 +29,7 @@ TESTS="loads needs_bandwidth default_bandwidth shows_options shows_json changes_
 	phase_v6 follows_equation is_patient limits_packets changes_under_traffic
 	shrinks_without_loss replaces_under_traffic deletes_under_traffic below_htb
 	beside_others forgets_on_down device_goes unloads_under_traffic
-	loads_again_and_again kernel_is_quiet"
+	loads_again_and_again survives_attributes kernel_is_quiet"
 
 # codepoints ADDRESS COUNT BATCH [DSFIELD [PROTOCOL]]: prints how many came with 00, 01, 10, 11
 codepoints()

@@ -254,3 +254,11 @@ loads_again_and_again()
 			qdisc add "$KIND" bandwidth 1mbit && qdisc del || return
 	done
 }
+
+# Requests with attributes of any kind, so many and by this seed; see attributes.py
+survives_attributes()
+{
+	snd "$DIR/attributes.py" veth0 "$KIND" "${ATTRIBUTES:-3000}" "${SEED:-1}" || return
+	qdisc del 2>/dev/null
+	return 0
+}
