@@ -50,8 +50,9 @@ from .topology import compile_plan
 # Which suite of Debian carries which kernel.
 SUITES = {"6.1": "bookworm", "6.12": "bookworm", "7.2": "sid"}
 
-# Raised when what _fetch() leaves in the cache changes: older caches are then made anew.
-LAYOUT = 2
+# Raised when what _fetch() leaves in the cache changes: it is in the name of what was fetched, so
+# that working trees of either side can share a cache.
+LAYOUT = 3
 
 VIRTME = "virtme-ng==1.42"
 
@@ -68,7 +69,7 @@ _BUILD_PACKAGES = re.compile(r"(linux-|gcc-|cpp-|binutils|pahole|lib|zlib1g)")
 # tenth.
 _GUEST_MODULES = re.compile(
     r"kernel/(arch|crypto|lib|net|fs/(9p|fscache|fuse|netfs|overlayfs)"
-    r"|drivers/(block|char|input|net/[^/]+\.ko|net/ethernet/intel/e1000|virtio))\b"
+    r"|drivers/(block|char|input|net/[^/]+\.ko|net/(bonding|ethernet/intel/e1000)|virtio))\b"
 )
 
 # The card of boot(nics=True): QEMU's cuts a packet into segments as a real one does.  virtio-net
@@ -144,18 +145,22 @@ class Result:
     wall_s: float  # with boot and power off
 
 
+def _home(release: str) -> Path:
+    """Where the cache has that kernel."""
+    return cache("stock", f"{release}-{LAYOUT}")
+
+
 def ensure(release: str, progress: bool = True) -> StockKernel:
     """That kernel, fetched and unpacked first if the cache has none."""
     if release not in SUITES:
         raise LabError(f"no stock kernel {release!r}; there are: {', '.join(SUITES)}", status=2)
     _require_tools()
-    home = cache("stock", release)
+    home = _home(release)
     done = home / ".done"
     with Progress(f"stock kernel {release}", progress) as shown, locked(home, shown):
-        if not done.exists() or json.loads(done.read_text())["layout"] != LAYOUT:
-            done.unlink(missing_ok=True)
+        if not done.exists():
             found = _fetch(release, SUITES[release], home, shown)
-            write_marker(done, json.dumps({"layout": LAYOUT, **asdict(found)}, default=str))
+            write_marker(done, json.dumps(asdict(found), default=str))
         found = json.loads(done.read_text())
     return StockKernel(found["version"], found["release"], found["package"], Path(found["root"]))
 
@@ -172,7 +177,7 @@ def build(
     files = module_sources() if srcdir == REPO else _sources_in(srcdir)
     options = [*extra, *(["KCFLAGS=-Werror"] if strict else [])]
     digest = digest_of(*options, *(f"{name}\0{file_digest(path)}" for name, path in files.items()))
-    unpacked = digest_of(str(LAYOUT), kernel.package, str(kernel.root))
+    unpacked = digest_of(kernel.package, str(kernel.root))
     home = cache("mod", f"stock-{kernel.version}-{unpacked}")
     result = home / digest
     with locked(home):
@@ -578,7 +583,7 @@ def _seconds(text: str) -> float:
 
 def _list_verb(_: argparse.Namespace) -> int:
     for version, suite in SUITES.items():
-        done = cache("stock", version) / ".done"
+        done = _home(version) / ".done"
         have = json.loads(done.read_text())["release"] if done.exists() else "not fetched yet"
         print(f"{version:6}{suite:10}{have}")
     return 0
