@@ -59,7 +59,7 @@ VIRTME = "virtme-ng==1.42"
 TOOLS = {
     "apt-get": "apt", "dpkg-deb": "dpkg", "make": "make", "depmod": "kmod", "file": "file",
     "qemu-system-x86_64": "qemu-system-x86", "busybox": "busybox-static", "iperf3": "iperf3",
-    "ip": "iproute2", "ethtool": "ethtool",
+    "ip": "iproute2", "ethtool": "ethtool", "nft": "nftables",
 }
 
 # Of the packages that headers depend on, those that a module build uses.
@@ -82,8 +82,8 @@ _HIDDEN = [Path(p) for p in ("/tmp", "/run", "/var/tmp", "/var/log", "/var/cache
 _GUEST_RUN = "/run/tcpcc"  # where a guest sees the directory of its run
 _GUEST_HOT = "/run/hot"  # copies in its memory
 
-_HOT_PROGRAMS = """awk cat dmesg ethtool grep ip iperf3 kill lsmod mktemp modprobe nstat ping rm
-    rmmod sed sh sleep ss sysctl tc""".split()
+_HOT_PROGRAMS = """awk cat dmesg ethtool grep ip iperf3 kill lsmod mktemp modprobe nft nstat
+    ping rm rmmod sed sh sleep ss sysctl tc""".split()
 
 # An emulated processor takes 2 ns for each instruction and no time to be idle: however busy the
 # host is, and however slow, the guest's clock does not show it.  QEMU runs several such processors

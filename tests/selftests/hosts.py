@@ -6,10 +6,13 @@ Starting Python for each flow would take longer than the flow where a processor 
 A command is a line, a word and settings; each is answered by a line, "ok" with numbers or
 "failed: why".
 
-  send bytes=N [cc=A,B,...] [tfo=1] [mptcp=1] [to=ADDRESS]	ms, ms of silence, kb/s
+  send bytes=N [cc=A,B,...] [tfo=1] [mptcp=1] [option=NAME] [device=NAME] [to=ADDRESS]
+  [at=ADDRESS] [source=NAMESPACE]			ms, ms of silence, kb/s
 	One connection: N bytes, in equal parts by each congestion control in turn; it ends when
 	the receiver says that it has all.  Silence: for how long it heard nothing, at most.
-	The rate: the capacity that the congestion control shows at the end; 0: none.
+	The rate: the capacity that the congestion control shows at the end; 0: none.  An option
+	of the sender's socket, and where need be of the receiver's, is one of OPTIONS.  Where
+	a destination is translated the sender sees the receiver at another address.
   talk segs=N,M,... idle=S,T,... cc=A		ms of each exchange
 	One connection: after an idle time of S seconds it sends a request of N segments and
 	waits for the answer of one byte; after as long again M segments; then T.
@@ -40,8 +43,44 @@ CLONE_NEWNET = 0x40000000
 IPPROTO_MPTCP = 262
 TCP_NOTSENT_LOWAT = 25
 TCP_CC_INFO = 26
+TCP_MD5SIG_EXT = 32
+TCP_MD5SIG_FLAG_PREFIX = 1
+TCP_AO_ADD_KEY = 38
 TCP_CA_RECOVERY = 3
 BBR_INFO = 20  # bytes of a struct tcp_bbr_info
+
+def ip_option(sock: socket.socket) -> None:
+    """Four bytes that say nothing."""
+    sock.setsockopt(socket.IPPROTO_IP, socket.IP_OPTIONS, b"\1\1\1\0")
+
+
+def extension(name: int) -> Callable[[socket.socket], None]:
+    """An extension header with nothing but padding."""
+    return lambda sock: sock.setsockopt(socket.IPPROTO_IPV6, name, b"\0\0\1\4" + bytes(4))
+
+
+def any_address(sock: socket.socket) -> bytes:
+    """A struct sockaddr_storage."""
+    return struct.pack("=H126x", sock.family)
+
+
+def md5(sock: socket.socket) -> None:
+    """A struct tcp_md5sig for everybody."""
+    signed = any_address(sock) + struct.pack("=BBHi80s", TCP_MD5SIG_FLAG_PREFIX, 0, 3, 0, b"key")
+    sock.setsockopt(socket.IPPROTO_TCP, TCP_MD5SIG_EXT, signed)
+
+
+def ao(sock: socket.socket) -> None:
+    """A struct tcp_ao_add for everybody; ENOPROTOOPT where the kernel has no TCP-AO."""
+    key = struct.pack("=64siIHBBBBBB80s", b"hmac(sha1)", 0, 0, 0, 0, 100, 100, 12, 0, 3, b"key")
+    sock.setsockopt(socket.IPPROTO_TCP, TCP_AO_ADD_KEY, any_address(sock) + key)
+
+
+OPTIONS: dict[str, Callable[[socket.socket], None]] = {
+    "ip": ip_option, "hop": extension(socket.IPV6_HOPOPTS), "dest": extension(socket.IPV6_DSTOPTS),
+    "md5": md5, "ao": ao,
+}  # fmt: skip
+BOTH_ENDS = {"md5", "ao"}
 
 Ends = tuple[str, str, str]  # namespaces of sender and receiver, address of the latter
 
@@ -89,7 +128,8 @@ class Receiver(threading.Thread):
 
 
 def connect(
-    source: str, target: str, address: str, counts: list[int], mptcp: bool, unsent: bool
+    source: str, target: str, address: str, counts: list[int], mptcp: bool, unsent: bool,
+    option: str = "",
 ) -> tuple[socket.socket, Receiver, tuple[str, int]]:
     """A socket that is still to connect, and who waits for it, at the address."""
     protocol = IPPROTO_MPTCP if mptcp else socket.IPPROTO_TCP
@@ -97,15 +137,19 @@ def connect(
     enter(target)
     listener = socket.socket(family, socket.SOCK_STREAM, protocol)
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_FASTOPEN, 8)
-    listener.bind((address, 0))
+    if option in BOTH_ENDS:
+        OPTIONS[option](listener)
+    listener.bind(("", 0))  # the address may be in another VRF than this socket
     listener.listen()
     listener.settimeout(PATIENCE_S)
     enter(source)
     client = socket.socket(family, socket.SOCK_STREAM, protocol)
     client.settimeout(PATIENCE_S)
+    if option:
+        OPTIONS[option](client)
     if unsent:  # what is queued belongs to the congestion control that was chosen for it
         client.setsockopt(socket.IPPROTO_TCP, TCP_NOTSENT_LOWAT, len(CHUNK))
-    return client, Receiver(listener, counts), listener.getsockname()
+    return client, Receiver(listener, counts), (address, listener.getsockname()[1])
 
 
 def choose(client: socket.socket, cc: str) -> None:
@@ -132,11 +176,16 @@ def capacity(client: socket.socket) -> int:
 
 
 def send(
-    names: Ends, bytes: str, cc: str = "", tfo: str = "", mptcp: str = ""
-) -> str:
+    names: Ends, bytes: str, cc: str = "", tfo: str = "", mptcp: str = "", option: str = "",
+    device: str = "", at: str = "",
+) -> str:  # fmt: skip
     count, ccs = int(bytes), cc.split(",") if cc else []
-    client, receiver, where = connect(*names, [count], bool(mptcp), len(ccs) > 1)
+    client, receiver, where = connect(*names, [count], bool(mptcp), len(ccs) > 1, option)
+    if at:
+        where = (at, where[1])
     with client:
+        if device:
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, device.encode())
         if ccs:
             choose(client, ccs[0])
         begun = time.monotonic()
@@ -248,7 +297,7 @@ def main() -> None:
     for line in sys.stdin:
         verb, *settings = line.split()
         options = dict(setting.split("=", 1) for setting in settings)
-        where = (*names[:2], options.pop("to", names[2]))
+        where = (options.pop("source", names[0]), names[1], options.pop("to", names[2]))
         try:
             print("ok", DOES[verb](where, **options), flush=True)
         except (OSError, TypeError, KeyError) as error:
