@@ -53,9 +53,10 @@
  *
  * Room.  A sender's segments are made smaller by what the option needs, in the way
  * of IP options (icsk_ext_hdr_len).  Where the option would make a packet larger
- * than the path's MTU all the same, or the options longer than 40 bytes, see
- * tcpcc_fb_insert(), it is left out and counted.  The segments of a receiver that
- * is no such sender have no reserve: full ones go without an echo.
+ * than the path's MTU all the same, or than what TCP's probing has found to pass, or
+ * the options longer than 40 bytes, see tcpcc_fb_insert(), it is left out and counted.
+ * The segments of a receiver that is no such sender have no reserve: full ones go
+ * without an echo.
  *
  * Codepoints.  ESTCP's segments with data are of a class, a DSCP, in which the ECN
  * bits are its routers' (include/tcpcc_estcp.h).  A sender's go out with 00 in them.
@@ -579,15 +580,18 @@ static bool feedback_acceptable(const struct tcp_sock *tp, const u8 *header,
 				unsigned int len, u32 end)
 {
 	const struct tcphdr *th = (const struct tcphdr *)header;
-	u32 ack = ntohl(th->ack_seq), wup = READ_ONCE(tp->rcv_wup);
-	u32 nxt = READ_ONCE(tp->rcv_nxt);
-	s32 window = wup + READ_ONCE(tp->rcv_wnd) - nxt;
+	const struct tcpcc_fb_expected expected = {
+		.rcv_wup = READ_ONCE(tp->rcv_wup),
+		.rcv_nxt = READ_ONCE(tp->rcv_nxt),
+		.rcv_wnd = READ_ONCE(tp->rcv_wnd),
+		.snd_una = READ_ONCE(tp->snd_una),
+		.snd_nxt = READ_ONCE(tp->snd_nxt),
+		.snd_wnd = READ_ONCE(tp->max_window),
+	};
 	u32 stamp;
 
-	if (before(end, wup) || after(ntohl(th->seq), nxt + max(window, 0)))
-		return false;
-	if (before(ack, READ_ONCE(tp->snd_una) - READ_ONCE(tp->max_window)) ||
-	    after(ack, READ_ONCE(tp->snd_nxt)))
+	if (!tcpcc_fb_is_expected(&expected, ntohl(th->seq), end,
+				  ntohl(th->ack_seq)))
 		return false;
 	/* one bit, which does not change while there is a connection */
 	if (!data_race((bool)tp->rx_opt.tstamp_ok))
@@ -756,16 +760,42 @@ static void feedback_in(const struct feedback_segment *s, struct sk_buff *skb,
 		sock_gen_put(sk);
 }
 
-/* Whether @more bytes make this packet, or one that it will become, too big. */
-static bool feedback_too_big(const struct sk_buff *skb, int more)
+/*
+ * How large a packet of a socket's may be: the path's MTU, or less if TCP has found by
+ * probing that it does not get through.  @size: its data, bytes; what is more than a
+ * segment has is a probe, and is to try more.
+ */
+static unsigned int feedback_mtu(const struct sock *sk,
+				 const struct sk_buff *skb, unsigned int size)
 {
+	const struct inet_connection_sock *icsk = inet_csk(sk);
 	unsigned int mtu = dst_mtu(skb_dst(skb));
+	u32 mss = tcp_sk(sk)->mss_cache;
+
+	if (!icsk->icsk_mtup.enabled || (!skb_is_gso(skb) && size > mss))
+		return mtu;
+	return min(mtu, mss + tcp_sk(sk)->tcp_header_len +
+		   icsk->icsk_af_ops->net_header_len + icsk->icsk_ext_hdr_len);
+}
+
+/*
+ * Whether @more bytes make this packet, of @size bytes of data, or one that it will become
+ * too big.
+ */
+static bool feedback_too_big(const struct feedback_segment *s,
+			     const struct sock *sk, const struct sk_buff *skb,
+			     unsigned int size, int more)
+{
+	unsigned int most = s->family == NFPROTO_IPV4 ? IP_MAX_MTU :
+			    sizeof(struct ipv6hdr) + IPV6_MAXPLEN;
+	unsigned int mtu;
 
 	if (more <= 0)
 		return false;
 	/* the length field of IP, unless it is beyond that already */
-	if (skb->len <= IP_MAX_MTU && skb->len + more > IP_MAX_MTU)
+	if (skb->len <= most && skb->len + more > most)
 		return true;
+	mtu = feedback_mtu(sk, skb, size);
 	if (skb_is_gso(skb))
 		return !skb_gso_validate_network_len(skb, mtu - more);
 	return skb->len + more > mtu;
@@ -796,9 +826,10 @@ static void feedback_finish(const struct feedback_segment *s,
 	skb->csum_offset = offsetof(struct tcphdr, check);
 }
 
-/* Puts the header @h on a segment of our own. */
+/* Puts the header @h on a segment of our own, with @size bytes of data. */
 static bool feedback_insert(const struct feedback_segment *s,
-			    struct sk_buff *skb, struct tcpcc_fb_header *h)
+			    const struct sock *sk, struct sk_buff *skb,
+			    unsigned int size, struct tcpcc_fb_header *h)
 {
 	u8 fresh[TCPCC_TCP_HEADER_MAX];
 	unsigned int dropped;
@@ -815,7 +846,7 @@ static bool feedback_insert(const struct feedback_segment *s,
 		return false;
 	}
 	more = len - tcp_hdrlen(skb);
-	if (feedback_too_big(skb, more)) {
+	if (feedback_too_big(s, sk, skb, size, more)) {
 		feedback_count(s->fn, FB_OUT_TOO_BIG, 1);
 		return false;
 	}
@@ -937,7 +968,7 @@ static void feedback_out(const struct feedback_segment *s,
 	if (!h.has_word && !h.has_echo)
 		return;
 
-	if (feedback_insert(s, skb, &h)) {
+	if (feedback_insert(s, sk, skb, size, &h)) {
 		if (h.has_word)
 			feedback_count(s->fn, FB_OUT_DATA, 1);
 		if (h.has_echo) {

@@ -390,6 +390,47 @@ static inline int tcpcc_fb_parse(const u8 *th, unsigned int len,
 }
 
 /**
+ * struct tcpcc_fb_expected - what a connection can expect of a segment
+ * @rcv_wup: the least sequence number that may still be on its way
+ * @rcv_nxt: the next one to receive
+ * @rcv_wnd: bytes that may come from @rcv_wup on
+ * @snd_una: the first one not acknowledged
+ * @snd_nxt: the next one to send
+ * @snd_wnd: the largest window that the other end has offered, bytes, below 2^30
+ */
+struct tcpcc_fb_expected {
+	u32 rcv_wup;
+	u32 rcv_nxt;
+	u32 rcv_wnd;
+	u32 snd_una;
+	u32 snd_nxt;
+	u32 snd_wnd;
+};
+
+/**
+ * tcpcc_fb_is_expected() - whether sequence number and ACK are those of a connection
+ * @e: what it expects now, not at the last header: after 2 GiB of others without one that
+ *     would be on the wrong side
+ * @seq: of the segment's first byte
+ * @end: after its last
+ * @ack: its ACK
+ *
+ * By RFC 9293 section 3.10.7.4 and RFC 5961 section 5.2.
+ *
+ * Return: true: TCP will accept it, unless it looks into its timestamp
+ */
+static inline bool tcpcc_fb_is_expected(const struct tcpcc_fb_expected *e,
+					u32 seq, u32 end, u32 ack)
+{
+	s32 window = e->rcv_wup + e->rcv_wnd - e->rcv_nxt;
+
+	return (s32)(end - e->rcv_wup) >= 0 &&
+	       (s32)(e->rcv_nxt + max(window, 0) - seq) >= 0 &&
+	       (s32)(ack - (e->snd_una - e->snd_wnd)) >= 0 &&
+	       (s32)(e->snd_nxt - ack) >= 0;
+}
+
+/**
  * tcpcc_fb_build() - write the option
  * @opt: where, TCPCC_FB_LEN_BOTH bytes
  * @h: what; offset does not matter

@@ -376,7 +376,6 @@ static void hostile_lengths(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tcpcc_fb_parse(th, header(th, options, 40), &h), 0);
 }
 
-/* What is not known comes as it is: who parses has to judge. */
 /* RFC 7323's option, wherever it is, and nothing that only begins like it */
 static void timestamps(struct kunit *test)
 {
@@ -408,6 +407,47 @@ static void timestamps(struct kunit *test)
 	}
 }
 
+/*
+ * A connection that goes on for many GiB without a header: the next one counts at once,
+ * wherever its numbers are, and none of those far away does.
+ */
+static void expected_after_gigabytes(struct kunit *test)
+{
+	const u32 window = 1 << 20, flight = 1 << 19;
+	u32 step;
+	u64 far;
+
+	for (step = 0; step < 1024; step++) {
+		/* 1.75 GiB further each time, and some */
+		u32 at = step * 1879048192U + step * 12345;
+		const struct tcpcc_fb_expected e = {
+			.rcv_wup = at, .rcv_nxt = at + 1000, .rcv_wnd = window,
+			.snd_una = ~at, .snd_nxt = ~at + flight,
+			.snd_wnd = window,
+		};
+
+		KUNIT_ASSERT_TRUE(test, tcpcc_fb_is_expected(&e, at + 1000, at + 1100, ~at));
+		/* the edges of what is expected */
+		KUNIT_ASSERT_TRUE(test, tcpcc_fb_is_expected(&e, at - 100, at, ~at));
+		KUNIT_ASSERT_FALSE(test, tcpcc_fb_is_expected(&e, at - 101, at - 1, ~at));
+		KUNIT_ASSERT_TRUE(test, tcpcc_fb_is_expected(&e, at + window, at + window, ~at));
+		KUNIT_ASSERT_FALSE(test, tcpcc_fb_is_expected(&e, at + window + 1,
+							      at + window + 1, ~at));
+		KUNIT_ASSERT_TRUE(test, tcpcc_fb_is_expected(&e, at, at, ~at + flight));
+		KUNIT_ASSERT_FALSE(test, tcpcc_fb_is_expected(&e, at, at, ~at + flight + 1));
+		KUNIT_ASSERT_TRUE(test, tcpcc_fb_is_expected(&e, at, at, ~at - window));
+		KUNIT_ASSERT_FALSE(test, tcpcc_fb_is_expected(&e, at, at, ~at - window - 1));
+		for (far = 1 << 21; far < (1ULL << 32) - (1 << 21); far += 1 << 26) {
+			u32 there = at + (u32)far;
+
+			KUNIT_ASSERT_FALSE(test, tcpcc_fb_is_expected(&e, there, there, ~at));
+			KUNIT_ASSERT_FALSE(test, tcpcc_fb_is_expected(&e, at, at,
+								      ~at + (u32)far));
+		}
+	}
+}
+
+/* What is not known comes as it is: who parses has to judge. */
 static void unknown_versions(struct kunit *test)
 {
 	u8 opt[12] = { 253, 12, 0xac, 0x50, 0xff, 1, 2, 3, 0xff, 0, 0, 0 };
@@ -473,6 +513,7 @@ static struct kunit_case feedback_cases[] = {
 	KUNIT_CASE(not_to_be_changed),
 	KUNIT_CASE(hostile_lengths),
 	KUNIT_CASE(timestamps),
+	KUNIT_CASE(expected_after_gigabytes),
 	KUNIT_CASE(unknown_versions),
 	KUNIT_CASE(garbage),
 	{}

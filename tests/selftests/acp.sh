@@ -24,7 +24,8 @@ MODULE=tcp_acp_host
 # Tests in the order of their run; each is a function of this name.
 TESTS="registers autoloads needs_privileges refuses_bad_values carries carries_v6 carries_without_timestamps
 	leaves_others_alone without_a_router follows_a_router follows_a_router_v6
-	without_offloads keeps_to_the_mtu learns_a_smaller_mtu sack_gives_way loses_its_way
+	without_offloads keeps_to_the_mtu learns_a_smaller_mtu keeps_its_reserve goes_no_further_than_probed
+	big_tcp sack_gives_way loses_its_way
 	sends_both_ways answers_with_data stripped stripped_on_the_way_back router_goes_away
 	malformed unknown_version blind_echoes blind_words words_for_nobody starts_again_after_idle shows_in_ss
 	shows_in_proc traces
@@ -209,6 +210,83 @@ learns_a_smaller_mtu()
 	ip -n "$SND" route change 192.0.2.2 dev veth0 mtu 600
 	wait
 	ip -n "$SND" route del 192.0.2.2
+	return $status
+}
+
+# Segments are smaller by the longest header, 16 bytes, and by IP's options of 8 and 16 bytes, in
+# whatever order these come and go, and never by more.
+keeps_its_reserve()
+{
+	local family less
+
+	for family in "" -6; do
+		receiver $family || return
+		less=$(snd "$DIR/segments.py" reserve $TO $PORT acp)
+		[ "$less" = "16 24 32 24 16 0 16 32 16 8 24 16 0" ] ||
+			{ echo "# smaller by ${less:-nothing known}"; return 1; }
+	done
+}
+
+retransmitted()
+{
+	{ snd cat /proc/net/snmp; rcv cat /proc/net/snmp; } |
+		awk '/^Tcp: [0-9]/ { n += $13 } END { print n }'
+}
+
+# Beyond 1023 bytes packets vanish without a word, and TCP has found that 1020 pass.  An echo on a
+# full segment of a host that has no reserve would be lost with it.  (A socket that was connected
+# to does not know what is found until something makes it look: the reserve does.)
+goes_no_further_than_probed()
+{
+	local ns status=0 was cc
+
+	offloads off || return
+	tc -n "$SND" qdisc change dev veth0 root handle 1: tbf rate 100mbit burst 1514 limit 10000000
+	for ns in "$SND" "$RCV"; do
+		ip netns exec "$ns" sysctl -qw net.ipv4.tcp_mtu_probing=2 net.ipv4.tcp_base_mss=968 \
+			net.ipv4.tcp_probe_threshold=1000
+		tc -n "$ns" filter add dev veth0 ingress pref 1 protocol ip \
+			u32 match u16 0x0400 0x0400 at 2 action drop
+	done
+	for cc in cubic acp; do
+		was=$(retransmitted)
+		SERVER="--bytes 1000000 --cc acp"
+		took "$(flow --both --bytes 1000000 --cc $cc)" 50 1000 || status=1
+		SERVER=""
+		was=$(($(retransmitted) - was))
+		[ $was = 0 ] || { echo "# $cc sent $was segments again"; status=1; }
+	done
+	rewrite_nothing
+	for ns in "$SND" "$RCV"; do
+		ip netns exec "$ns" sysctl -qw net.ipv4.tcp_mtu_probing=0 net.ipv4.tcp_base_mss=1024 \
+			net.ipv4.tcp_probe_threshold=8
+	done
+	tc -n "$SND" qdisc change dev veth0 root handle 1: tbf rate 100mbit burst 1514 limit 151400
+	offloads on && return $status
+}
+
+# Packets of more than 64 kB, and those whose length the header would bring beyond its field
+big_tcp()
+{
+	local ns status=0 was big
+
+	for ns in "$SND" "$RCV"; do
+		tc -n "$ns" qdisc del dev veth0 root
+		ip -n "$ns" link set veth0 gso_max_size 185000 gro_max_size 185000 || return
+	done
+	tc -n "$RCV" filter add dev veth0 ingress protocol ipv6 \
+		basic match 'meta(pkt_len gt 65549)' action pass || return
+	was=$(retransmitted)
+	receiver -6 && snd "$DIR/segments.py" lengths $TO $PORT acp 65440 65600 || status=1
+	was=$(($(retransmitted) - was))
+	[ $was = 0 ] || { echo "# $was segments sent again"; status=1; }
+	big=$(tc -n "$RCV" -s filter show dev veth0 ingress | sed -n 's/.*Sent [0-9]* bytes \([0-9]*\) pkt.*/\1/p')
+	[ "${big:-0}" -ge 20 ] || { echo "# ${big:-no} packets of more than 64 kB"; status=1; }
+	rewrite_nothing
+	for ns in "$SND" "$RCV"; do
+		ip -n "$ns" link set veth0 gso_max_size 65536 gro_max_size 65536
+	done
+	setup_delay && setup_link || status=1
 	return $status
 }
 

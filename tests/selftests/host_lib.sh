@@ -15,8 +15,12 @@ setup_hosts()
 {
 	sysctl -qw net.ipv4.tcp_congestion_control=reno
 	setup_pair && tc -n "$SND" qdisc add dev veth0 clsact &&
-		tc -n "$RCV" qdisc add dev veth0 clsact &&
-		tc -n "$SND" qdisc add dev veth0 root handle 1: tbf rate 100mbit burst 1514 limit 151400
+		tc -n "$RCV" qdisc add dev veth0 clsact && setup_link
+}
+
+setup_link()
+{
+	tc -n "$SND" qdisc add dev veth0 root handle 1: tbf rate 100mbit burst 1514 limit 151400
 }
 
 # offloads on|off

@@ -167,6 +167,11 @@ setup_pair()
 		# what one flow learned must not help the next
 		ip netns exec "$1" sysctl -qw net.ipv4.tcp_no_metrics_save=1
 	done
+	setup_delay
+}
+
+setup_delay()
+{
 	tc -n "$RCV" qdisc add dev veth0 root netem delay 10ms limit 10000
 }
 
