@@ -22,9 +22,7 @@ _SCH = """loads_once needs_bandwidth changes_options refuses_bad_options shapes_
     leaves_others_alone changes_under_traffic shrinks_without_loss replaces_under_traffic
     deletes_under_traffic below_htb forgets_on_down device_goes survives_attributes"""
 
-# The selftests, and what of each the sanitizers look at.  Without unloading: user-mode Linux
-# forgets to unpoison a module's memory, so that KASAN takes the next module's arrival in it for
-# an overflow (in load_module()).
+# The selftests, and what of each the sanitizers look at.  Unloading they see in test_life.py.
 LIVES = {
     "ccpd": "registers by_sysctl by_socket shows_in_ss traces changes_under_traffic",
     "ccpd_path": "registers by_sysctl by_socket shows_in_ss traces changes_under_traffic",
