@@ -113,7 +113,7 @@ def test_real_hosts(name: str, version: str) -> None:
     "version",
     [
         pytest.param(version, marks=pytest.mark.xdist_group(f"tunnels-{version}"))
-        for version in stock.SUITES if version in ["6.12", *wanted_kernels()]
+        for version in stock.SUITES if version in wanted_kernels()
     ],
 )  # fmt: skip
 def test_tunnels(version: str) -> None:

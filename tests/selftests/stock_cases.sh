@@ -69,7 +69,7 @@ restore()
 	tc -n "$RCV" qdisc del dev ifb0 root 2>/dev/null
 	tc -n "$RTR" qdisc del dev rtr0 clsact 2>/dev/null
 	tc -n "$RTR" qdisc replace dev rtr0 root netem delay "${RTT_MS}ms" limit 10000
-	set_sysctl cubic
+	routes
 	ip -n "$SND" mptcp endpoint flush
 	ip -n "$SND" addr del 10.77.1.3/24 dev snd0 2>/dev/null
 	return 0
@@ -159,7 +159,19 @@ tfo()
 	}
 }
 
-# Two subflows over the one link
+has_two()
+{
+	[ "$(grep -cw "$1" ss.txt)" -ge 2 ]
+}
+
+two_subflows()
+{
+	snd ss -Htin >ss.txt
+	has_two "$1"
+}
+
+# Two subflows over the one link.  By the route, since a subflow does not have what was chosen
+# for its socket, and a namespace may not have every congestion control as its default.
 mptcp()
 {
 	local before
@@ -168,13 +180,12 @@ mptcp()
 		ip -n "$SND" mptcp limits set subflow 2 &&
 		ip -n "$RCV" mptcp limits set subflow 2 &&
 		ip -n "$SND" mptcp endpoint add 10.77.1.3 dev snd0 subflow &&
-		set_sysctl "$1" || return
+		routes congctl "$1" || return
 	before=$(counter rcv MPTcpExtMPJoinAckRx)
 	tell send bytes=$SHORT mptcp=1 || return
-	sleep 0.3
-	snd ss -Htin >ss.txt
+	busywait two_subflows "$1"
 	answer && TIMES=${ANSWER%% *} || return
-	if [ "$(grep -cw "$1" ss.txt)" -lt 2 ] || [ "$(counter rcv MPTcpExtMPJoinAckRx)" -le "$before" ]; then
+	if ! has_two "$1" || [ "$(counter rcv MPTcpExtMPJoinAckRx)" -le "$before" ]; then
 		diag "no two subflows of $1:"
 		sed 's/^/# /' ss.txt
 		return 1
