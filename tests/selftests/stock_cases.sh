@@ -192,6 +192,12 @@ mptcp()
 	fi
 }
 
+# under_way CC: data of such a flow has arrived
+under_way()
+{
+	snd ss -Htin state established | grep -w "$1" | grep -q bytes_acked
+}
+
 # blackout CC SECONDS: both ways, without a word.  When the kernel looks again depends on
 # the round-trip time that it had seen, hence on the queue: the time until then doubles, and
 # is the kernel's own.  So what is compared is the time without that silence, which is no
@@ -200,8 +206,9 @@ blackout()
 {
 	local begun lasted_ms
 
-	tc -n "$RTR" qdisc add dev rtr0 clsact && tell send cc="$1" bytes=$((SHORT * 3 / 2)) || return
-	sleep 0.3
+	tc -n "$RTR" qdisc add dev rtr0 clsact && tell send cc="$1" bytes=$LONG || return
+	# its module may have to be loaded first
+	busywait under_way "$1"
 	begun=${EPOCHREALTIME/./}
 	tc -n "$RTR" -batch - <<-END || return
 		filter add dev rtr0 ingress matchall action drop
