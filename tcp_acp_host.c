@@ -37,7 +37,7 @@
  *     no further than what was delivered.  The price is that a window of 1000 is reached in 10
  *     round trips, not in two.  In acp-fig8 (the paper's Fig. 7) three users come to such a
  *     link, where the gain of Eq. 4 is 1: as printed they put three bandwidth-delay products
- *     on it, and it loses 1545 packets, where the paper reports none; with acp_trust none are
+ *     on it, and it loses 1554 packets, where the paper reports none; with acp_trust none are
  *     lost.  Of a storm of users within one round trip the link still loses some, see
  *     acp-storm.  With acp_trust=175 it loses none, but acp-fig8 takes 6 s to settle.
  *     Where more than a quarter of a round trip's packets is lost, the words are not what the

@@ -7,7 +7,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -18,6 +18,7 @@ REPO = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(REPO / "scripts"))
 
 from labkit import kernel, run, scenario, topology  # noqa: E402
+from labkit.errors import LabError  # noqa: E402
 
 
 class KtapResult(NamedTuple):
@@ -220,6 +221,15 @@ def wanted_kernels() -> list[str]:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The stock kernels first: who boots one is busy for minutes, and must not be the last."""
     items.sort(key=lambda item: item.path.name != "test_stock.py")
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(call: pytest.CallInfo) -> Iterator[None]:
+    """Shows what a failed run left behind: a panic's trace is nowhere else."""
+    outcome = yield
+    error = call.excinfo and call.excinfo.value
+    if isinstance(error, LabError) and error.log:
+        outcome.get_result().sections.append(("what it left behind", error.log))
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:

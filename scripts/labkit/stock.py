@@ -254,9 +254,21 @@ def boot(
         if not (run / "status").exists():
             if "Kernel panic" in log:
                 why = "panicked"
-            tail = "\n".join([*"".join(out).splitlines()[-15:], *log.splitlines()[-25:]])
-            raise LabError(f"the guest with kernel {kernel.release} {why}", log=tail)
+            tail = [*"".join(out).splitlines()[-15:], *_end_of(log.splitlines())]
+            raise LabError(
+                f"the guest with kernel {kernel.release} {why}", log="\n".join(tail)
+            )
         return Result(int((run / "status").read_text()), *out, log, wall)
+
+
+def _end_of(log: list[str], least: int = 25, most: int = 150) -> list[str]:
+    """The last lines of a kernel's log: from the first sign of trouble on, if there is one.
+
+    The line that names the cause is the first of a trace, far above the panic that ends it.
+    """
+    trouble = re.compile(r"BUG:|Oops|WARNING:|general protection|rcu: INFO|Kernel panic")
+    first = next((i for i, line in enumerate(log) if trouble.search(line)), len(log))
+    return log[max(0, min(first, len(log) - least)) :][:most]
 
 
 def emulated(kernel: StockKernel) -> bool:

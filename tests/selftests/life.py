@@ -28,6 +28,8 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+from hosts import enter
+
 # Module of a congestion control, where it is not tcp_<name>
 MODULES = {"ccp": "tcp_ccpd", "acp": "tcp_acp_host"}
 SENDERS = ["ccpd", "ccp", "ccpd_path", "mccp", "mccp_path", "acp", "estcp", "nist_reno", "nist_bic",
@@ -48,7 +50,6 @@ COMPLAINTS = re.compile(
     "BUG|WARNING|Oops|Call Trace|protection fault|UBSAN|refcount_t|suspicious|new suspected"
     " memory leaks|sleeping|unregister_netdevice"
 )
-CLONE_NEWNET = 0x40000000
 DELETE_MODULE = 176  # the number of the system call, x86-64
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -88,15 +89,6 @@ def remove(module: str) -> bool:
     if ctypes.get_errno() not in (errno.EAGAIN, errno.EBUSY, errno.ENOENT):
         raise OSError(ctypes.get_errno(), f"cannot remove {module}")
     return False
-
-
-def enter(namespace: str) -> None:
-    """From now on sockets of this thread are made in that network namespace."""
-    fd = os.open(f"/run/netns/{namespace}", os.O_RDONLY)
-    failed = _libc.setns(fd, CLONE_NEWNET)
-    os.close(fd)
-    if failed:
-        raise OSError(ctypes.get_errno(), f"cannot enter {namespace}")
 
 
 def make_pair(names: tuple[str, str]) -> None:
