@@ -5,7 +5,7 @@ import pytest
 
 from labkit import kernel, run, scenario, stock
 
-SETTINGS = ["rate=100mbit", "rtt=40ms", "buffer=1bdp", "duration=15"]
+SETTINGS = ["rate=40mbit", "rtt=40ms", "buffer=1bdp", "duration=12"]
 CCS = ["reno", "cubic", "ccpd_path"]
 
 

@@ -1,4 +1,4 @@
-#!/usr/bin/python3
+#!/usr/bin/python3 -SI
 # SPDX-License-Identifier: GPL-2.0
 """One TCP transfer between two namespaces, for the selftests; see --help."""
 

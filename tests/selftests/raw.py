@@ -1,4 +1,4 @@
-#!/usr/bin/python3
+#!/usr/bin/python3 -SI
 # SPDX-License-Identifier: GPL-2.0
 """Packets made by hand, from the namespace that this runs in to another, for sch_*.sh.
 

@@ -1,4 +1,4 @@
-#!/usr/bin/python3
+#!/usr/bin/python3 -SI
 # SPDX-License-Identifier: GPL-2.0
 """How large TCP's segments are, towards a receiver of flow.py.
 

@@ -50,9 +50,11 @@ flows()
 {
 	rm -f qdisc.txt
 	qdisc "$RTR" rtr1 add "${QDISC[@]}" && start_flow "$1" 14 -P $FLOWS -C estcp || return
+	sleep 9		# to look costs more than to wait
 	busywait shows "$RTR" rtr1 phase 10
 	: >phases
 	for _ in 1 2 3; do
+		sleep 0.8
 		busywait shows "$RTR" rtr1 phase $(($(field phase) + 1))
 		last_phase_s >>phases
 	done
