@@ -372,6 +372,9 @@ static inline void mccp_set_state(struct sock *sk, u8 state)
 
 	ca->undone = false;
 	if (state == TCP_CA_Loss) {
+		/* the silence before it takes the estimate down, with the first ACK after it */
+		if (!ca->was.rate)
+			ca->was.rate = ca->abe.rate;
 		mccp_enter(sk, MCCP_PROBING);
 	} else if (state == TCP_CA_Recovery || state == TCP_CA_CWR ||
 		   (reduced && ca->mode == MCCP_AVOIDANCE && !undone)) {
