@@ -20,8 +20,8 @@ from .paths import GUEST, cache
 
 # Suites whose events wait for their time: only the lab's own clock makes that exact, and quick.
 TIMED = {"cc_scripts"}
-# a measurement, and what only a suite wants
-_LEFT_OUT = {"sch_bench", "tcpcc_view_cc"}
+# measurements, and what only a suite wants
+_LEFT_OUT = {"feedback_bench", "sch_bench", "tcpcc_view_cc"}
 
 
 def boot(kernel: LabKernel, suite: str = "", timeout_s: float = 300) -> str:

@@ -62,8 +62,13 @@ class Guest:
         with _guests_lock:
             _guests.add(self)
 
-    def boot(self, job: str, modules: Path | None, interactive: bool = False) -> None:
-        """Starts the guest, whose init runs job, a shell script."""
+    def boot(
+        self, job: str, modules: Path | None, interactive: bool = False, real_time: bool = False
+    ) -> None:
+        """Starts the guest, whose init runs job, a shell script.
+
+        Its time is real, as its processor's is, if real_time or interactive say so.
+        """
         self.put("job", job)
         self.put("init", (GUEST / "init").read_text())
         self.put("agent", kernels.agent().read_bytes())
@@ -79,7 +84,9 @@ class Guest:
         if interactive:
             command += ["con0=fd:0,fd:1"]
         else:
-            command += ["con0=null,fd:1", "time-travel=inf-cpu", f"time-travel-start={EPOCH_NS}"]
+            command += ["con0=null,fd:1"]
+        if not (interactive or real_time):
+            command += ["time-travel=inf-cpu", f"time-travel-start={EPOCH_NS}"]
         environment = {
             "PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/", "TERM": os.environ["TERM"]
             if interactive and "TERM" in os.environ else "dumb", "TMPDIR": _memory_directory(),
