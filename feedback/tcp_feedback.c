@@ -511,9 +511,9 @@ enum feedback_class {
 	FEEDBACK_ECHO,
 };
 
-static enum feedback_class feedback_class(const struct feedback_segment *s)
+static enum feedback_class feedback_class(u8 dsfield)
 {
-	u32 dscp = s->dsfield >> TCPCC_DSCP_SHIFT;
+	u32 dscp = dsfield >> TCPCC_DSCP_SHIFT;
 	u32 both = READ_ONCE(estcp_dscp);
 
 	if (dscp == (u8)both)
@@ -708,7 +708,7 @@ static void feedback_accepted(const struct feedback_segment *s, struct sock *sk,
 static void feedback_in(const struct feedback_segment *s, struct sk_buff *skb,
 			const struct nf_hook_state *state)
 {
-	enum feedback_class class = feedback_class(s);
+	enum feedback_class class = feedback_class(s->dsfield);
 	u8 buffer[TCPCC_TCP_HEADER_MAX] __aligned(4);
 	struct tcpcc_fb_header h = {};
 	const struct tcphdr *th;
@@ -930,18 +930,16 @@ static void feedback_put_back(const struct feedback_segment *s,
 		atomic64_cmpxchg(&fb->pending, 0, pending);
 }
 
-/* A segment of an established socket of this host. */
+/* A segment of an established socket of this host.  @fb: its entry */
 static void feedback_out(const struct feedback_segment *s,
-			 const struct sock *sk, struct sk_buff *skb)
+			 const struct sock *sk, struct sk_buff *skb,
+			 struct tcpcc_feedback *fb)
 {
-	struct tcpcc_feedback *fb = feedback_find(s->fn, feedback_cookie(sk));
 	struct tcpcc_fb_header h = {};
 	const struct tcphdr *th;
 	unsigned int size;
 	u64 pending;
 
-	if (!fb)
-		return;
 	if (skb_headlen(skb) < s->offset + sizeof(*th) ||
 	    skb_transport_offset(skb) != s->offset ||
 	    skb->ip_summed != CHECKSUM_PARTIAL)
@@ -980,70 +978,112 @@ static void feedback_out(const struct feedback_segment *s,
 		feedback_put_back(s, fb, pending);
 }
 
+/*
+ * The hooks are called for each segment of everybody.  So they decide by the least that
+ * says whose one is, and have no room on the stack: what needs some is called then.
+ */
+
+/*
+ * Whether a segment that arrives is seen at once to be none of ours: feedback_in() would
+ * see the same.  @offset: of the TCP header, bytes
+ */
+static __always_inline bool feedback_is_others(const struct sk_buff *skb,
+					       unsigned int offset, u8 dsfield)
+{
+	unsigned int options = offset + TCPCC_TCP_HEADER;
+	unsigned int len = skb_headlen(skb);
+
+	if (len < options || feedback_class(dsfield))
+		return false;
+	/* no options, or another first */
+	return skb->data[offset + 12] >> 4 <= TCPCC_TCP_HEADER / 4 ||
+	       (len > options && skb->data[options] != TCPCC_FB_KIND);
+}
+
+/* Whether the socket that sends has no entry, since there are none or it has no cookie. */
+static __always_inline bool feedback_has_none(const struct nf_hook_state *state)
+{
+	return !atomic_read(&feedback_of(state->net)->flows) ||
+	       !feedback_is_socket(state->sk) || !feedback_cookie(state->sk);
+}
+
+static noinline unsigned int feedback_arrives(struct sk_buff *skb,
+					      const struct nf_hook_state *state,
+					      u8 offset, u8 dsfield)
+{
+	const struct feedback_segment s = {
+		.fn = feedback_of(state->net),
+		.family = state->pf,
+		.offset = offset,
+		.dsfield = dsfield,
+	};
+
+	feedback_in(&s, skb, state);
+	return NF_ACCEPT;
+}
+
+static noinline unsigned int feedback_leaves(struct sk_buff *skb,
+					     const struct nf_hook_state *state,
+					     u8 offset, u8 dsfield)
+{
+	struct feedback_net *fn = feedback_of(state->net);
+	struct tcpcc_feedback *fb = feedback_find(fn, feedback_cookie(state->sk));
+
+	if (fb) {
+		const struct feedback_segment s = {
+			.fn = fn,
+			.family = state->pf,
+			.offset = offset,
+			.dsfield = dsfield,
+		};
+
+		feedback_out(&s, state->sk, skb, fb);
+	}
+	return NF_ACCEPT;
+}
+
 static unsigned int feedback_in_v4(void *priv, struct sk_buff *skb,
 				   const struct nf_hook_state *state)
 {
-	if (ip_hdr(skb)->protocol == IPPROTO_TCP) {
-		const struct feedback_segment s = {
-			.fn = feedback_of(state->net),
-			.family = NFPROTO_IPV4,
-			.offset = ip_hdrlen(skb),
-			.dsfield = ipv4_get_dsfield(ip_hdr(skb)),
-		};
+	const struct iphdr *iph = ip_hdr(skb);
+	u8 dsfield = ipv4_get_dsfield(iph);
 
-		feedback_in(&s, skb, state);
-	}
-	return NF_ACCEPT;
+	if (iph->protocol != IPPROTO_TCP ||
+	    feedback_is_others(skb, iph->ihl * 4, dsfield))
+		return NF_ACCEPT;
+	return feedback_arrives(skb, state, iph->ihl * 4, dsfield);
 }
 
 static unsigned int feedback_in_v6(void *priv, struct sk_buff *skb,
 				   const struct nf_hook_state *state)
 {
-	if (ipv6_hdr(skb)->nexthdr == IPPROTO_TCP) {
-		const struct feedback_segment s = {
-			.fn = feedback_of(state->net),
-			.family = NFPROTO_IPV6,
-			.offset = sizeof(struct ipv6hdr),
-			.dsfield = ipv6_get_dsfield(ipv6_hdr(skb)),
-		};
+	const struct ipv6hdr *iph = ipv6_hdr(skb);
+	u8 dsfield = ipv6_get_dsfield(iph);
 
-		feedback_in(&s, skb, state);
-	}
-	return NF_ACCEPT;
+	if (iph->nexthdr != IPPROTO_TCP ||
+	    feedback_is_others(skb, sizeof(*iph), dsfield))
+		return NF_ACCEPT;
+	return feedback_arrives(skb, state, sizeof(*iph), dsfield);
 }
 
 static unsigned int feedback_out_v4(void *priv, struct sk_buff *skb,
 				    const struct nf_hook_state *state)
 {
-	const struct feedback_segment s = {
-		.fn = feedback_of(state->net),
-		.family = NFPROTO_IPV4,
-		.offset = ip_hdrlen(skb),
-		.dsfield = ipv4_get_dsfield(ip_hdr(skb)),
-	};
+	const struct iphdr *iph = ip_hdr(skb);
 
-	if (atomic_read(&s.fn->flows) &&
-	    ip_hdr(skb)->protocol == IPPROTO_TCP &&
-	    feedback_is_socket(state->sk))
-		feedback_out(&s, state->sk, skb);
-	return NF_ACCEPT;
+	if (feedback_has_none(state) || iph->protocol != IPPROTO_TCP)
+		return NF_ACCEPT;
+	return feedback_leaves(skb, state, iph->ihl * 4, ipv4_get_dsfield(iph));
 }
 
 static unsigned int feedback_out_v6(void *priv, struct sk_buff *skb,
 				    const struct nf_hook_state *state)
 {
-	const struct feedback_segment s = {
-		.fn = feedback_of(state->net),
-		.family = NFPROTO_IPV6,
-		.offset = sizeof(struct ipv6hdr),
-		.dsfield = ipv6_get_dsfield(ipv6_hdr(skb)),
-	};
+	const struct ipv6hdr *iph = ipv6_hdr(skb);
 
-	if (atomic_read(&s.fn->flows) &&
-	    ipv6_hdr(skb)->nexthdr == IPPROTO_TCP &&
-	    feedback_is_socket(state->sk))
-		feedback_out(&s, state->sk, skb);
-	return NF_ACCEPT;
+	if (feedback_has_none(state) || iph->nexthdr != IPPROTO_TCP)
+		return NF_ACCEPT;
+	return feedback_leaves(skb, state, sizeof(*iph), ipv6_get_dsfield(iph));
 }
 
 static const struct nf_hook_ops feedback_hooks[] = {
