@@ -35,7 +35,7 @@ export PATH := $(PATH):/usr/sbin:/sbin
 
 .PHONY: modules headers root loadable install uninstall dkms-install dkms-uninstall \
 	tc tc-install tc-uninstall \
-	demo demo-acp check check-kernels check-life fuzz report lint clean help
+	demo demo-acp check check-kernels check-life fuzz report bench lint clean help
 
 modules: headers
 	@test -z "$(TCPCC_LEFT_OUT)" || echo "Left out: $(TCPCC_LEFT_OUT)"
@@ -126,6 +126,10 @@ report:
 	@scripts/setup demo
 	@scripts/lab report
 
+bench:
+	@scripts/setup demo
+	@scripts/lab bench
+
 lint:
 	@scripts/setup check
 	@scripts/lint
@@ -150,5 +154,7 @@ help:
 	@echo "make fuzz            what reads packets and messages, with any bytes, under ASan and UBSan;"
 	@echo "                     FUZZ_SECONDS=20 each, or FUZZ_RUNS=1000000"
 	@echo "make report          the papers' tables and figures beside ours: report/index.html"
+	@echo "make bench           what a segment costs a host and a packet a router, beside what is wanted;"
+	@echo "                     wants a machine with nothing else to do"
 	@echo "make lint            checkpatch, sparse, shellcheck, ruff, codespell"
 	@echo "make clean           removes what builds leave in this tree (the cache stays)"

@@ -9,6 +9,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -82,6 +83,15 @@ def _parser() -> argparse.ArgumentParser:
     reporting.add_argument("--jobs", type=int, default=0, metavar="N",
                            help="runs side by side (default: one per core)")  # fmt: skip
 
+    benching = verb("bench", _bench, "What the modules cost hosts and routers, in real time; exit"
+                    " status 1 if a bound is not met.")  # fmt: skip
+    with_kernel(benching)
+    benching.add_argument("--runs", type=_count, metavar="N",
+                          help="guests, one after the other (default 9)")  # fmt: skip
+    benching.add_argument("--quick", action="store_true",
+                          help="a second of it, to see that it works")  # fmt: skip
+    benching.add_argument("--json", action="store_true", help="a JSON array, and nothing else")
+
     showing = verb("demo", _demo, "The main job: six congestion controls on a long, lossy, fast"
                    " path.  With acp: users who join and leave, over routers that say the rate.")
     showing.add_argument("what", nargs="?", choices=["acp"], metavar="acp")
@@ -91,6 +101,12 @@ def _parser() -> argparse.ArgumentParser:
 def _seed(text: str) -> int:
     if not text.isdecimal() or not 0 <= int(text) < 2**63:
         raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 0 to 2^63-1")
+    return int(text)
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 1000:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 to 1000")
     return int(text)
 
 
@@ -167,6 +183,20 @@ def _report(args: argparse.Namespace) -> int:
     from . import report
 
     return report.main(args.scenarios, args.jobs)
+
+
+def _bench(args: argparse.Namespace) -> int:
+    from . import bench
+
+    load = os.getloadavg()[0]
+    effort = bench.QUICK if args.quick else bench.Effort()
+    if args.runs:
+        effort = replace(effort, runs=args.runs)
+    made = bench.run(run.Laboratory(args.kernel, args.variant), effort)
+    print(json.dumps([row.json() for row in made], indent=1) if args.json else bench.table(made))
+    for note in bench.notes(made, load):
+        print(f"lab: {note}", file=sys.stderr)
+    return int(any(row.met is False for row in made))
 
 
 def _demo(args: argparse.Namespace) -> int:

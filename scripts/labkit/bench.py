@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What the modules cost, in real time, beside what is wanted and what others cost.
+
+run() boots one guest after the other.  Each makes every measurement once: what a segment costs a
+host (tests/kunit/feedback_bench.c), what a packet costs a router (sch_bench.c), and how long
+transfers take.  So a number is the median of runs that share nothing, with their range.
+"""
+
+import os
+import re
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from .errors import LabError
+from .host import Progress
+from .paths import GUEST
+from .run import Guest, Laboratory
+
+WHOLE = "from socket to socket"
+
+# What is measured at hosts, by the name in feedback_bench.c: its bound, ns
+HOSTS = {
+    WHOLE: None,
+    "empty hook": None,
+    "no flow, out": 5,
+    "no flow, in": 5,
+    "others, out": 20,
+    "others, in": 20,
+    "others, in for nobody": 20,
+    "others with cookies, out": 20,
+    "sender, out": 100,
+    "sender, TSO out": 100,
+    "sender, in": 100,
+    "receiver, in": 100,
+    "receiver, out": 100,
+}
+FAMILIES = ("v4", "v6")
+
+# Routers, and what they are compared with: how tc makes one, and the packets' class
+ROUTERS = {
+    "acp": ("acp bandwidth 1tbit", 0),
+    "estcp": ("estcp bandwidth 1tbit", 12),
+    "fq_codel": ("fq_codel", 0),
+    "pfifo": ("pfifo", 0),
+}
+
+CCS = ("acp", "cubic")
+SHARE = 0.9  # of CUBIC's throughput, at least
+
+TIMEOUT_S = 300  # a guest's
+BUSY = 0.5  # processors that others use, from where on they are mentioned
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much of it all is done."""
+
+    runs: int = 9
+    batches: int = 4000
+    packets: int = 1_000_000
+    size: int = 2_000_000_000
+    pairs: int = 8
+
+    @property
+    def steps(self) -> int:
+        """Of one guest: lines that it writes while it measures."""
+        return len(FAMILIES) + len(ROUTERS) + 2 * self.pairs
+
+
+QUICK = Effort(1, 20, 10_000, 20_000_000, 1)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A result."""
+
+    what: str
+    unit: str
+    samples: tuple[float, ...]
+    family: str = ""
+    bound: float | None = None
+    least: bool = False  # bound is the least that is wanted, not the most
+    ratio: float | None = None
+    of: str = ""  # what ratio is to
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.samples)
+
+    @property
+    def met(self) -> bool | None:
+        if self.bound is None:
+            return None
+        return self.median >= self.bound if self.least else self.median <= self.bound
+
+    def json(self) -> Any:
+        shown: dict[str, Any] = {"what": self.what}
+        if self.family:
+            shown["family"] = self.family
+        shown |= {"unit": self.unit, "median": self.median, "low": min(self.samples),
+                  "high": max(self.samples), "samples": len(self.samples)}  # fmt: skip
+        if self.ratio is not None:
+            shown |= {"ratio": self.ratio, "of": self.of}
+        if self.bound is not None:
+            shown |= {"bound": self.bound, "met": self.met}
+        return shown
+
+
+def run(laboratory: Laboratory, effort: Effort) -> list[Row]:
+    """Measures all of it; says on standard error how far it is."""
+    logs = []
+    with Progress("bench", True) as shown:
+        for number in range(effort.runs):
+
+            def tell(part: float, number: int = number) -> None:
+                shown.show("measuring", (number + part) / effort.runs)
+
+            tell(0)
+            logs.append(_measure(laboratory, effort, number, tell))
+    return rows([parse(log) for log in logs])
+
+
+def _measure(
+    laboratory: Laboratory, effort: Effort, number: int, progress: Callable[[float], None]
+) -> str:
+    """What a guest says of one run."""
+    with Guest(laboratory.kernel, seed=number + 1) as guest:
+        guest.put("transfer.py", (GUEST / "transfer.py").read_text())
+        guest.boot(_job(effort, number), laboratory.modules, real_time=True)
+        deadline = time.monotonic() + TIMEOUT_S
+
+        def poll() -> None:
+            progress(guest.text("stdout").count("\n") / effort.steps)
+            if time.monotonic() > deadline:
+                raise LabError(f"the bench did not end in {TIMEOUT_S} s", log=guest.console())
+
+        guest.wait(poll, every=0.2)
+        if guest.status():
+            said = guest.text("stderr").strip().splitlines() or ["no message"]
+            raise LabError(f"the bench failed in its guest: {said[-1]}",
+                           log=guest.text("log") or guest.console())  # fmt: skip
+        return guest.text("log") + guest.text("stdout")
+
+
+def _job(effort: Effort, number: int) -> str:
+    """The guest's script; CUBIC is the first in each other pair."""
+    pairs = [CCS if (pair + number) % 2 else CCS[::-1] for pair in range(effort.pairs)]
+    ccs = [cc for pair in pairs for cc in pair]
+    hosts = "\n".join(f"host {int(family == 'v6')}" for family in FAMILIES)
+    routers = "\n".join(f"router {dsfield} {qdisc}" for qdisc, dsfield in ROUTERS.values())
+    return f"""exec >/run/lab/stdout 2>/run/lab/stderr
+set -e
+trap 'dmesg >/run/lab/log' EXIT
+
+host()
+{{
+	unshare -n sh -c "ip link set lo up && modprobe feedback_bench batches={effort.batches} v6=$1"
+	modprobe -r feedback_bench
+	echo "host $1"
+}}
+
+router()
+{{
+	local dsfield=$1
+
+	shift
+	tc qdisc replace dev v0 root "$@"
+	modprobe sch_bench dev=v0 packets={effort.packets} dsfield="$dsfield"
+	modprobe -r sch_bench
+	echo "router $*"
+}}
+
+modprobe tcp_feedback
+{hosts}
+
+ip link add v0 type dummy
+ip link set v0 up
+{routers}
+ip link del v0
+
+modprobe tcp_acp_host
+ip netns add other
+ip link add v0 type veth peer name v1 netns other
+ip address add 192.0.2.1/24 dev v0
+ip link set v0 up
+ip -n other address add 192.0.2.2/24 dev v1
+ip -n other link set v1 up
+mkfifo /run/ready
+ip netns exec other /run/lab/transfer.py serve 192.0.2.2 {len(ccs)} >/run/ready &
+read -r _ </run/ready
+/run/lab/transfer.py send 192.0.2.2 {effort.size} {" ".join(ccs)}
+"""
+
+
+_LINE = re.compile(
+    r"(?:\[ *\d+\.\d+\] )?(?:"
+    r"feedback_bench: (?P<family>v[46]) (?P<host>[^:]+): (?P<segment>-?\d+) ps per segment|"
+    r"sch_bench: (?P<router>\w+): (?P<packet>\d+) ps per packet|"
+    r"transfer: (?P<cc>\w+): (?P<ns>\d+) ns)"
+)
+
+
+def parse(log: str) -> dict[tuple[str, ...], list[float]]:
+    """The numbers of one run, by what they are of: ns."""
+    found: dict[tuple[str, ...], list[float]] = {}
+    for line in log.splitlines():
+        if not (m := _LINE.fullmatch(line)):
+            continue
+        if m["host"]:
+            key, ns = ("host", m["host"], m["family"]), int(m["segment"]) / 1000
+        elif m["router"]:
+            key, ns = ("router", m["router"]), int(m["packet"]) / 1000
+        else:
+            key, ns = ("transfer", m["cc"]), int(m["ns"])
+        found.setdefault(key, []).append(ns)
+    return found
+
+
+def rows(runs: list[dict[tuple[str, ...], list[float]]]) -> list[Row]:
+    """The results of some runs; an error if one of them lacks a number."""
+
+    def all_of(*key: str) -> tuple[float, ...]:
+        if any(key not in found for found in runs):
+            raise LabError(f"a run of the bench has no number for {' '.join(key)}")
+        return tuple(ns for found in runs for ns in found[key])
+
+    made = []
+    for what, bound in HOSTS.items():
+        for family in FAMILIES:
+            samples = all_of("host", what, family)
+            whole = statistics.median(all_of("host", WHOLE, family))
+            made.append(Row(what, "ns", samples, family, bound,
+                            ratio=statistics.median(samples) / whole, of=WHOLE))  # fmt: skip
+    queue = statistics.median(all_of("router", "fq_codel"))
+    for what in ROUTERS:
+        samples = all_of("router", what)
+        made.append(Row(what, "ns", samples, ratio=statistics.median(samples) / queue,
+                        of="fq_codel"))  # fmt: skip
+    ours, theirs = (all_of("transfer", cc) for cc in CCS)
+    if len(ours) != len(theirs):
+        raise LabError("a run of the bench lacks transfers")
+    shares = tuple(b / a for a, b in zip(ours, theirs, strict=True))
+    made.append(Row("throughput", "of CUBIC's", shares, bound=SHARE, least=True))
+    return made
+
+
+def table(made: list[Row]) -> str:
+    """Results for the eye."""
+    hosts = {what: [r for r in made if r.what == what and r.family] for what in HOSTS}
+    lines = [f"{'a segment at a host, ns':<28}{'IPv4':>21}{'IPv6':>23}{'bound':>10}"]
+    for what, of in hosts.items():
+        cells = "".join(f"{_cell(r, '.0f' if what == WHOLE else '.1f'):>23}" for r in of)
+        lines.append(f"  {what:<24}{cells}{_verdict(of)}")
+    lines.append(f"\n{'a packet at a router, ns':<28}{'':>21}{'of fq_codel':>23}")
+    lines += [f"  {r.what:<24}{_cell(r, '.1f'):>23}{r.ratio:>23.2f}"
+              for r in made if not r.family and r.unit == "ns"]  # fmt: skip
+    lines.append("\none flow over veth with TSO")
+    lines += [f"  {'acp, of CUBIC':<24}{_cell(r, '.0%'):>23}{'':>23}{_verdict([r])}"
+              for r in made if r.least]  # fmt: skip
+    return "\n".join(lines)
+
+
+def _cell(row: Row, form: str) -> str:
+    return f"{row.median:{form}} ({min(row.samples):{form}}-{max(row.samples):{form}})"
+
+
+def _verdict(of: list[Row]) -> str:
+    if of[0].bound is None:
+        return ""
+    bound = f"{of[0].bound:.0%}" if of[0].least else f"{of[0].bound:g}"
+    return f"{bound:>9}  {'met' if all(r.met for r in of) else 'NOT MET'}"
+
+
+def notes(made: list[Row], load: float) -> list[str]:
+    """What must be said of the results; load: processors that others used before it began."""
+    said = []
+    if missed := sum(r.met is False for r in made):
+        said.append(f"{missed} of {sum(r.met is not None for r in made)} bounds not met")
+    if missed or load > BUSY:
+        said.append("whatever else runs here makes numbers larger, by half and more: the load was"
+                    f" {load:.1f} on {os.cpu_count()} processors before it began")  # fmt: skip
+    return said

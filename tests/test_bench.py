@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-2.0
+"""make bench: that it measures all of it and judges it right, not what it costs here and now."""
+
+import pytest
+
+from labkit import bench
+from labkit.errors import LabError
+
+LOG = """\
+[    0.530000] tcp_feedback: loading out-of-tree module taints kernel.
+[    1.390000] feedback_bench: v4 from socket to socket: 2571328 ps per segment
+[    1.400000] feedback_bench: v4 no flow, out: 5937 ps per segment
+[    1.400000] feedback_bench: v6 no flow, out: -15 ps per segment
+[    2.390000] sch_bench: fq_codel: 66000 ps per packet
+listening
+transfer: cubic: 110 ns
+transfer: acp: 100 ns
+transfer: acp: 120 ns
+transfer: cubic: 90 ns
+transfer: cubic: 9
+"""
+
+
+def whole_run(ns=1.0, acp=(100.0,), cubic=(100.0,)):
+    """What parse() finds in a run of which every number is ns."""
+    found = {("host", what, family): [ns] for what in bench.HOSTS for family in bench.FAMILIES}
+    found |= {("router", what): [ns] for what in bench.ROUTERS}
+    return found | {("transfer", "acp"): [*acp], ("transfer", "cubic"): [*cubic]}
+
+
+def row_of(made, what, family=""):
+    (row,) = (row for row in made if (row.what, row.family) == (what, family))
+    return row
+
+
+def test_parses_a_log():
+    assert bench.parse(LOG) == {
+        ("host", "from socket to socket", "v4"): [2571.328],
+        ("host", "no flow, out", "v4"): [5.937],
+        ("host", "no flow, out", "v6"): [-0.015],
+        ("router", "fq_codel"): [66.0],
+        ("transfer", "cubic"): [110, 90],
+        ("transfer", "acp"): [100, 120],
+    }
+
+
+def test_takes_medians_and_judges():
+    runs = [whole_run(4, (100, 100), (90, 95)), whole_run(5, (100,), (80,)), whole_run(90)]
+    made = bench.rows(runs)
+    row = row_of(made, "no flow, in", "v4")
+    assert (row.median, min(row.samples), max(row.samples), row.met) == (5, 4, 90, True)
+    assert row.ratio == 1 and row.of == bench.WHOLE
+    assert row_of(made, "acp").met is None
+    # transfers in pairs; a share that is less than wanted
+    share = row_of(made, "throughput")
+    assert share.samples == (0.9, 0.95, 0.8, 1) and share.median == pytest.approx(0.925)
+    assert share.met
+    made = bench.rows([whole_run(5.1, acp=(100,), cubic=(89,))])
+    missed = {row.what for row in made if row.met is False}
+    assert missed == {"no flow, in", "no flow, out", "throughput"}
+    assert "NOT MET" in bench.table(made) and "not met" in bench.notes(made, 0)[0]
+    assert not bench.notes(bench.rows([whole_run()]), 0)
+
+
+@pytest.mark.parametrize("key", [("host", "no flow, in", "v6"), ("router", "acp"),
+                                 ("transfer", "cubic")])  # fmt: skip
+def test_lacks_nothing_silently(key):
+    run = whole_run()
+    del run[key]
+    with pytest.raises(LabError, match=" ".join(key)):
+        bench.rows([whole_run(), run])
+
+
+def test_measures(lab):
+    call = lab("bench", "--quick", "--json", status=None, timeout=120)
+    assert call.status in (0, 1), call.stderr  # 1: this machine has no time
+    rows = call.json
+    hosts = {(row["what"], row["family"]) for row in rows if "family" in row}
+    assert hosts == {(what, family) for what in bench.HOSTS for family in bench.FAMILIES}
+    others = {row["what"] for row in rows if "family" not in row}
+    assert others == {*bench.ROUTERS, "throughput"}
+    for row in rows:
+        assert row["low"] <= row["median"] <= row["high"] and row["samples"] == 1
+        if "bound" in row:
+            assert row["met"] in (True, False)
+    assert call.status == any(row.get("met") is False for row in rows)
+    # time was real: a segment's whole way takes some, and its way through a hook is a part of it
+    whole = next(row["median"] for row in rows if row["what"] == bench.WHOLE)
+    assert whole > 100
+    assert all(0 < row["ratio"] < 1 for row in rows if row["what"] in ("sender, out", "sender, in"))
+
+
+@pytest.mark.parametrize("arguments", [["--runs", "0"], ["--runs", "many"], ["--fast"]])
+def test_refuses_bad_arguments(lab, arguments):
+    said = lab("bench", *arguments, status=2).stderr
+    assert said.startswith("lab: ") and said.count("\n") == 1
