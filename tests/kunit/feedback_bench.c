@@ -383,7 +383,7 @@ static int bench_case(struct bench *b, const struct bench_case *c)
 	if (!err)
 		err = bench_run(b, c);
 	if (err)
-		pr_err("feedback_bench: %s: not as it should be (%d)\n",
+		pr_err("feedback_bench: %s: not as it should be, or time stands still (%d)\n",
 		       c->name, err);
 	bench_free(b->segments);
 	bench_free(b->words);
