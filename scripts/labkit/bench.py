@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """What the modules cost, in real time, beside what is wanted and what others cost.
 
-run() boots one guest after the other.  Each makes every measurement once: what a segment costs a
-host (tests/kunit/feedback_bench.c), what a packet costs a router (sch_bench.c), and how long
-transfers take.  So a number is the median of runs that share nothing, with their range.
+run() boots one guest after the other.  Each measures what a segment costs a host
+(tests/kunit/feedback_bench.c), what a packet costs a router (sch_bench.c), and how long transfers
+take: short parts, many times, of which the median counts, so that what else the machine does
+disturbs little.  A number is the median of guests, which share nothing, with their range.
 """
 
 import os
@@ -60,7 +61,8 @@ class Effort:
 
     runs: int = 9
     batches: int = 4000
-    packets: int = 1_000_000
+    packets: int = 100_000
+    times: int = 10  # of so many packets each
     size: int = 2_000_000_000
     pairs: int = 8
 
@@ -70,7 +72,7 @@ class Effort:
         return len(FAMILIES) + len(ROUTERS) + 2 * self.pairs
 
 
-QUICK = Effort(1, 20, 10_000, 20_000_000, 1)
+QUICK = Effort(1, 20, 10_000, 1, 20_000_000, 1)
 
 
 @dataclass(frozen=True)
@@ -168,8 +170,10 @@ router()
 
 	shift
 	tc qdisc replace dev v0 root "$@"
-	modprobe sch_bench dev=v0 packets={effort.packets} dsfield="$dsfield"
-	modprobe -r sch_bench
+	for _ in $(seq {effort.times}); do
+		modprobe sch_bench dev=v0 packets={effort.packets} dsfield="$dsfield"
+		modprobe -r sch_bench
+	done
 	echo "router $*"
 }}
 
@@ -222,29 +226,35 @@ def parse(log: str) -> dict[tuple[str, ...], list[float]]:
 def rows(runs: list[dict[tuple[str, ...], list[float]]]) -> list[Row]:
     """The results of some runs; an error if one of them lacks a number."""
 
-    def all_of(*key: str) -> tuple[float, ...]:
-        if any(key not in found for found in runs):
-            raise LabError(f"a run of the bench has no number for {' '.join(key)}")
-        return tuple(ns for found in runs for ns in found[key])
+    def medians(*key: str) -> tuple[float, ...]:
+        return tuple(statistics.median(of) for of in _all_of(runs, *key))
 
     made = []
     for what, bound in HOSTS.items():
         for family in FAMILIES:
-            samples = all_of("host", what, family)
-            whole = statistics.median(all_of("host", WHOLE, family))
+            samples = medians("host", what, family)
+            whole = statistics.median(medians("host", WHOLE, family))
             made.append(Row(what, "ns", samples, family, bound,
                             ratio=statistics.median(samples) / whole, of=WHOLE))  # fmt: skip
-    queue = statistics.median(all_of("router", "fq_codel"))
+    queue = statistics.median(medians("router", "fq_codel"))
     for what in ROUTERS:
-        samples = all_of("router", what)
+        samples = medians("router", what)
         made.append(Row(what, "ns", samples, ratio=statistics.median(samples) / queue,
                         of="fq_codel"))  # fmt: skip
-    ours, theirs = (all_of("transfer", cc) for cc in CCS)
-    if len(ours) != len(theirs):
-        raise LabError("a run of the bench lacks transfers")
-    shares = tuple(b / a for a, b in zip(ours, theirs, strict=True))
-    made.append(Row("throughput", "of CUBIC's", shares, bound=SHARE, least=True))
+    shares = []
+    for ours, theirs in zip(*(_all_of(runs, "transfer", cc) for cc in CCS), strict=True):
+        if len(ours) != len(theirs):
+            raise LabError("a run of the bench lacks transfers")
+        shares.append(statistics.median(b / a for a, b in zip(ours, theirs, strict=True)))
+    made.append(Row("throughput", "of CUBIC's", tuple(shares), bound=SHARE, least=True))
     return made
+
+
+def _all_of(runs: list[dict[tuple[str, ...], list[float]]], *key: str) -> list[list[float]]:
+    """The numbers of that name, of each run."""
+    if any(key not in found for found in runs):
+        raise LabError(f"a run of the bench has no number for {' '.join(key)}")
+    return [found[key] for found in runs]
 
 
 def table(made: list[Row]) -> str:
