@@ -14,7 +14,7 @@
  *
  *   unshare -n sh -c 'ip link set lo up; modprobe feedback_bench; dmesg'
  *
- * make bench does it, and compares with what is wanted.
+ * scripts/lab bench does it, and compares with what is wanted.
  */
 #include <linux/ip.h>
 #include <linux/ipv6.h>
