@@ -8,7 +8,7 @@
  *
  *      sender                      routers                     receiver
  *   TCP                                                                TCP
- *    | LOCAL_OUT: insert H_rtt, word   change the     LOCAL_IN: keep the |
+ *    | LOCAL_OUT: insert info, word    change the     LOCAL_IN: keep the |
  *    | ------------------------------>   word   ----> word              |
  *    | LOCAL_IN: hand over the echo                   LOCAL_OUT: insert  |
  *    | <---------------------------------------------- the word as echo |
@@ -252,7 +252,7 @@ struct feedback_net {
  * @fn: whose table
  * @taken: echoes to hand over: their number << 32 | the word
  * @pending: word to echo: 1 << 32 | the word; 0: none
- * @rtt_us: H_rtt to send, us
+ * @info: info to send
  * @request: word to send
  * @protocol: enum tcpcc_fb_protocol of this end, if it is a sender
  * @heard: that of the last word to echo
@@ -269,7 +269,7 @@ struct tcpcc_feedback {
 	struct feedback_net *fn;
 	atomic64_t taken;
 	atomic64_t pending;
-	u32 rtt_us;
+	u32 info;
 	u32 request;
 	u8 protocol;
 	u8 heard;
@@ -955,7 +955,7 @@ static void feedback_out(const struct feedback_segment *s,
 	if (fb->sender && !feedback_is_estcp(fb) && size) {
 		h.has_word = true;
 		h.protocol = fb->protocol;
-		h.rtt_us = READ_ONCE(fb->rtt_us);
+		h.info = READ_ONCE(fb->info);
 		h.word = READ_ONCE(fb->request);
 	}
 	pending = atomic64_read(&fb->pending);
@@ -1234,13 +1234,16 @@ EXPORT_SYMBOL_GPL(tcpcc_feedback_detach);
  * tcpcc_feedback_request() - what the next segments carry
  * @sk: the socket, locked
  * @fb: what attach returned, not NULL
- * @rtt_us: H_rtt, us; 0: none
- * @word: what to ask for, see tcpcc_fb_encode()
+ * @info: 28 bits that the protocol defines, see tcpcc_fb_rtt_info() for ACP and RCP,
+ *	tcpcc_fb_xcp_info() for XCP
+ * @word: what to ask for, 30 bits: for ACP and RCP see tcpcc_fb_encode(), for XCP bytes/s
+ *
+ * Both change with an ACK, not with a packet: what is sent has the last ones.
  */
 void tcpcc_feedback_request(struct sock *sk, struct tcpcc_feedback *fb,
-			    u32 rtt_us, u32 word)
+			    u32 info, u32 word)
 {
-	WRITE_ONCE(fb->rtt_us, rtt_us);
+	WRITE_ONCE(fb->info, info);
 	WRITE_ONCE(fb->request, word);
 	feedback_reserve(sk, fb);
 }

@@ -308,7 +308,8 @@ static inline void explicit_request(struct sock *sk)
 	u64 rate = most == ~0UL ? TCPCC_FB_RATE_NONE : most;
 
 	if (ex->fb)
-		tcpcc_feedback_request(sk, ex->fb, tcp_sk(sk)->srtt_us >> 3,
+		tcpcc_feedback_request(sk, ex->fb,
+				       tcpcc_fb_rtt_info(tcp_sk(sk)->srtt_us >> 3),
 				       tcpcc_fb_encode(rate, false));
 }
 

@@ -13,7 +13,7 @@
  *   +---------------+---------------+---------------+---------------+
  *   |   kind 253    |   length 12   |          ExID 0xAC50          |
  *   +-------+-------+---------------+---------------+---------------+
- *   | proto | zero  |          H_rtt, microseconds                  |
+ *   | proto |                          info                         |
  *   +-------+-------+---------------+---------------+---------------+
  *   |                             word                              |
  *   +---------------------------------------------------------------+
@@ -31,12 +31,26 @@
  *   byte  0     kind, 253
  *   byte  1     length, 8, 12 or 16
  *   bytes 2-3   ExID, 0xAC50
- *   byte  4     bits 7-4: protocol: 1 ACP, 2 XCP, 3 RCP
- *               bits 3-0: reserved; sent as zero, ignored when received
- *   bytes 5-7   H_rtt: the sender's rtt estimate; 0: none yet; 0xffffff: 16.8 s
- *               or more
+ *   bytes 4-7   bits 31-28: protocol: 1 ACP, 2 XCP, 3 RCP
+ *               bits 27-0: info: what the sender says of itself
  *   bytes 8-11  word: what routers change
- *   then        echo: the word of the last segment that the receiver got
+ *   then        echo: the word of the last segment that the receiver got; of XCP:
+ *               the sum of the words that it got since its last echo
+ *
+ * The info of ACP and RCP:
+ *
+ *   bits 27-24  reserved; sent as zero, ignored when received
+ *   bits 23-0   H_rtt: the sender's rtt estimate, microseconds; 0: none yet; 0xffffff:
+ *               16.8 s or more
+ *
+ * The info of XCP has two numbers, each with an exponent e and a mantissa m:
+ *
+ *   bits 27-24  e, bits 23-14  m: rtt, m << e microseconds; the largest: 33.5 s or more
+ *   bits 13-9   e, bits 8-0    m: gap, m << e nanoseconds, the rtt over the window in
+ *               packets; the largest: 1097 s or more
+ *
+ * Of both 0 means: none yet.  Who writes one rounds it to the nearest, and takes the least
+ * exponent that will do; who reads one takes every exponent.
  *
  * A word of ACP and RCP is a rate:
  *
@@ -48,10 +62,10 @@
  * and means m << e bytes/s; all of bits 28-0 set mean that nobody has set a limit
  * yet.  Who writes a rate rounds it down and takes the least exponent that will
  * do; who reads one takes every exponent, and what is above 100 GB/s for that.
- * The 30 bits of an XCP word are a number in two's complement, and add up.
+ * The 30 bits of an XCP word are a number in two's complement, bytes/s, and add up.
  *
  * A router may change the word, and only it, and corrects the TCP checksum by
- * the difference.  H_rtt, the flags and the echo are the hosts'.
+ * the difference.  Protocol, info and echo are the hosts'.
  *
  * The option is the first one of its segment, so that a host tells by one byte
  * that a segment carries none.  A router should look for it everywhere.
@@ -88,12 +102,20 @@ struct sock;
 #define TCPCC_FB_LEN_BOTH	16
 
 /* Offsets within the option */
-#define TCPCC_FB_FLAGS		4
-#define TCPCC_FB_RTT		5
+#define TCPCC_FB_INFO		4	/* after the protocol */
 #define TCPCC_FB_WORD		8
 #define TCPCC_FB_ECHO		12	/* 4 where there is no word */
 
+#define TCPCC_FB_PROTOCOL_SHIFT	28
+#define TCPCC_FB_INFO_MASK	0xfffffffU
+
+/* Info of ACP and RCP */
 #define TCPCC_FB_RTT_MAX	0xffffffU
+
+/* Info of XCP: bits of each number, and of its mantissa */
+#define TCPCC_FB_XCP_BITS	14
+#define TCPCC_FB_XCP_RTT_BITS	10
+#define TCPCC_FB_XCP_GAP_BITS	9
 
 #define TCPCC_FB_VERSION_SHIFT	30
 #define TCPCC_FB_CONGESTION	BIT(29)
@@ -122,10 +144,11 @@ enum tcpcc_fb_protocol {
 /**
  * struct tcpcc_fb_header - a congestion header, unpacked
  * @offset: where in the TCP header the option was found, bytes
- * @has_word: @protocol, @rtt_us and @word are there
+ * @has_word: @protocol, @info and @word are there
  * @has_echo: @echo is there
  * @protocol: enum tcpcc_fb_protocol, or what the wire says
- * @rtt_us: H_rtt, us; 0: none
+ * @info: 28 bits; for ACP and RCP see tcpcc_fb_rtt_us(), for XCP tcpcc_fb_xcp_rtt_us() and
+ *	tcpcc_fb_xcp_gap_ns()
  * @word: on its way
  * @echo: on its way back
  */
@@ -134,10 +157,104 @@ struct tcpcc_fb_header {
 	bool has_word;
 	bool has_echo;
 	u8 protocol;
-	u32 rtt_us;
+	u32 info;
 	u32 word;
 	u32 echo;
 };
+
+/* ------------------------------------------------------------------------- */
+/* Infos                                                                     */
+
+/**
+ * tcpcc_fb_rtt_info() - an rtt as the info of ACP and RCP
+ * @rtt_us: us; 0: none yet
+ *
+ * Return: the info, with @rtt_us or TCPCC_FB_RTT_MAX if that is less
+ */
+static inline u32 tcpcc_fb_rtt_info(u32 rtt_us)
+{
+	return min(rtt_us, TCPCC_FB_RTT_MAX);
+}
+
+/**
+ * tcpcc_fb_rtt_us() - H_rtt in an info of ACP or RCP
+ * @info: as it came; its four highest bits are reserved, and ignored
+ *
+ * Return: us, at most TCPCC_FB_RTT_MAX; 0: none yet
+ */
+static inline u32 tcpcc_fb_rtt_us(u32 info)
+{
+	return info & TCPCC_FB_RTT_MAX;
+}
+
+/* The largest exponent of an XCP number that has a mantissa of so many bits */
+static inline u32 tcpcc_fb_xcp_most(u32 bits)
+{
+	return (1 << (TCPCC_FB_XCP_BITS - bits)) - 1;
+}
+
+/* @value as exponent and mantissa of so many bits, to the nearest; halves go up */
+static inline u32 tcpcc_fb_xcp_pack(u64 value, u32 bits)
+{
+	u32 e, m;
+
+	value = min(value, (BIT_ULL(bits) - 1) << tcpcc_fb_xcp_most(bits));
+	e = max_t(u32, fls64(value), bits) - bits;
+	m = (value + (BIT_ULL(e) >> 1)) >> e;
+	if (m >> bits) {
+		/* rounded up to the next power of two */
+		m >>= 1;
+		e++;
+	}
+	return e << bits | m;
+}
+
+/* What tcpcc_fb_xcp_pack() has packed into the lowest bits of @field */
+static inline u64 tcpcc_fb_xcp_unpack(u32 field, u32 bits)
+{
+	return (field & (BIT_ULL(bits) - 1)) <<
+	       (field >> bits & tcpcc_fb_xcp_most(bits));
+}
+
+/**
+ * tcpcc_fb_xcp_info() - an rtt and a gap as the info of XCP
+ * @rtt_us: us; 0: none yet
+ * @gap_ns: time between two packets of a window that is spread over a round trip, ns;
+ *	0: none yet
+ *
+ * Both are rounded to the nearest number that there is: @rtt_us, up to 33521664, is off by
+ * at most 0.1 %, @gap_ns, up to 511 << 31, by at most 0.2 %.  What is above becomes that.
+ * A number above 0 does not become 0.
+ *
+ * Return: the info
+ */
+static inline u32 tcpcc_fb_xcp_info(u32 rtt_us, u64 gap_ns)
+{
+	return tcpcc_fb_xcp_pack(rtt_us, TCPCC_FB_XCP_RTT_BITS) << TCPCC_FB_XCP_BITS |
+	       tcpcc_fb_xcp_pack(gap_ns, TCPCC_FB_XCP_GAP_BITS);
+}
+
+/**
+ * tcpcc_fb_xcp_rtt_us() - the rtt in an info of XCP
+ * @info: as it came
+ *
+ * Return: us, at most 33521664; 0: none yet
+ */
+static inline u32 tcpcc_fb_xcp_rtt_us(u32 info)
+{
+	return tcpcc_fb_xcp_unpack(info >> TCPCC_FB_XCP_BITS, TCPCC_FB_XCP_RTT_BITS);
+}
+
+/**
+ * tcpcc_fb_xcp_gap_ns() - the gap in an info of XCP
+ * @info: as it came
+ *
+ * Return: ns, at most 511 << 31, which is 1097 s; 0: none yet
+ */
+static inline u64 tcpcc_fb_xcp_gap_ns(u32 info)
+{
+	return tcpcc_fb_xcp_unpack(info, TCPCC_FB_XCP_GAP_BITS);
+}
 
 /* ------------------------------------------------------------------------- */
 /* Words                                                                     */
@@ -378,8 +495,9 @@ static inline int tcpcc_fb_parse(const u8 *th, unsigned int len,
 		h->has_word = n != TCPCC_FB_LEN_ECHO;
 		h->has_echo = n != TCPCC_FB_LEN_DATA;
 		if (h->has_word) {
-			h->protocol = th[at + TCPCC_FB_FLAGS] >> 4;
-			h->rtt_us = get_unaligned_be24(th + at + TCPCC_FB_RTT);
+			h->info = get_unaligned_be32(th + at + TCPCC_FB_INFO);
+			h->protocol = h->info >> TCPCC_FB_PROTOCOL_SHIFT;
+			h->info &= TCPCC_FB_INFO_MASK;
 			h->word = get_unaligned_be32(th + at + TCPCC_FB_WORD);
 		}
 		if (h->has_echo)
@@ -433,7 +551,8 @@ static inline bool tcpcc_fb_is_expected(const struct tcpcc_fb_expected *e,
 /**
  * tcpcc_fb_build() - write the option
  * @opt: where, TCPCC_FB_LEN_BOTH bytes
- * @h: what; offset does not matter
+ * @h: what; offset does not matter, nor do bits of protocol and info that the wire has no
+ *	room for
  *
  * Return: its length, bytes; 0: there is nothing to write
  */
@@ -443,9 +562,9 @@ static inline unsigned int tcpcc_fb_build(u8 *opt,
 	unsigned int len = 4;
 
 	if (h->has_word) {
-		opt[TCPCC_FB_FLAGS] = h->protocol << 4;
-		put_unaligned_be24(min(h->rtt_us, TCPCC_FB_RTT_MAX),
-				   opt + TCPCC_FB_RTT);
+		put_unaligned_be32((u32)h->protocol << TCPCC_FB_PROTOCOL_SHIFT |
+				   (h->info & TCPCC_FB_INFO_MASK),
+				   opt + TCPCC_FB_INFO);
 		put_unaligned_be32(h->word, opt + TCPCC_FB_WORD);
 		len = TCPCC_FB_LEN_DATA;
 	}
@@ -548,7 +667,7 @@ struct tcpcc_feedback *tcpcc_feedback_attach(struct sock *sk,
 					     enum tcpcc_fb_protocol protocol);
 void tcpcc_feedback_detach(struct sock *sk, struct tcpcc_feedback *fb);
 void tcpcc_feedback_request(struct sock *sk, struct tcpcc_feedback *fb,
-			    u32 rtt_us, u32 word);
+			    u32 info, u32 word);
 u32 tcpcc_feedback_take(struct tcpcc_feedback *fb, u32 *word);
 
 #endif /* _TCPCC_FEEDBACK_H */

@@ -103,7 +103,7 @@ static bool acp_arrive(void *state, struct sk_buff *skb, u64 now_ns,
 		break;
 	case 1:
 		if (h.has_word && h.protocol == TCPCC_FB_ACP) {
-			rtt_us = h.rtt_us;
+			rtt_us = tcpcc_fb_rtt_us(h.info);
 			acp->headers++;
 			if (!acp->law.running)
 				acp_law_start(&acp->law, now_ns, backlog);

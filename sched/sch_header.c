@@ -148,8 +148,9 @@ int tcpcc_header_find(struct sk_buff *skb, struct tcpcc_fb_header *h)
 		h->offset = TCPCC_TCP_HEADER;
 		h->has_word = true;
 		h->has_echo = false;
-		h->protocol = th[TCPCC_FB_FLAGS] >> 4;
-		h->rtt_us = get_unaligned_be24(th + TCPCC_FB_RTT);
+		h->info = get_unaligned_be32(th + TCPCC_FB_INFO);
+		h->protocol = h->info >> TCPCC_FB_PROTOCOL_SHIFT;
+		h->info &= TCPCC_FB_INFO_MASK;
 		h->word = get_unaligned_be32(th + TCPCC_FB_WORD);
 	} else {
 		found = tcpcc_fb_parse(th, len, h);

@@ -16,7 +16,7 @@ struct input {
 	u8 protocol;
 	u8 segs;
 	u8 codepoint;
-	u32 rtt_us;
+	u32 info;
 	u32 word;
 	u32 echo;
 	u64 rate;
@@ -98,8 +98,9 @@ static void check_parse(const u8 *th, unsigned int len, const struct options *o)
 	CHECK(h.has_word == (opt[1] != 8) && h.has_echo == (opt[1] != 12));
 	if (h.has_word) {
 		CHECK(h.protocol == opt[4] / 16);
-		CHECK(h.rtt_us ==
-		      (u32)(opt[5] * 65536 + opt[6] * 256 + opt[7]));
+		CHECK(h.info == (u32)(opt[4] % 16 * 16777216 + opt[5] * 65536 +
+				      opt[6] * 256 + opt[7]));
+		CHECK(tcpcc_fb_rtt_us(h.info) == h.info % 16777216);
 		CHECK(h.word == get_unaligned_be32(opt + 8));
 	}
 	if (h.has_echo)
@@ -118,7 +119,7 @@ static void check_insert(const u8 *th, unsigned int len,
 		.has_word	= in->flags & HAS_WORD,
 		.has_echo	= in->flags & HAS_ECHO,
 		.protocol	= in->protocol & 15,
-		.rtt_us		= in->rtt_us,
+		.info		= in->info,
 		.word		= in->word,
 		.echo		= in->echo,
 	};
@@ -164,7 +165,7 @@ static void check_insert(const u8 *th, unsigned int len,
 		CHECK(!h.has_word ||
 		      (found.word == wish.word &&
 		       found.protocol == wish.protocol &&
-		       found.rtt_us == min(wish.rtt_us, 0xffffffU)));
+		       found.info == wish.info % 268435456));
 		/* and the others */
 		kept = dropped ? o->sack + 2 + 8 * (blocks - dropped) : o->end;
 		more = kept + 8 * dropped;
@@ -191,6 +192,41 @@ static s64 difference(u32 word)
 	s64 low = word & 0x3fffffff;
 
 	return low < 1 << 29 ? low : low - (1 << 30);
+}
+
+/* A number of XCP, by division, from the least exponent on that will do */
+static u64 nearest(u64 value, u64 mantissas, unsigned int exponents)
+{
+	u64 unit = 1;
+	unsigned int e;
+
+	for (e = 0; e < exponents; e++, unit *= 2) {
+		u64 m = value / unit + (value % unit * 2 >= unit && unit > 1);
+
+		if (m < mantissas)
+			return m * unit;
+	}
+	return (mantissas - 1) * (unit / 2);
+}
+
+static void check_infos(const struct input *in)
+{
+	u32 rtt = in->info % 16384 / 1024, gap = in->word % 16384 / 512;
+	u32 info = tcpcc_fb_xcp_info(in->info, in->rate);
+
+	CHECK(!(info >> 28));
+	CHECK(tcpcc_fb_xcp_rtt_us(info) == nearest(in->info, 1024, 16));
+	CHECK(tcpcc_fb_xcp_gap_ns(info) == nearest(in->rate, 512, 32));
+	/* numbers as small as most are */
+	info = tcpcc_fb_xcp_info(in->info >> 8, in->rate >> 32);
+	CHECK(tcpcc_fb_xcp_rtt_us(info) == nearest(in->info >> 8, 1024, 16));
+	CHECK(tcpcc_fb_xcp_gap_ns(info) == nearest(in->rate >> 32, 512, 32));
+	/* any is read, whatever is beside it */
+	info = in->info << 14 | in->word % 16384;
+	CHECK(tcpcc_fb_xcp_rtt_us(info) == in->info % 1024 << rtt);
+	CHECK(tcpcc_fb_xcp_gap_ns(info) == (u64)(in->word % 512) << gap);
+
+	CHECK(tcpcc_fb_rtt_info(in->info) == (in->info < 16777215 ? in->info : 16777215));
 }
 
 static void check_words(const struct input *in)
@@ -261,6 +297,7 @@ int LLVMFuzzerTestOneInput(const __u8 *data, size_t size)
 	size -= sizeof(in);
 	th = alone(data + sizeof(in), size);
 	read_options(&options, th, size);
+	check_infos(&in);
 	check_words(&in);
 	check_parse(th, size, &options);
 	check_insert(th, size, &options, &in);

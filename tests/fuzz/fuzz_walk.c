@@ -302,7 +302,7 @@ static int check_find(struct sk_buff *skb, const struct packet *p,
 	if (!h->has_word)
 		return 0;
 	CHECK(h->offset == want.offset && h->protocol == want.protocol &&
-	      h->rtt_us == want.rtt_us && h->word == want.word);
+	      h->info == want.info && h->word == want.word);
 	CHECK(place->tcp == w->tcp - w->network);
 	CHECK(place->word == place->tcp + h->offset + 8);
 	return 1;

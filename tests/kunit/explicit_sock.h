@@ -35,6 +35,7 @@ static struct {
 	u32 echoes;
 	u32 rtt_us;
 	u32 path_segs;
+	u32 asked_info;
 	u32 asked_word;
 } fake_router;
 
@@ -58,8 +59,9 @@ void fake_feedback_detach(struct sock *sk, struct tcpcc_feedback *fb)
 }
 
 void fake_feedback_request(struct sock *sk, struct tcpcc_feedback *fb,
-			   u32 rtt_us, u32 word)
+			   u32 info, u32 word)
 {
+	fake_router.asked_info = info;
 	fake_router.asked_word = word;
 }
 

@@ -584,7 +584,7 @@ static void header_is_changed(struct kunit *test)
 			th->check = (__force __sum16)was;
 			KUNIT_ASSERT_EQ(test, tcpcc_header_find(skb, &h), 1);
 			KUNIT_EXPECT_EQ(test, h.protocol, TCPCC_FB_ACP);
-			KUNIT_EXPECT_EQ(test, h.rtt_us, 80000);
+			KUNIT_EXPECT_EQ(test, h.info, 80000);
 			KUNIT_EXPECT_EQ(test, h.word, old);
 			KUNIT_EXPECT_EQ(test,
 					tcpcc_header_word(skb,

@@ -50,7 +50,7 @@ MODULE_PARM_DESC(dsfield, "DSCP and ECN bits, anew for each packet");
 static struct sk_buff *bench_skb(struct net_device *to, unsigned int flow)
 {
 	static const struct tcpcc_fb_header h = {
-		.has_word = true, .protocol = TCPCC_FB_ACP, .rtt_us = 80000,
+		.has_word = true, .protocol = TCPCC_FB_ACP, .info = 80000,
 		.word = TCPCC_FB_NO_LIMIT,
 	};
 	struct sk_buff *skb = alloc_skb(FRAME + 64, GFP_KERNEL);

@@ -762,6 +762,23 @@ static void paces_with_a_router(struct kunit *test)
 			tcpcc_fb_encode(5000, false));
 }
 
+/* Each segment says the rtt that TCP has, as far as there is room for it. */
+static void says_its_rtt(struct kunit *test)
+{
+	struct sock *sk = open_heard(test);
+
+	KUNIT_EXPECT_EQ(test, fake_router.asked_info, FAKE_RTT_US);
+	tcp_sk(sk)->srtt_us = 16777214U << 3;
+	explicit_request(sk);
+	KUNIT_EXPECT_EQ(test, fake_router.asked_info, 0xfffffe);
+	tcp_sk(sk)->srtt_us = 17000000U << 3;
+	explicit_request(sk);
+	KUNIT_EXPECT_EQ(test, fake_router.asked_info, 0xffffff);
+	tcp_sk(sk)->srtt_us = 0;
+	explicit_request(sk);
+	KUNIT_EXPECT_EQ(test, fake_router.asked_info, 0);
+}
+
 /* Whole windows, as ACKs release them: no pacing, and no fraction in flight */
 static void sends_whole_windows(struct kunit *test)
 {
@@ -831,6 +848,7 @@ static struct kunit_case acp_cases[] = {
 	KUNIT_CASE(retransmits_after_silence),
 	KUNIT_CASE(mtu_changes),
 	KUNIT_CASE(paces_with_a_router),
+	KUNIT_CASE(says_its_rtt),
 	KUNIT_CASE(sends_whole_windows),
 	KUNIT_CASE(tells_ss),
 	{}

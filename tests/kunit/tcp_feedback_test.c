@@ -183,12 +183,16 @@ static void bytes_of_the_option(struct kunit *test)
 		253, 16, 0xac, 0x50, 0x30, 0xff, 0xff, 0xff,
 		0x00, 0x00, 0x00, 0x01, 0x21, 0x02, 0x03, 0x04,
 	};
+	static const u8 xcp[16] = {
+		253, 16, 0xac, 0x50, 0x27, 0x9c, 0x4f, 0x93,
+		0x3f, 0xff, 0xff, 0xfb, 0x21, 0x02, 0x03, 0x04,
+	};
 	static const u8 echo[8] = {
 		253, 8, 0xac, 0x50, 0x21, 0x02, 0x03, 0x04,
 	};
 	struct tcpcc_fb_header h = {
-		.has_word = true, .protocol = TCPCC_FB_ACP, .rtt_us = 80000,
-		.word = TCPCC_FB_NO_LIMIT,
+		.has_word = true, .protocol = TCPCC_FB_ACP,
+		.info = tcpcc_fb_rtt_info(80000), .word = TCPCC_FB_NO_LIMIT,
 	};
 	u8 opt[TCPCC_FB_LEN_BOTH];
 
@@ -196,12 +200,24 @@ static void bytes_of_the_option(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, memcmp(opt, data, 12), 0);
 
 	h.protocol = TCPCC_FB_RCP;
-	h.rtt_us = 17 * 1000 * 1000;
+	h.info = tcpcc_fb_rtt_info(17 * 1000 * 1000);
 	h.word = 1;
 	h.has_echo = true;
 	h.echo = 0x21020304;
 	KUNIT_EXPECT_EQ(test, tcpcc_fb_build(opt, &h), 16);
 	KUNIT_EXPECT_EQ(test, memcmp(opt, both, 16), 0);
+
+	/* XCP: 80 ms are 625 << 7 us, 51.6 us are 403 << 7 ns; -5 bytes/s */
+	h.protocol = TCPCC_FB_XCP;
+	h.info = tcpcc_fb_xcp_info(80000, 51600);
+	h.word = -5 & 0x3fffffff;
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_build(opt, &h), 16);
+	KUNIT_EXPECT_EQ(test, memcmp(opt, xcp, 16), 0);
+	/* what is too large for its field gets into no other */
+	h.protocol = 0xf2;
+	h.info |= 0xf0000000;
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_build(opt, &h), 16);
+	KUNIT_EXPECT_EQ(test, memcmp(opt, xcp, 16), 0);
 
 	h.has_word = false;
 	KUNIT_EXPECT_EQ(test, tcpcc_fb_build(opt, &h), 8);
@@ -209,6 +225,114 @@ static void bytes_of_the_option(struct kunit *test)
 
 	h.has_echo = false;
 	KUNIT_EXPECT_EQ(test, tcpcc_fb_build(opt, &h), 0);
+}
+
+/* H_rtt of ACP and RCP: 24 bits, and who reads it ignores the four above */
+static void rtt_of_acp(struct kunit *test)
+{
+	u32 i;
+
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_rtt_info(0), 0);
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_rtt_info(80000), 80000);
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_rtt_info(0xfffffe), 0xfffffe);
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_rtt_info(0xffffff), 0xffffff);
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_rtt_info(0x1000000), 0xffffff);
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_rtt_info(U32_MAX), 0xffffff);
+	for (i = 0; i < 16; i++)
+		KUNIT_EXPECT_EQ(test, tcpcc_fb_rtt_us(i << 24 | 80000), 80000);
+}
+
+static u32 rtt_after(u32 rtt_us)
+{
+	return tcpcc_fb_xcp_rtt_us(tcpcc_fb_xcp_info(rtt_us, 0));
+}
+
+static u64 gap_after(u64 gap_ns)
+{
+	return tcpcc_fb_xcp_gap_ns(tcpcc_fb_xcp_info(0, gap_ns));
+}
+
+/* XCP's two numbers: rounded to the nearest one that there is, halves up */
+static void numbers_of_xcp_round(struct kunit *test)
+{
+	static const u32 rtt[][2] = {
+		{ 0, 0 }, { 1, 1 }, { 1023, 1023 }, { 1024, 1024 },
+		{ 1025, 1026 }, { 2045, 2046 }, { 2046, 2046 }, { 2047, 2048 },
+		{ 2049, 2048 }, { 2050, 2052 }, { 80000, 80000 },
+		{ 80063, 80000 }, { 80064, 80128 }, { 33521664, 33521664 },
+	};
+	static const u64 gap[][2] = {
+		{ 0, 0 }, { 1, 1 }, { 511, 511 }, { 512, 512 }, { 513, 514 },
+		{ 1021, 1022 }, { 1023, 1024 }, { 1025, 1024 }, { 1026, 1028 },
+		{ 51600, 51584 }, { 51647, 51584 }, { 51648, 51712 },
+		{ 511ULL << 31, 511ULL << 31 },
+	};
+	u32 info;
+	u64 n;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(rtt); i++)
+		KUNIT_EXPECT_EQ(test, rtt_after(rtt[i][0]), rtt[i][1]);
+	for (i = 0; i < ARRAY_SIZE(gap); i++)
+		KUNIT_EXPECT_EQ(test, gap_after(gap[i][0]), gap[i][1]);
+
+	/* 0.1 % and 0.2 % of all that there may be */
+	for (n = 1; n <= 33521664; n += n / 97 + 1) {
+		u64 off = rtt_after(n) > n ? rtt_after(n) - n : n - rtt_after(n);
+
+		KUNIT_EXPECT_LE(test, off << 10, n);
+	}
+	for (n = 1; n <= 511ULL << 31; n += n / 97 + 1) {
+		u64 off = gap_after(n) > n ? gap_after(n) - n : n - gap_after(n);
+
+		KUNIT_EXPECT_LE(test, off << 9, n);
+	}
+
+	/* none of both is in the other's way */
+	info = tcpcc_fb_xcp_info(80000, 51600);
+	KUNIT_EXPECT_EQ(test, info, (7 << 10 | 625) << 14 | 7 << 9 | 403);
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_xcp_rtt_us(info), 80000);
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_xcp_gap_ns(info), 51584);
+}
+
+static void numbers_of_xcp_saturate(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_xcp_info(0, 0), 0);
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_xcp_info(33521665, 0), 0x3fff << 14);
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_xcp_info(33554432, 0), 0x3fff << 14);
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_xcp_info(U32_MAX, 0), 0x3fff << 14);
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_xcp_info(0, (511ULL << 31) + 1), 0x3fff);
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_xcp_info(0, 1ULL << 40), 0x3fff);
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_xcp_info(0, U64_MAX), 0x3fff);
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_xcp_info(U32_MAX, U64_MAX), 0xfffffff);
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_xcp_rtt_us(U32_MAX), 33521664);
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_xcp_gap_ns(U32_MAX), 511ULL << 31);
+}
+
+/*
+ * All exponents and mantissas are read; what is written again is the same number with the
+ * least exponent.
+ */
+static void numbers_of_xcp_survive(struct kunit *test)
+{
+	u32 field, again;
+
+	for (field = 0; field < 1 << 14; field++) {
+		u32 rtt_us = (field & 1023) << (field >> 10);
+		u64 gap_ns = (u64)(field & 511) << (field >> 9);
+
+		KUNIT_ASSERT_EQ(test, tcpcc_fb_xcp_rtt_us(field << 14 | 0x3fff), rtt_us);
+		again = tcpcc_fb_xcp_info(rtt_us, 0) >> 14;
+		KUNIT_ASSERT_EQ(test, rtt_after(rtt_us), rtt_us);
+		KUNIT_ASSERT_TRUE(test, again < 1024 || again & 512);
+		KUNIT_ASSERT_TRUE(test, !(field & 512) || again == field);
+
+		KUNIT_ASSERT_EQ(test, tcpcc_fb_xcp_gap_ns(0x3fff << 14 | field), gap_ns);
+		again = tcpcc_fb_xcp_info(0, gap_ns);
+		KUNIT_ASSERT_EQ(test, gap_after(gap_ns), gap_ns);
+		KUNIT_ASSERT_TRUE(test, again < 512 || again & 256);
+		KUNIT_ASSERT_TRUE(test, !(field & 256) || again == field);
+	}
 }
 
 /* What is inserted is found again, wherever the kernel's own options are. */
@@ -226,7 +350,7 @@ static void inserted_is_found(struct kunit *test)
 					.has_word = form & 1,
 					.has_echo = form & 2,
 					.protocol = TCPCC_FB_ACP,
-					.rtt_us = 123456, .word = 0x1234567,
+					.info = 123456, .word = 0x1234567,
 					.echo = 0x27654321,
 				};
 
@@ -241,8 +365,11 @@ static void inserted_is_found(struct kunit *test)
 				KUNIT_EXPECT_EQ(test, got.offset, 20);
 				KUNIT_EXPECT_EQ(test, got.has_word, h.has_word);
 				KUNIT_EXPECT_EQ(test, got.has_echo, h.has_echo);
-				if (got.has_word)
+				if (got.has_word) {
 					KUNIT_EXPECT_EQ(test, got.word, h.word);
+					KUNIT_EXPECT_EQ(test, got.info, h.info);
+					KUNIT_EXPECT_EQ(test, got.protocol, h.protocol);
+				}
 				if (got.has_echo)
 					KUNIT_EXPECT_EQ(test, got.echo, h.echo);
 			}
@@ -456,7 +583,7 @@ static void unknown_versions(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, tcpcc_fb_parse(th, header(th, opt, 12), &h), 1);
 	KUNIT_EXPECT_EQ(test, h.protocol, 15);
-	KUNIT_EXPECT_EQ(test, h.rtt_us, 0x010203);
+	KUNIT_EXPECT_EQ(test, h.info, 0xf010203);
 	KUNIT_EXPECT_EQ(test, h.word >> TCPCC_FB_VERSION_SHIFT, 3);
 }
 
@@ -507,6 +634,10 @@ static struct kunit_case feedback_cases[] = {
 	KUNIT_CASE(codepoints_combine),
 	KUNIT_CASE(codepoints_keep_their_shares),
 	KUNIT_CASE(bytes_of_the_option),
+	KUNIT_CASE(rtt_of_acp),
+	KUNIT_CASE(numbers_of_xcp_round),
+	KUNIT_CASE(numbers_of_xcp_saturate),
+	KUNIT_CASE(numbers_of_xcp_survive),
 	KUNIT_CASE(inserted_is_found),
 	KUNIT_CASE(sack_gives_way),
 	KUNIT_CASE(no_room),

@@ -5,6 +5,7 @@
 #include <linux/types.h>
 
 #define BIT(n)	(1UL << (n))
+#define BIT_ULL(n)	(1ULL << (n))
 
 /* Number of the highest bit that is set, from 1; 0: none is */
 static inline int fls64(u64 x)
