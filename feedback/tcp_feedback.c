@@ -43,7 +43,25 @@
  * Echoes.  Each word is echoed once, with the next segment that the receiver sends;
  * words that arrive between two of these become one by the protocol's rule.  So
  * where headers cease, echoes cease, and the sender knows.  A sender takes an echo
- * from an ACK that it could expect, and never one that is older than what it has.
+ * from an ACK that it could expect, and of rates never one that is older than what it has.
+ * Of differences, which XCP has, it takes an older one too, since no other says the same:
+ * it counts with the next ACK that TCP shows to the congestion control.
+ *
+ * Repeated ACKs.  Rates do not mind: the same again, or refused.  A difference counts as
+ * often as its ACK comes, an older one or the newest.  What that can do is bounded:
+ *   o The segment must be one that TCP can still expect: its ACK at most the largest window
+ *     before the first byte not acknowledged (RFC 5961), its sequence number not before
+ *     what was acknowledged last, and its timestamp at most a tick before the newest.  So
+ *     with timestamps nearly all older ACKs are refused, late ones as well as repeated ones.
+ *   o All that comes between two ACKs that TCP shows to the congestion control is one sum,
+ *     clamped to below 2^29 bytes/s, up and down.  The largest sum is what the sender asked
+ *     for, which to it is no grant.
+ *   o A network that repeats an ACK by mistake errs as one that loses it, the other way:
+ *     routers see what comes of it, and take it back.
+ *   o Who does it on purpose sees the ACKs, and could as well write one with an echo of his
+ *     own.  So could the receiver.  Neither gains anything.
+ * Not bounded is how often an ACK counts until a newer one comes.  They are not remembered:
+ * two that are the same to the last bit may each have an echo of their own.
  *
  * ACKs.  A receiver acknowledges segments with headers at once, in the way of
  * TCP_QUICKACK: the papers' receivers answer each packet.  A sender with a window
@@ -661,9 +679,10 @@ static void feedback_take_echo(const struct feedback_segment *s,
 		feedback_count(s->fn, FB_IN_UNKNOWN, 1);
 		return;
 	}
-	/* older than what TCP has, which does not show it to the congestion control */
+	/* older than what TCP has, which does not show it to the congestion control: see above */
 	if (!fb || !fb->sender || class != feedback_is_estcp(fb) ||
-	    before(ack, READ_ONCE(tp->snd_una))) {
+	    (before(ack, READ_ONCE(tp->snd_una)) &&
+	     !tcpcc_fb_adds_up(fb->protocol))) {
 		feedback_count(s->fn, FB_IN_UNEXPECTED, 1);
 		return;
 	}
@@ -917,15 +936,17 @@ static void feedback_out_class(const struct feedback_segment *s,
 }
 
 /*
- * With the next segment, then, unless there is something newer; differences, which XCP
- * has, add up.
+ * With the next segment, then, unless there is something newer, or with it, where both
+ * count.
  */
 static void feedback_put_back(const struct feedback_segment *s,
 			      struct tcpcc_feedback *fb, u64 pending)
 {
+	u8 heard = READ_ONCE(fb->heard);
+
 	feedback_count(s->fn, FB_OUT_ECHO_DELAYED, 1);
-	if (READ_ONCE(fb->heard) == TCPCC_FB_XCP)
-		feedback_put(&fb->pending, TCPCC_FB_XCP, pending, 1, 1);
+	if (tcpcc_fb_adds_up(heard))
+		feedback_put(&fb->pending, heard, pending, 1, 1);
 	else
 		atomic64_cmpxchg(&fb->pending, 0, pending);
 }

@@ -365,6 +365,17 @@ static inline u32 tcpcc_fb_tally(u32 old, u32 codepoint, u32 n)
 }
 
 /**
+ * tcpcc_fb_adds_up() - whether words are differences, and none of them stands for another
+ * @protocol: enum tcpcc_fb_protocol
+ *
+ * Return: true: each counts, whenever it comes; false: the newest says all
+ */
+static inline bool tcpcc_fb_adds_up(u8 protocol)
+{
+	return protocol == TCPCC_FB_XCP;
+}
+
+/**
  * tcpcc_fb_combine() - two words, one after the other, as one
  * @protocol: enum tcpcc_fb_protocol
  * @old: the word before, 0 if there is none
@@ -383,7 +394,7 @@ static inline u32 tcpcc_fb_combine(u8 protocol, u32 old, u32 word, u32 segs)
 
 	if (protocol == TCPCC_FB_ESTCP)
 		return tcpcc_fb_tally(old, word, segs);
-	if (protocol != TCPCC_FB_XCP)
+	if (!tcpcc_fb_adds_up(protocol))
 		return word;
 	sum = ((s32)(old << 2) >> 2) + (s64)((s32)(word << 2) >> 2) * segs;
 	return clamp_t(s64, sum, -most, most) & ~(3U << TCPCC_FB_VERSION_SHIFT);

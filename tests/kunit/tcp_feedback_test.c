@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * KUnit tests of the congestion header: rates as words, options in plain memory,
- * and what a hostile or careless host may put there.
+ * and what a hostile or careless host may put there.  Then of what carries it: echoes that
+ * come late, twice or never, and such that find no room.
  */
-#include <linux/module.h>
+/* senders are not to take this one for tcp_feedback.ko */
+#define __DISABLE_EXPORTS
+
+#include "../../feedback/tcp_feedback.c"
+
 #include <linux/random.h>
 #include <linux/slab.h>
-
-#include "tcpcc_feedback.h"
 
 #include <kunit/test.h>
 
@@ -625,6 +628,228 @@ static void garbage(struct kunit *test)
 	}
 }
 
+/* ------------------------------------------------------------------------- */
+/* The carriage                                                              */
+
+/* A socket that TCP does not know of, with a window of 10000 bytes in either direction */
+static struct sock *carried(struct kunit *test)
+{
+	static const struct inet_connection_sock_af_ops af_ops = {
+		.net_header_len = sizeof(struct iphdr),
+	};
+	struct tcp_sock *tp = kunit_kzalloc(test, sizeof(*tp), GFP_KERNEL);
+	struct sock *sk = (struct sock *)tp;
+
+	KUNIT_ASSERT_NOT_NULL(test, tp);
+	write_pnet(&sk->sk_net, &init_net);
+	sk->sk_state = TCP_ESTABLISHED;
+	inet_csk(sk)->icsk_af_ops = &af_ops;
+	tp->snd_una = 1000000;
+	tp->snd_nxt = 1005000;
+	tp->max_window = 10000;
+	tp->rcv_wup = 500000;
+	tp->rcv_nxt = 500000;
+	tp->rcv_wnd = 10000;
+	return sk;
+}
+
+static struct feedback_segment segment(void)
+{
+	return (struct feedback_segment) {
+		.fn = feedback_of(&init_net), .family = NFPROTO_IPV4,
+		.offset = sizeof(struct iphdr),
+	};
+}
+
+static u64 counted(enum feedback_counter what)
+{
+	u64 sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		sum += per_cpu_ptr(feedback_of(&init_net)->counters, cpu)->value[what];
+	return sum;
+}
+
+/* Echoes of 7, and of -5 with an older ACK: what a sender takes of them */
+static u32 echoes_of(struct kunit *test, enum tcpcc_fb_protocol protocol, u32 *word)
+{
+	const struct feedback_segment s = segment();
+	struct sock *sk = carried(test);
+	struct tcpcc_feedback *fb = tcpcc_feedback_attach(sk, protocol);
+	const struct tcp_sock *tp = tcp_sk(sk);
+	bool class = protocol == TCPCC_FB_ESTCP;
+	u32 n;
+
+	KUNIT_ASSERT_NOT_NULL(test, fb);
+	feedback_take_echo(&s, tp, fb, tp->snd_una + 1000, 7, class);
+	feedback_take_echo(&s, tp, fb, tp->snd_una - 1, -5 & 0x3fffffff, class);
+	n = tcpcc_feedback_take(fb, word);
+	/* each is taken once */
+	KUNIT_EXPECT_EQ(test, tcpcc_feedback_take(fb, word), 0);
+	tcpcc_feedback_detach(sk, fb);
+	return n;
+}
+
+/* A rate that is older says nothing; each difference does. */
+static void older_echoes(struct kunit *test)
+{
+	u64 refused = counted(FB_IN_UNEXPECTED), taken = counted(FB_IN_ECHOES);
+	u32 word = 0;
+
+	KUNIT_EXPECT_EQ(test, echoes_of(test, TCPCC_FB_XCP, &word), 2);
+	KUNIT_EXPECT_EQ(test, word, 2);
+	KUNIT_EXPECT_EQ(test, counted(FB_IN_UNEXPECTED) - refused, 0);
+	KUNIT_EXPECT_EQ(test, echoes_of(test, TCPCC_FB_ACP, &word), 1);
+	KUNIT_EXPECT_EQ(test, word, 7);
+	KUNIT_EXPECT_EQ(test, echoes_of(test, TCPCC_FB_RCP, &word), 1);
+	KUNIT_EXPECT_EQ(test, word, 7);
+	KUNIT_EXPECT_EQ(test, echoes_of(test, TCPCC_FB_ESTCP, &word), 1);
+	KUNIT_EXPECT_EQ(test, counted(FB_IN_UNEXPECTED) - refused, 3);
+	KUNIT_EXPECT_EQ(test, counted(FB_IN_ECHOES) - taken, 5);
+}
+
+/* A pure ACK with this ACK number and, unless it is 0, this timestamp */
+static bool acceptable(const struct tcp_sock *tp, u32 seq, u32 ack, u32 stamp)
+{
+	u8 options[40], th[TCPCC_TCP_HEADER_MAX];
+	unsigned int len = linux_options(options, stamp, 0);
+
+	if (stamp)
+		put_unaligned_be32(stamp, options + 4);
+	len = header(th, options, len);
+	put_unaligned_be32(seq, th + 4);
+	put_unaligned_be32(ack, th + 8);
+	return feedback_acceptable(tp, th, len, seq);
+}
+
+/* How old an ACK may be for its echo to count, again or for the first time */
+static void repeated_acks_are_bounded(struct kunit *test)
+{
+	struct tcp_sock *tp = tcp_sk(carried(test));
+
+	KUNIT_EXPECT_TRUE(test, acceptable(tp, 500000, 1000000, 0));
+	KUNIT_EXPECT_TRUE(test, acceptable(tp, 500000, 990000, 0));
+	KUNIT_EXPECT_FALSE(test, acceptable(tp, 500000, 989999, 0));
+	KUNIT_EXPECT_FALSE(test, acceptable(tp, 499999, 1000000, 0));
+	tp->rx_opt.tstamp_ok = 1;
+	tp->rx_opt.ts_recent = 7000;
+	KUNIT_EXPECT_TRUE(test, acceptable(tp, 500000, 990000, 7000));
+	KUNIT_EXPECT_TRUE(test, acceptable(tp, 500000, 990000, 6999));
+	KUNIT_EXPECT_FALSE(test, acceptable(tp, 500000, 990000, 6998));
+	KUNIT_EXPECT_FALSE(test, acceptable(tp, 500000, 990000, 0));
+}
+
+/* However often an ACK is repeated, the sum is not beyond what a word can be. */
+static void repeated_sums_are_clamped(struct kunit *test)
+{
+	const struct feedback_segment s = segment();
+	struct sock *sk = carried(test);
+	struct tcpcc_feedback *fb = tcpcc_feedback_attach(sk, TCPCC_FB_XCP);
+	u32 word, i;
+
+	KUNIT_ASSERT_NOT_NULL(test, fb);
+	for (i = 0; i < 1000; i++)
+		feedback_take_echo(&s, tcp_sk(sk), fb, 999000, 1000000, false);
+	KUNIT_EXPECT_EQ(test, tcpcc_feedback_take(fb, &word), 1000);
+	KUNIT_EXPECT_EQ(test, word, TCPCC_FB_NO_LIMIT);
+	for (i = 0; i < 1000; i++)
+		feedback_take_echo(&s, tcp_sk(sk), fb, 999000,
+				   -1000000 & 0x3fffffff, false);
+	KUNIT_EXPECT_EQ(test, tcpcc_feedback_take(fb, &word), 1000);
+	KUNIT_EXPECT_EQ(test, word, -0x1fffffff & 0x3fffffff);
+	tcpcc_feedback_detach(sk, fb);
+}
+
+/* Words arrive, each in so many segments that GRO has merged. */
+static void words_arrive(struct sock *sk, struct tcpcc_feedback *fb, u8 protocol,
+			 u32 word, u32 n)
+{
+	const struct feedback_segment s = segment();
+	const struct tcpcc_fb_header h = {
+		.has_word = true, .protocol = protocol, .word = word & 0x3fffffff,
+	};
+
+	feedback_take_word(&s, sk, n, fb, &h);
+}
+
+/* What has been taken out to be sent, and found no room, while something newer came */
+static u32 put_back(struct kunit *test, u8 protocol, u32 word, u32 newer)
+{
+	const struct feedback_segment s = segment();
+	struct sock *sk = carried(test);
+	struct tcpcc_feedback *fb = tcpcc_feedback_attach(sk, TCPCC_FB_ACP);
+	u64 pending;
+
+	KUNIT_ASSERT_NOT_NULL(test, fb);
+	words_arrive(sk, fb, protocol, word, 1);
+	pending = atomic64_xchg(&fb->pending, 0);
+	KUNIT_EXPECT_EQ(test, pending, BIT_ULL(32) | (word & 0x3fffffff));
+	if (newer)
+		words_arrive(sk, fb, protocol, newer, 1);
+	feedback_put_back(&s, fb, pending);
+	pending = atomic64_read(&fb->pending);
+	KUNIT_EXPECT_EQ(test, pending >> 32, 1);
+	tcpcc_feedback_detach(sk, fb);
+	return pending;
+}
+
+static void echoes_are_put_back(struct kunit *test)
+{
+	u64 delayed = counted(FB_OUT_ECHO_DELAYED);
+
+	KUNIT_EXPECT_EQ(test, put_back(test, TCPCC_FB_XCP, 7, 0), 7);
+	KUNIT_EXPECT_EQ(test, put_back(test, TCPCC_FB_XCP, 7, -5), 2);
+	KUNIT_EXPECT_EQ(test, put_back(test, TCPCC_FB_XCP, -7, 5), -2 & 0x3fffffff);
+	KUNIT_EXPECT_EQ(test, put_back(test, TCPCC_FB_ACP, 7, 0), 7);
+	KUNIT_EXPECT_EQ(test, put_back(test, TCPCC_FB_ACP, 7, 9), 9);
+	KUNIT_EXPECT_EQ(test, put_back(test, TCPCC_FB_RCP, 7, 9), 9);
+	KUNIT_EXPECT_EQ(test, counted(FB_OUT_ECHO_DELAYED) - delayed, 6);
+}
+
+/* An ACK leaves whose options have room for so many bytes more. */
+static void ack_leaves(struct kunit *test, struct sock *sk, unsigned int room)
+{
+	const struct feedback_segment s = segment();
+	unsigned int len = TCPCC_TCP_HEADER_MAX - room;
+	u8 options[40] = { 30, 40 - room };	/* MPTCP */
+	struct sk_buff *skb = alloc_skb(128, GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, skb);
+	skb_reserve(skb, 32);
+	skb_reset_network_header(skb);
+	skb_put_zero(skb, sizeof(struct iphdr) + len);
+	skb_set_transport_header(skb, sizeof(struct iphdr));
+	header(skb_transport_header(skb), options, 40 - room);
+	skb->ip_summed = CHECKSUM_PARTIAL;
+	/* as hooks are called */
+	rcu_read_lock();
+	feedback_out(&s, sk, skb);
+	rcu_read_unlock();
+	kfree_skb(skb);
+}
+
+/* What waits for an ACK with room in its options is the sum of all that has come. */
+static void no_room_for_a_sum(struct kunit *test)
+{
+	u64 full = counted(FB_OUT_NO_ROOM), delayed = counted(FB_OUT_ECHO_DELAYED);
+	struct sock *sk = carried(test);
+	struct tcpcc_feedback *fb = tcpcc_feedback_attach(sk, TCPCC_FB_XCP);
+	int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, fb);
+	for (i = 1; i <= 10; i++) {
+		words_arrive(sk, fb, TCPCC_FB_XCP, -100 * i, 3);
+		words_arrive(sk, fb, TCPCC_FB_XCP, 50, 1);
+		ack_leaves(test, sk, i % 2 * 4);
+	}
+	KUNIT_EXPECT_EQ(test, atomic64_read(&fb->pending),
+			BIT_ULL(32) | (-16000 & 0x3fffffff));
+	KUNIT_EXPECT_EQ(test, counted(FB_OUT_NO_ROOM) - full, 10);
+	KUNIT_EXPECT_EQ(test, counted(FB_OUT_ECHO_DELAYED) - delayed, 10);
+	tcpcc_feedback_detach(sk, fb);
+}
+
 static struct kunit_case feedback_cases[] = {
 	KUNIT_CASE(rates_survive),
 	KUNIT_CASE(words_by_number),
@@ -647,6 +872,11 @@ static struct kunit_case feedback_cases[] = {
 	KUNIT_CASE(expected_after_gigabytes),
 	KUNIT_CASE(unknown_versions),
 	KUNIT_CASE(garbage),
+	KUNIT_CASE(older_echoes),
+	KUNIT_CASE(repeated_acks_are_bounded),
+	KUNIT_CASE(repeated_sums_are_clamped),
+	KUNIT_CASE(echoes_are_put_back),
+	KUNIT_CASE(no_room_for_a_sum),
 	{}
 };
 
@@ -656,6 +886,3 @@ static struct kunit_suite feedback_suite = {
 };
 
 kunit_test_suite(feedback_suite);
-
-MODULE_LICENSE("GPL");
-MODULE_DESCRIPTION("KUnit tests of the congestion header");
