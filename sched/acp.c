@@ -33,10 +33,7 @@ struct acp {
 	bool policing;			/* the last one was congested, or would have been */
 
 	/* see struct tc_acp_xstats */
-	u64 headers;
-	u64 echoes;
-	u64 plain;
-	u64 malformed;
+	struct tcpcc_arrivals arrivals;
 	u64 lowered;
 	u64 unwritable;
 	u64 policed;
@@ -93,32 +90,13 @@ static bool acp_exceeds(struct acp *acp, struct sk_buff *skb)
 static bool acp_arrive(void *state, struct sk_buff *skb, u64 now_ns,
 		       u32 backlog)
 {
-	struct tcpcc_fb_header h;
 	struct acp *acp = state;
-	u32 rtt_us = 0;
+	u32 info, rtt_us = 0;
 
-	switch (tcpcc_header_find(skb, &h)) {
-	case 0:
-		acp->plain++;
-		break;
-	case 1:
-		if (h.has_word && h.protocol == TCPCC_FB_ACP) {
-			rtt_us = tcpcc_fb_rtt_us(h.info);
-			acp->headers++;
-			if (!acp->law.running)
-				acp_law_start(&acp->law, now_ns, backlog);
-			break;
-		}
-		/* another protocol's word is not ours to change */
-		tcpcc_place(skb)->word = 0;
-		if (h.has_word)
-			acp->plain++;
-		else
-			acp->echoes++;
-		break;
-	default:
-		acp->malformed++;
-		break;
+	if (tcpcc_header_arrive(skb, TCPCC_FB_ACP, &acp->arrivals, &info)) {
+		rtt_us = tcpcc_fb_rtt_us(info);
+		if (!acp->law.running)
+			acp_law_start(&acp->law, now_ns, backlog);
 	}
 	acp_advance(acp, now_ns, backlog);
 	if (acp->police && acp_exceeds(acp, skb)) {
@@ -218,10 +196,10 @@ static void acp_stats(void *state, u64 now_ns, u32 backlog,
 		.congested	= a->congested,
 		.running	= a->running,
 		.periods	= a->periods,
-		.headers	= acp->headers,
-		.echoes		= acp->echoes,
-		.plain		= acp->plain,
-		.malformed	= acp->malformed,
+		.headers	= acp->arrivals.headers,
+		.echoes		= acp->arrivals.echoes,
+		.plain		= acp->arrivals.plain,
+		.malformed	= acp->arrivals.malformed,
 		.lowered	= acp->lowered,
 		.unwritable	= acp->unwritable,
 		.policed	= acp->policed,

@@ -168,6 +168,56 @@ int tcpcc_header_find(struct sk_buff *skb, struct tcpcc_fb_header *h)
 }
 
 /**
+ * tcpcc_header_arrive() - find the word of a packet that has come, and count the packet
+ * @skb: a packet, not yet queued, of one segment
+ * @protocol: enum tcpcc_fb_protocol: whose words this router changes
+ * @count: where to count it, in one of the four
+ * @info: where to put the info of its header, 28 bits, if it has a word of @protocol
+ *
+ * Another protocol's word is not for this router to change: the packet then has no place.
+ *
+ * Return: whether it has a word of @protocol
+ */
+bool tcpcc_header_arrive(struct sk_buff *skb, u8 protocol,
+			 struct tcpcc_arrivals *count, u32 *info)
+{
+	struct tcpcc_fb_header h;
+
+	switch (tcpcc_header_find(skb, &h)) {
+	case 0:
+		count->plain++;
+		return false;
+	case 1:
+		if (h.has_word && h.protocol == protocol) {
+			count->headers++;
+			*info = h.info;
+			return true;
+		}
+		tcpcc_place(skb)->word = 0;
+		if (h.has_word)
+			count->plain++;
+		else
+			count->echoes++;
+		return false;
+	default:
+		count->malformed++;
+		return false;
+	}
+}
+
+/* Four bytes of a packet, from so many behind its network header on; @lost: they are not there */
+static u32 tcpcc_header_read(const struct sk_buff *skb, unsigned int at, u32 lost)
+{
+	__be32 buffer;
+	const void *p;
+
+	p = skb_header_pointer(skb, skb_network_offset(skb) + at, sizeof(buffer),
+			       &buffer);
+	/* nobody shortens a queued packet, but who knows */
+	return p ? get_unaligned_be32(p) : lost;
+}
+
+/**
  * tcpcc_header_word() - the word of a packet
  * @skb: packet in which tcpcc_header_find() has found one
  * @place: where
@@ -177,13 +227,24 @@ int tcpcc_header_find(struct sk_buff *skb, struct tcpcc_fb_header *h)
 u32 tcpcc_header_word(const struct sk_buff *skb,
 		      const struct tcpcc_place *place)
 {
-	__be32 buffer;
-	const void *word;
+	return tcpcc_header_read(skb, place->word, TCPCC_FB_NO_LIMIT);
+}
 
-	word = skb_header_pointer(skb, skb_network_offset(skb) + place->word,
-				  sizeof(buffer), &buffer);
-	/* nobody shortens a queued packet, but who knows */
-	return word ? get_unaligned_be32(word) : TCPCC_FB_NO_LIMIT;
+/**
+ * tcpcc_header_info() - the info of a packet
+ * @skb: packet in which tcpcc_header_find() has found a word
+ * @place: where
+ *
+ * So what a law needs of it when the packet leaves need not be kept with the packet.
+ *
+ * Return: the info, 28 bits; 0, of which each protocol makes none yet: it is not there any more
+ */
+u32 tcpcc_header_info(const struct sk_buff *skb,
+		      const struct tcpcc_place *place)
+{
+	unsigned int at = place->word - (TCPCC_FB_WORD - TCPCC_FB_INFO);
+
+	return tcpcc_header_read(skb, at, 0) & TCPCC_FB_INFO_MASK;
 }
 
 /**

@@ -28,7 +28,25 @@ static inline struct tcpcc_place *tcpcc_place(struct sk_buff *skb)
 	return (struct tcpcc_place *)cb->data;
 }
 
+/**
+ * struct tcpcc_arrivals - what packets have come, each counted once
+ * @headers: with a word of the protocol
+ * @echoes: with an echo only
+ * @plain: without a header, or with another protocol's word
+ * @malformed: with a header that is not well formed
+ */
+struct tcpcc_arrivals {
+	u64 headers;
+	u64 echoes;
+	u64 plain;
+	u64 malformed;
+};
+
 int tcpcc_header_find(struct sk_buff *skb, struct tcpcc_fb_header *h);
+bool tcpcc_header_arrive(struct sk_buff *skb, u8 protocol,
+			 struct tcpcc_arrivals *count, u32 *info);
+u32 tcpcc_header_info(const struct sk_buff *skb,
+		      const struct tcpcc_place *place);
 u32 tcpcc_header_word(const struct sk_buff *skb,
 		      const struct tcpcc_place *place);
 int tcpcc_header_change(struct sk_buff *skb, const struct tcpcc_place *place,

@@ -4,7 +4,8 @@
  * or without, alone or shared with somebody.
  *
  * What is found is compared with what this file's own walk finds in the packet as one
- * piece, and with tcpcc_fb_parse().  Of a packet that is changed only the word and the
+ * piece, and with tcpcc_fb_parse(); what a router of each protocol makes of it, with that.
+ * Of a packet that is changed only the word and the
  * checksum differ, or only the two bits and the checksum; sums are summed anew, and are
  * as right as they were before.
  */
@@ -263,7 +264,7 @@ static bool same_but(const struct packet *a, const struct packet *b,
 	return true;
 }
 
-/* Sees to it that what has been found is what there is; 1: there is a word */
+/* Sees to it that what has been found is what there is.  Return: what there is */
 static int check_find(struct sk_buff *skb, const struct packet *p,
 		      const struct walk *w, struct tcpcc_fb_header *h)
 {
@@ -287,7 +288,7 @@ static int check_find(struct sk_buff *skb, const struct packet *p,
 	len = (p->at[w->tcp + 12] >> 4) * 4;
 	if (len < TCPCC_TCP_HEADER || len > w->end - w->tcp) {
 		CHECK(found == -EBADMSG);
-		return 0;
+		return found;
 	}
 	th = alone(p->at + w->tcp, len);
 	parsed = tcpcc_fb_parse(th, len, &want);
@@ -296,16 +297,43 @@ static int check_find(struct sk_buff *skb, const struct packet *p,
 		parsed = -EBADMSG;
 	CHECK(found == parsed);
 	if (found != 1)
-		return 0;
+		return found;
 	CHECK(h->has_word == want.has_word && h->has_echo == want.has_echo);
 	CHECK(!h->has_echo || h->echo == want.echo);
 	if (!h->has_word)
-		return 0;
+		return found;
 	CHECK(h->offset == want.offset && h->protocol == want.protocol &&
 	      h->info == want.info && h->word == want.word);
 	CHECK(place->tcp == w->tcp - w->network);
 	CHECK(place->word == place->tcp + h->offset + 8);
-	return 1;
+	return found;
+}
+
+/* Of what a packet is to the router of each protocol there is one thing, and a place to change. */
+static void check_arrive(struct sk_buff *skb, const struct packet *p, const struct walk *w,
+			 int found, const struct tcpcc_fb_header *h)
+{
+	const struct tcpcc_place was = *tcpcc_place(skb), *place = tcpcc_place(skb);
+	bool word = found == 1 && h->has_word;
+	unsigned int protocol;
+	struct packet now;
+
+	for (protocol = TCPCC_FB_ACP; protocol <= TCPCC_FB_RCP; protocol++) {
+		bool ours = word && p->at[w->network + was.word - 4] >> 4 == protocol;
+		struct tcpcc_arrivals count = {};
+		u32 info = 77;
+
+		CHECK(tcpcc_header_arrive(skb, protocol, &count, &info) == ours);
+		CHECK(count.headers == ours);
+		CHECK(count.echoes == (found == 1 && !word));
+		CHECK(count.malformed == (found < 0));
+		CHECK(count.headers + count.echoes + count.plain + count.malformed == 1);
+		CHECK(place->word == (ours ? was.word : 0));
+		CHECK(info == (ours ? h->info : 77));
+		whole(skb, &now);
+		CHECK(same_but(p, &now, 0, 0, 0));
+	}
+	*tcpcc_place(skb) = was;
 }
 
 static void check_change(struct sk_buff *skb, const struct packet *p,
@@ -316,10 +344,12 @@ static void check_change(struct sk_buff *skb, const struct packet *p,
 	u32 old = tcpcc_header_word(skb, &place);
 	u32 new = tcpcc_fb_limit(old, in->rate, in->flags & CONGESTED);
 	unsigned int check = w->tcp + 16;
+	u32 info = get_unaligned_be32(p->at + at - 4) % 268435456;
 	struct packet now, then;
 	int err;
 
 	CHECK(at + 4 <= w->end && get_unaligned_be32(p->at + at) == old);
+	CHECK(tcpcc_header_info(skb, &place) == info);
 	err = tcpcc_header_change(skb, &place, old, new);
 	whole(skb, &now);
 	if (err) {
@@ -329,6 +359,7 @@ static void check_change(struct sk_buff *skb, const struct packet *p,
 	}
 	CHECK(get_unaligned_be32(now.at + at) == new);
 	CHECK(tcpcc_header_word(skb, &place) == new);
+	CHECK(tcpcc_header_info(skb, &place) == info);
 	if (skb->ip_summed == CHECKSUM_PARTIAL) {
 		CHECK(same_but(p, &now, at, 4, 0));
 		return;
@@ -400,7 +431,7 @@ int LLVMFuzzerTestOneInput(const __u8 *data, size_t size)
 	struct input in;
 	struct walk w;
 	__be16 type;
-	int network;
+	int network, found;
 
 	if (size < sizeof(in) || size - sizeof(in) > PACKET_MAX)
 		return 0;
@@ -429,7 +460,9 @@ int LLVMFuzzerTestOneInput(const __u8 *data, size_t size)
 	}
 
 	walk(&p, network, type, &w);
-	if (check_find(&skb, &p, &w, &h))
+	found = check_find(&skb, &p, &w, &h);
+	check_arrive(&skb, &p, &w, found, &h);
+	if (found == 1 && h.has_word)
 		check_change(&skb, &p, &w, &in);
 	check_dsfield(&skb, &w, network, &in);
 

@@ -587,6 +587,10 @@ static void header_is_changed(struct kunit *test)
 			KUNIT_EXPECT_EQ(test, h.info, 80000);
 			KUNIT_EXPECT_EQ(test, h.word, old);
 			KUNIT_EXPECT_EQ(test,
+					tcpcc_header_info(skb,
+							  tcpcc_place(skb)),
+					80000);
+			KUNIT_EXPECT_EQ(test,
 					tcpcc_header_word(skb,
 							  tcpcc_place(skb)),
 					old);
@@ -663,6 +667,97 @@ static void header_is_checked(struct kunit *test)
 		if (s.v6)
 			break;
 	}
+}
+
+/*
+ * Each packet is counted once, as what it is to this protocol's router, and has a place if there
+ * is a word of it.
+ */
+static void arrivals_are_counted(struct kunit *test)
+{
+	static const struct {
+		u8 option[16], len;
+		u8 protocol;	/* of its word; 0: none */
+		struct tcpcc_arrivals as;	/* if the word is not ours, or there is none */
+	} c[] = {
+		{ { 0 }, 0, 0, { .plain = 1 } },
+		{ { 1, 1, 5, 10 }, 12, 0, { .plain = 1 } },
+		{ { 253, 12, 0xac, 0x50, 0x15, 1, 2, 3 }, 12, 1, { .plain = 1 } },
+		{ { 253, 12, 0xac, 0x50, 0x25, 1, 2, 3 }, 12, 2, { .plain = 1 } },
+		{ { 253, 12, 0xac, 0x50, 0x35, 1, 2, 3 }, 12, 3, { .plain = 1 } },
+		/* with an echo */
+		{ { 253, 16, 0xac, 0x50, 0x25, 1, 2, 3 }, 16, 2, { .plain = 1 } },
+		{ { 253, 12, 0xac, 0x50, 0xf5, 1, 2, 3 }, 12, 15, { .plain = 1 } },
+		{ { 253, 8, 0xac, 0x50, 0x25, 1, 2, 3 }, 8, 0, { .echoes = 1 } },
+		{ { 253, 11, 0xac, 0x50, 0x25, 1, 2, 3 }, 12, 0, { .malformed = 1 } },
+		{ { 253, 12, 0xac, 0x50, 0x25, 1, 2, 3, 0x40 }, 12, 0, { .malformed = 1 } },
+	};
+	const struct tcpcc_arrivals own = { .headers = 1 };
+	int i, protocol;
+
+	for (i = 0; i < ARRAY_SIZE(c) * 3; i++) {
+		int n = i / 3;
+		struct shape s = { .v6 = n & 1, .pad = i & 2 };
+		struct sk_buff *skb = packet(test, &s, c[n].option, c[n].len);
+		struct tcpcc_arrivals count = {};
+		u32 info = 0x12345678;
+		bool ours;
+
+		protocol = TCPCC_FB_ACP + i % 3;
+		ours = protocol == c[n].protocol;
+		KUNIT_EXPECT_EQ_MSG(test, tcpcc_header_arrive(skb, protocol, &count, &info),
+				    ours, "case %d", n);
+		KUNIT_EXPECT_EQ_MSG(test, memcmp(&count, ours ? &own : &c[n].as,
+						 sizeof(count)), 0,
+				    "case %d: %llu headers, %llu echoes, %llu plain, %llu malformed",
+				    n, count.headers, count.echoes, count.plain,
+				    count.malformed);
+		KUNIT_EXPECT_EQ(test, !!tcpcc_place(skb)->word, ours);
+		KUNIT_EXPECT_EQ(test, info, ours ? 0x5010203 : 0x12345678);
+		if (ours)
+			KUNIT_EXPECT_EQ(test, tcpcc_header_info(skb, tcpcc_place(skb)),
+					0x5010203);
+		kfree_skb(skb);
+	}
+}
+
+/* A packet leaves with the info with which it came, whatever has become of its word. */
+static void info_of_a_queued_packet(struct kunit *test)
+{
+	u8 option[12] = { 253, 12, 0xac, 0x50 };
+	const u32 sent = tcpcc_fb_xcp_info(80000, 51600);
+	struct tcpcc_arrivals count = {};
+	struct tcpcc_place *place;
+	struct sk_buff *skb;
+	u32 info;
+	int i;
+
+	put_unaligned_be32(2U << 28 | sent, option + 4);
+	put_unaligned_be32(TCPCC_FB_NO_LIMIT, option + 8);
+	for (i = 0; i < 2 * 6 * 2; i++) {
+		struct shape s = {
+			.v6 = i & 1, .pad = i / 2 % 6, .extension = i / 12 * 8,
+		};
+
+		skb = packet(test, &s, option, sizeof(option));
+		place = tcpcc_place(skb);
+		KUNIT_ASSERT_TRUE(test, tcpcc_header_arrive(skb, TCPCC_FB_XCP,
+							    &count, &info));
+		KUNIT_EXPECT_EQ(test, info, sent);
+		KUNIT_EXPECT_EQ(test, tcpcc_header_info(skb, place), sent);
+		KUNIT_EXPECT_EQ(test, tcpcc_header_change(skb, place, TCPCC_FB_NO_LIMIT,
+							  -7 & 0x3fffffff), 0);
+		KUNIT_EXPECT_EQ(test, tcpcc_header_word(skb, place), -7 & 0x3fffffff);
+		info = tcpcc_header_info(skb, place);
+		KUNIT_EXPECT_EQ(test, tcpcc_fb_xcp_rtt_us(info), 80000);
+		KUNIT_EXPECT_EQ(test, tcpcc_fb_xcp_gap_ns(info), 51584);
+		/* somebody has cut it */
+		skb_trim(skb, skb_network_offset(skb) + place->word - 1);
+		KUNIT_EXPECT_EQ(test, tcpcc_header_info(skb, place), 0);
+		KUNIT_EXPECT_EQ(test, tcpcc_header_word(skb, place), TCPCC_FB_NO_LIMIT);
+		kfree_skb(skb);
+	}
+	KUNIT_EXPECT_EQ(test, count.headers, 2 * 6 * 2);
 }
 
 /* What the outer headers say is not what is there */
@@ -884,6 +979,8 @@ static struct kunit_case acp_cases[] = {
 	KUNIT_CASE(police_is_overrun),
 	KUNIT_CASE(header_is_changed),
 	KUNIT_CASE(header_is_checked),
+	KUNIT_CASE(arrivals_are_counted),
+	KUNIT_CASE(info_of_a_queued_packet),
 	KUNIT_CASE(lies_are_seen),
 	KUNIT_CASE(extension_headers_are_few),
 	KUNIT_CASE(authenticated_is_left_alone),
