@@ -8,7 +8,8 @@
 -- in include/tcpcc_feedback.h, and constants have the names that they have there.
 --
 -- Filters: tcpcc, tcpcc.rate < 1000000, tcpcc.congestion, tcpcc.rtt > 100000,
--- tcpcc.echo.no_limit, tcpcc.bad_length, ...  A rate is in bytes/s, as on the wire.
+-- tcpcc.echo.no_limit, tcpcc.bad_length, ...  A rate is in bytes/s, as on the wire, and so is
+-- a difference of XCP; its tcpcc.rtt is in us as that of others, and tcpcc.gap in ns.
 --
 -- This is a post-dissector, which looks for the option by itself.  In the table
 -- "tcp.option" it would take the place of Wireshark's own for all experiments of
@@ -22,11 +23,13 @@ local TCPCC_FB_LEN_ECHO = 8
 local TCPCC_FB_LEN_DATA = 12
 local TCPCC_FB_LEN_BOTH = 16
 
-local TCPCC_FB_FLAGS = 4
-local TCPCC_FB_RTT = 5
+local TCPCC_FB_INFO = 4
 local TCPCC_FB_WORD = 8
 
 local TCPCC_FB_RTT_MAX = 0xffffff
+local TCPCC_FB_XCP_BITS = 14
+local TCPCC_FB_XCP_RTT_BITS = 10
+local TCPCC_FB_XCP_GAP_BITS = 9
 local TCPCC_FB_NO_LIMIT = 0x1fffffff
 local TCPCC_FB_RATE_MAX = 100000000000
 
@@ -45,7 +48,8 @@ local protocols = {
 
 local f_protocol = ProtoField.uint8("tcpcc.protocol", "Protocol", base.DEC, protocols, 0xf0)
 local f_reserved = ProtoField.uint8("tcpcc.reserved", "Reserved", base.HEX, nil, 0x0f)
-local f_rtt = ProtoField.uint24("tcpcc.rtt", "Round-trip time", base.UNIT_STRING, { " us" })
+local f_rtt = ProtoField.uint32("tcpcc.rtt", "Round-trip time", base.UNIT_STRING, { " us" })
+local f_gap = ProtoField.uint64("tcpcc.gap", "Time between packets", base.UNIT_STRING, { " ns" })
 
 -- What a word is made of, as a router left it and as the receiver echoes it
 local function word_fields(abbrev, name, prefix)
@@ -58,14 +62,15 @@ local function word_fields(abbrev, name, prefix)
 		mantissa = ProtoField.uint32(prefix .. "mantissa", "Mantissa", base.DEC, nil, 0xffffff),
 		rate = ProtoField.uint64(prefix .. "rate", "Rate", base.UNIT_STRING, { " bytes/s" }),
 		no_limit = ProtoField.bool(prefix .. "no_limit", "No limit"),
-		delta = ProtoField.int32(prefix .. "delta", "Difference"),
+		delta = ProtoField.int32(prefix .. "delta", "Difference", base.UNIT_STRING,
+					 { " bytes/s" }),
 	}
 end
 
 local f_word = word_fields("tcpcc.word", "Word", "tcpcc.")
 local f_echo = word_fields("tcpcc.echo", "Echo", "tcpcc.echo.")
 
-tcpcc.fields = { f_protocol, f_reserved, f_rtt }
+tcpcc.fields = { f_protocol, f_reserved, f_rtt, f_gap }
 for _, fields in ipairs({ f_word, f_echo }) do
 	for _, field in pairs(fields) do
 		table.insert(tcpcc.fields, field)
@@ -146,6 +151,43 @@ local function add_word(tree, range, f, protocol)
 	return text
 end
 
+-- One of XCP's two numbers in the info: how many bits are before it, and in its mantissa
+local function add_number(tree, field, info, before, bits)
+	local e = info:bitfield(before, TCPCC_FB_XCP_BITS - bits)
+	local m = info:bitfield(before + TCPCC_FB_XCP_BITS - bits, bits)
+	local most = m == 2 ^ bits - 1 and e == 2 ^ (TCPCC_FB_XCP_BITS - bits) - 1
+	local item = tree:add(field, info, field == f_gap and UInt64(m * 2 ^ e) or m * 2 ^ e)
+
+	if m == 0 then
+		item:append_text(" (none yet)")
+	elseif most then
+		item:append_text(" (or more)")
+	end
+end
+
+local function add_xcp_info(tree, info)
+	local before = 32 - 2 * TCPCC_FB_XCP_BITS
+
+	add_number(tree, f_rtt, info, before, TCPCC_FB_XCP_RTT_BITS)
+	add_number(tree, f_gap, info, before + TCPCC_FB_XCP_BITS, TCPCC_FB_XCP_GAP_BITS)
+end
+
+-- That of ACP and RCP, and what it would be of a protocol that nobody knows
+local function add_info(tree, info)
+	local item = tree:add(f_reserved, info(0, 1))
+	local range = info(1, 3)
+
+	if info:bitfield(4, 4) ~= 0 then
+		item:add_proto_expert_info(e_reserved)
+	end
+	item = tree:add(f_rtt, range)
+	if range:uint() == 0 then
+		item:append_text(" (none yet)")
+	elseif range:uint() == TCPCC_FB_RTT_MAX then
+		item:append_text(" (or more)")
+	end
+end
+
 -- The option, of our ExID and of a length that it should have
 local function add_header(tree, option, pinfo)
 	local ahead = flow(pinfo.src, pinfo.src_port, pinfo.dst, pinfo.dst_port)
@@ -153,25 +195,17 @@ local function add_header(tree, option, pinfo)
 	local text = ""
 
 	if option:len() ~= TCPCC_FB_LEN_ECHO then
-		local flags = option(TCPCC_FB_FLAGS, 1)
-		local protocol = flags:bitfield(0, 4)
-		local item = tree:add(f_protocol, flags)
+		local info = option(TCPCC_FB_INFO, 4)
+		local protocol = info:bitfield(0, 4)
+		local item = tree:add(f_protocol, info(0, 1))
 
 		if not protocols[protocol] then
 			item:add_proto_expert_info(e_protocol)
 		end
-		item = tree:add(f_reserved, flags)
-		if flags:bitfield(4, 4) ~= 0 then
-			item:add_proto_expert_info(e_reserved)
-		end
-
-		local range = option(TCPCC_FB_RTT, 3)
-
-		item = tree:add(f_rtt, range)
-		if range:uint() == 0 then
-			item:append_text(" (none yet)")
-		elseif range:uint() == TCPCC_FB_RTT_MAX then
-			item:append_text(" (or more)")
+		if protocol == TCPCC_FB_XCP then
+			add_xcp_info(tree, info)
+		else
+			add_info(tree, info)
 		end
 		text = " Rate=" .. add_word(tree, option(TCPCC_FB_WORD, 4), f_word, protocol)
 		seen[ahead] = protocol

@@ -97,11 +97,16 @@ def header(data: bytes, length: int, flow: tuple, protocols: dict[tuple, int]) -
     """Of an option whose bytes may be cut off."""
     found: dict[str, str] = {}
     if length in (12, 16):
-        protocol, rtt, value = data[4] >> 4, int.from_bytes(data[5:8]), int.from_bytes(data[8:12])
-        found |= {"protocol": str(protocol), "reserved": f"0x{data[4] & 15:02x}", "rtt": str(rtt)}
+        protocol, info, value = data[4] >> 4, int.from_bytes(data[4:8]), int.from_bytes(data[8:12])
+        found |= {"protocol": str(protocol)}
+        if protocol == 2:
+            rtt, gap = (info >> 14 & 1023) << (info >> 24 & 15), (info & 511) << (info >> 9 & 31)
+            found |= {"rtt": str(rtt), "gap": str(gap)}
+        else:
+            found |= {"reserved": f"0x{data[4] & 15:02x}", "rtt": str(info & 0xFFFFFF)}
+            found |= {"reserved_bits": ""} if data[4] & 15 else {}
         found |= word(value, "word", "", protocol)
         found |= {} if protocol in (1, 2, 3) else {"unknown_protocol": ""}
-        found |= {"reserved_bits": ""} if data[4] & 15 else {}
         protocols[flow] = protocol
     if length in (8, 16):
         answered = protocols.get(flow[::-1], 0)
@@ -299,6 +304,33 @@ def test_echo_of_a_difference(tshark) -> None:
     found = tshark.headers(pcap(list(enumerate(frames)), LINKTYPE_RAW))
     assert ["echo.delta" in h for ((h,)) in found] == [False, False, True]
     assert found[1][0]["delta"] == found[2][0]["echo.delta"] == "-5"
+
+
+def test_numbers_of_xcp(tshark) -> None:
+    """Every exponent of both, the largest and the smallest mantissa, and signed words."""
+    rtts = [e << 10 | m for e in range(16) for m in (0, 1, 625, 1023)]
+    gaps = [e << 9 | m for e in range(32) for m in (0, 1, 403, 511)]
+    infos = [r << 14 | gaps[i % len(gaps)] for i, r in enumerate(rtts)]
+    infos += [(7 << 10 | 625) << 14 | g for g in gaps]
+    words = [0, 1, NO_LIMIT, 0x20000000, 0x3FFFFFFF]
+    capture = handmade([option(words[i % 5], protocol=2, rtt_us=n) for i, n in enumerate(infos)])
+    found = tshark.headers(capture)
+    assert found == expected(capture)
+    assert {h["delta"] for (h,) in found} == {"0", "1", "536870911", "-536870912", "-1"}
+    assert all("reserved" not in h for (h,) in found)
+    paper = handmade([option(0x3FFFFB2E, protocol=2, rtt_us=(7 << 10 | 625) << 14 | 7 << 9 | 403),
+                      option(5, protocol=2, rtt_us=0), option(5, protocol=2, rtt_us=0xFFFFFFF),
+                      option(5, protocol=2, rtt_us=1023 << 14 | 3 << 9)])
+    text = tshark(paper, "-V")
+    for words in ("Round-trip time: 80000 us", "Time between packets: 51584 ns",
+                  "Difference: -1234 bytes/s", "Round-trip time: 0 us (none yet)",
+                  "Time between packets: 0 ns (none yet)", "Difference: 5 bytes/s",
+                  "Round-trip time: 33521664 us (or more)",
+                  "Time between packets: 1097364144128 ns (or more)",
+                  "Round-trip time: 1023 us\n"):
+        assert words in text, words
+    assert (text.count("(none yet)"), text.count("(or more)")) == (3, 2)
+    assert tshark(paper, "-Y", "tcpcc.gap == 51584 && tcpcc.delta < 0").count("\n") == 1
 
 
 def test_any_bytes(tshark) -> None:
