@@ -39,7 +39,8 @@
  *     link, where the gain of Eq. 4 is 1: as printed they put three bandwidth-delay products
  *     on it, and it loses 1554 packets, where the paper reports none; with acp_trust none are
  *     lost.  Of a storm of users within one round trip the link still loses some, see
- *     acp-storm.  With acp_trust=175 it loses none, but acp-fig8 takes 6 s to settle.
+ *     acp-storm, but for a router with the option newcomers.  With acp_trust=175 it loses
+ *     none either, but acp-fig8 takes 6 s to settle.
  *     Where more than a quarter of a round trip's packets is lost, the words are not what the
  *     path can do: FALLBACK, for eight round trips, and for twice as many at each further time.
  *   o acp_pacing.  The paper's windows are whole.  So senders that are told the same rate round

@@ -36,6 +36,7 @@ enum {
 	TCA_ACP_FLOWS,			/* u32: number of flows to begin with */
 	TCA_ACP_INTERVAL,		/* u32: control period to begin with, us */
 	TCA_ACP_POLICE,			/* u32: share to exceed a grant by; 0: any */
+	TCA_ACP_NEWCOMERS,		/* u32: 1: a new flow counts at once */
 	__TCA_ACP_MAX
 };
 
@@ -60,7 +61,7 @@ enum {
  *	of memory
  * @policed: packets that were dropped, since their flows exceeded what was granted
  * @over: flows that are well ahead of what was granted
- * @pad: 0
+ * @known: flows among which is shared what is wanted; 0: newcomers do not count at once
  */
 struct tc_acp_xstats {
 	__u64 desired;
@@ -79,7 +80,7 @@ struct tc_acp_xstats {
 	__u64 unwritable;
 	__u64 policed;
 	__u32 over;
-	__u32 pad;
+	__u32 known;
 };
 
 /* Kind estcp: kappa and shares are in units of 10^-6, gamma in units of 10^-9 */

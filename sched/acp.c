@@ -11,7 +11,8 @@
  * nothing to control.
  *
  * With the option police, what exceeds a flow's grant on a link near its capacity is
- * dropped on arrival, and the law does not see it; see acp_police.c.
+ * dropped on arrival, and the law does not see it; see acp_police.c.  With the option
+ * newcomers a flow that comes counts at once; see acp_newcomers.c.
  */
 
 #include <linux/module.h>
@@ -20,6 +21,7 @@
 #include <linux/slab.h>
 
 #include "acp_law.h"
+#include "acp_newcomers.h"
 #include "acp_police.h"
 #include "sch_header.h"
 #include "tcpcc_compat.h"
@@ -31,6 +33,7 @@ struct acp {
 	struct acp_police *police;	/* NULL: none */
 	u64 policed_before;		/* @policed when this period began */
 	bool policing;			/* the last one was congested, or would have been */
+	struct acp_newcomers *newcomers;	/* NULL: they count as the law finds them */
 
 	/* see struct tc_acp_xstats */
 	struct tcpcc_arrivals arrivals;
@@ -53,6 +56,8 @@ static void acp_destroy(void *state)
 
 	kfree(acp->police);
 	acp->police = NULL;
+	kfree(acp->newcomers);
+	acp->newcomers = NULL;
 }
 
 static void acp_restart(void *state)
@@ -61,6 +66,8 @@ static void acp_restart(void *state)
 
 	acp_law_init(&acp->law, &acp->law.gains, acp->law.capacity);
 	acp->policing = false;
+	if (acp->newcomers)
+		acp_newcomers_init(acp->newcomers, acp->law.gains.flows);
 }
 
 static void acp_advance(struct acp *acp, u64 now_ns, u32 backlog)
@@ -71,7 +78,11 @@ static void acp_advance(struct acp *acp, u64 now_ns, u32 backlog)
 	if (!acp_law_due(a, now_ns))
 		return;
 	acp_law_advance(a, now_ns, backlog);
-	if (!acp->police || a->periods == periods)
+	if (a->periods == periods)
+		return;
+	for (; acp->newcomers && periods != a->periods; periods++)
+		acp_newcomers_period(acp->newcomers);
+	if (!acp->police)
 		return;
 	acp_police_grant(acp->police, acp_law_rate(a), a->gains.police,
 			 a->interval_us, a->size, now_ns);
@@ -85,6 +96,15 @@ static bool acp_exceeds(struct acp *acp, struct sk_buff *skb)
 
 	return acp_police_exceeds(acp->police, hash, qdisc_pkt_len(skb)) &&
 	       acp->policing;
+}
+
+/* A packet with a word has come: of a flow that is known, or of one more. */
+static void acp_meet(struct acp *acp, struct sk_buff *skb)
+{
+	u32 was = acp_newcomers_saw(acp->newcomers, skb_get_hash(skb));
+
+	if (was)
+		acp_law_share(&acp->law, was, acp->newcomers->known);
 }
 
 static bool acp_arrive(void *state, struct sk_buff *skb, u64 now_ns,
@@ -103,6 +123,8 @@ static bool acp_arrive(void *state, struct sk_buff *skb, u64 now_ns,
 		acp->policed++;
 		return false;
 	}
+	if (acp->newcomers && tcpcc_place(skb)->word)
+		acp_meet(acp, skb);
 	acp_law_arrive(&acp->law, qdisc_pkt_len(skb), rtt_us, backlog);
 	return true;
 }
@@ -145,6 +167,8 @@ static const struct tcpcc_option acp_table[] = {
 		     "acp: interval must be from 1ms to 10s"),
 	TCPCC_OPTION(TCA_ACP_POLICE, struct acp_gains, police, 0, ACP_UNIT,
 		     "acp: police must be from 0 to 1"),
+	TCPCC_OPTION(TCA_ACP_NEWCOMERS, struct acp_gains, newcomers, 0, 1,
+		     "acp: newcomers must be 0 or 1"),
 	{}
 };
 
@@ -165,7 +189,21 @@ static int acp_change(void *state, u64 rate, const void *config,
 		/* nobody was granted anything yet */
 		acp->policing = false;
 	} else if (!g->police) {
-		acp_destroy(acp);
+		kfree(acp->police);
+		acp->police = NULL;
+	}
+	if (g->newcomers && !acp->newcomers) {
+		acp->newcomers = kmalloc(sizeof(*acp->newcomers), GFP_ATOMIC | __GFP_NOWARN);
+		if (!acp->newcomers) {
+			NL_SET_ERR_MSG(extack, "acp: no memory for newcomers: try again");
+			return -ENOMEM;
+		}
+		/* those that are there already are no newcomers */
+		acp_newcomers_init(acp->newcomers, acp->law.running ?
+				   (acp->law.flows >> ACP_SCALE) + 1 : was.flows);
+	} else if (!g->newcomers) {
+		kfree(acp->newcomers);
+		acp->newcomers = NULL;
 	}
 
 	acp->law.gains = *g;
@@ -173,8 +211,11 @@ static int acp_change(void *state, u64 rate, const void *config,
 		acp_law_set_capacity(&acp->law, rate);
 	/* what the link begins with does not change one that has begun */
 	if (!acp->law.running && (g->flows != was.flows ||
-				  g->interval_us != was.interval_us))
+				  g->interval_us != was.interval_us)) {
 		acp_law_init(&acp->law, g, rate);
+		if (acp->newcomers)
+			acp_newcomers_init(acp->newcomers, g->flows);
+	}
 	return 0;
 }
 
@@ -204,6 +245,7 @@ static void acp_stats(void *state, u64 now_ns, u32 backlog,
 		.unwritable	= acp->unwritable,
 		.policed	= acp->policed,
 		.over		= acp->police ? acp_police_over(acp->police) : 0,
+		.known		= acp->newcomers ? acp->newcomers->known : 0,
 	};
 	*len = sizeof(*st);
 }

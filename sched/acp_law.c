@@ -244,6 +244,22 @@ void acp_law_set_capacity(struct acp_law *a, u64 capacity)
 }
 
 /**
+ * acp_law_share() - more flows are there than the link had known
+ * @a: link
+ * @was: how many were known, at least 1, below 2^16
+ * @is: how many there are, more than @was, below 2^16
+ *
+ * What is wanted of all stays.
+ */
+void acp_law_share(struct acp_law *a, u32 was, u32 is)
+{
+	/* the product is below 2^40 * 2^16 */
+	a->flows = min_t(u64, div_u64(a->flows * is, was),
+			 (u64)ACP_FLOWS_MAX << ACP_SCALE);
+	a->rate = mul_u64_u32_div(a->rate, was, is);
+}
+
+/**
  * acp_law_step() - the end of a control period
  * @a: link
  */

@@ -51,6 +51,7 @@
  * @congestion: share of the capacity from which on to warn, 1 / ACP_UNIT
  * @flows: number of flows to begin with
  * @interval_us: control period to begin with, us
+ * @newcomers: 1: a flow that was not seen lately counts at once, see acp_newcomers.c
  * @police: by which share a flow may exceed what it was granted, 1 / ACP_UNIT, which the
  *	law does not look at; 0: by any
  */
@@ -62,6 +63,7 @@ struct acp_gains {
 	u32 congestion;
 	u32 flows;
 	u32 interval_us;
+	u32 newcomers;
 	u32 police;
 };
 
@@ -119,6 +121,7 @@ void acp_law_init(struct acp_law *a, const struct acp_gains *gains,
 		  u64 capacity);
 void acp_law_start(struct acp_law *a, u64 now_ns, u32 backlog);
 void acp_law_set_capacity(struct acp_law *a, u64 capacity);
+void acp_law_share(struct acp_law *a, u32 was, u32 is);
 void acp_law_step(struct acp_law *a);
 void acp_law_advance(struct acp_law *a, u64 now_ns, u32 backlog);
 

@@ -14,6 +14,7 @@ static const struct option acp_options[] = {
 	{ "flows", TCA_ACP_FLOWS, COUNT, 0 },
 	{ "interval", TCA_ACP_INTERVAL, TIME, 0 },
 	{ "police", TCA_ACP_POLICE, NUMBER, TC_ACP_UNIT },
+	{ "newcomers", TCA_ACP_NEWCOMERS, COUNT, 0 },
 	{}
 };
 
@@ -22,7 +23,8 @@ static const struct kind acp = {
 	.usage		= "bandwidth RATE [ limit PACKETS ]\n"
 			  "	[ ki NUMBER ] [ kq NUMBER ] [ gamma NUMBER ]\n"
 			  "	[ target NUMBER ] [ congestion NUMBER ]\n"
-			  "	[ flows NUMBER ] [ interval TIME ] [ police NUMBER ]\n",
+			  "	[ flows NUMBER ] [ interval TIME ] [ police NUMBER ]\n"
+			  "	[ newcomers NUMBER ]\n",
 	.options	= acp_options,
 };
 
@@ -72,6 +74,7 @@ static int acp_print_xstats(const struct qdisc_util *qu, FILE *f,
 	print_count(" ", "unwritable", st.unwritable);
 	print_count(" ", "policed", st.policed);
 	print_count(" ", "flows_over", st.over);
+	print_count(" ", "flows_known", st.known);
 	return 0;
 }
 

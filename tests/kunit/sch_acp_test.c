@@ -5,6 +5,7 @@
  */
 #include "../../sched/acp_law.c"
 #include "../../sched/acp_police.c"
+#include "../../sched/acp_newcomers.c"
 #include "../../sched/sch_header.c"
 
 #include <kunit/test.h>
@@ -442,6 +443,100 @@ static void survives_nonsense(struct kunit *test)
 			abuse(test, &wild, capacity[c], bytes[b], true);
 		}
 	}
+}
+
+/* ------------------------------------------------------------------------- */
+/* Newcomers                                                                 */
+
+/* Flows @from to @to - 1 send a packet each.  Return: how many are known then */
+static u32 newcomers_send(struct acp_newcomers *c, u32 from, u32 to)
+{
+	u32 i;
+
+	for (i = from; i < to; i++)
+		acp_newcomers_saw(c, jhash_1word(i, 0));
+	return c->known;
+}
+
+static struct acp_newcomers *newcomers_of(struct kunit *test, u32 flows)
+{
+	struct acp_newcomers *c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, c);
+	acp_newcomers_init(c, flows);
+	return c;
+}
+
+/*
+ * Linear counting errs by sqrt(m * (exp(n / m) - n / m - 1)) / n at a time, with m places:
+ * here by up to 1.6 %.  Three times that is the bound, 5 %.
+ */
+static void newcomers_are_counted(struct kunit *test)
+{
+	static const u32 most[] = { 1, 2, 10, 100, 1000, 4000, 10000 };
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(most); i++) {
+		struct acp_newcomers *c = newcomers_of(test, 1);
+		u32 n = most[i];
+
+		EXPECT_NEAR(test, newcomers_send(c, 0, n), n, 50000);
+		/* they are no newcomers any more */
+		KUNIT_EXPECT_EQ(test, acp_newcomers_saw(c, jhash_1word(0, 0)), 0);
+	}
+	KUNIT_EXPECT_EQ(test, acp_newcomers_count(ACP_PLACES), 34068);
+}
+
+/* Those that stay count once; of those that go the link is told slowly. */
+static void newcomers_become_known(struct kunit *test)
+{
+	struct acp_newcomers *c = newcomers_of(test, 10);
+	u32 period, was;
+
+	/* one that comes again before its mark has gone is the same */
+	was = newcomers_send(c, 0, 50);
+	for (period = 0; period < ACP_MARKED - 1; period++)
+		acp_newcomers_period(c);
+	KUNIT_EXPECT_EQ(test, newcomers_send(c, 0, 50), was);
+
+	for (period = 0; period < 20; period++) {
+		newcomers_send(c, 0, 100);
+		EXPECT_NEAR(test, c->known, 100, 50000);
+		acp_newcomers_period(c);
+	}
+	was = c->known;
+	for (period = 0; period < ACP_MARKED - 1; period++) {
+		KUNIT_EXPECT_EQ(test, newcomers_send(c, 0, 10), was);
+		acp_newcomers_period(c);
+	}
+	/* the marks of the ninety have gone by now */
+	EXPECT_NEAR(test, c->live, 10, 0);
+	EXPECT_NEAR(test, c->known, was - (was - 10) / 16, 0);
+	/* and nobody is new among those that there were */
+	KUNIT_EXPECT_EQ(test, newcomers_send(c, 100, 150), c->known);
+	for (period = 0; period < 100; period++)
+		acp_newcomers_period(c);
+	KUNIT_EXPECT_EQ(test, c->live, 0);
+	KUNIT_EXPECT_EQ(test, c->known, 1);
+}
+
+/* What is wanted of all stays, whatever comes; p can't overflow, nor N. */
+static void newcomers_share(struct kunit *test)
+{
+	struct acp_law a;
+
+	acp_law_init(&a, &acp_paper, 19375000);
+	a.rate = 19375000ULL << ACP_SCALE;
+	acp_law_share(&a, 10, 1000);
+	KUNIT_EXPECT_EQ(test, acp_law_rate(&a), 193750);
+	KUNIT_EXPECT_EQ(test, a.flows, 1000ULL << ACP_SCALE);
+
+	acp_law_init(&a, &acp_paper, BIT_ULL(ACP_RATE_BITS) - 1);
+	a.rate = (BIT_ULL(ACP_RATE_BITS) - 1) << ACP_SCALE;
+	a.flows = (u64)ACP_FLOWS_MAX << ACP_SCALE;
+	acp_law_share(&a, 1, 34068);
+	KUNIT_EXPECT_EQ(test, acp_law_rate(&a), (BIT_ULL(ACP_RATE_BITS) - 1) / 34068);
+	KUNIT_EXPECT_EQ(test, a.flows, (u64)ACP_FLOWS_MAX << ACP_SCALE);
 }
 
 /* ------------------------------------------------------------------------- */
@@ -973,6 +1068,9 @@ static struct kunit_case acp_cases[] = {
 	KUNIT_CASE(lies_have_little_power),
 	KUNIT_CASE(slower_link),
 	KUNIT_CASE(survives_nonsense),
+	KUNIT_CASE(newcomers_are_counted),
+	KUNIT_CASE(newcomers_become_known),
+	KUNIT_CASE(newcomers_share),
 	KUNIT_CASE(police_spares_the_honest),
 	KUNIT_CASE(police_stops_liars),
 	KUNIT_CASE(police_waits),

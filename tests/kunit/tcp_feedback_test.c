@@ -824,7 +824,7 @@ static void ack_leaves(struct kunit *test, struct sock *sk, unsigned int room)
 	skb->ip_summed = CHECKSUM_PARTIAL;
 	/* as hooks are called */
 	rcu_read_lock();
-	feedback_out(&s, sk, skb);
+	feedback_out(&s, sk, skb, feedback_find(s.fn, feedback_cookie(sk)));
 	rcu_read_unlock();
 	kfree_skb(skb);
 }

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Flows that come to an ACP link; see acp_newcomers.c. */
+#ifndef _TCPCC_ACP_NEWCOMERS_H
+#define _TCPCC_ACP_NEWCOMERS_H
+
+#include <linux/types.h>
+
+/* Places in which flows leave a mark, a power of two: up to 34000 flows can be told */
+#define ACP_PLACES	4096
+
+/* A mark stays for so many control periods, in which a round trip has time enough */
+#define ACP_MARKED	4
+
+/**
+ * struct acp_newcomers - how many flows a link has seen
+ * @known: among so many what the link wants is shared out; at least 1
+ * @live: places with a mark
+ * @mark: of each place, for how many more periods it stays; 0: none
+ */
+struct acp_newcomers {
+	u32 known;
+	u32 live;
+	u8 mark[ACP_PLACES];
+};
+
+void acp_newcomers_init(struct acp_newcomers *c, u32 flows);
+void acp_newcomers_period(struct acp_newcomers *c);
+u32 acp_newcomers_saw(struct acp_newcomers *c, u32 hash);
+
+#endif /* _TCPCC_ACP_NEWCOMERS_H */
