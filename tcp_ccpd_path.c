@@ -823,7 +823,8 @@ static void path_round(struct sock *sk, u32 rate)
 		/* a queue that lasts a round trip, or losses: the pipe is full */
 		if ((lost >= PATH_LOSSES && lost > delivered / PATH_OVERFLOW) ||
 		    (queue_us > 2 * q0 + PATH_HOST_DELAY_US && !ca->limited)) {
-			ca->claim = rate;
+			/* repairs may stall, and a stall is no rate */
+			ca->claim = ccpd_delivery_rate(&ca->probe) ?: rate;
 			path_enter(ca, PATH_AVOIDANCE);
 		}
 		return;
@@ -1033,6 +1034,20 @@ static u32 path_undo_cwnd(struct sock *sk)
 }
 
 /*
+ * Slow start begins anew after an idle time of a retransmission timeout (RFC 5681, section
+ * 4.1), since nothing paces it, and a window of 200 would leave as one burst.  TCP does it
+ * itself only where .cong_control is not set.
+ */
+static void path_restart(struct sock *sk)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	if (READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_slow_start_after_idle) &&
+	    (s32)(tcp_jiffies32 - tp->lsndtime) > (s32)inet_csk(sk)->icsk_rto)
+		tcp_snd_cwnd_set(tp, min_t(u32, tcp_snd_cwnd(tp), TCP_INIT_CWND));
+}
+
+/*
  * Nothing is in flight, and a segment leaves.  After an idle time of a round trip no queue on
  * the path is ours.  A small window may be acknowledged as a whole: then nothing is in flight
  * for a moment in each round trip, and that is no idle time.  Nor is it one if pacing, and
@@ -1049,6 +1064,8 @@ static void path_tx_start(struct sock *sk)
 	if (ca->mode == PATH_SLOW_START) {
 		if (ca->train > TRAIN_WANTED)
 			ca->train = TRAIN_WANTED;
+		if (!ca->claim)
+			path_restart(sk);
 	} else {
 		path_enter(ca, PATH_AVOIDANCE);
 	}

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conftest import runs_made_once
+from conftest import REPO, assert_ktap, runs_made_once
 from labkit import result
 
 NIST = ["reno", "bic", "ctcp", "fast", "hstcp", "htcp", "scalable"]
@@ -112,6 +112,14 @@ def test_undone_timeout(measured, begin_s, cc):
     """What the silence took from an estimate comes back: the losses found next go by it."""
     case = f"blackout at {begin_s} s"
     assert _time(measured(case, cc)) <= 1.25 * _time(measured(case, "cubic"))
+
+
+@pytest.mark.parametrize("cc", ["ccpd_path", "mccp_path", "acp"])
+def test_answers_after_idle_times_where_acks_overtake_each_other(lab, cc):
+    """As on stock kernels, but in virtual time, and several times: jitter is random."""
+    script = REPO / "tests/selftests/stock_cases.sh"
+    cases = ["idle"] * 4
+    assert_ktap(lab("exec", "--", "env", f"TCPCC_SENDERS={cc}", script, *cases, status=None).stdout)
 
 
 @pytest.mark.parametrize("case", JITTER)

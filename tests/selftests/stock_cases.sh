@@ -8,7 +8,7 @@
 # The path is that of stock_lib.sh: $RATE_MBIT Mb/s with a queue of two bandwidth-delay
 # products, $RTT_MS ms, receive buffers as the kernel tunes them.
 #
-# Run by scripts/stock run --nics, as root.  Exit status: 0 all passed, 1 not, 4 skipped.
+# Run by scripts/stock run --nics, as root; or in the lab, where it takes seconds, but for cards.  Exit status: 0 all passed, 1 not, 4 skipped.
 
 DIR=$(dirname "$(readlink -f "$0")")
 # shellcheck source=tests/selftests/stock_lib.sh
@@ -265,11 +265,6 @@ reordering_100()
 	reordering "$1" 60.6ms
 }
 
-# What the paper says otherwise: CASE:SENDER, and why
-#
-# tfo:acp	eight segments; the first window of ACP's paper is 1, and CUBIC's is 10
-EXCEPTIONS="tfo:acp"
-
 # Tests -------------------------------------------------------------------------------
 
 # cubic CASE: what the others are compared with
@@ -281,20 +276,23 @@ cubic()
 	diag "CUBIC: $TIMES ms"
 }
 
-# as_fast_as_cubic CASE CC
+# as_fast_as_cubic CASE CC: the first window of ACP's paper is 1, and CUBIC's is 10, so that its
+# first eight segments may take three round trips more
 as_fast_as_cubic()
 {
-	local time most=() late=""
+	local time most=() late="" more=0
 
+	[ "$2" != acp ] || more=$((3 * RTT_MS))
 	"$@" || return
 	restore
 	diag "$2: $TIMES ms; CUBIC: ${CUBIC[$1]-none}"
 	read -ra most <<<"${CUBIC[$1]-}"
 	for time in $TIMES; do
-		[ "$((time * 4))" -le "$((${most[0]-0} * 5))" ] || late="$late $time"
+		[ "$((time * 4))" -le "$((${most[0]-0} * 5 + more * 4))" ] || late="$late $time"
+		more=0
 		most=("${most[@]:1}")
 	done
-	[ -z "$late" ] || [[ " $EXCEPTIONS " = *" $1:$2 "* ]] || {
+	[ -z "$late" ] || {
 		diag "more than 1.25 times:$late"
 		return 1
 	}
