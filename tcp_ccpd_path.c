@@ -362,11 +362,17 @@ static void path_set_noise(struct cpath *ca, u32 us)
 	ca->noise = min(us / PATH_NOISE, PATH_NO_NOISE - 1U);
 }
 
-/* A smaller rtt than @before_us, the least until now, by luck: an empty path takes the same. */
-static void path_rtt_min(struct cpath *ca, u32 before_us)
+/*
+ * A smaller rtt than @before_us, the least until now, by luck: an empty path takes the same, and
+ * so did the @delivered segments of this round trip until now.
+ */
+static void path_rtt_min(struct cpath *ca, u32 before_us, u32 delivered)
 {
+	u32 less_us = before_us - ca->probe.rtt_min_us;
+
+	ca->delay_sum += less_us / PATH_NOISE * delivered;
 	if (ca->noise != PATH_NO_NOISE)
-		path_set_noise(ca, ca->noise * PATH_NOISE + before_us - ca->probe.rtt_min_us);
+		path_set_noise(ca, ca->noise * PATH_NOISE + less_us);
 }
 
 /* What an empty path takes on average, us */
@@ -429,20 +435,36 @@ static u32 path_least_us(const struct sock *sk)
 		   ca->probe.rtt_min_us + ca->round_queue * PATH_QUEUE);
 }
 
-static void path_rtt(struct cpath *ca, const struct rate_sample *rs)
+/* What an ACK acknowledges without an rtt of its own, as in a repair, took what others take. */
+static void path_rtt(struct sock *sk, const struct rate_sample *rs)
 {
+	struct cpath *ca = inet_csk_ca(sk);
 	struct ccpd_probe *p = &ca->probe;
+	s32 delivered = tcp_sk(sk)->delivered - rs->acked_sacked - p->round_delivered;
 	u32 before_us = p->rtt_min_us;
 	u32 rtt_us = ccpd_rtt(p, rs);
 
-	if (!rtt_us)
+	if (!p->rtt_s)
 		return;
-	/* met again, and not by chance: no need to look for it */
-	if (p->rtt_s >> 3 <= before_us + (before_us >> 7))
-		ca->rtt_min_stamp = path_now();
-	if (p->rtt_min_us < before_us)
-		path_rtt_min(ca, before_us);
+	if (rtt_us) {
+		/* met again, and not by chance: no need to look for it */
+		if (p->rtt_s >> 3 <= before_us + (before_us >> 7))
+			ca->rtt_min_stamp = path_now();
+		if (p->rtt_min_us < before_us && before_us != U32_MAX)
+			path_rtt_min(ca, before_us, max(delivered, 0));
+	} else {
+		rtt_us = max(p->rtt_s >> 3, p->rtt_min_us);
+	}
 	ca->delay_sum += (rtt_us - p->rtt_min_us) / PATH_NOISE * rs->acked_sacked;
+}
+
+/*
+ * A segment that took less than half of what others take has overtaken them.  It ends no round
+ * trip: its rate is that of a part of one.
+ */
+static bool path_overtook(const struct cpath *ca, const struct rate_sample *rs)
+{
+	return rs->rtt_us > 0 && rs->rtt_us < ca->probe.rtt_s >> 4;
 }
 
 /* ------------------------------------------------------------------------- */
@@ -922,13 +944,13 @@ tcpcc_cong_control(path_cong_control)
 	ca->train_limited |= rs->is_app_limited;
 	ca->round_lost = min_t(u32, ca->round_lost + rs->losses, U16_MAX);
 
-	path_rtt(ca, rs);
+	path_rtt(sk, rs);
 	if (state != TCP_CA_Open || rs->is_retrans)
 		ccpd_pair_drop(sk, p);
 	else if (rs->rtt_us > 0)
 		ccpd_pair_ack(sk, p, rs->rtt_us, path_least_us(sk));
 
-	rate = ccpd_round_rate(p, rs);
+	rate = path_overtook(ca, rs) ? 0 : ccpd_round_rate(p, rs);
 	if (rate) {
 		/* what a timeout takes for lost says nothing of the path's rate */
 		if (state != TCP_CA_Loss && p->round_rtt_us != U32_MAX)

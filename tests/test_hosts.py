@@ -122,6 +122,14 @@ def test_answers_after_idle_times_where_acks_overtake_each_other(lab, cc):
     assert_ktap(lab("exec", "--", "env", f"TCPCC_SENDERS={cc}", script, *cases, status=None).stdout)
 
 
+def test_one_of_twenty_overtakes_the_others(lab):
+    """By up to 60 ms of 100, so that the least round-trip time says nothing of most packets."""
+    script = REPO / "tests/selftests/stock_cases.sh"
+    ccs = "TCPCC_SENDERS=ccpd ccpd_path mccp_path acp"
+    cases = ["reordering_1", "reordering_10", "reordering_100"]
+    assert_ktap(lab("exec", "--", "env", ccs, script, *cases, status=None).stdout)
+
+
 @pytest.mark.parametrize("case", JITTER)
 def test_ccpd_path_tells_jitter_from_a_queue(measured, case):
     """In time, as above, and with at most half of CUBIC's queue: that it fills it is no answer."""

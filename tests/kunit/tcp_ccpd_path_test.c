@@ -358,10 +358,12 @@ static void noise_is_no_queue(struct kunit *test)
 	}
 	path_learn_base(&ca, 64);
 	KUNIT_EXPECT_EQ(test, path_base_us(&ca), 50000 + 4992 + 5 * PATH_NOISE);
-	/* by luck */
+	/* by luck, when 48 segments of this round trip have taken 50 ms */
 	ca.probe.rtt_min_us = 45008;
-	path_rtt_min(&ca, 50000);
+	ca.delay_sum = 0;
+	path_rtt_min(&ca, 50000, 48);
 	KUNIT_EXPECT_EQ(test, path_base_us(&ca), 50000 + 4992 + 5 * PATH_NOISE);
+	KUNIT_EXPECT_EQ(test, ca.delay_sum, 48 * (4992 / PATH_NOISE));
 	/* too few to tell */
 	ca.delay_sum = 0;
 	path_learn_base(&ca, 3);
