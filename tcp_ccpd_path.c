@@ -362,15 +362,22 @@ static void path_set_noise(struct cpath *ca, u32 us)
 	ca->noise = min(us / PATH_NOISE, PATH_NO_NOISE - 1U);
 }
 
+/* A segment that took less than half of what others take has overtaken them. */
+static bool path_overtook(const struct cpath *ca, u32 rtt_us)
+{
+	return rtt_us && rtt_us < ca->probe.rtt_s >> 4;
+}
+
 /*
  * A smaller rtt than @before_us, the least until now, by luck: an empty path takes the same, and
- * so did the @delivered segments of this round trip until now.
+ * so did the @overtaken segments of this round trip.  Where none are, the path may have become
+ * shorter, and what is delivered now shows it.
  */
-static void path_rtt_min(struct cpath *ca, u32 before_us, u32 delivered)
+static void path_rtt_min(struct cpath *ca, u32 before_us, u32 overtaken)
 {
 	u32 less_us = before_us - ca->probe.rtt_min_us;
 
-	ca->delay_sum += less_us / PATH_NOISE * delivered;
+	ca->delay_sum += less_us / PATH_NOISE * overtaken;
 	if (ca->noise != PATH_NO_NOISE)
 		path_set_noise(ca, ca->noise * PATH_NOISE + less_us);
 }
@@ -451,20 +458,12 @@ static void path_rtt(struct sock *sk, const struct rate_sample *rs)
 		if (p->rtt_s >> 3 <= before_us + (before_us >> 7))
 			ca->rtt_min_stamp = path_now();
 		if (p->rtt_min_us < before_us && before_us != U32_MAX)
-			path_rtt_min(ca, before_us, max(delivered, 0));
+			path_rtt_min(ca, before_us,
+				     path_overtook(ca, rtt_us) ? max(delivered, 0) : 0);
 	} else {
 		rtt_us = max(p->rtt_s >> 3, p->rtt_min_us);
 	}
 	ca->delay_sum += (rtt_us - p->rtt_min_us) / PATH_NOISE * rs->acked_sacked;
-}
-
-/*
- * A segment that took less than half of what others take has overtaken them.  It ends no round
- * trip: its rate is that of a part of one.
- */
-static bool path_overtook(const struct cpath *ca, const struct rate_sample *rs)
-{
-	return rs->rtt_us > 0 && rs->rtt_us < ca->probe.rtt_s >> 4;
 }
 
 /* ------------------------------------------------------------------------- */
@@ -950,7 +949,8 @@ tcpcc_cong_control(path_cong_control)
 	else if (rs->rtt_us > 0)
 		ccpd_pair_ack(sk, p, rs->rtt_us, path_least_us(sk));
 
-	rate = path_overtook(ca, rs) ? 0 : ccpd_round_rate(p, rs);
+	/* the rate of an overtaker is that of a part of a round trip, which it does not end */
+	rate = path_overtook(ca, max(rs->rtt_us, 0L)) ? 0 : ccpd_round_rate(p, rs);
 	if (rate) {
 		/* what a timeout takes for lost says nothing of the path's rate */
 		if (state != TCP_CA_Loss && p->round_rtt_us != U32_MAX)
