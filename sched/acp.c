@@ -48,6 +48,8 @@ static void acp_setup(void *state, u64 rate)
 
 	memset(acp, 0, sizeof(*acp));
 	acp_law_init(&acp->law, &acp_paper, rate);
+	/* not the paper's, whose users lose packets where they come at once: acp-storm */
+	acp->law.gains.newcomers = 1;
 }
 
 static void acp_destroy(void *state)

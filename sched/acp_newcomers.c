@@ -14,7 +14,8 @@
  * m).  A mark goes after ACP_MARKED periods without a packet.  When flows go, what is
  * wanted of the others does not rise here: the law raises it, as it sees the link empty.
  * So the number that is known follows downward by a sixteenth of the difference in a
- * period.  Short flows, which come and go all the time, then find it large enough already.
+ * period.  Short flows, which come and go all the time, then find it large enough already;
+ * and where they are a few more than that by chance, they do not count.
  */
 
 #include <linux/kernel.h>
@@ -25,6 +26,12 @@
 
 /* ACP_PLACES * ln 2 */
 #define ACP_PLACES_LN2	2839
+
+/*
+ * Where n short flows are there on average, sqrt(n) more or less are there by chance: up to
+ * twice that is no reason to want less (acp-fig6, acp-storm).
+ */
+#define ACP_CHANCE	2
 
 /* By which part of the difference @known falls in a period, 2^-n */
 #define ACP_KNOWN_FALLS	4
@@ -73,7 +80,7 @@ void acp_newcomers_period(struct acp_newcomers *c)
  * @c: flows
  * @hash: of the flow
  *
- * Return: how many flows were known, if there are more now; else 0
+ * Return: how many flows were known, if there are more now than chance makes; else 0
  */
 u32 acp_newcomers_saw(struct acp_newcomers *c, u32 hash)
 {
@@ -85,7 +92,7 @@ u32 acp_newcomers_saw(struct acp_newcomers *c, u32 hash)
 	if (likely(marked))
 		return 0;
 	flows = acp_newcomers_count(++c->live);
-	if (flows <= known)
+	if (flows <= known + ACP_CHANCE * int_sqrt(known - 1))
 		return 0;
 	c->known = flows;
 	return known;

@@ -30,7 +30,7 @@ TESTS="loads needs_bandwidth default_bandwidth shows_options shows_json changes_
 shows_options()
 {
 	qdisc add acp bandwidth 155mbit limit 1000 &&
-		has "acp .* root .* bandwidth 155Mbit limit 1000p ki 0.1587 kq 0.3175 gamma 0.1 target 0.99 congestion 0.95 flows 10 interval 50ms police 0 newcomers 0" &&
+		has "acp .* root .* bandwidth 155Mbit limit 1000p ki 0.1587 kq 0.3175 gamma 0.1 target 0.99 congestion 0.95 flows 10 interval 50ms police 0 newcomers 1" &&
 		has "desired 0bit input 0bit estimated_flows 10.00 control_interval 50ms persistent_queue 0b state waiting" &&
 		qdisc del
 }
@@ -53,8 +53,8 @@ shows_json()
 changes_options()
 {
 	qdisc add acp bandwidth 1gbit limit 100 &&
-		qdisc change acp ki 0.2 kq 0.4 gamma 0.05 target 0.9 congestion 0.8 flows 3 interval 20ms police 0.25 newcomers 1 &&
-		has "bandwidth 1Gbit limit 100p ki 0.2 kq 0.4 gamma 0.05 target 0.9 congestion 0.8 flows 3 interval 20ms police 0.25 newcomers 1" &&
+		qdisc change acp ki 0.2 kq 0.4 gamma 0.05 target 0.9 congestion 0.8 flows 3 interval 20ms police 0.25 newcomers 0 &&
+		has "bandwidth 1Gbit limit 100p ki 0.2 kq 0.4 gamma 0.05 target 0.9 congestion 0.8 flows 3 interval 20ms police 0.25 newcomers 0" &&
 		has "estimated_flows 3.00 control_interval 20ms" &&
 		qdisc replace acp bandwidth 400gbit && has "bandwidth 400Gbit limit 100p ki 0.2" &&
 		qdisc change acp bandwidth 1kbit && has "bandwidth 1Kbit" && qdisc del
