@@ -589,6 +589,18 @@ static struct sock *feedback_socket(const struct feedback_segment *s,
 }
 
 /*
+ * The next sequence number to send, as it will be when TCP looks.  While TCP sends, a packet
+ * is not in snd_nxt before the device has taken it.  Over a veth its ACK is back by then, and
+ * waits until the socket is free.
+ */
+static u32 feedback_snd_nxt(const struct tcp_sock *tp)
+{
+	const struct sock *sk = (const struct sock *)tp;
+
+	return READ_ONCE(sk->sk_lock.owned) ? READ_ONCE(tp->write_seq) : READ_ONCE(tp->snd_nxt);
+}
+
+/*
  * Whether TCP would accept a segment, by RFC 9293 section 3.10.7.4 for the sequence
  * number, RFC 5961 section 5.2 for the ACK, and RFC 7323 section 5 for the timestamp.
  * The socket is not locked, so what it says may be of some segments ago: TCP looks again.
@@ -603,7 +615,7 @@ static bool feedback_acceptable(const struct tcp_sock *tp, const u8 *header,
 		.rcv_nxt = READ_ONCE(tp->rcv_nxt),
 		.rcv_wnd = READ_ONCE(tp->rcv_wnd),
 		.snd_una = READ_ONCE(tp->snd_una),
-		.snd_nxt = READ_ONCE(tp->snd_nxt),
+		.snd_nxt = feedback_snd_nxt(tp),
 		.snd_wnd = READ_ONCE(tp->max_window),
 	};
 	u32 stamp;

@@ -22,7 +22,7 @@ MODULE=tcp_acp_host
 . "$DIR/host_lib.sh"
 
 # Tests in the order of their run; each is a function of this name.
-TESTS="registers autoloads needs_privileges refuses_bad_values carries carries_v6 carries_without_timestamps
+TESTS="registers autoloads needs_privileges refuses_bad_values carries carries_v6 carries_without_timestamps carries_at_once
 	leaves_others_alone without_a_router follows_a_router follows_a_router_v6
 	without_offloads keeps_to_the_mtu learns_a_smaller_mtu keeps_its_reserve goes_no_further_than_probed
 	big_tcp sack_gives_way loses_its_way
@@ -102,16 +102,26 @@ stands_still()
 	[ "$COUNTED" = "$before" ]
 }
 
-# Every segment with data has a header, and the sender takes each echo, but for those of the FIN
-# and of what was before it: they may find no sender any more.
+# Every segment with data has a header, of which there are 600, and the sender takes each echo.
 carried()
 {
-	local data sent taken
+	local data
 
 	settle || return
-	data=$(count rcv InData) sent=$(count rcv OutEchoes) taken=$(count snd InEchoes)
-	flow "$@" >/dev/null && settle || return
-	grows rcv InData $((data + 600)) && grows rcv OutEchoes $((sent + 100)) || return
+	data=$(count rcv InData)
+	echoed 100 "$@" && grows rcv InData $((data + 600))
+}
+
+# echoed LEAST ARGS...: of a flow the sender takes each echo, but for those of the FIN and of
+# what was before it: they may find no sender any more.
+echoed()
+{
+	local least=$1 sent taken
+
+	shift
+	settle || return
+	sent=$(count rcv OutEchoes) taken=$(count snd InEchoes)
+	flow "$@" >/dev/null && settle && grows rcv OutEchoes $((sent + least)) || return
 	sent=$(($(count rcv OutEchoes) - sent)) taken=$(($(count snd InEchoes) - taken))
 	if [ $taken -gt $sent ] || [ $taken -lt $((sent - 2)) ]; then
 		echo "# $sent echoes sent, $taken taken"
@@ -137,6 +147,16 @@ carries_without_timestamps()
 
 	snd sysctl -qw net.ipv4.tcp_timestamps=1
 	return $status
+}
+
+# Without a delay and a shaper: ACKs are there before the call that sends has returned.
+carries_at_once()
+{
+	tc -n "$SND" qdisc del dev veth0 root && tc -n "$RCV" qdisc del dev veth0 root || return
+	echoed 10 --cc acp && echoed 10 -6 --cc acp
+	local status=$?
+
+	setup_link && setup_delay && return $status
 }
 
 # Receivers of before may be forgotten meanwhile.
