@@ -9,6 +9,7 @@ disturbs little.  A number is the median of guests, which share nothing, with th
 
 import os
 import re
+import shlex
 import statistics
 import time
 from collections.abc import Callable
@@ -43,6 +44,8 @@ FAMILIES = ("v4", "v6")
 # Routers, and what they are compared with: how tc makes one, and the packets' class
 ROUTERS = {
     "acp": ("acp bandwidth 1tbit", 0),
+    "acp(newcomers=0)": ("acp bandwidth 1tbit newcomers 0", 0),
+    "acp(police=0.1)": ("acp bandwidth 1tbit newcomers 1 police 0.1", 0),
     "estcp": ("estcp bandwidth 1tbit", 12),
     "fq_codel": ("fq_codel", 0),
     "pfifo": ("pfifo", 0),
@@ -152,7 +155,8 @@ def _job(effort: Effort, number: int) -> str:
     pairs = [CCS if (pair + number) % 2 else CCS[::-1] for pair in range(effort.pairs)]
     ccs = [cc for pair in pairs for cc in pair]
     hosts = "\n".join(f"host {int(family == 'v6')}" for family in FAMILIES)
-    routers = "\n".join(f"router {dsfield} {qdisc}" for qdisc, dsfield in ROUTERS.values())
+    routers = "\n".join(f"router {shlex.quote(name)} {dsfield} {qdisc}"
+                        for name, (qdisc, dsfield) in ROUTERS.items())  # fmt: skip
     return f"""exec >/run/lab/stdout 2>/run/lab/stderr
 set -e
 trap 'dmesg >/run/lab/log' EXIT
@@ -166,15 +170,16 @@ host()
 
 router()
 {{
-	local dsfield=$1
+	local name=$1 dsfield=$2
 
-	shift
+	shift 2
 	tc qdisc replace dev v0 root "$@"
 	for _ in $(seq {effort.times}); do
-		modprobe sch_bench dev=v0 packets={effort.packets} dsfield="$dsfield"
+		modprobe sch_bench dev=v0 name="$name" packets={effort.packets} \\
+			dsfield="$dsfield"
 		modprobe -r sch_bench
 	done
-	echo "router $*"
+	echo "router $name"
 }}
 
 modprobe tcp_feedback
@@ -202,7 +207,7 @@ read -r _ </run/ready
 _LINE = re.compile(
     r"(?:\[ *\d+\.\d+\] )?(?:"
     r"feedback_bench: (?P<family>v[46]) (?P<host>[^:]+): (?P<segment>-?\d+) ps per segment|"
-    r"sch_bench: (?P<router>\w+): (?P<packet>\d+) ps per packet|"
+    r"sch_bench: (?P<router>[^:]+): (?P<packet>\d+) ps per packet|"
     r"transfer: (?P<cc>\w+): (?P<ns>\d+) ns)"
 )
 

@@ -31,6 +31,10 @@ static char *dev = "lo";
 module_param(dev, charp, 0);
 MODULE_PARM_DESC(dev, "device whose root qdisc is measured");
 
+static char *name;
+module_param(name, charp, 0);
+MODULE_PARM_DESC(name, "what the log calls it; none: the qdisc's name");
+
 static unsigned int packets = 1000000;
 module_param(packets, uint, 0);
 MODULE_PARM_DESC(packets, "how many");
@@ -149,7 +153,7 @@ static int __init bench_init(void)
 	err = -EOPNOTSUPP;
 	if (q->enqueue) {
 		ns = bench_run(q, skbs);
-		pr_warn("sch_bench: %s: %llu ps per packet\n", q->ops->id,
+		pr_warn("sch_bench: %s: %llu ps per packet\n", name ?: q->ops->id,
 			div_u64(ns * 1000, max(packets, 1U)));
 		err = ns ? 0 : -ENOBUFS;
 	}

@@ -238,7 +238,10 @@ mount_tracing()
 # count snd|rcv NAME: a counter of tcp_feedback
 count()
 {
-	$1 sed -n "s/^$2 //p" /proc/net/tcpcc_feedback
+	local number
+
+	number=$($1 sed -n "s/^$2 //p" /proc/net/tcpcc_feedback 2>/dev/null)
+	echo "${number:-0}"
 }
 
 # grows snd|rcv NAME BEFORE: says so if it does not
