@@ -14,8 +14,8 @@
  * m).  A mark goes after ACP_MARKED periods without a packet.  When flows go, what is
  * wanted of the others does not rise here: the law raises it, as it sees the link empty.
  * So the number that is known follows downward by a sixteenth of the difference in a
- * period.  Short flows, which come and go all the time, then find it large enough already;
- * and where they are a few more than that by chance, they do not count.
+ * period, and to what there may be by chance.  Short flows, which come and go all the time,
+ * then find it large enough already.
  */
 
 #include <linux/kernel.h>
@@ -28,10 +28,10 @@
 #define ACP_PLACES_LN2	2839
 
 /*
- * Where n short flows are there on average, sqrt(n) more or less are there by chance: up to
- * twice that is no reason to want less (acp-fig6, acp-storm).
+ * Where n short flows are there on average, sqrt(n) more or less are there by chance (Poisson):
+ * up to three times that is no reason to want less of each (acp-fig6, acp-storm).
  */
-#define ACP_CHANCE	2
+#define ACP_CHANCE	3
 
 /* By which part of the difference @known falls in a period, 2^-n */
 #define ACP_KNOWN_FALLS	4
@@ -71,6 +71,7 @@ void acp_newcomers_period(struct acp_newcomers *c)
 	}
 	c->live = live;
 	flows = max(acp_newcomers_count(c->live), 1U);
+	flows += ACP_CHANCE * int_sqrt(flows - 1);
 	if (flows < c->known)
 		c->known -= DIV_ROUND_UP(c->known - flows, 1 << ACP_KNOWN_FALLS);
 }
@@ -80,7 +81,7 @@ void acp_newcomers_period(struct acp_newcomers *c)
  * @c: flows
  * @hash: of the flow
  *
- * Return: how many flows were known, if there are more now than chance makes; else 0
+ * Return: how many flows were known, if there are more now; else 0
  */
 u32 acp_newcomers_saw(struct acp_newcomers *c, u32 hash)
 {
@@ -92,7 +93,7 @@ u32 acp_newcomers_saw(struct acp_newcomers *c, u32 hash)
 	if (likely(marked))
 		return 0;
 	flows = acp_newcomers_count(++c->live);
-	if (flows <= known + ACP_CHANCE * int_sqrt(known - 1))
+	if (flows <= known)
 		return 0;
 	c->known = flows;
 	return known;

@@ -13,7 +13,7 @@
 
 /**
  * struct acp_newcomers - how many flows a link has seen
- * @known: among so many what the link wants is shared out; at least 1
+ * @known: more flows than these lower what the link wants of each; at least 1
  * @live: places with a mark
  * @mark: of each place, for how many more periods it stays; 0: none
  */
