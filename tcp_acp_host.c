@@ -38,9 +38,8 @@
  *     round trips, not in two.  In acp-fig8 (the paper's Fig. 7) three users come to such a
  *     link, where the gain of Eq. 4 is 1: as printed they put three bandwidth-delay products
  *     on it, and it loses 1554 packets, where the paper reports none; with acp_trust none are
- *     lost.  Of a storm of users within one round trip the link still loses some, see
- *     acp-storm, but for a router with the option newcomers.  With acp_trust=175 it loses
- *     none either, but acp-fig8 takes 6 s to settle.
+ *     lost.  A storm of users within one round trip is the router's to meet, by its option
+ *     newcomers (acp-storm).
  *     Where more than a quarter of a round trip's packets is lost, the words are not what the
  *     path can do: FALLBACK, for eight round trips, and for twice as many at each further time.
  *   o acp_pacing.  The paper's windows are whole.  So senders that are told the same rate round
