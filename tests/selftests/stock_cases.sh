@@ -8,7 +8,8 @@
 # The path is that of stock_lib.sh: $RATE_MBIT Mb/s with a queue of two bandwidth-delay
 # products, $RTT_MS ms, receive buffers as the kernel tunes them.
 #
-# Run by scripts/stock run --nics, as root; or in the lab, where it takes seconds, but for cards.  Exit status: 0 all passed, 1 not, 4 skipped.
+# Run by scripts/stock run --nics, as root; or, but for cards, in the lab, where it takes
+# seconds.  Exit status: 0 all passed, 1 not, 4 skipped.
 
 DIR=$(dirname "$(readlink -f "$0")")
 # shellcheck source=tests/selftests/stock_lib.sh
