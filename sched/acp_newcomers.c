@@ -14,8 +14,8 @@
  * m).  A mark goes after ACP_MARKED periods without a packet.  When flows go, what is
  * wanted of the others does not rise here: the law raises it, as it sees the link empty.
  * So the number that is known follows downward by a sixteenth of the difference in a
- * period, and to what there may be by chance.  Short flows, which come and go all the time,
- * then find it large enough already.
+ * period, down to the flows that are there and as many more as chance may bring.  Short
+ * flows, which come and go all the time, then find it large enough already.
  */
 
 #include <linux/kernel.h>

@@ -114,20 +114,23 @@ def test_undone_timeout(measured, begin_s, cc):
     assert _time(measured(case, cc)) <= 1.25 * _time(measured(case, "cubic"))
 
 
+def _stock_cases(lab, senders: str, *cases: str) -> None:
+    """What stock kernels are tested with, but in virtual time."""
+    script = REPO / "tests/selftests/stock_cases.sh"
+    call = lab("exec", "--", "env", f"TCPCC_SENDERS={senders}", script, *cases, status=None)
+    assert_ktap(call.stdout)
+
+
 @pytest.mark.parametrize("cc", ["ccpd_path", "mccp_path", "acp"])
 def test_answers_after_idle_times_where_acks_overtake_each_other(lab, cc):
-    """As on stock kernels, but in virtual time, and several times: jitter is random."""
-    script = REPO / "tests/selftests/stock_cases.sh"
-    cases = ["idle"] * 4
-    assert_ktap(lab("exec", "--", "env", f"TCPCC_SENDERS={cc}", script, *cases, status=None).stdout)
+    """Several times: jitter is random."""
+    _stock_cases(lab, cc, *["idle"] * 4)
 
 
 def test_one_of_twenty_overtakes_the_others(lab):
     """By up to 60 ms of 100, so that the least round-trip time says nothing of most packets."""
-    script = REPO / "tests/selftests/stock_cases.sh"
-    ccs = "TCPCC_SENDERS=ccpd ccpd_path mccp_path acp"
     cases = ["reordering_1", "reordering_10", "reordering_100"]
-    assert_ktap(lab("exec", "--", "env", ccs, script, *cases, status=None).stdout)
+    _stock_cases(lab, "ccpd ccpd_path mccp_path acp", *cases)
 
 
 @pytest.mark.parametrize("case", JITTER)

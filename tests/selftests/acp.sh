@@ -22,8 +22,8 @@ MODULE=tcp_acp_host
 . "$DIR/host_lib.sh"
 
 # Tests in the order of their run; each is a function of this name.
-TESTS="registers autoloads needs_privileges refuses_bad_values carries carries_v6 carries_without_timestamps carries_at_once
-	leaves_others_alone without_a_router follows_a_router follows_a_router_v6
+TESTS="registers autoloads needs_privileges refuses_bad_values carries carries_v6 carries_without_timestamps
+	carries_at_once leaves_others_alone without_a_router follows_a_router follows_a_router_v6
 	without_offloads keeps_to_the_mtu learns_a_smaller_mtu keeps_its_reserve goes_no_further_than_probed
 	big_tcp sack_gives_way loses_its_way
 	sends_both_ways answers_with_data stripped stripped_on_the_way_back router_goes_away

@@ -56,6 +56,7 @@ changes_options()
 		qdisc change acp ki 0.2 kq 0.4 gamma 0.05 target 0.9 congestion 0.8 flows 3 interval 20ms police 0.25 newcomers 0 &&
 		has "bandwidth 1Gbit limit 100p ki 0.2 kq 0.4 gamma 0.05 target 0.9 congestion 0.8 flows 3 interval 20ms police 0.25 newcomers 0" &&
 		has "estimated_flows 3.00 control_interval 20ms" &&
+		qdisc change acp newcomers 1 && has "police 0.25 newcomers 1" &&
 		qdisc replace acp bandwidth 400gbit && has "bandwidth 400Gbit limit 100p ki 0.2" &&
 		qdisc change acp bandwidth 1kbit && has "bandwidth 1Kbit" && qdisc del
 }
