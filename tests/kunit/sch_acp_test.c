@@ -223,7 +223,7 @@ static void idle(struct kunit *test)
 			acp_law_advance(&a, now, 0);
 			EXPECT_NEAR(test, a.flows, n << ACP_SCALE, 50000);
 			EXPECT_NEAR(test, a.rate,
-				    (div_u64(capacity[i] * 99, 100) << ACP_SCALE) / n,
+				    div_u64(div_u64(capacity[i] * 99, 100) << ACP_SCALE, n),
 				    50000);
 			KUNIT_EXPECT_LE(test, a.periods, 2 * ACP_REST);
 			KUNIT_EXPECT_FALSE(test, acp_law_due(&a, now));

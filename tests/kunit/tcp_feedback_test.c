@@ -280,12 +280,12 @@ static void numbers_of_xcp_round(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, gap_after(gap[i][0]), gap[i][1]);
 
 	/* 0.1 % and 0.2 % of all that there may be */
-	for (n = 1; n <= 33521664; n += n / 97 + 1) {
+	for (n = 1; n <= 33521664; n += div_u64(n, 97) + 1) {
 		u64 off = rtt_after(n) > n ? rtt_after(n) - n : n - rtt_after(n);
 
 		KUNIT_EXPECT_LE(test, off << 10, n);
 	}
-	for (n = 1; n <= 511ULL << 31; n += n / 97 + 1) {
+	for (n = 1; n <= 511ULL << 31; n += div_u64(n, 97) + 1) {
 		u64 off = gap_after(n) > n ? gap_after(n) - n : n - gap_after(n);
 
 		KUNIT_EXPECT_LE(test, off << 9, n);
