@@ -22,6 +22,10 @@
  *   o A batch boundary inside a pair makes it longer.  Then one of its gaps is much longer
  *     than the others, and it does not count.  And the capacity is never less than what a
  *     round trip has delivered lately.
+ *   o On a slow host an ACK takes longer than CCPD_POLL, and those of a batch are moments of
+ *     their own.  A pair whose ACKs follow others as closely as each other, and show more than
+ *     eight times what any round trip has delivered, is of such a batch.  Then for 16 to 32
+ *     round trips no pair is believed that shows so much.
  * Of the pairs of the last 16 to 32 round trips the one with the least delay counts, and of
  * the rates the largest.
  */
@@ -65,7 +69,10 @@
 /* More segments than this acknowledged at one moment are a batch of ACKs */
 #define CCPD_BATCH	4
 
-/* Gaps between the ACKs of a burst differ by less than this factor; stock_hosts */
+/*
+ * Gaps between the ACKs of a burst differ by less than this factor, and so do what the path
+ * delivers and what ACKs show that may be of a batch; stock_hosts
+ */
 #define CCPD_UNEVEN	8
 
 /* A CE mark leaves 218/256 = 0.85 of the window: RFC 8511's factor */
@@ -91,8 +98,10 @@ struct ccpd_pair {
 
 /**
  * struct ccpd_probe - the estimators of a socket
- * @pair_start: when the first moment of the burst that is timed was, 2^CCPD_PAIR_SHIFT ns
- * @pair_span: from then to the latest ACK for a part of it, 2^CCPD_PAIR_SHIFT ns
+ * @pair_start: when the first moment of the burst that is timed was, 2^CCPD_PAIR_SHIFT ns;
+ *	until then, when the latest ACK came
+ * @pair_span: from then to the latest ACK for a part of it, 2^CCPD_PAIR_SHIFT ns; until a
+ *	second moment, from the ACK before the burst to its first
  * @pair_end: sequence number at its end; idle: where the next may start
  * @first_seq: what the ACKs of the first moment acknowledged
  * @last_seq: what the latest ACK within the burst acknowledged; before a second
@@ -109,6 +118,8 @@ struct ccpd_pair {
  * @mss: bytes of the segments in which rates and windows are
  * @pair_stage: enum ccpd_pair_stage
  * @batched: ACKs come many at a time
+ * @pair_close: the burst's ACKs follow others as closely as each other
+ * @doubt: ACKs of a batch have been taken for a pair; epochs for which to believe it
  * @epoch: round trips of this epoch
  * @stretch: the receiver delays ACKs; round trips for which to believe it
  */
@@ -129,6 +140,8 @@ struct ccpd_probe {
 	u16	mss;
 	u16	pair_stage:3,
 		batched:1,
+		pair_close:1,
+		doubt:2,
 		epoch:5,
 		stretch:2;
 };
@@ -322,14 +335,33 @@ static inline u32 ccpd_capacity(const struct ccpd_probe *p)
 	return max(ccpd_pair_bw(p), ccpd_delivery_rate(p));
 }
 
+/* ACKs of a batch show much more than the path delivers. */
+static inline bool ccpd_pair_far(const struct ccpd_probe *p, u32 bw)
+{
+	return bw / CCPD_UNEVEN > ccpd_delivery_rate(p);
+}
+
 static inline void ccpd_pair_add(struct ccpd_probe *p, u32 bw, u32 delay_us)
 {
 	struct ccpd_pair *b = p->best;
 
+	if (p->doubt && ccpd_pair_far(p, bw))
+		return;
 	if (!b[0].bw || delay_us < b[0].delay_us) {
 		b[0].bw = bw;
 		b[0].delay_us = delay_us;
 	}
+}
+
+/* Such a burst was of a batch; what is remembered may be of one as well. */
+static inline void ccpd_doubt(struct ccpd_probe *p)
+{
+	int i;
+
+	p->doubt = ARRAY_SIZE(p->best);
+	for (i = 0; i < ARRAY_SIZE(p->best); i++)
+		if (ccpd_pair_far(p, p->best[i].bw))
+			p->best[i].bw = 0;
 }
 
 /*
@@ -342,6 +374,7 @@ static inline void ccpd_age(struct ccpd_probe *p)
 	if (++p->epoch < CCPD_EPOCH)
 		return;
 	p->epoch = 0;
+	p->doubt -= !!p->doubt;
 	p->rate[1] = p->rate[0];
 	p->rate[0] = 0;
 	if (p->best[0].bw) {
@@ -365,19 +398,21 @@ static inline void ccpd_pair_done(struct sock *sk, struct ccpd_probe *p, u32 lea
 {
 	u64 span_ns = (u64)p->pair_span << CCPD_PAIR_SHIFT;
 	u32 span_us = div_u64(span_ns, NSEC_PER_USEC);
+	bool known;
 	u32 bw;
 
 	/*
 	 * When ACKs come in batches, the time between two of them is the batch's
 	 * and not the burst's.
 	 */
-	if ((p->pair_stage == PAIR_MORE || (p->pair_stage == PAIR_SECOND && !p->batched)) &&
-	    p->pair_rtt_us - min(least_us, p->pair_rtt_us) <= span_us) {
-		bw = ccpd_bw(p->last_seq - p->first_seq, p->mss, span_ns);
-		/* both ends of the burst left at once: one rtt tells both */
-		if (bw)
-			ccpd_pair_add(p, bw, 2 * p->pair_rtt_us + span_us);
-	}
+	known = p->pair_stage == PAIR_MORE || (p->pair_stage == PAIR_SECOND && !p->batched);
+	bw = p->pair_stage >= PAIR_SECOND ?
+		ccpd_bw(p->last_seq - p->first_seq, p->mss, span_ns) : 0;
+	if (p->pair_close && ccpd_pair_far(p, bw))
+		ccpd_doubt(p);
+	/* both ends of the burst left at once: one rtt tells both */
+	else if (known && bw && p->pair_rtt_us - min(least_us, p->pair_rtt_us) <= span_us)
+		ccpd_pair_add(p, bw, 2 * p->pair_rtt_us + span_us);
 	ccpd_pair_drop(sk, p);
 }
 
@@ -394,8 +429,6 @@ static inline u32 ccpd_least_us(const struct sock *sk, const struct ccpd_probe *
  */
 static inline bool ccpd_pair_uneven(const struct ccpd_probe *p, u32 gap)
 {
-	if (p->pair_stage < PAIR_SECOND)
-		return false;
 	return gap / CCPD_UNEVEN > p->pair_span ||
 	       (p->pair_stage == PAIR_SECOND && p->pair_span / CCPD_UNEVEN > gap);
 }
@@ -412,34 +445,36 @@ static inline void ccpd_pair_ack(struct sock *sk, struct ccpd_probe *p, u32 rtt_
 	const struct tcp_sock *tp = tcp_sk(sk);
 	u32 now = tp->tcp_clock_cache >> CCPD_PAIR_SHIFT, span;
 
-	if (p->pair_stage == PAIR_IDLE)
+	/* held back by something after all */
+	if (p->pair_stage == PAIR_SENT && before(tp->snd_nxt, p->pair_end))
+		ccpd_pair_drop(sk, p);
+	if (p->pair_stage == PAIR_IDLE ||
+	    (p->pair_stage == PAIR_SENT && !after(tp->snd_una, p->last_seq))) {
+		p->pair_start = now;
 		return;
+	}
 	if (after(tp->snd_una, p->pair_end)) {
 		ccpd_pair_done(sk, p, least_us);
 		return;
 	}
 	if (p->pair_stage == PAIR_SENT) {
-		/* held back by something after all */
-		if (before(tp->snd_nxt, p->pair_end)) {
-			ccpd_pair_drop(sk, p);
-			return;
-		}
-		if (!after(tp->snd_una, p->last_seq))
-			return;
 		p->pair_stage = PAIR_FIRST;
+		p->pair_span = now - p->pair_start;
 		p->pair_start = now;
 	}
 	span = now - p->pair_start;
 	if (p->pair_stage == PAIR_FIRST && span <= CCPD_POLL) {
 		/* of one poll: their order says nothing, only their sum does */
 		p->pair_start = now;
-		p->pair_span = 0;
 		p->pair_rtt_us = rtt_us;
 		p->first_seq = tp->snd_una;
 		if (tp->snd_una - p->last_seq > CCPD_BATCH * p->mss)
 			p->batched = 1;
 	} else {
-		if (span - p->pair_span > CCPD_POLL) {
+		if (p->pair_stage == PAIR_FIRST) {
+			p->pair_stage = PAIR_SECOND;
+			p->pair_close = p->pair_span / CCPD_UNEVEN <= span;
+		} else if (span - p->pair_span > CCPD_POLL) {
 			if (ccpd_pair_uneven(p, span - p->pair_span)) {
 				p->batched = 1;
 				ccpd_pair_drop(sk, p);

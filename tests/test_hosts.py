@@ -26,13 +26,15 @@ PATH = ("rate=20mbit", "rtt=40ms", "buffer=2bdp")
 BULK = ("bytes=8M", "timeout=60")
 IDLE = ("host=fq",)
 # What most of the papers' laws take for a queue
-JITTER = ["nic, ACKs every 10 ms", "short of CPU"]
+JITTER = ["nic, ACKs every 10 ms", "slow, ACKs every 10 ms", "short of CPU"]
 # A blackout of 0.3 s then takes away the ACK of a segment that has arrived: what the timer sends
 # again comes twice, so that the timeout is undone, and then the real losses are found.
 UNDONE_S = [1.0, 1.2, 1.4]
 CASES = {
     "nic, ACKs every 2 ms": ("host=nic", "batch=2ms", *BULK),
     "nic, ACKs every 10 ms": ("host=nic", "batch=10ms", *BULK),
+    "slow, ACKs every 2 ms": ("host=nic,slow", "batch=2ms", *BULK),
+    "slow, ACKs every 10 ms": ("host=nic,slow", "batch=10ms", *BULK),
     "short of CPU": ("host=vm", *BULK),
     "fq": ("host=fq", *BULK),
     "default buffers": ("host=default", *BULK),

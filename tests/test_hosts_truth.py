@@ -3,6 +3,7 @@
 
 import itertools
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -41,6 +42,19 @@ def _batches(seen: list[list[int]]) -> tuple[list[float], list[float]]:
 # host= ------------------------------------------------------------------------------------------
 
 
+def test_flows_are_scattered_by_the_seed() -> None:
+    """Within what was asked for, elsewhere with each seed, and the same with the same."""
+
+    def starts(seed: int) -> list[int]:
+        plan = topology.compile_plan(_settings("flows=4", "start=1", "scatter=10ms"), "cubic", seed)
+        return [int(s) for s in re.findall(r"^flow id=\d+ .* start=(\d+)", plan.traffic, re.M)]
+
+    for seed in (1, 2):
+        parts = [at - i * 10**9 for i, at in enumerate(starts(seed))]
+        assert len({*parts}) == 4 and all(0 <= part <= 10**7 for part in parts)
+    assert starts(1) == starts(1) != starts(2)
+
+
 def test_exact_is_the_default_and_adds_nothing() -> None:
     plans = [topology.compile_plan(_settings(*sets), "cubic", 1) for sets in ([], ["host=exact"])]
     assert plans[0] == plans[1]
@@ -55,6 +69,14 @@ def test_nic_processes_acks_one_after_the_other(stream) -> None:
     assert len(inside) > 75
     assert all(gap == pytest.approx(0.3e-6, abs=0.02e-6) for gap in inside)
     assert all(50e-6 <= gap < 75e-6 for gap in apart)
+
+
+def test_slow_hosts_take_longer_for_each(stream) -> None:
+    """A batch of the path; with a card, one of an interrupt."""
+    for sets, pause in ((["batch=1ms", "host=slow"], 0), (["host=nic,slow"], 1e-5)):
+        inside, _ = _batches(stream("acks", *sets, pause=pause))
+        assert len(inside) > 75
+        assert all(gap == pytest.approx(4e-6, abs=0.02e-6) for gap in inside)
 
 
 def test_exact_processes_acks_at_one_instant(stream) -> None:

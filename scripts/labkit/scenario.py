@@ -29,7 +29,7 @@ MOST_SIZES = 8  # of what a program writes in turn
 REORDER_TABLE = 10_000  # entries that netem draws a packet's delay from; it takes 16384 at most
 
 # What hosts do that a laboratory's do not; topology.py says how.
-HOSTS = ("nic", "fq", "default", "vm")
+HOSTS = ("nic", "fq", "default", "vm", "slow")
 
 ETHERNET_HEADER = 14  # bytes; the frame check sequence is not counted, as nowhere in Linux
 
@@ -463,6 +463,8 @@ KEYS: dict[str, Key] = {
     "flows": Key(_count(1, 5000), "1", "how many"),
     "mix": Key(_mix, None, "flows by congestion control, in place of flows: ccpd:2,cubic:2"),
     "start": Key(_time(0, 1e6), "0", "seconds from one flow's start to the next's"),
+    "scatter": Key(_time(1e-9, 1e6), None, "each flow starts later by a random part of this,"
+                   " another one with each seed: 10ms"),
     "bytes": Key(_bytes, None, "per flow; the run ends when all have arrived: 100M"),
     "duration": Key(_time(0.01, 1e6), None, "seconds of the run, when not bytes (default 10)"),
     "network": Key(_network, None, f"in place of rate, rtt, flows, start: {_NETWORKS}"),
@@ -499,7 +501,7 @@ KEYS: dict[str, Key] = {
                 " 0.3 us apart, at the sender TSO, at the receiver GRO of up to 64 kB. fq: the"
                 " sender's root qdisc, which paces. default: Debian's tcp_rmem and tcp_wmem with"
                 " autotuning. vm: short of CPU, so that acknowledgments wait for 1 to 20 ms."
-                " Several: nic,fq"),
+                " slow: acknowledgments processed 4 us apart. Several: nic,fq"),
     "ecn": Key(_on_off, "off", "explicit congestion notification, by hosts and by a qdisc that can"
                " mark (fq_codel, codel, pie, fq_pie, red, cake): on or off"),
     "sample": Key(_time(0, 10), None, "interval of the time series; 0 is none (default 5ms)"),
@@ -550,6 +552,7 @@ class Settings:
     short: Short | None = None
     router: str | None = None
     stages: tuple[float, ...] = ()
+    scatter: float | None = None
 
     @cached_property
     def net(self) -> Network:
@@ -707,8 +710,8 @@ def compile_settings(texts: dict[str, str]) -> Settings:
             raise _usage("timeout limits a run of bytes: set bytes, or drop timeout")
     if "network" in values:
         _with_network(texts, values)
-        if {"nic", "vm"} & {*values["host"]}:
-            raise _usage("host=nic and host=vm go with one link of its own: drop host, or network")
+        if one := [host for host in values["host"] if host in ("nic", "vm", "slow")]:
+            raise _usage(f"host={one[0]} goes with one link of its own: drop host, or network")
     elif "scale" in values:
         raise _usage("scale is of a network's rates: set network, or drop scale")
     if "mix" in values:
@@ -748,7 +751,7 @@ def compile_settings(texts: dict[str, str]) -> Settings:
         raise _usage("lie needs ip=4 and offload=off")
     if settings.lie and max(lie.flow for lie in settings.lie) >= settings.flows:
         raise _usage(f"lie is of flows from 0 to {settings.flows - 1}")
-    last = max(user.start for user in settings.net.users)
+    last = max(user.start for user in settings.net.users) + (settings.scatter or 0)
     if last >= settings.end:
         raise _usage(f"the last flow would start after the end of the run ({settings.end:g} s)")
     if settings.stages and settings.stages[-1] >= settings.end:

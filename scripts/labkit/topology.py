@@ -52,6 +52,8 @@ ECHO = 0xFD08AC50  # how an ACP echo begins; see tcpcc_feedback.h
 # default (rx-usecs); and what a CPU needs for an acknowledgment.
 MODERATION_S = 50e-6
 POLL_GAP_S = 0.3e-6
+# host=slow: what a processor needs that QEMU emulates.
+SLOW_GAP_S = 4e-6
 # host=vm: how long a virtual machine that is not running keeps acknowledgments waiting.
 ASLEEP_S = (1e-3, 20e-3)
 # host=default: Debian's, on a machine with 4 GB or more.
@@ -357,8 +359,9 @@ def _card(s: Settings) -> list[str]:
     held = [_slot(MODERATION_S)] * ("nic" in s.host) + [_slot(*ASLEEP_S)] * ("vm" in s.host)
     # A cell larger than any packet: each takes the same time, as in a CPU.
     cell = 30_000
-    poll = f"rate {round(cell * 8 / POLL_GAP_S)}bit 0 {cell}"
-    return [*held, poll] if held else []
+    slow = "slow" in s.host
+    poll = f"rate {round(cell * 8 / (SLOW_GAP_S if slow else POLL_GAP_S))}bit 0 {cell}"
+    return [*held, poll] if held or slow else []
 
 
 def _chain(device: str, options: list[str], above: int = 0) -> list[str]:
@@ -656,10 +659,12 @@ def _traffic(s: Settings, row: Row, cc: str, seed: int) -> str:
         *[f"seed ns=a dev=a-r seed={_netem_seed(seed, 'a-r')}"] * bool(s.reorder),
         *(f"count ns={n}" for n in [*row.senders, *receivers]),
     ]  # fmt: skip
+    dice = Random(f"{seed} scatter")
     flows = [
-        _Flow(row, user.group, user.start, cc, s.bytes or 0, user.stop)
+        _Flow(row, user.group, user.start + dice.uniform(0, s.scatter or 0), cc, s.bytes or 0,
+              user.stop)
         for user, cc in zip(row.net.users, s.ccs(cc), strict=True)
-    ]
+    ]  # fmt: skip
     count = len(flows)
     if s.short:
         flows += [_Flow(row, 0, start, cc, size) for start, size in _arrivals(s, seed)]

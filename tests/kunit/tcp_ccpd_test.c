@@ -321,6 +321,51 @@ static void burst_in_two_bunches_is_no_pair(struct kunit *test)
 	EXPECT_NEAR(test, ccpd_capacity(&p), ccpd_bw(6, 1, 7200000), 1000);
 }
 
+/* A burst of four, @before_ns after another ACK, whose two ACKs come 4.3 us apart */
+static void four_in_a_batch(struct sock *sk, struct ccpd_probe *p, u32 before_ns)
+{
+	ccpd_pair_begin(sk, p, 4);
+	tcp_sk(sk)->snd_nxt = p->pair_end;
+	acked(sk, p, 0, 600000, 20000);
+	acked(sk, p, 2, before_ns, 20000);
+	acked(sk, p, 2, 4304, 20000);
+}
+
+/*
+ * 20 Mb/s, ACKs let go together, and a host that takes 4.3 us for each: they show 5.6 Gb/s.
+ * Those that follow others as closely tell that, and are believed as to those that do not.
+ */
+static void acks_of_a_batch_are_no_pair(struct kunit *test)
+{
+	struct ccpd_probe p;
+	struct sock *sk = burst_sent(test, &p, 0);
+	int i;
+
+	p.rate[0] = link_bw(20);
+	four_in_a_batch(sk, &p, 600000);
+	EXPECT_NEAR(test, ccpd_capacity(&p), ccpd_bw(2, 1, 4304), 2000);
+	four_in_a_batch(sk, &p, 4304);
+	KUNIT_EXPECT_EQ(test, ccpd_capacity(&p), link_bw(20));
+	four_in_a_batch(sk, &p, 600000);
+	KUNIT_EXPECT_EQ(test, ccpd_capacity(&p), link_bw(20));
+
+	/* for 16 to 32 round trips */
+	for (i = 0; i < CCPD_EPOCH; i++)
+		ccpd_age(&p);
+	p.rate[0] = link_bw(20);
+	four_in_a_batch(sk, &p, 600000);
+	KUNIT_EXPECT_EQ(test, ccpd_capacity(&p), link_bw(20));
+	for (i = 0; i < CCPD_EPOCH; i++)
+		ccpd_age(&p);
+	four_in_a_batch(sk, &p, 600000);
+	EXPECT_NEAR(test, ccpd_capacity(&p), ccpd_bw(2, 1, 4304), 2000);
+
+	/* of a link of 5.6 Gb/s an eighth is that much */
+	p.rate[0] = link_bw(710);
+	four_in_a_batch(sk, &p, 4304);
+	EXPECT_NEAR(test, ccpd_capacity(&p), ccpd_bw(2, 1, 4304), 2000);
+}
+
 /* What did not leave at once was held back by something: it shows that. */
 static void paced_burst_is_no_pair(struct kunit *test)
 {
@@ -401,6 +446,7 @@ static struct kunit_case ccpd_cases[] = {
 	KUNIT_CASE(poll_is_one_moment),
 	KUNIT_CASE(held_back_acks_are_no_pair),
 	KUNIT_CASE(burst_in_two_bunches_is_no_pair),
+	KUNIT_CASE(acks_of_a_batch_are_no_pair),
 	KUNIT_CASE(paced_burst_is_no_pair),
 	KUNIT_CASE(slow_pairs),
 	KUNIT_CASE(segments_change_their_size),
