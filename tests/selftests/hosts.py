@@ -136,7 +136,8 @@ def connect(
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     enter(target)
     listener = socket.socket(family, socket.SOCK_STREAM, protocol)
-    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_FASTOPEN, 8)
+    if not mptcp:  # which has it from 6.2 on
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_FASTOPEN, 8)
     if option in BOTH_ENDS:
         OPTIONS[option](listener)
     listener.bind(("", 0))  # the address may be in another VRF than this socket
