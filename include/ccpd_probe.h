@@ -23,9 +23,9 @@
  *     than the others, and it does not count.  And the capacity is never less than what a
  *     round trip has delivered lately.
  *   o On a slow host an ACK takes longer than CCPD_POLL, and those of a batch are moments of
- *     their own.  A pair whose ACKs follow others as closely as each other, and show more than
- *     eight times what any round trip has delivered, is of such a batch.  Then for 16 to 32
- *     round trips no pair is believed that shows so much.
+ *     their own.  A pair that follows another ACK twice as closely as segments are delivered,
+ *     and shows more than eight times what any round trip has delivered, is of such a batch.
+ *     Then for 16 to 32 round trips no pair is believed that shows so much.
  * Of the pairs of the last 16 to 32 round trips the one with the least delay counts, and of
  * the rates the largest.
  */
@@ -71,7 +71,7 @@
 
 /*
  * Gaps between the ACKs of a burst differ by less than this factor, and so do what the path
- * delivers and what ACKs show that may be of a batch; stock_hosts
+ * delivers and what a pair shows that may be of a batch; stock_hosts
  */
 #define CCPD_UNEVEN	8
 
@@ -100,8 +100,7 @@ struct ccpd_pair {
  * struct ccpd_probe - the estimators of a socket
  * @pair_start: when the first moment of the burst that is timed was, 2^CCPD_PAIR_SHIFT ns;
  *	until then, when the latest ACK came
- * @pair_span: from then to the latest ACK for a part of it, 2^CCPD_PAIR_SHIFT ns; until a
- *	second moment, from the ACK before the burst to its first
+ * @pair_span: from then to the latest ACK for a part of it, 2^CCPD_PAIR_SHIFT ns
  * @pair_end: sequence number at its end; idle: where the next may start
  * @first_seq: what the ACKs of the first moment acknowledged
  * @last_seq: what the latest ACK within the burst acknowledged; before a second
@@ -118,7 +117,7 @@ struct ccpd_pair {
  * @mss: bytes of the segments in which rates and windows are
  * @pair_stage: enum ccpd_pair_stage
  * @batched: ACKs come many at a time
- * @pair_close: the burst's ACKs follow others as closely as each other
+ * @pair_close: the burst's first ACK follows another closely
  * @doubt: ACKs of a batch have been taken for a pair; epochs for which to believe it
  * @epoch: round trips of this epoch
  * @stretch: the receiver delays ACKs; round trips for which to believe it
@@ -335,6 +334,14 @@ static inline u32 ccpd_capacity(const struct ccpd_probe *p)
 	return max(ccpd_pair_bw(p), ccpd_delivery_rate(p));
 }
 
+/* A @gap, 2^CCPD_PAIR_SHIFT ns, in which less than half a segment is delivered */
+static inline bool ccpd_pair_follows(const struct ccpd_probe *p, u32 gap)
+{
+	u32 rate = ccpd_delivery_rate(p);
+
+	return rate && (u64)rate * gap < NSEC_PER_USEC << (BW_SCALE - CCPD_PAIR_SHIFT - 1);
+}
+
 /* ACKs of a batch show much more than the path delivers. */
 static inline bool ccpd_pair_far(const struct ccpd_probe *p, u32 bw)
 {
@@ -367,7 +374,7 @@ static inline void ccpd_doubt(struct ccpd_probe *p)
 /*
  * A round trip more, in which there was enough to send.  One with too little shows a rate that
  * is the application's: what is known of the path must not expire meanwhile.  Without pairs in
- * this epoch those of the one before are kept.
+ * this epoch those of the one before are kept, unless they show what the path never delivered.
  */
 static inline void ccpd_age(struct ccpd_probe *p)
 {
@@ -380,6 +387,8 @@ static inline void ccpd_age(struct ccpd_probe *p)
 	if (p->best[0].bw) {
 		p->best[1] = p->best[0];
 		p->best[0].bw = 0;
+	} else if (ccpd_pair_far(p, p->best[1].bw)) {
+		p->best[1].bw = 0;
 	}
 }
 
@@ -429,6 +438,8 @@ static inline u32 ccpd_least_us(const struct sock *sk, const struct ccpd_probe *
  */
 static inline bool ccpd_pair_uneven(const struct ccpd_probe *p, u32 gap)
 {
+	if (p->pair_stage < PAIR_SECOND)
+		return false;
 	return gap / CCPD_UNEVEN > p->pair_span ||
 	       (p->pair_stage == PAIR_SECOND && p->pair_span / CCPD_UNEVEN > gap);
 }
@@ -459,22 +470,20 @@ static inline void ccpd_pair_ack(struct sock *sk, struct ccpd_probe *p, u32 rtt_
 	}
 	if (p->pair_stage == PAIR_SENT) {
 		p->pair_stage = PAIR_FIRST;
-		p->pair_span = now - p->pair_start;
+		p->pair_close = ccpd_pair_follows(p, now - p->pair_start);
 		p->pair_start = now;
 	}
 	span = now - p->pair_start;
 	if (p->pair_stage == PAIR_FIRST && span <= CCPD_POLL) {
 		/* of one poll: their order says nothing, only their sum does */
 		p->pair_start = now;
+		p->pair_span = 0;
 		p->pair_rtt_us = rtt_us;
 		p->first_seq = tp->snd_una;
 		if (tp->snd_una - p->last_seq > CCPD_BATCH * p->mss)
 			p->batched = 1;
 	} else {
-		if (p->pair_stage == PAIR_FIRST) {
-			p->pair_stage = PAIR_SECOND;
-			p->pair_close = p->pair_span / CCPD_UNEVEN <= span;
-		} else if (span - p->pair_span > CCPD_POLL) {
+		if (span - p->pair_span > CCPD_POLL) {
 			if (ccpd_pair_uneven(p, span - p->pair_span)) {
 				p->batched = 1;
 				ccpd_pair_drop(sk, p);
