@@ -45,7 +45,8 @@ declare -A OURS_OF=([acp]=headers [estcp]=marked)
 # files of the host; a look has to be fast, too
 setup()
 {
-	modprobe -a esp4 gcm ghash-generic seqiv tcp_acp_host tcp_estcp tcpcc_view &&
+	modprobe -q ghash-generic # which 7.2 has in its crypto library
+	modprobe -a esp4 gcm seqiv tcp_acp_host tcp_estcp tcpcc_view &&
 		setup_router && look_at acp "$RTR" rtr1 && tc -n "$RTR" qdisc add dev rtr0 root netem delay ${RTT_MS}ms limit 10000
 }
 
