@@ -24,8 +24,9 @@
  *     round trip has delivered lately.
  *   o On a slow host an ACK takes longer than CCPD_POLL, and those of a batch are moments of
  *     their own.  A pair that follows another ACK twice as closely as segments are delivered,
- *     and shows more than eight times what any round trip has delivered, is of such a batch.
- *     Then for 16 to 32 round trips no pair is believed that shows so much.
+ *     and shows more than eight times what any round trip has delivered, is of such a batch if
+ *     there is a queue; without one it is the window that is small.  Then for 16 to 32 round
+ *     trips no pair is believed that shows so much.
  * Of the pairs of the last 16 to 32 round trips the one with the least delay counts, and of
  * the rates the largest.
  */
@@ -342,10 +343,29 @@ static inline bool ccpd_pair_follows(const struct ccpd_probe *p, u32 gap)
 	return rate && (u64)rate * gap < NSEC_PER_USEC << (BW_SCALE - CCPD_PAIR_SHIFT - 1);
 }
 
+/* Queueing delay in the smoothed rtt, us, beyond @base_us */
+static inline u32 ccpd_queue_us(const struct ccpd_probe *p, u32 base_us)
+{
+	u32 rtt_us = p->rtt_s >> 3;
+
+	return rtt_us - min(rtt_us, base_us);
+}
+
 /* ACKs of a batch show much more than the path delivers. */
 static inline bool ccpd_pair_far(const struct ccpd_probe *p, u32 bw)
 {
 	return bw / CCPD_UNEVEN > ccpd_delivery_rate(p);
+}
+
+/*
+ * What is far is wrong if there is a queue.  A window of less than 1 / CCPD_UNEVEN of the path
+ * delivers as little; but it comes in bursts of at most twice the path's rate, so that half of
+ * it queues, or rtt_min / (2 * CCPD_UNEVEN).
+ */
+static inline bool ccpd_pair_wrong(const struct ccpd_probe *p, u32 bw)
+{
+	return ccpd_pair_far(p, bw) &&
+	       ccpd_queue_us(p, p->rtt_min_us) > p->rtt_min_us / (2 * CCPD_UNEVEN);
 }
 
 static inline void ccpd_pair_add(struct ccpd_probe *p, u32 bw, u32 delay_us)
@@ -387,7 +407,7 @@ static inline void ccpd_age(struct ccpd_probe *p)
 	if (p->best[0].bw) {
 		p->best[1] = p->best[0];
 		p->best[0].bw = 0;
-	} else if (ccpd_pair_far(p, p->best[1].bw)) {
+	} else if (ccpd_pair_wrong(p, p->best[1].bw)) {
 		p->best[1].bw = 0;
 	}
 }
@@ -417,7 +437,7 @@ static inline void ccpd_pair_done(struct sock *sk, struct ccpd_probe *p, u32 lea
 	known = p->pair_stage == PAIR_MORE || (p->pair_stage == PAIR_SECOND && !p->batched);
 	bw = p->pair_stage >= PAIR_SECOND ?
 		ccpd_bw(p->last_seq - p->first_seq, p->mss, span_ns) : 0;
-	if (p->pair_close && ccpd_pair_far(p, bw))
+	if (p->pair_close && ccpd_pair_wrong(p, bw))
 		ccpd_doubt(p);
 	/* both ends of the burst left at once: one rtt tells both */
 	else if (known && bw && p->pair_rtt_us - min(least_us, p->pair_rtt_us) <= span_us)
@@ -644,14 +664,6 @@ static inline void ccpd_probe_init(struct sock *sk, struct ccpd_probe *p)
 static inline u64 ccpd_whole_segs(s64 segs)
 {
 	return max(segs + (1 << SEG_SCALE) / 2, 0LL) >> SEG_SCALE;
-}
-
-/* Queueing delay in the smoothed rtt, us, beyond @base_us */
-static inline u32 ccpd_queue_us(const struct ccpd_probe *p, u32 base_us)
-{
-	u32 rtt_us = p->rtt_s >> 3;
-
-	return rtt_us - min(rtt_us, base_us);
 }
 
 static inline void ccpd_set_rate(struct sock *sk, u64 bytes_ps)

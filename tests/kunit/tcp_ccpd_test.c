@@ -344,6 +344,11 @@ static void acks_of_a_batch_are_no_pair(struct kunit *test)
 	p.rate[0] = link_bw(20);
 	four_in_a_batch(sk, &p, 600000);
 	EXPECT_NEAR(test, ccpd_capacity(&p), ccpd_bw(2, 1, 4304), 2000);
+	/* without a queue it is the window that is small */
+	p.rtt_s = 21250 << 3;
+	four_in_a_batch(sk, &p, 4304);
+	EXPECT_NEAR(test, ccpd_capacity(&p), ccpd_bw(2, 1, 4304), 2000);
+	p.rtt_s = 21251 << 3;
 	four_in_a_batch(sk, &p, 4304);
 	KUNIT_EXPECT_EQ(test, ccpd_capacity(&p), link_bw(20));
 	four_in_a_batch(sk, &p, 600000);
