@@ -7,7 +7,7 @@ MODULES := $(patsubst %.o,%,$(shell sed -n 's/^obj-m [:+]= *\([^$$]*\)$$/\1/p' K
 VERSION := $(shell sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf)
 DKMS_SOURCE := /usr/src/tcpcc-$(VERSION)
 TC_PLUGINS := $(patsubst %.c,%.so,$(wildcard tc/q_*.c))
-SOURCES := Makefile Kbuild dkms.conf scripts/left-out COPYING $(wildcard *.c) feedback nist sched include
+SOURCES := Makefile Kbuild dkms.conf scripts/left-out COPYING $(wildcard *.c) feedback nist rivals sched include
 PYTHON := /usr/bin/python3
 
 # Where this system's tc looks for plug-ins, which is written in it

@@ -144,6 +144,16 @@ static inline bool tcpcc_ecn_negotiated(const struct tcp_sock *tp)
 #endif
 }
 
+/* Whether the time stamps that a connection sends count microseconds, as from 6.7 on they may */
+static inline bool tcpcc_usec_ts(const struct tcp_sock *tp)
+{
+#ifdef TCPCC_HAVE_USEC_TS
+	return tp->tcp_usec_ts;
+#else
+	return false;
+#endif
+}
+
 /* The table of TCP's connections is an argument in older kernels. */
 #ifdef TCPCC_HAVE_LOOKUP_HASHINFO
 #define tcpcc_established(lookup, net, ...) \

@@ -6,7 +6,7 @@ import pytest
 from conftest import REPO, LabCall, assert_ktap, assert_kunit, wanted_kernels
 from labkit import kernel
 
-SENDERS = ["ccpd", "ccpd_path", "acp", "estcp", "mccp", "mccp_path"]
+SENDERS = ["ccpd", "ccpd_path", "acp", "estcp", "mccp", "mccp_path", "jtcp", "newjersey"]
 NIST = ["reno", "bic", "ctcp", "fast", "hstcp", "htcp", "scalable"]
 QDISCS = ["acp", "estcp"]
 SUITES = [
@@ -33,6 +33,8 @@ LIVES = {
     "view": "loads shows_its_namespace shows_v6 changes_under_reading outlives_namespace",
     "mccp": "registers by_sysctl by_socket shows_in_ss traces changes_under_traffic",
     "mccp_path": "registers by_sysctl by_socket shows_in_ss traces changes_under_traffic",
+    "jtcp": "registers by_socket shows_in_ss traces changes_under_traffic",
+    "newjersey": "registers by_socket shows_in_ss traces changes_under_traffic",
     "nist": """registers only_reno_is_free refuses_bad_values transfers times_out coexist
         changes_under_traffic""",
     "sch_acp": f"{_SCH} marks_packets statistics_move",

@@ -40,6 +40,7 @@ REPORT = REPO / "report"
 COLOURS = {
     "reno": "#6b6b6b", "cubic": "#1f77b4", "bbr": "#2ca02c", "vegas": "#9a8f00",
     "westwood": "#8c564b", "ccp": "#d05ab0", "ccpd": "#ff7f0e", "ccpd_path": "#c81e1e",
+    "veno": "#b08030", "jtcp": "#d9a400", "newjersey": "#3f7f4f",
     "acp": "#7b52ab", "estcp": "#009e9e", "mccp": "#5a3ee0", "mccp_path": "#a6368f",
     "mix": "#444444",
 }  # fmt: skip

@@ -430,11 +430,13 @@ _NETWORKS = ", ".join(network.names())
 
 # qdisc kinds for the bottleneck.  These are a queue as long as the buffer, below our shaper;
 # SHAPING ones limit the rate themselves.
-QUEUES = ("fifo", "fq_codel", "codel", "pie", "fq_pie", "red", "cake", "sfq", "fq")
+QUEUES = ("fifo", "fq_codel", "codel", "pie", "fq_pie", "red", "warn", "cake", "sfq", "fq")
 SHAPING = ("acp", "estcp")
 
 # Of the buffer, where red marks or drops no more than with its full probability; tc's default.
 RED_MAX = 4
+# Of the buffer, where warn begins: TCP New Jersey's threshold is not known.
+WARN = 3
 # tc finds no time constant for averages over less than a few packets.
 RED_BUFFER = 24
 
@@ -458,6 +460,7 @@ KEYS: dict[str, Key] = {
     "qdisc": Key(_choice(*QUEUES, *SHAPING), "fifo", "of the bottleneck:"
                  f" {', '.join((*QUEUES, *SHAPING))}. As tc has them by default, but for what"
                  " buffer and ecn say. red: max is a quarter of the buffer, min a third of that;"
+                 " warn: red that marks each packet behind a third of the buffer, and drops none;"
                  " cake: without its own shaper, the buffer as memory for full packets"),
     "router": Key(_router, None, "options of a qdisc acp or estcp, see their man pages: target 5s"),
     "flows": Key(_count(1, 5000), "1", "how many"),
@@ -503,7 +506,7 @@ KEYS: dict[str, Key] = {
                 " autotuning. vm: short of CPU, so that acknowledgments wait for 1 to 20 ms."
                 " slow: acknowledgments processed 4 us apart. Several: nic,fq"),
     "ecn": Key(_on_off, "off", "explicit congestion notification, by hosts and by a qdisc that can"
-               " mark (fq_codel, codel, pie, fq_pie, red, cake): on or off"),
+               " mark (fq_codel, codel, pie, fq_pie, red, warn, cake): on or off"),
     "sample": Key(_time(0, 10), None, "interval of the time series; 0 is none (default 5ms)"),
     "timeout": Key(_time(0.1, 1e6), None, "virtual seconds for bytes to arrive (default 300)"),
 }
@@ -734,6 +737,10 @@ def compile_settings(texts: dict[str, str]) -> Settings:
     links = range(len(settings.net.links))
     if settings.qdisc == "red" and min(map(settings.buffer_of, links)) < RED_BUFFER:
         raise _usage(f"qdisc=red needs a buffer of at least {RED_BUFFER} packets")
+    if settings.qdisc == "warn" and not settings.ecn:
+        raise _usage("qdisc=warn needs ecn=on: it marks, and drops nothing before it is full")
+    if settings.qdisc == "warn" and min(map(settings.buffer_of, links)) < WARN:
+        raise _usage(f"qdisc=warn needs a buffer of at least {WARN} packets")
     if settings.police and settings.offload:
         raise _usage("police needs offload=off")
     if settings.offload and "nic" in settings.host:

@@ -34,7 +34,7 @@ from random import Random
 
 from .network import Network
 from .paths import REPO
-from .scenario import ETHERNET_HEADER, RED_MAX, REORDER_TABLE, SHAPING, Settings
+from .scenario import ETHERNET_HEADER, RED_MAX, REORDER_TABLE, SHAPING, WARN, Settings
 
 START_NS = 5_000_000_000  # of traffic on CLOCK_MONOTONIC: set-up is over, and it is always the same
 SAMPLE_S = 0.005
@@ -603,6 +603,8 @@ def _queue(s: Settings, rate: int, limit: int) -> str:
     ecn += " noecn" if not s.ecn and s.qdisc == "fq_codel" else ""
     if s.qdisc == "red":
         return f"red {_red(s.frame, rate, limit)}{ecn}"
+    if s.qdisc == "warn":
+        return f"red {_warn(s.frame, rate, limit)} ecn nodrop"
     return f"{'pfifo' if s.qdisc == 'fifo' else s.qdisc} limit {limit}{ecn}"
 
 
@@ -620,6 +622,18 @@ def _red(frame: int, rate: int, limit: int) -> str:
     return (
         f"limit {size} min {least} max {most} probability 0.02 avpkt {frame} burst {burst}"
         f" bandwidth {rate}bit"
+    )
+
+
+def _warn(frame: int, rate: int, limit: int) -> str:
+    """red as a threshold: max is next to min, and the average all but the queue itself.
+
+    That is tc's least weight, 1/2, for a burst as long as min.
+    """
+    start = limit // WARN
+    return (
+        f"limit {limit * frame} min {start * frame} max {start * frame + 1} probability 1"
+        f" avpkt {frame} burst {start} bandwidth {rate}bit"
     )
 
 

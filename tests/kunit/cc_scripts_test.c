@@ -55,6 +55,8 @@ static const struct cc_sender senders[] = {
 	{ "nist_hstcp", 500, 900 },
 	{ "nist_htcp", 500, 800 },
 	{ "nist_scalable", 875, 875 },
+	{ "jtcp", 500, 500 },
+	{ "newjersey", 500, 900 },
 };
 
 /**

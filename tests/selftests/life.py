@@ -33,7 +33,8 @@ from hosts import enter
 # Module of a congestion control, where it is not tcp_<name>
 MODULES = {"ccp": "tcp_ccpd", "acp": "tcp_acp_host"}
 SENDERS = ["ccpd", "ccp", "ccpd_path", "mccp", "mccp_path", "acp", "estcp", "nist_reno", "nist_bic",
-           "nist_ctcp", "nist_fast", "nist_hstcp", "nist_htcp", "nist_scalable"]  # fmt: skip
+           "nist_ctcp", "nist_fast", "nist_hstcp", "nist_htcp", "nist_scalable", "jtcp",
+           "newjersey"]  # fmt: skip
 SCHED = "sch_tcpcc"
 SHARED = ["tcp_feedback", "tcpcc_view"]  # loaded by others, and the last to go
 QDISCS = ["acp bandwidth 100mbit", "estcp bandwidth 100mbit", "pfifo limit 100"]

@@ -17,7 +17,7 @@ DIR=$(dirname "$(readlink -f "$0")")
 
 # Others than these on demand
 SENDERS=${TCPCC_SENDERS:-ccpd ccp ccpd_path mccp mccp_path acp estcp nist_reno nist_bic nist_ctcp nist_fast \
-	nist_hstcp nist_htcp nist_scalable}
+	nist_hstcp nist_htcp nist_scalable jtcp newjersey}
 FEW=${TCPCC_SENDERS:-ccpd ccpd_path mccp}
 OTHERS="cubic reno bbr"
 

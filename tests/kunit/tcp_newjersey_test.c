@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0
+/* KUnit tests of TCP New Jersey: the estimate, the receiver's clock, what is kept. */
+#include "../../rivals/tcp_newjersey.c"
+
+#include <kunit/test.h>
+
+#include "near.h"
+
+#define RTT_US	100000
+
+/* 12.5 MB/s of 1500 bytes: a segment each 120 us, NJ_SCALE */
+#define PAPER	div_u64(BIT_ULL(NJ_SCALE), 120)
+
+/* The estimate after @n ACKs of @segs each @us */
+static u64 estimate(u32 n, u32 segs, u32 us)
+{
+	u64 rate = 0;
+
+	while (n--)
+		rate = nj_filter(rate, segs, us, RTT_US);
+	return rate;
+}
+
+/* Of 1 - 1 / e in a tau; ACKs that are delayed, lost or come together change nothing */
+static void estimate_converges(struct kunit *test)
+{
+	u64 rate = 0;
+	int i;
+
+	EXPECT_NEAR(test, estimate(833, 1, 120), div_u64(PAPER * 6321, 10000), 2000);
+	EXPECT_NEAR(test, estimate(8330, 1, 120), PAPER, 1000);
+	EXPECT_NEAR(test, estimate(4165, 2, 240), PAPER, 10000);
+	EXPECT_NEAR(test, estimate(833, 10, 1200), PAPER, 10000);
+	/* sixteen in one tick of a millisecond and 0.92 of the next */
+	for (i = 0; i < 16660; i++)
+		rate = nj_filter(rate, 1, i % 25 == 8 || i % 25 == 16 || i % 25 == 24 ? 1000 : 0,
+				 RTT_US);
+	EXPECT_NEAR(test, rate, PAPER, 10000);
+}
+
+static void estimate_is_bounded(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, nj_filter(7, 5, 0, 0), 7);
+	KUNIT_EXPECT_EQ(test, nj_filter(0, U32_MAX, 1, 0), NJ_RATE_MAX);
+	KUNIT_EXPECT_EQ(test, nj_filter(NJ_RATE_MAX, U32_MAX, 0, 1), NJ_RATE_MAX);
+	KUNIT_EXPECT_LE(test, nj_filter(NJ_RATE_MAX, 0, RIVAL_TIME_CAP, RIVAL_TIME_CAP),
+			NJ_RATE_MAX / 2);
+	KUNIT_EXPECT_EQ(test, nj_ownd(0, RTT_US), 2);
+	KUNIT_EXPECT_EQ(test, nj_ownd(NJ_RATE_MAX, RIVAL_TIME_CAP), S32_MAX);
+	/* 833 segments are a tenth of a second of it */
+	KUNIT_EXPECT_EQ(test, nj_ownd(PAPER, RTT_US), 833);
+}
+
+/* Kernels count 1 us, 1, 4, 10 ms; what is none of them by a quarter is not believed */
+static void unit_is_found(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, rival_clock_unit(USEC_PER_SEC, USEC_PER_SEC), 1);
+	KUNIT_EXPECT_EQ(test, rival_clock_unit(USEC_PER_SEC, 1000), 1000);
+	KUNIT_EXPECT_EQ(test, rival_clock_unit(USEC_PER_SEC, 1200), 1000);
+	KUNIT_EXPECT_EQ(test, rival_clock_unit(USEC_PER_SEC, 250), 4000);
+	KUNIT_EXPECT_EQ(test, rival_clock_unit(USEC_PER_SEC, 100), 10000);
+	KUNIT_EXPECT_EQ(test, rival_clock_unit(USEC_PER_SEC, 500), 0);
+	KUNIT_EXPECT_EQ(test, rival_clock_unit(USEC_PER_SEC, 0), 0);
+	KUNIT_EXPECT_EQ(test, rival_clock_unit(S32_MAX, U32_MAX), 0);
+}
+
+/* Arrivals until the unit is known, the receiver's time then; none for who was overtaken */
+static void clock_is_the_receivers(struct kunit *test)
+{
+	u32 now_us = 0U - 500000, tsval = 0U - 600;
+	struct rival_clock c = {};
+	int i;
+
+	c.now_us = now_us;
+	for (i = 0; i < 101; i++) {
+		now_us += 10000;
+		tsval += 10;
+		KUNIT_EXPECT_EQ(test, rival_clock_ack(&c, now_us, tsval, true), 10000);
+	}
+	KUNIT_EXPECT_EQ(test, c.unit_us, 1000);
+	/* ACKs that a queue on the way back has pressed together */
+	KUNIT_EXPECT_EQ(test, rival_clock_ack(&c, now_us + 100, tsval + 7, true), 7000);
+	KUNIT_EXPECT_EQ(test, rival_clock_ack(&c, now_us + 200, tsval + 5, true), 0);
+	KUNIT_EXPECT_EQ(test, rival_clock_ack(&c, now_us + 300, tsval + 8, true), 1000);
+	KUNIT_EXPECT_EQ(test, rival_clock_ack(&c, now_us + 900, 0, false), 600);
+	c.idle = 1;
+	KUNIT_EXPECT_EQ(test, rival_clock_ack(&c, now_us + 9900, tsval + 5000, true), 0);
+	KUNIT_EXPECT_EQ(test, rival_clock_ack(&c, now_us + 9900, tsval + 5001, true), 1000);
+	KUNIT_EXPECT_EQ(test, rival_clock_ack(&c, now_us, tsval + 2000000000, true),
+			RIVAL_TIME_CAP);
+}
+
+/* Slow start goes on after noise, and ends where it was to end */
+static void kept_loss_ends_nothing(struct kunit *test)
+{
+	struct tcp_sock *tp = kunit_kzalloc(test, sizeof(*tp), GFP_KERNEL);
+	struct sock *sk = (struct sock *)tp;
+	u32 before = 0;
+
+	KUNIT_ASSERT_NOT_NULL(test, tp);
+	tp->snd_ssthresh = TCP_INFINITE_SSTHRESH;
+	tcp_snd_cwnd_set(tp, 40);
+	tp->snd_ssthresh = rival_keep(sk, &before);
+	KUNIT_EXPECT_EQ(test, tp->snd_ssthresh, 40);
+	rival_event(sk, CA_EVENT_COMPLETE_CWR, &before);
+	KUNIT_EXPECT_EQ(test, tp->snd_ssthresh, TCP_INFINITE_SSTHRESH);
+	KUNIT_EXPECT_EQ(test, before, 0);
+	/* after a timeout it ends at the window */
+	tp->snd_ssthresh = rival_keep(sk, &before);
+	rival_event(sk, CA_EVENT_LOSS, &before);
+	rival_event(sk, CA_EVENT_COMPLETE_CWR, &before);
+	KUNIT_EXPECT_EQ(test, tp->snd_ssthresh, 40);
+}
+
+static struct kunit_case nj_cases[] = {
+	KUNIT_CASE(estimate_converges),
+	KUNIT_CASE(estimate_is_bounded),
+	KUNIT_CASE(unit_is_found),
+	KUNIT_CASE(clock_is_the_receivers),
+	KUNIT_CASE(kept_loss_ends_nothing),
+	{}
+};
+
+static struct kunit_suite nj_suite = {
+	.name = "tcp_newjersey",
+	.test_cases = nj_cases,
+};
+
+kunit_test_suite(nj_suite);
