@@ -394,7 +394,7 @@ static inline void ccpd_doubt(struct ccpd_probe *p)
 /*
  * A round trip more, in which there was enough to send.  One with too little shows a rate that
  * is the application's: what is known of the path must not expire meanwhile.  Without pairs in
- * this epoch those of the one before are kept, unless they show what the path never delivered.
+ * this epoch those of the one before are kept: a crowd lets none through (path-flows).
  */
 static inline void ccpd_age(struct ccpd_probe *p)
 {
@@ -407,8 +407,6 @@ static inline void ccpd_age(struct ccpd_probe *p)
 	if (p->best[0].bw) {
 		p->best[1] = p->best[0];
 		p->best[0].bw = 0;
-	} else if (ccpd_pair_wrong(p, p->best[1].bw)) {
-		p->best[1].bw = 0;
 	}
 }
 
