@@ -194,8 +194,11 @@ static void jtcp_acked(struct sock *sk, const struct ack_sample *sample)
 	ca->rtt_min_us = ca->rtt_max_us ? min(ca->rtt_min_us, ca->rtt_us) : ca->rtt_us;
 	ca->rtt_max_us = max(ca->rtt_max_us, ca->rtt_us);
 
-	rival_clock_ack(&ca->clock, tp->tcp_mstamp, tsval, tp->rx_opt.saw_tstamp);
-	timestamps = READ_ONCE(jtcp_clock) && ca->clock.unit_us == 1 && tcpcc_usec_ts(tp);
+	timestamps = READ_ONCE(jtcp_clock) && tcpcc_usec_ts(tp);
+	if (timestamps) {
+		rival_clock_ack(&ca->clock, tp->tcp_mstamp, tsval, tp->rx_opt.saw_tstamp);
+		timestamps = ca->clock.unit_us == 1;
+	}
 	if (timestamps != ca->timestamps) {
 		ca->timestamps = timestamps;
 		jtcp_forget(ca);

@@ -107,6 +107,16 @@ def test_marks_are_counted_over_ipv6_too(laboratory):
     assert r["links"][0]["marks"]
 
 
+def test_warn_marks_behind_a_third_of_the_buffer(laboratory):
+    """Nothing is dropped; Reno, which halves its window at each mark, is below that in the mean."""
+    name = scenario.load("dumbbell")
+    settings = scenario.override(name, [*PATH, "buffer=2bdp", "qdisc=warn"])
+    (r,) = run.run_all(laboratory, [run.Job(name, settings, "reno", 1)])
+    (link,) = r["links"]
+    assert link["marks"] and not _dropped(r)
+    assert 0 < link["queue_equilibrium"] < r["settings"]["buffer"] / 3
+
+
 def test_cake_holds_the_buffer(laboratory):
     """In packets, whose memory it counts; one more waits in the shaper, and one comes first."""
     name = scenario.load("dumbbell")

@@ -333,7 +333,8 @@ static void four_in_a_batch(struct sock *sk, struct ccpd_probe *p, u32 before_ns
 
 /*
  * 20 Mb/s, ACKs let go together, and a host that takes 4.3 us for each: they show 5.6 Gb/s.
- * Those that follow others as closely tell that, and are believed as to those that do not.
+ * A burst that follows another ACK closely tells that they are of a batch.  For a while no other
+ * burst is believed then that shows so much.
  */
 static void acks_of_a_batch_are_no_pair(struct kunit *test)
 {

@@ -112,12 +112,73 @@ static void kept_loss_ends_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tp->snd_ssthresh, 40);
 }
 
+static void ecn_is_negotiated(struct tcp_sock *tp)
+{
+#ifdef TCP_ECN_OK
+	tp->ecn_flags = TCP_ECN_OK;
+#else
+	tcp_ecn_mode_set(tp, TCP_ECN_MODE_RFC3168);
+#endif
+}
+
+/* 833 segments are ownd, of a window of 1000: who warned, and who never did */
+static void losses_are_told_apart(struct kunit *test)
+{
+	struct tcp_sock *tp = kunit_kzalloc(test, sizeof(*tp), GFP_KERNEL);
+	struct sock *sk = (struct sock *)tp;
+	struct nj *ca = inet_csk_ca(sk);
+
+	KUNIT_ASSERT_NOT_NULL(test, tp);
+	tp->tcp_mstamp = USEC_PER_SEC;
+	tp->srtt_us = RTT_US << 3;
+	minmax_reset(&tp->rtt_min, 0, RTT_US);
+	tcp_snd_cwnd_set(tp, 1000);
+	tp->rx_opt.tstamp_ok = 1;
+	nj_init(sk);
+	ca->rate = PAPER;
+
+	/* without ECN, and without timestamps, as Reno */
+	KUNIT_EXPECT_EQ(test, nj_ssthresh(sk), 500);
+	ecn_is_negotiated(tp);
+	tp->rx_opt.tstamp_ok = 0;
+	KUNIT_EXPECT_EQ(test, nj_ssthresh(sk), 500);
+	tp->rx_opt.tstamp_ok = 1;
+
+	/* no router has ever warned: careful, or as printed */
+	KUNIT_EXPECT_EQ(test, nj_ssthresh(sk), 833);
+	nj_careful = 0;
+	KUNIT_EXPECT_EQ(test, nj_ssthresh(sk), 1000);
+	nj_careful = 1;
+
+	/* warned until what was under way then is acknowledged */
+	tp->snd_una = 5000;
+	tp->snd_nxt = 9000;
+	nj_ack(sk, CA_ACK_ECE);
+	ca->rate = PAPER;
+	KUNIT_EXPECT_EQ(test, nj_ssthresh(sk), 833);
+	tp->snd_una = 8999;
+	nj_ack(sk, 0);
+	ca->rate = PAPER;
+	KUNIT_EXPECT_EQ(test, nj_ssthresh(sk), 833);
+	tp->snd_una = 9000;
+	nj_ack(sk, 0);
+	ca->rate = PAPER;
+	KUNIT_EXPECT_EQ(test, nj_ssthresh(sk), 1000);
+
+	/* ownd is no reason for a larger window */
+	tcp_snd_cwnd_set(tp, 100);
+	nj_ack(sk, CA_ACK_ECE);
+	ca->rate = PAPER;
+	KUNIT_EXPECT_EQ(test, nj_ssthresh(sk), 100);
+}
+
 static struct kunit_case nj_cases[] = {
 	KUNIT_CASE(estimate_converges),
 	KUNIT_CASE(estimate_is_bounded),
 	KUNIT_CASE(unit_is_found),
 	KUNIT_CASE(clock_is_the_receivers),
 	KUNIT_CASE(kept_loss_ends_nothing),
+	KUNIT_CASE(losses_are_told_apart),
 	{}
 };
 
