@@ -54,8 +54,7 @@
  *     what was acknowledged last, and its timestamp at most a tick before the newest.  So
  *     with timestamps nearly all older ACKs are refused, late ones as well as repeated ones.
  *   o All that comes between two ACKs that TCP shows to the congestion control is one sum,
- *     clamped to below 2^29 bytes/s, up and down.  The largest sum is what the sender asked
- *     for, which to it is no grant.
+ *     clamped to below 2^29 bytes/s, up and down.
  *   o A network that repeats an ACK by mistake errs as one that loses it, the other way:
  *     routers see what comes of it, and take it back.
  *   o Who does it on purpose sees the ACKs, and could as well write one with an echo of his

@@ -313,6 +313,28 @@ static inline u32 tcpcc_fb_limit(u32 word, u64 rate, bool congested)
 }
 
 /**
+ * tcpcc_fb_change() - the change of a rate that a word of XCP stands for
+ * @word: of version 0
+ *
+ * Return: bytes/s, -2^29 to 2^29 - 1, which is TCPCC_FB_NO_LIMIT: nobody has changed it
+ */
+static inline s32 tcpcc_fb_change(u32 word)
+{
+	return (s32)(word << 2) >> 2;
+}
+
+/**
+ * tcpcc_fb_change_word() - the change of a rate as a word of XCP
+ * @change: bytes/s, within what 30 bits in two's complement can be
+ *
+ * Return: the word
+ */
+static inline u32 tcpcc_fb_change_word(s32 change)
+{
+	return change & ~(3U << TCPCC_FB_VERSION_SHIFT);
+}
+
+/**
  * tcpcc_fb_count() - how often a codepoint has come
  * @word: of TCPCC_FB_ESTCP
  * @codepoint: 0 to 3
@@ -382,8 +404,9 @@ static inline bool tcpcc_fb_adds_up(u8 protocol)
  * @word: the word that comes; of TCPCC_FB_ESTCP: the codepoint that comes
  * @segs: segments that carried @word
  *
- * Of rates the newest wins.  Differences, which XCP has, add up.  Codepoints are
- * counted.
+ * Of rates the newest wins.  Differences, which XCP has, add up; with one that no
+ * router has seen, or beyond what a word can be, they are TCPCC_FB_NO_LIMIT, which is no
+ * grant.  Codepoints are counted.
  *
  * Return: the word that says the same as both
  */
@@ -396,8 +419,10 @@ static inline u32 tcpcc_fb_combine(u8 protocol, u32 old, u32 word, u32 segs)
 		return tcpcc_fb_tally(old, word, segs);
 	if (!tcpcc_fb_adds_up(protocol))
 		return word;
-	sum = ((s32)(old << 2) >> 2) + (s64)((s32)(word << 2) >> 2) * segs;
-	return clamp_t(s64, sum, -most, most) & ~(3U << TCPCC_FB_VERSION_SHIFT);
+	if (old == TCPCC_FB_NO_LIMIT || word == TCPCC_FB_NO_LIMIT)
+		return TCPCC_FB_NO_LIMIT;
+	sum = tcpcc_fb_change(old) + (s64)tcpcc_fb_change(word) * segs;
+	return tcpcc_fb_change_word(clamp_t(s64, sum, -most, most));
 }
 
 /* ------------------------------------------------------------------------- */

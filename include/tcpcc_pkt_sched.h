@@ -133,4 +133,93 @@ struct tc_estcp_xstats {
 	__u64 unwritable;
 };
 
+/* Kinds xcp and rcp: gains, shares and packets are in units of 10^-6 */
+#define TC_XCP_UNIT		1000000
+#define TC_RCP_UNIT		1000000
+
+enum {
+	TCA_XCP_ALPHA = TCA_TCPCC_KIND,	/* u32: gain of the spare rate */
+	TCA_XCP_BETA,			/* u32: gain of the queue */
+	TCA_XCP_GAMMA,			/* u32: share of the input to give to others */
+	__TCA_XCP_MAX
+};
+
+#define TCA_XCP_MAX	(__TCA_XCP_MAX - 1)
+
+/**
+ * struct tc_xcp_xstats - TCA_XSTATS of kind xcp
+ * @spare: phi, by how much senders should be faster, bytes/s; negative: slower
+ * @input: y, the rate of arrivals in the last period, bytes/s
+ * @interval: d, the mean rtt, us
+ * @queue: Q, the persistent queue, bytes
+ * @running: 1: since a packet with a header came, there is something to control
+ * @pad: 0
+ * @periods: control periods so far
+ * @headers: packets with a header of XCP
+ * @echoes: packets with an echo only: acknowledgments
+ * @plain: packets without a header, or with another protocol's
+ * @malformed: packets with a header that is not well formed
+ * @changed: headers whose word this link has changed
+ * @unwritable: headers that should have been changed and could not be, for want of memory
+ */
+struct tc_xcp_xstats {
+	__s64 spare;
+	__u64 input;
+	__u32 interval;
+	__u32 queue;
+	__u32 running;
+	__u32 pad;
+	__u64 periods;
+	__u64 headers;
+	__u64 echoes;
+	__u64 plain;
+	__u64 malformed;
+	__u64 changed;
+	__u64 unwritable;
+};
+
+enum {
+	TCA_RCP_ALPHA = TCA_TCPCC_KIND,	/* u32: gain of the spare rate */
+	TCA_RCP_BETA,			/* u32: gain of the queue */
+	TCA_RCP_GAMMA,			/* u32: share of the bandwidth to fill */
+	TCA_RCP_INTERVAL,		/* u32: control period, us; 0: the mean rtt */
+	TCA_RCP_FLOOR,			/* u32: least rate, packets in a mean rtt */
+	TCA_RCP_START,			/* u32: first rate, share of the bandwidth */
+	__TCA_RCP_MAX
+};
+
+#define TCA_RCP_MAX	(__TCA_RCP_MAX - 1)
+
+/**
+ * struct tc_rcp_xstats - TCA_XSTATS of kind rcp
+ * @rate: R, the rate that the link wants of each flow, bytes/s
+ * @input: y, the rate of arrivals in the last period, bytes/s
+ * @interval: T, the control period, us
+ * @rtt: d, the mean rtt, us
+ * @queue: q, the queue at the end of the last period, bytes
+ * @running: 1: since a packet with a header came, there is something to control
+ * @periods: control periods so far
+ * @headers: packets with a header of RCP
+ * @echoes: packets with an echo only: acknowledgments
+ * @plain: packets without a header, or with another protocol's
+ * @malformed: packets with a header that is not well formed
+ * @lowered: headers whose rate this link has lowered
+ * @unwritable: headers that should have been changed and could not be, for want of memory
+ */
+struct tc_rcp_xstats {
+	__u64 rate;
+	__u64 input;
+	__u32 interval;
+	__u32 rtt;
+	__u32 queue;
+	__u32 running;
+	__u64 periods;
+	__u64 headers;
+	__u64 echoes;
+	__u64 plain;
+	__u64 malformed;
+	__u64 lowered;
+	__u64 unwritable;
+};
+
 #endif /* _TCPCC_PKT_SCHED_H */

@@ -117,7 +117,7 @@ static bool acp_arrive(void *state, struct sk_buff *skb, u64 now_ns,
 
 	if (tcpcc_header_arrive(skb, TCPCC_FB_ACP, &acp->arrivals, &info)) {
 		rtt_us = tcpcc_fb_rtt_us(info);
-		if (!acp->law.running)
+		if (!acp->law.clock.running)
 			acp_law_start(&acp->law, now_ns, backlog);
 	}
 	acp_advance(acp, now_ns, backlog);
@@ -152,22 +152,22 @@ static void acp_depart(void *state, struct sk_buff *skb, u64 now_ns,
 }
 
 static const struct tcpcc_option acp_table[] = {
-	TCPCC_OPTION(TCA_ACP_KI, struct acp_gains, ki, 1, ACP_GAIN_MAX,
+	TCPCC_OPTION(TCA_ACP_KI, struct acp_gains, ki, 1, LAW_GAIN_MAX,
 		     "acp: ki must be above 0 and at most 4"),
-	TCPCC_OPTION(TCA_ACP_KQ, struct acp_gains, kq, 0, ACP_GAIN_MAX,
+	TCPCC_OPTION(TCA_ACP_KQ, struct acp_gains, kq, 0, LAW_GAIN_MAX,
 		     "acp: kq must be from 0 to 4"),
-	TCPCC_OPTION(TCA_ACP_GAMMA, struct acp_gains, gamma, 1, ACP_UNIT,
+	TCPCC_OPTION(TCA_ACP_GAMMA, struct acp_gains, gamma, 1, LAW_UNIT,
 		     "acp: gamma must be above 0 and at most 1"),
-	TCPCC_OPTION(TCA_ACP_TARGET, struct acp_gains, target, 1, ACP_UNIT,
+	TCPCC_OPTION(TCA_ACP_TARGET, struct acp_gains, target, 1, LAW_UNIT,
 		     "acp: target must be above 0 and at most 1"),
-	TCPCC_OPTION(TCA_ACP_CONGESTION, struct acp_gains, congestion, 1, ACP_UNIT,
+	TCPCC_OPTION(TCA_ACP_CONGESTION, struct acp_gains, congestion, 1, LAW_UNIT,
 		     "acp: congestion must be above 0 and at most 1"),
 	TCPCC_OPTION(TCA_ACP_FLOWS, struct acp_gains, flows, 1, ACP_FLOWS_MAX,
 		     "acp: flows must be from 1 to 16777216"),
 	TCPCC_OPTION(TCA_ACP_INTERVAL, struct acp_gains, interval_us,
-		     ACP_INTERVAL_MIN, ACP_INTERVAL_MAX,
+		     LAW_INTERVAL_MIN, LAW_INTERVAL_MAX,
 		     "acp: interval must be from 1ms to 10s"),
-	TCPCC_OPTION(TCA_ACP_POLICE, struct acp_gains, police, 0, ACP_UNIT,
+	TCPCC_OPTION(TCA_ACP_POLICE, struct acp_gains, police, 0, LAW_UNIT,
 		     "acp: police must be from 0 to 1"),
 	TCPCC_OPTION(TCA_ACP_NEWCOMERS, struct acp_gains, newcomers, 0, 1,
 		     "acp: newcomers must be 0 or 1"),
@@ -201,7 +201,7 @@ static int acp_change(void *state, u64 rate, const void *config,
 			return -ENOMEM;
 		}
 		/* those that are there already are no newcomers */
-		acp_newcomers_init(acp->newcomers, acp->law.running ?
+		acp_newcomers_init(acp->newcomers, acp->law.clock.running ?
 				   (acp->law.flows >> ACP_SCALE) + 1 : was.flows);
 	} else if (!g->newcomers) {
 		kfree(acp->newcomers);
@@ -212,8 +212,8 @@ static int acp_change(void *state, u64 rate, const void *config,
 	if (rate != acp->law.capacity)
 		acp_law_set_capacity(&acp->law, rate);
 	/* what the link begins with does not change one that has begun */
-	if (!acp->law.running && (g->flows != was.flows ||
-				  g->interval_us != was.interval_us)) {
+	if (!acp->law.clock.running && (g->flows != was.flows ||
+					g->interval_us != was.interval_us)) {
 		acp_law_init(&acp->law, g, rate);
 		if (acp->newcomers)
 			acp_newcomers_init(acp->newcomers, g->flows);
@@ -235,9 +235,9 @@ static void acp_stats(void *state, u64 now_ns, u32 backlog,
 		.input		= a->input,
 		.flows		= a->flows * 1000 >> ACP_SCALE,
 		.interval	= a->interval_us,
-		.queue		= a->queue,
+		.queue		= a->clock.queue,
 		.congested	= a->congested,
-		.running	= a->running,
+		.running	= a->clock.running,
 		.periods	= a->periods,
 		.headers	= acp->arrivals.headers,
 		.echoes		= acp->arrivals.echoes,

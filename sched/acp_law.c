@@ -43,9 +43,7 @@
  */
 
 #include <linux/kernel.h>
-#include <linux/math64.h>
 #include <linux/string.h>
-#include <linux/time64.h>
 
 #include "acp_law.h"
 
@@ -78,31 +76,6 @@ static u64 acp_ratio(u64 a, u64 b)
 }
 
 /**
- * acp_share() - part of a rate
- * @rate: bytes/s, below 2^ACP_RATE_BITS
- * @share: 1 / ACP_UNIT, at most 1
- *
- * Return: bytes/s
- */
-static u64 acp_share(u64 rate, u32 share)
-{
-	return div_u64(rate * share, ACP_UNIT);
-}
-
-/**
- * acp_per_second() - what passed in a time, as a rate
- * @bytes: how many; more than 2^43 are taken for as many
- * @us: time, us
- *
- * Return: bytes/s, below 2^ACP_RATE_BITS
- */
-static u64 acp_per_second(u64 bytes, u32 us)
-{
-	bytes = min_t(u64, bytes, BIT_ULL(43)) * USEC_PER_SEC;
-	return min_t(u64, div_u64(bytes, us), BIT_ULL(ACP_RATE_BITS) - 1);
-}
-
-/**
  * acp_is_quiet() - whether a period says nothing of the number of users
  * @a: link, with y and p of the period that ends
  *
@@ -124,11 +97,11 @@ static bool acp_is_quiet(const struct acp_law *a)
  */
 static u64 acp_next_rate(const struct acp_law *a)
 {
-	u64 target = acp_share(a->capacity, a->gains.target);
+	u64 target = law_share(a->capacity, a->gains.target);
 	s64 spare = target - a->input;
-	u64 drain = acp_per_second(a->queue, a->interval_us);
+	u64 drain = law_per_second(a->clock.queue, a->interval_us);
 	s64 change = a->gains.ki * spare - (s64)(a->gains.kq * drain);
-	u64 step = acp_ratio(acp_ratio(abs(change), ACP_UNIT), a->flows);
+	u64 step = acp_ratio(acp_ratio(abs(change), LAW_UNIT), a->flows);
 	u64 most = a->capacity << ACP_SCALE;
 
 	if (change < 0)
@@ -149,7 +122,7 @@ static u64 acp_next_rate(const struct acp_law *a)
  */
 static u64 acp_next_flows(const struct acp_law *a)
 {
-	u64 packet = max_t(u64, acp_per_second(a->size, a->interval_us), 1);
+	u64 packet = max_t(u64, law_per_second(a->size, a->interval_us), 1);
 	u64 p = a->rate;
 	u64 y = a->input << ACP_SCALE;
 	s64 error;
@@ -173,7 +146,7 @@ static u64 acp_next_flows(const struct acp_law *a)
 		error -= div64_s64(error, 1 + p * p);
 
 	/* |error| <= 2^40 */
-	error = div_s64(error * a->gains.gamma, ACP_UNIT);
+	error = div_s64(error * a->gains.gamma, LAW_UNIT);
 	return clamp_t(s64, a->flows + error, BIT_ULL(ACP_SCALE),
 		       (u64)ACP_FLOWS_MAX << ACP_SCALE);
 }
@@ -183,21 +156,20 @@ static u64 acp_next_flows(const struct acp_law *a)
  * @a: link
  * @backlog: the queue now, bytes
  *
- * Return: the propagation delay, us, at least ACP_WINDOW_MIN
+ * Return: the propagation delay, us, at least LAW_WINDOW_MIN
  */
 static u32 acp_window_us(const struct acp_law *a, u32 backlog)
 {
-	u64 delay = div64_u64((u64)backlog * USEC_PER_SEC, a->capacity);
+	u32 delay_us = law_delay_us(backlog, a->capacity);
 
-	return max_t(u64, a->interval_us - min_t(u64, delay, a->interval_us),
-		     ACP_WINDOW_MIN);
+	return max(a->interval_us - min(delay_us, a->interval_us), LAW_WINDOW_MIN);
 }
 
 /**
  * acp_law_init() - the link before its first packet
  * @a: link
  * @gains: its constants
- * @capacity: bytes/s, at least 1, below 2^ACP_RATE_BITS
+ * @capacity: bytes/s, at least 1, below 2^LAW_RATE_BITS
  */
 void acp_law_init(struct acp_law *a, const struct acp_gains *gains,
 		  u64 capacity)
@@ -212,6 +184,15 @@ void acp_law_init(struct acp_law *a, const struct acp_gains *gains,
 	a->size = 1500;
 }
 
+/* What is counted in a period */
+static void acp_count_anew(struct acp_law *a)
+{
+	a->bytes = 0;
+	a->packets = 0;
+	a->rtt_sum_us = 0;
+	a->rtt_weight = 0;
+}
+
 /**
  * acp_law_start() - begin to count time
  * @a: link
@@ -220,15 +201,8 @@ void acp_law_init(struct acp_law *a, const struct acp_gains *gains,
  */
 void acp_law_start(struct acp_law *a, u64 now_ns, u32 backlog)
 {
-	a->running = true;
-	a->bytes = 0;
-	a->packets = 0;
-	a->rtt_sum_us = 0;
-	a->rtt_weight = 0;
-	a->queue_min = backlog;
-	a->control_ns = now_ns + (u64)a->interval_us * NSEC_PER_USEC;
-	a->queue_ns = now_ns + (u64)acp_window_us(a, backlog) * NSEC_PER_USEC;
-	a->next_ns = min(a->control_ns, a->queue_ns);
+	acp_count_anew(a);
+	law_clock_start(&a->clock, now_ns, a->interval_us, acp_window_us(a, backlog), backlog);
 }
 
 /**
@@ -240,7 +214,7 @@ void acp_law_set_capacity(struct acp_law *a, u64 capacity)
 {
 	a->capacity = capacity;
 	a->rate = min(a->rate, capacity << ACP_SCALE);
-	a->congested = a->input > acp_share(capacity, a->gains.congestion);
+	a->congested = a->input > law_share(capacity, a->gains.congestion);
 }
 
 /**
@@ -267,8 +241,8 @@ void acp_law_step(struct acp_law *a)
 {
 	u64 rate;
 
-	a->input = acp_per_second(a->bytes, a->interval_us);
-	a->congested = a->input > acp_share(a->capacity, a->gains.congestion);
+	a->input = law_per_second(a->bytes, a->interval_us);
+	a->congested = a->input > law_share(a->capacity, a->gains.congestion);
 	a->was_full |= a->congested;
 	if (a->packets)
 		a->size = div_u64(a->bytes, a->packets);
@@ -280,25 +254,9 @@ void acp_law_step(struct acp_law *a)
 	if (a->rtt_weight)
 		a->interval_us = clamp_t(u64,
 					 div64_u64(a->rtt_sum_us, a->rtt_weight),
-					 ACP_INTERVAL_MIN, ACP_INTERVAL_MAX);
+					 LAW_INTERVAL_MIN, LAW_INTERVAL_MAX);
 	a->periods++;
-	a->bytes = 0;
-	a->packets = 0;
-	a->rtt_sum_us = 0;
-	a->rtt_weight = 0;
-}
-
-/* The end of a window.  Those that follow it without an arrival are alike. */
-static void acp_window(struct acp_law *a, u64 now_ns, u32 backlog)
-{
-	u64 window_ns = (u64)acp_window_us(a, backlog) * NSEC_PER_USEC;
-	u64 until_ns = min(now_ns, a->control_ns);
-
-	a->queue = a->queue_min;
-	a->queue_min = backlog;
-	a->queue_ns += window_ns;
-	if (a->queue_ns + window_ns < until_ns)
-		a->queue_ns = until_ns - window_ns;
+	acp_count_anew(a);
 }
 
 /**
@@ -307,24 +265,21 @@ static void acp_window(struct acp_law *a, u64 now_ns, u32 backlog)
  * @now_ns: time
  * @backlog: queue since the last arrival or departure, bytes
  *
- * No timer is needed for this.  Between two packets the queue does not change
- * and nobody reads p, so what has ended since the last one may as well be
- * reckoned up when the next one comes.  A link that was long without arrivals is
- * at rest after ACP_REST steps, or nearly; the rest of its idle time is skipped.
+ * A link that was long without arrivals is at rest after ACP_REST steps, or nearly; the rest
+ * of its idle time is skipped.
  */
 void acp_law_advance(struct acp_law *a, u64 now_ns, u32 backlog)
 {
 	int steps = 0;
 
 	while (acp_law_due(a, now_ns)) {
-		if (a->queue_ns <= a->control_ns) {
-			acp_window(a, now_ns, backlog);
-		} else if (steps++ < ACP_REST) {
+		if (law_clock_window(&a->clock, now_ns, acp_window_us(a, backlog), backlog))
+			continue;
+		if (steps++ < ACP_REST) {
 			acp_law_step(a);
-			a->control_ns += (u64)a->interval_us * NSEC_PER_USEC;
+			law_clock_period(&a->clock, a->interval_us);
 		} else {
 			acp_law_start(a, now_ns, backlog);
 		}
-		a->next_ns = min(a->control_ns, a->queue_ns);
 	}
 }

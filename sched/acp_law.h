@@ -7,8 +7,8 @@
 #define _TCPCC_ACP_LAW_H
 
 #include <linux/bits.h>
-#include <linux/minmax.h>
-#include <linux/types.h>
+
+#include "law.h"
 
 /*
  * The desired rate is in 2^-16 bytes/s and the number of flows in 2^-16.  With
@@ -17,21 +17,8 @@
  */
 #define ACP_SCALE	16
 
-/* Gains and shares are in units of 1 / ACP_UNIT; the paper's are exact so. */
-#define ACP_UNIT	1000000
-
-/* Rates and capacities are below this, bytes/s (4.4 Tbit/s) */
-#define ACP_RATE_BITS	39
-
-/* Gains are at most this, of ACP_UNIT */
-#define ACP_GAIN_MAX	(4 * ACP_UNIT)
-
 /* The most flows that the estimator may count to */
 #define ACP_FLOWS_MAX	BIT(24)
-
-/* Bounds of the control period, us */
-#define ACP_INTERVAL_MIN	1000U
-#define ACP_INTERVAL_MAX	10000000U
 
 /* A packet's rtt counts as at most this many control periods: see acp_law_arrive() */
 #define ACP_RTT_MOST	2
@@ -39,20 +26,17 @@
 /* An rtt's weight is its packet's size in units of 2^6 bytes: so the sum fits 64 bits */
 #define ACP_WEIGHT	6
 
-/* The least time over which the queue's minimum is taken, us */
-#define ACP_WINDOW_MIN	2000U
-
 /**
  * struct acp_gains - the constants of the law
- * @ki: gain of the spare rate in Eq. 6, 1 / ACP_UNIT
- * @kq: gain of the queue in Eq. 6, 1 / ACP_UNIT
- * @gamma: gain of Eq. 8, 1 / ACP_UNIT
- * @target: share of the capacity to fill, 1 / ACP_UNIT
- * @congestion: share of the capacity from which on to warn, 1 / ACP_UNIT
+ * @ki: gain of the spare rate in Eq. 6, 1 / LAW_UNIT
+ * @kq: gain of the queue in Eq. 6, 1 / LAW_UNIT
+ * @gamma: gain of Eq. 8, 1 / LAW_UNIT
+ * @target: share of the capacity to fill, 1 / LAW_UNIT
+ * @congestion: share of the capacity from which on to warn, 1 / LAW_UNIT
  * @flows: number of flows to begin with
  * @interval_us: control period to begin with, us
  * @newcomers: 1: a flow that was not seen lately counts at once, see acp_newcomers.c
- * @police: by which share a flow may exceed what it was granted, 1 / ACP_UNIT, which the
+ * @police: by which share a flow may exceed what it was granted, 1 / LAW_UNIT, which the
  *	law does not look at; 0: by any
  */
 struct acp_gains {
@@ -77,20 +61,15 @@ extern const struct acp_gains acp_paper;
  * @flows: N, how many flows it takes to be there, ACP_SCALE
  * @input: y, rate of arrivals in the last period, bytes/s
  * @interval_us: d, control period, us
- * @queue: q, persistent queue, bytes
  * @size: mean size of packets in the last period that had any, bytes
  * @congested: arrivals exceed the threshold
  * @was_full: they have, in this period or an earlier one
- * @running: time counts
+ * @clock: whose window is the propagation delay, and queue is q
  * @periods: how many there were
  * @bytes: arrived in this period
  * @packets: arrived in this period
  * @rtt_weight: sizes of those that said an rtt, 2^ACP_WEIGHT bytes
  * @rtt_sum_us: the sum of what they said, each times its size, us * 2^ACP_WEIGHT bytes
- * @queue_min: least queue that arriving packets saw in this window, bytes
- * @control_ns: end of this period
- * @queue_ns: end of this window
- * @next_ns: the sooner of the two
  */
 struct acp_law {
 	struct acp_gains gains;
@@ -100,21 +79,16 @@ struct acp_law {
 	u64 flows;
 	u64 input;
 	u32 interval_us;
-	u32 queue;
 	u32 size;
 	bool congested;
 	bool was_full;
-	bool running;
+	struct law_clock clock;
 	u64 periods;
 
 	u64 bytes;
 	u32 packets;
 	u64 rtt_weight;
 	u64 rtt_sum_us;
-	u32 queue_min;
-	u64 control_ns;
-	u64 queue_ns;
-	u64 next_ns;
 };
 
 void acp_law_init(struct acp_law *a, const struct acp_gains *gains,
@@ -134,7 +108,7 @@ void acp_law_advance(struct acp_law *a, u64 now_ns, u32 backlog);
  */
 static inline bool acp_law_due(const struct acp_law *a, u64 now_ns)
 {
-	return a->running && now_ns >= a->next_ns;
+	return law_clock_due(&a->clock, now_ns);
 }
 
 /**
@@ -147,7 +121,7 @@ static inline bool acp_law_due(const struct acp_law *a, u64 now_ns)
  * Anybody may claim any rtt, and the control period is everybody's.  So an rtt weighs as
  * many bytes as its packet has, and counts as at most ACP_RTT_MOST periods.  Who sends a
  * share k of the bytes can make the period (1 - k) / (1 - 2 * k) times as long, where a
- * plain mean has no bound (10 %: 1.12; 25 %: 1.5; from one half on only ACP_INTERVAL_MAX
+ * plain mean has no bound (10 %: 1.12; 25 %: 1.5; from one half on only LAW_INTERVAL_MAX
  * stops it), or 1 - k times.  The price: if few honest packets have an rtt far above all
  * others, the period is shorter than their mean.
  */
@@ -163,7 +137,7 @@ static inline void acp_law_arrive(struct acp_law *a, u32 len, u32 rtt_us,
 		a->rtt_sum_us += (u64)min(rtt_us, ACP_RTT_MOST * a->interval_us) * weight;
 		a->rtt_weight += weight;
 	}
-	a->queue_min = min(a->queue_min, backlog);
+	a->clock.queue_min = min(a->clock.queue_min, backlog);
 }
 
 /**

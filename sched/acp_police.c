@@ -31,16 +31,16 @@
 /* What a flow is granted in a time, bytes; neither product overflows 64 bits */
 static u64 acp_police_worth(u64 rate, u32 slack, u64 us)
 {
-	u64 bytes = div_u64(rate * min_t(u64, us, ACP_INTERVAL_MAX), USEC_PER_SEC);
+	u64 bytes = div_u64(rate * min_t(u64, us, LAW_INTERVAL_MAX), USEC_PER_SEC);
 
-	return bytes + div_u64(bytes * slack, ACP_UNIT);
+	return bytes + div_u64(bytes * slack, LAW_UNIT);
 }
 
 /**
  * acp_police_grant() - a control period has ended
  * @p: police
- * @rate: what the link wants of each flow, bytes/s, below 2^ACP_RATE_BITS
- * @slack: by which share a flow may exceed that, 1 / ACP_UNIT, at most 1
+ * @rate: what the link wants of each flow, bytes/s, below 2^LAW_RATE_BITS
+ * @slack: by which share a flow may exceed that, 1 / LAW_UNIT, at most 1
  * @interval_us: control period, us
  * @size: mean size of packets, bytes
  * @now_ns: time

@@ -398,6 +398,8 @@ int tcpcc_sched_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 static struct tcpcc_kind * const tcpcc_kinds[] = {
 	&acp_kind,
 	&estcp_kind,
+	&rcp_kind,
+	&xcp_kind,
 };
 
 static int __init tcpcc_sched_register(void)
@@ -438,4 +440,4 @@ module_exit(tcpcc_sched_unregister);
 
 MODULE_AUTHOR("The tcpcc developers");
 MODULE_LICENSE("GPL");
-MODULE_DESCRIPTION("Routers with explicit feedback: qdiscs acp, estcp");
+MODULE_DESCRIPTION("Routers with explicit feedback: qdiscs acp, estcp, rcp, xcp");

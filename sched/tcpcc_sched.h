@@ -90,6 +90,8 @@ struct tcpcc_kind {
 
 extern struct tcpcc_kind acp_kind;
 extern struct tcpcc_kind estcp_kind;
+extern struct tcpcc_kind rcp_kind;
+extern struct tcpcc_kind xcp_kind;
 
 int tcpcc_sched_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 			struct sk_buff **to_free);
