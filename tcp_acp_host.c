@@ -116,23 +116,6 @@ struct acp {
 /* ------------------------------------------------------------------------- */
 /* The law: pure functions, driven by tests/kunit with the paper's numbers   */
 
-/**
- * acp_desired() - the window that the network wants (Eq. 3)
- * @feedback: H_feedback, bytes/s, at most TCPCC_FB_RATE_MAX
- * @mrtt_us: us, at most EXPLICIT_RTT_CAP
- * @size: of a packet, bytes
- *
- * Return: window, EXPLICIT_SCALE, at most EXPLICIT_MOST
- */
-static u64 acp_desired(u64 feedback, u32 mrtt_us, u32 size)
-{
-	/* below 2^37, below 2^43, below 2^49 */
-	return min_t(u64, mul_u64_u64_div_u64(feedback,
-					      (u64)mrtt_us << EXPLICIT_SCALE,
-					      (u64)max(size, 1U) * USEC_PER_SEC),
-		     EXPLICIT_MOST);
-}
-
 /* A fraction, ACP_LEFT, at most 1, to the power of @n */
 static u64 acp_power(u64 x, u32 n)
 {
@@ -211,33 +194,17 @@ static u32 acp_listen(struct sock *sk)
 }
 
 /*
- * The largest window to go to now, EXPLICIT_SCALE, if a round trip delivers that many.  A queue is
- * an answer of the path's own.  With H_congestion Eq. 4 itself is ten times as slow.
- */
-static u64 acp_most(const struct acp *ca, u64 proven)
-{
-	u32 trust = READ_ONCE(acp_trust);
-
-	if (trust && explicit_queue_stands(ca->w.ex.rtt_us, ca->w.ex.mrtt_us))
-		trust = 100;
-	else if (ca->word & TCPCC_FB_CONGESTION)
-		trust *= 2;
-	return explicit_bound(proven, trust);
-}
-
-/*
- * Eq. 4 towards what the network wants, and no further than what is believed.  A window
- * above that goes down by Eq. 4 too: what a queue holds is gone after a round trip.  What
- * this round trip has shown so far costs a division: it is looked at only if it matters.
+ * Eq. 4 towards what the network wants, and no further than what is believed.  With H_congestion
+ * Eq. 4 itself is ten times as slow.  A window above what is believed goes down by Eq. 4 too:
+ * what a queue holds is gone after a round trip.
  */
 static u64 acp_next_window(const struct acp *ca)
 {
-	u64 window = acp_filter(ca->w.segs, ca->desired, ca->word & TCPCC_FB_CONGESTION,
-				READ_ONCE(acp_slow), ca->acked);
-	u64 most = acp_most(ca, ca->w.proven);
+	bool congested = ca->word & TCPCC_FB_CONGESTION;
+	u64 window = acp_filter(ca->w.segs, ca->desired, congested, READ_ONCE(acp_slow),
+				ca->acked);
+	u64 most = explicit_most(&ca->w, window, READ_ONCE(acp_trust) << congested);
 
-	if (window > most)
-		most = acp_most(ca, max(ca->w.proven, explicit_shown(&ca->w)));
 	if (likely(window <= most))
 		return window;
 	if (most >= ca->w.segs)
@@ -266,8 +233,8 @@ static void acp_update(struct sock *sk, const struct rate_sample *rs)
 		explicit_begin(sk, READ_ONCE(acp_pacing));
 		ca->acked += acked;
 		if (echoes && ex->mrtt_us != U32_MAX) {
-			ca->desired = acp_desired(tcpcc_fb_decode(ca->word), ex->mrtt_us,
-						  explicit_size(sk, READ_ONCE(acp_overhead)));
+			ca->desired = explicit_desired(tcpcc_fb_decode(ca->word), ex->mrtt_us,
+						       explicit_size(sk, READ_ONCE(acp_overhead)));
 			explicit_set(sk, acp_next_window(ca));
 			ca->acked = 0;
 		}
@@ -311,17 +278,6 @@ static void acp_init(struct sock *sk)
 	explicit_request(sk);
 }
 
-/* Where a router speaks a loss takes nothing. */
-static u32 acp_ssthresh(struct sock *sk)
-{
-	const struct acp *ca = inet_csk_ca(sk);
-	u32 reno = explicit_ssthresh(sk);
-
-	if (ca->w.ex.mode != EXPLICIT_FEEDBACK)
-		return reno;
-	return max(tcp_snd_cwnd(tcp_sk(sk)), 2U);
-}
-
 /*
  * ss shows what the network grants as bw, and the paper's mrtt.  Window and desired window
  * have a fraction, which matters below ten segments: so they are told in thousandths.
@@ -358,7 +314,7 @@ static struct tcp_congestion_ops explicit_ops __read_mostly = {
 	.init		= acp_init,
 	.release	= explicit_release,
 	.cong_control	= acp_cong_control,
-	.ssthresh	= acp_ssthresh,
+	.ssthresh	= explicit_kept_ssthresh,
 	.undo_cwnd	= explicit_undo_cwnd,
 	.sndbuf_expand	= explicit_sndbuf_expand,
 	.get_info	= acp_get_info,

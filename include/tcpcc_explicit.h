@@ -210,6 +210,22 @@ static inline u64 explicit_rate(u64 window, u32 mss, u32 rtt_us)
 				   unit);
 }
 
+/**
+ * explicit_desired() - a rate as a window (Eq. 3 of the ACP paper)
+ * @rate: bytes/s, at most TCPCC_FB_RATE_MAX
+ * @rtt_us: us, at most EXPLICIT_RTT_CAP
+ * @size: of a packet, bytes
+ *
+ * Return: window, EXPLICIT_SCALE, at most EXPLICIT_MOST
+ */
+static inline u64 explicit_desired(u64 rate, u32 rtt_us, u32 size)
+{
+	/* below 2^37, below 2^43, below 2^49 */
+	return min_t(u64, mul_u64_u64_div_u64(rate, (u64)rtt_us << EXPLICIT_SCALE,
+					      (u64)max(size, 1U) * USEC_PER_SEC),
+		     EXPLICIT_MOST);
+}
+
 /* @window in segments of @was bytes as one in segments of @mss: of the same bytes */
 static inline u64 explicit_resize(u64 window, u32 was, u32 mss)
 {
@@ -415,6 +431,27 @@ static inline u64 explicit_shown(const struct explicit_window *w)
 	return explicit_proven(w->fast_segs, w->fast_us, w->ex.mrtt_us);
 }
 
+/* What is believed if a round trip delivers @proven.  A queue is an answer of the path's own. */
+static inline u64 explicit_trusted(const struct explicit_window *w, u64 proven, u32 trust)
+{
+	if (trust && explicit_queue_stands(w->ex.rtt_us, w->ex.mrtt_us))
+		trust = 100;
+	return explicit_bound(proven, trust);
+}
+
+/*
+ * The largest window to go to now, for a law that wants @window.  What this round trip has
+ * shown so far costs a division: it is looked at only if it matters.
+ */
+static inline u64 explicit_most(const struct explicit_window *w, u64 window, u32 trust)
+{
+	u64 most = explicit_trusted(w, w->proven, trust);
+
+	if (likely(window <= most))
+		return most;
+	return explicit_trusted(w, max(w->proven, explicit_shown(w)), trust);
+}
+
 /**
  * explicit_round() - look whether a round trip is over, and at what it was like
  * @sk: the socket
@@ -529,36 +566,40 @@ static inline u64 explicit_reno_rate(const struct sock *sk)
 }
 
 /*
- * Reno, for paths that do not speak: growth, the way down to ssthresh in recovery and after
- * CE (once for each round trip), its end, and the pacing rate.
+ * Reno's way down to ssthresh in recovery and after CE (once for each round trip), and its end.
+ *
+ * Return: whether it goes on: nothing may be added to the window
  */
-static inline void explicit_reno(struct sock *sk, u32 acked)
+static inline bool explicit_recover(struct sock *sk, u32 acked)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct explicit_window *w = inet_csk_ca(sk);
 	u8 state = inet_csk(sk)->icsk_ca_state;
+	bool down = state == TCP_CA_CWR || state == TCP_CA_Recovery;
 
-	if (state == TCP_CA_CWR || state == TCP_CA_Recovery) {
+	if (down && acked) {
 		u32 in_flight = tcp_packets_in_flight(tp);
 
-		w->reducing = 1;
-		if (acked) {
-			tp->prr_delivered += acked;
-			explicit_set_cwnd(sk, in_flight +
-					  explicit_reduction(in_flight, tp->snd_ssthresh,
-							     tp->prior_cwnd,
-							     tp->prr_delivered,
-							     tp->prr_out, acked));
-		}
-	} else {
-		/* who has come from bbr in recovery has no ssthresh to end at */
-		if (w->reducing && state != TCP_CA_Loss &&
-		    tp->snd_ssthresh < TCP_INFINITE_SSTHRESH)
-			explicit_set_cwnd(sk, tp->snd_ssthresh);
-		w->reducing = 0;
-		if (acked)
-			tcp_reno_cong_avoid(sk, 0, acked);
+		tp->prr_delivered += acked;
+		explicit_set_cwnd(sk, in_flight +
+				  explicit_reduction(in_flight, tp->snd_ssthresh,
+						     tp->prior_cwnd, tp->prr_delivered,
+						     tp->prr_out, acked));
 	}
+	/* who has come from bbr in recovery has no ssthresh to end at */
+	if (!down && w->reducing && state != TCP_CA_Loss &&
+	    tp->snd_ssthresh < TCP_INFINITE_SSTHRESH)
+		explicit_set_cwnd(sk, tp->snd_ssthresh);
+	w->reducing = down;
+	explicit_sync(sk);
+	return down;
+}
+
+/* Reno, for paths that do not speak: growth, recovery, and the pacing rate */
+static inline void explicit_reno(struct sock *sk, u32 acked)
+{
+	if (!explicit_recover(sk, acked) && acked)
+		tcp_reno_cong_avoid(sk, 0, acked);
 	explicit_sync(sk);
 	explicit_set_rate(sk, explicit_reno_rate(sk));
 }
@@ -624,6 +665,17 @@ static inline u32 explicit_ssthresh(struct sock *sk)
 	explicit_sync(sk);
 	w->undo = w->segs;
 	return tcp_reno_ssthresh(sk);
+}
+
+/* .ssthresh of a law to which a loss says nothing where a router speaks */
+static inline u32 explicit_kept_ssthresh(struct sock *sk)
+{
+	const struct explicit_sender *ex = inet_csk_ca(sk);
+	u32 reno = explicit_ssthresh(sk);
+
+	if (ex->mode != EXPLICIT_FEEDBACK)
+		return reno;
+	return max(tcp_snd_cwnd(tcp_sk(sk)), 2U);
 }
 
 /* There was no loss.  In FEEDBACK only a timeout, or Reno, has taken anything away. */

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Tracepoints xcp:explicit_update and rcp:explicit_update, one event per ACK that acknowledges
+ * something or brings feedback.
+ *
+ *   echo 1 > /sys/kernel/tracing/events/xcp/explicit_update/enable
+ */
+#undef TRACE_SYSTEM
+#define TRACE_SYSTEM TCPCC_TRACE_SYSTEM
+
+#if !defined(_TRACE_EXPLICIT_H) || defined(TRACE_HEADER_MULTI_READ)
+#define _TRACE_EXPLICIT_H
+
+#include <linux/tracepoint.h>
+
+#include "trace_sock.h"
+
+/* Feedback in bytes/s: of XCP a change, of RCP a rate; the window in 1/65536 segment. */
+TRACE_EVENT(explicit_update,
+	TP_PROTO(const struct sock *sk, u32 mode, u32 echoes, s64 feedback_bps, u32 rtt_us,
+		 u32 mrtt_us, u32 acked, u64 window),
+
+	TP_ARGS(sk, mode, echoes, feedback_bps, rtt_us, mrtt_us, acked, window),
+
+	TP_STRUCT__entry(
+		TCPCC_TRACE_SOCK_FIELDS
+		__field(u32, mode)
+		__field(u32, echoes)
+		__field(s64, feedback_bps)
+		__field(u32, rtt_us)
+		__field(u32, mrtt_us)
+		__field(u32, acked)
+		__field(u64, window)
+	),
+
+	TP_fast_assign(
+		TCPCC_TRACE_SOCK_ASSIGN(sk);
+		__entry->mode = mode;
+		__entry->echoes = echoes;
+		__entry->feedback_bps = feedback_bps;
+		__entry->rtt_us = rtt_us;
+		__entry->mrtt_us = mrtt_us;
+		__entry->acked = acked;
+		__entry->window = window;
+	),
+
+	TP_printk(TCPCC_TRACE_SOCK_FORMAT " mode=%u echoes=%u feedback_bps=%lld rtt_us=%u mrtt_us=%u acked=%u window=%llu",
+		  TCPCC_TRACE_SOCK_ARGS, __entry->mode, __entry->echoes,
+		  __entry->feedback_bps, __entry->rtt_us, __entry->mrtt_us,
+		  __entry->acked, __entry->window)
+);
+
+#endif /* _TRACE_EXPLICIT_H */
+
+#undef TRACE_INCLUDE_PATH
+#define TRACE_INCLUDE_PATH .
+#undef TRACE_INCLUDE_FILE
+#define TRACE_INCLUDE_FILE trace_explicit
+#include <trace/define_trace.h>

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Rate Control Protocol (RCP): the sender.
+ *
+ *   N. Dukkipati, M. Kobayashi, R. Zhang-Shen, N. McKeown, "Processor Sharing Flows in the
+ *   Internet", IWQoS 2005; as one of the rivals in the ACP paper (Figs. 16, 17).
+ *
+ * Each link wants one rate of all its flows (sched/rcp_law.c), a packet collects the least on
+ * its way, the receiver returns it, and the sender sends at that rate R from then on: there is
+ * no window and no slow start.
+ *
+ * TCP has a window, so it is made large enough not to matter: three times R in a round trip, and three
+ * segments.  A queue of one bandwidth-delay product doubles the round trip before the smoothed
+ * one tells: with a quarter more than R the window held senders back in just the time in which
+ * the law finds its least rate (acp-rcp-interval: 270 packets in place of 166).  What is reported as the window, in /proc/net/tcpcc and by the
+ * tracepoint, is R * mrtt / size, as ACP's.
+ *
+ * In START and FALLBACK, without such links, it is Reno: see include/tcpcc_explicit.h.  Where
+ * links speak, neither a loss nor CE changes R.  A timeout sets the window to 1 until the next
+ * echo.
+ *
+ * Where the default is not the paper's.  "As printed" is rcp_trust=0.
+ *   o rcp_trust.  The paper believes each word.  Here no rate goes beyond 2.25 times what the
+ *     path has delivered, as in tcp_acp_host.c, which says why.
+ *
+ * What the paper leaves open:
+ *   o The first packet of a connection asks in the paper, and its answer is known when data is
+ *     sent.  Here options are on data only: the window is 1 for the first round trip.
+ *   o size is what routers count a packet as: payload, TCP, IP, and rcp_overhead bytes of link
+ *     header.
+ *   o The authors' simulator sends a probe each rtt where packets are further apart.  Here the
+ *     rate is at least a segment in a second, whatever comes: TCP has no timer for what its
+ *     pacing holds back, and who waits for the next packet hears of no other rate.
+ */
+
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/inet_diag.h>
+#include <linux/math64.h>
+#include <linux/module.h>
+#include <net/tcp.h>
+
+#include "tcpcc_compat.h"
+#include "tcpcc_explicit.h"
+#include "tcpcc_feedback.h"
+#include "tcpcc_param.h"
+#include "tcpcc_view.h"
+
+#define TCPCC_TRACE_SYSTEM rcp
+#define CREATE_TRACE_POINTS
+#include "trace_explicit.h"
+
+/* A window is so many times R in a round trip: see above */
+#define RCP_TIMES	3
+
+/* Segments beyond what is in flight at R: delayed ACKs, and what waits in the host */
+#define RCP_ROOM	(3 * EXPLICIT_ONE)
+
+TCPCC_PARAM(rcp_overhead, 14, 0, 256,
+	    "Bytes of link header that routers count for a packet");
+TCPCC_PARAM(rcp_trust, 225, 0, 10000,
+	    "Of what was delivered, what the rate may become in a round trip, per cent; 0: any");
+TCPCC_PARAM(rcp_patience, 4, 1, 100,
+	    "Round trips without feedback before the fallback");
+
+/* Per-socket state */
+struct rcp {
+	struct explicit_window w;
+	u64	desired;	/* R * mrtt / size, EXPLICIT_SCALE; 0: none */
+	u32	word;		/* R as it came last */
+};
+
+/**
+ * rcp_window() - a window that does not hold a rate back
+ * @desired: the rate, as a window of @mrtt_us, EXPLICIT_SCALE, at most EXPLICIT_MOST
+ * @rtt_us: us, at most EXPLICIT_RTT_CAP
+ * @mrtt_us: us, at least 1
+ *
+ * Return: window, EXPLICIT_SCALE, at most EXPLICIT_MOST
+ */
+static u64 rcp_window(u64 desired, u32 rtt_us, u32 mrtt_us)
+{
+	/* below 2^48; a round trip of 2^10 times the least is none, so the quotient fits */
+	u64 window = mul_u64_u64_div_u64(desired * RCP_TIMES,
+					 clamp_t(u64, rtt_us, mrtt_us, (u64)mrtt_us << 10),
+					 max(mrtt_us, 1U));
+
+	return min(window + RCP_ROOM, EXPLICIT_MOST);
+}
+
+/* What the ACK brought.  Return: the number of echoes with a limit */
+static u32 rcp_listen(struct sock *sk)
+{
+	struct rcp *ca = inet_csk_ca(sk);
+	u32 echoes = explicit_take(sk, &ca->word);
+
+	if (!echoes || tcpcc_fb_decode(ca->word) == TCPCC_FB_RATE_NONE)
+		return 0;
+	explicit_heard(sk, true);
+	return echoes;
+}
+
+/* The rate that came, and a window for it */
+static void rcp_follow(struct sock *sk)
+{
+	struct rcp *ca = inet_csk_ca(sk);
+	u32 mrtt_us = ca->w.ex.mrtt_us, mss = tcp_sk(sk)->mss_cache;
+	u64 desired = explicit_desired(tcpcc_fb_decode(ca->word), mrtt_us,
+				       explicit_size(sk, READ_ONCE(rcp_overhead)));
+
+	ca->desired = min(desired, explicit_most(&ca->w, desired, READ_ONCE(rcp_trust)));
+	explicit_set(sk, rcp_window(ca->desired, tcp_sk(sk)->srtt_us >> 3, mrtt_us));
+	/* at least a segment in a second */
+	explicit_set_rate(sk, max_t(u64, explicit_rate(ca->desired, mss, mrtt_us), mss));
+}
+
+static void rcp_update(struct sock *sk, const struct rate_sample *rs)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	struct rcp *ca = inet_csk_ca(sk);
+	struct explicit_sender *ex = &ca->w.ex;
+	u32 acked = max(rs->acked_sacked, 0);
+	u32 echoes;
+
+	explicit_ack(sk, rs);
+	explicit_request(sk);
+	echoes = rcp_listen(sk);
+	explicit_round(sk, rs, READ_ONCE(rcp_trust), READ_ONCE(rcp_patience));
+
+	if (ex->mode != EXPLICIT_FEEDBACK) {
+		explicit_reno(sk, acked);
+		ca->desired = 0;
+	} else {
+		explicit_begin(sk, true);
+		if (echoes && ex->mrtt_us != U32_MAX)
+			rcp_follow(sk);
+	}
+	if (trace_explicit_update_enabled() && (echoes || acked))
+		trace_explicit_update(sk, ex->mode, echoes,
+				      echoes ? tcpcc_fb_decode(ca->word) : 0,
+				      tp->srtt_us >> 3, ex->mrtt_us, acked, ca->desired);
+}
+
+tcpcc_cong_control(rcp_cong_control)
+{
+	rcp_update(sk, rs);
+}
+
+static void rcp_restart(struct sock *sk)
+{
+	if (explicit_restart(sk))
+		explicit_request(sk);
+}
+
+tcpcc_cwnd_events(rcp_cwnd_event, rcp_restart, NULL);
+
+tcpcc_min_tso_segs(rcp_min_tso_segs)
+{
+	return explicit_min_tso_segs(sk);
+}
+
+static void rcp_init(struct sock *sk)
+{
+	struct rcp *ca = inet_csk_ca(sk);
+
+	memset(ca, 0, sizeof(*ca));
+	ca->word = TCPCC_FB_NO_LIMIT;
+	explicit_window_init(sk, TCPCC_FB_RCP);
+	explicit_request(sk);
+}
+
+/* ss shows R as bw, and the least round trip time. */
+static size_t rcp_get_info(struct sock *sk, u32 ext, int *attr, union tcp_cc_info *info)
+{
+	const struct rcp *ca = inet_csk_ca(sk);
+	const struct explicit_sender *ex = &ca->w.ex;
+	struct tcpcc_view *view = tcpcc_view_of(ext, info, explicit_mode_name(ex, "feedback"));
+	u32 mrtt_us = ex->mrtt_us == U32_MAX ? 0 : ex->mrtt_us;
+	u64 granted = tcpcc_fb_decode(ca->word);
+
+	if (ex->mode != EXPLICIT_FEEDBACK || granted == TCPCC_FB_RATE_NONE)
+		granted = 0;
+	if (!view)
+		return tcpcc_info_rate(ext, attr, info, granted, mrtt_us);
+
+	if (ex->mode == EXPLICIT_FEEDBACK) {
+		tcpcc_view_add(view, "granted_bps", granted * BITS_PER_BYTE);
+		tcpcc_view_add(view, "desired_milli_segs",
+			       ca->desired * 1000 >> EXPLICIT_SCALE);
+	}
+	tcpcc_view_add(view, "mrtt_us", mrtt_us);
+	return 0;
+}
+
+static struct tcp_congestion_ops explicit_ops __read_mostly = {
+	.name		= "rcp",
+	.owner		= THIS_MODULE,
+	.init		= rcp_init,
+	.release	= explicit_release,
+	.cong_control	= rcp_cong_control,
+	.ssthresh	= explicit_kept_ssthresh,
+	.undo_cwnd	= explicit_undo_cwnd,
+	.sndbuf_expand	= explicit_sndbuf_expand,
+	.get_info	= rcp_get_info,
+	TCPCC_MIN_TSO_SEGS(rcp_min_tso_segs),
+	TCPCC_CWND_EVENTS(rcp_cwnd_event, rcp_restart, NULL),
+};
+
+static_assert(sizeof(struct rcp) <= ICSK_CA_PRIV_SIZE);
+
+MODULE_DESCRIPTION("TCP RCP: routers say a rate, and senders send at it");
