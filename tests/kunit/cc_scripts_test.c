@@ -57,6 +57,9 @@ static const struct cc_sender senders[] = {
 	{ "nist_scalable", 875, 875 },
 	{ "jtcp", 500, 500 },
 	{ "newjersey", 500, 900 },
+	/* no link speaks here */
+	{ "xcp", 500, 500 },
+	{ "rcp", 500, 500 },
 };
 
 /**

@@ -55,7 +55,7 @@ static void loop_run(struct loop *l, u32 rtt_us, int periods)
 		a->rtt_sum_us = rtt_us * a->rtt_weight;
 		l->queue += bytes;
 		l->queue -= min(l->queue, sent);
-		a->queue = min_t(u64, l->queue, U32_MAX);
+		a->clock.queue = min_t(u64, l->queue, U32_MAX);
 		acp_law_step(a);
 		l->before = wanted;
 	}
@@ -86,7 +86,7 @@ static void one_step(struct kunit *test)
 	a.flows = 20ULL << ACP_SCALE;
 	a.bytes = 1200000;		/* y = 15000000 bytes/s */
 	a.packets = 1200;
-	a.queue = 40000;		/* q / d = 500000 bytes/s */
+	a.clock.queue = 40000;		/* q / d = 500000 bytes/s */
 	a.rtt_sum_us = 1200 * 90000ULL;
 	a.rtt_weight = 1200;
 	acp_law_step(&a);
@@ -290,20 +290,20 @@ static void persistent_queue(struct kunit *test)
 	acp_law_arrive(&a, 1000, 0, 70000);
 	/* 50000 bytes take 2.58 ms of the 20 */
 	acp_law_advance(&a, 17 * ms, 70000);
-	KUNIT_EXPECT_EQ(test, a.queue, 0);
+	KUNIT_EXPECT_EQ(test, a.clock.queue, 0);
 	acp_law_advance(&a, 17 * ms + ms / 2, 70000);
-	KUNIT_EXPECT_EQ(test, a.queue, 30000);
+	KUNIT_EXPECT_EQ(test, a.clock.queue, 30000);
 	/* nobody came since: what is there is persistent */
 	acp_law_advance(&a, 60 * ms, 70000);
-	KUNIT_EXPECT_EQ(test, a.queue, 70000);
+	KUNIT_EXPECT_EQ(test, a.clock.queue, 70000);
 	acp_law_arrive(&a, 1000, 0, 0);
 	acp_law_advance(&a, 80 * ms, 90000);
-	KUNIT_EXPECT_EQ(test, a.queue, 0);
+	KUNIT_EXPECT_EQ(test, a.clock.queue, 0);
 
 	/* 2 ms are the least */
 	KUNIT_EXPECT_EQ(test, acp_window_us(&a, 0), 20000);
 	KUNIT_EXPECT_EQ(test, acp_window_us(&a, U32_MAX), 2000);
-	a.interval_us = ACP_INTERVAL_MIN;
+	a.interval_us = LAW_INTERVAL_MIN;
 	KUNIT_EXPECT_EQ(test, acp_window_us(&a, 0), 2000);
 }
 
@@ -342,15 +342,15 @@ static void interval_is_bounded(struct kunit *test)
 		acp_law_arrive(&a, 1000, TCPCC_FB_RTT_MAX, 0);
 		acp_law_step(&a);
 	}
-	KUNIT_EXPECT_EQ(test, a.interval_us, ACP_INTERVAL_MAX);
+	KUNIT_EXPECT_EQ(test, a.interval_us, LAW_INTERVAL_MAX);
 	/* the sum of a period at the highest rate fits */
-	a.rtt_sum_us = (u64)ACP_RTT_MOST * ACP_INTERVAL_MAX * BIT_ULL(43 - ACP_WEIGHT);
+	a.rtt_sum_us = (u64)ACP_RTT_MOST * LAW_INTERVAL_MAX * BIT_ULL(43 - ACP_WEIGHT);
 	a.rtt_weight = BIT_ULL(43 - ACP_WEIGHT);
 	acp_law_step(&a);
-	KUNIT_EXPECT_EQ(test, a.interval_us, ACP_INTERVAL_MAX);
+	KUNIT_EXPECT_EQ(test, a.interval_us, LAW_INTERVAL_MAX);
 	acp_law_arrive(&a, 1000, 1, 0);
 	acp_law_step(&a);
-	KUNIT_EXPECT_EQ(test, a.interval_us, ACP_INTERVAL_MIN);
+	KUNIT_EXPECT_EQ(test, a.interval_us, LAW_INTERVAL_MIN);
 }
 
 /* The period of a link, after many in which @liars of 100 equal packets claim @claim_us */
@@ -399,7 +399,7 @@ static void abuse(struct kunit *test, const struct acp_gains *gains,
 		  u64 capacity, u64 bytes, bool fast)
 {
 	static const u32 queue[] = { 0, 1, U32_MAX };
-	static const u32 interval[] = { ACP_INTERVAL_MIN, ACP_INTERVAL_MAX };
+	static const u32 interval[] = { LAW_INTERVAL_MIN, LAW_INTERVAL_MAX };
 	static const u64 flows[] = { 1, ACP_FLOWS_MAX };
 	int i, step;
 
@@ -413,7 +413,7 @@ static void abuse(struct kunit *test, const struct acp_gains *gains,
 		for (step = 0; step < 2; step++) {
 			a.bytes = bytes;
 			a.packets = !!bytes;
-			a.queue = queue[i / 4];
+			a.clock.queue = queue[i / 4];
 			acp_law_step(&a);
 			KUNIT_EXPECT_LE(test, a.rate, capacity << ACP_SCALE);
 			KUNIT_EXPECT_GE(test, a.flows, BIT_ULL(ACP_SCALE));
@@ -429,10 +429,10 @@ static void abuse(struct kunit *test, const struct acp_gains *gains,
 static void survives_nonsense(struct kunit *test)
 {
 	static const u64 capacity[] = { 1, 125, MBIT, 50000000000ULL,
-					BIT_ULL(ACP_RATE_BITS) - 1 };
+					BIT_ULL(LAW_RATE_BITS) - 1 };
 	static const u64 bytes[] = { 0, 1, 65535, BIT_ULL(43), U64_MAX };
-	struct acp_gains wild = { ACP_GAIN_MAX, ACP_GAIN_MAX, ACP_UNIT,
-				  ACP_UNIT, ACP_UNIT, 1, ACP_INTERVAL_MIN };
+	struct acp_gains wild = { LAW_GAIN_MAX, LAW_GAIN_MAX, LAW_UNIT,
+				  LAW_UNIT, LAW_UNIT, 1, LAW_INTERVAL_MIN };
 	int c, b;
 
 	for (c = 0; c < ARRAY_SIZE(capacity); c++) {
@@ -538,11 +538,11 @@ static void newcomers_share(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, acp_law_rate(&a), 193750);
 	KUNIT_EXPECT_EQ(test, a.flows, 1000ULL << ACP_SCALE);
 
-	acp_law_init(&a, &acp_paper, BIT_ULL(ACP_RATE_BITS) - 1);
-	a.rate = (BIT_ULL(ACP_RATE_BITS) - 1) << ACP_SCALE;
+	acp_law_init(&a, &acp_paper, BIT_ULL(LAW_RATE_BITS) - 1);
+	a.rate = (BIT_ULL(LAW_RATE_BITS) - 1) << ACP_SCALE;
 	a.flows = (u64)ACP_FLOWS_MAX << ACP_SCALE;
 	acp_law_share(&a, 1, 34068);
-	KUNIT_EXPECT_EQ(test, acp_law_rate(&a), (BIT_ULL(ACP_RATE_BITS) - 1) / 34068);
+	KUNIT_EXPECT_EQ(test, acp_law_rate(&a), (BIT_ULL(LAW_RATE_BITS) - 1) / 34068);
 	KUNIT_EXPECT_EQ(test, a.flows, (u64)ACP_FLOWS_MAX << ACP_SCALE);
 }
 
@@ -564,7 +564,7 @@ static u32 police_send(struct acp_police *p, u32 i, u32 bytes)
 static void police_next(struct acp_police *p, u32 packets)
 {
 	acp_police_grant(p, div_u64(packets * PAPER_SIZE * USEC_PER_SEC, PAPER_RTT),
-			 ACP_UNIT / 10, PAPER_RTT, PAPER_SIZE,
+			 LAW_UNIT / 10, PAPER_RTT, PAPER_SIZE,
 			 p->time_ns + PAPER_RTT * NSEC_PER_USEC);
 }
 

@@ -3,8 +3,9 @@
  * What a packet costs in a qdisc: modprobe sch_bench dev=NAME puts packets into
  * the root qdisc of a device and takes them out again, many times, and says in the
  * log how long that took.  The packets are TCP segments of 50 flows with a
- * congestion header that asks for no limit, so that an acp router has to change each;
- * with dsfield=12 they are of ESTCP's class.
+ * congestion header that asks for no limit, so that an acp router has to change each, and
+ * with protocol=2 one of xcp, with protocol=3 one of rcp; with dsfield=12 they are of
+ * ESTCP's class.
  * They come in batches of 64, as from a busy device.
  *
  * Time must be real, as in scripts/lab shell, and a shaper faster than that:
@@ -47,14 +48,20 @@ static unsigned int word = TCPCC_FB_NO_LIMIT;
 module_param(word, uint, 0);
 MODULE_PARM_DESC(word, "of the congestion header, anew for each packet");
 
+static unsigned int protocol = TCPCC_FB_ACP;
+module_param(protocol, uint, 0);
+MODULE_PARM_DESC(protocol, "of the congestion header");
+
 static unsigned int dsfield;
 module_param(dsfield, uint, 0);
 MODULE_PARM_DESC(dsfield, "DSCP and ECN bits, anew for each packet");
 
 static struct sk_buff *bench_skb(struct net_device *to, unsigned int flow)
 {
-	static const struct tcpcc_fb_header h = {
-		.has_word = true, .protocol = TCPCC_FB_ACP, .info = 80000,
+	const struct tcpcc_fb_header h = {
+		.has_word = true, .protocol = protocol,
+		.info = protocol == TCPCC_FB_XCP ?
+			tcpcc_fb_xcp_info(80000, 51600) : tcpcc_fb_rtt_info(80000),
 		.word = TCPCC_FB_NO_LIMIT,
 	};
 	struct sk_buff *skb = alloc_skb(FRAME + 64, GFP_KERNEL);

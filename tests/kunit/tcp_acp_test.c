@@ -28,28 +28,28 @@ static u64 distance(u64 a, u64 b)
 static void desired_window(struct kunit *test)
 {
 	/* 50 users of 155 Mb/s at 80 ms, 1000 bytes: 31 packets */
-	KUNIT_EXPECT_EQ(test, acp_desired(155 * MBPS / 50, 80000, 1000),
+	KUNIT_EXPECT_EQ(test, explicit_desired(155 * MBPS / 50, 80000, 1000),
 			segs(31));
 	/* Fig. 7: 77.5 Mb/s at 80 ms is 775 packets */
-	KUNIT_EXPECT_EQ(test, acp_desired(77500000 / 8, 80000, 1000),
+	KUNIT_EXPECT_EQ(test, explicit_desired(77500000 / 8, 80000, 1000),
 			segs(775));
 	/* a packet's fraction counts: 1 Mb/s at 10 ms are 1.25 packets */
-	KUNIT_EXPECT_EQ(test, acp_desired(MBPS, 10000, 1000),
+	KUNIT_EXPECT_EQ(test, explicit_desired(MBPS, 10000, 1000),
 			segs(1) + EXPLICIT_ONE / 4);
-	KUNIT_EXPECT_EQ(test, acp_desired(0, 80000, 1000), 0);
+	KUNIT_EXPECT_EQ(test, explicit_desired(0, 80000, 1000), 0);
 }
 
 static void desired_is_bounded(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, acp_desired(TCPCC_FB_RATE_MAX, EXPLICIT_RTT_CAP, 0),
+	KUNIT_EXPECT_EQ(test, explicit_desired(TCPCC_FB_RATE_MAX, EXPLICIT_RTT_CAP, 0),
 			EXPLICIT_MOST);
 	/* 400 Gb/s, 10 s, 1500 bytes */
-	EXPECT_NEAR(test, acp_desired(50000000000ULL, 10 * USEC_PER_SEC, 1500),
+	EXPECT_NEAR(test, explicit_desired(50000000000ULL, 10 * USEC_PER_SEC, 1500),
 		    segs(333333333), 1);
 	/* 400 Gb/s, 10 us: 333 packets; 1 kb/s, 10 us: nothing */
-	EXPECT_NEAR(test, acp_desired(50000000000ULL, 10, 1500), segs(1000) / 3,
+	EXPECT_NEAR(test, explicit_desired(50000000000ULL, 10, 1500), segs(1000) / 3,
 		    10);
-	EXPECT_NEAR(test, acp_desired(125, 10, 1500), 0, 0);
+	EXPECT_NEAR(test, explicit_desired(125, 10, 1500), 0, 0);
 }
 
 /* From a window of 1 the first ACK goes all the way: the gain is 1. */
@@ -485,7 +485,7 @@ static void grows_what_is_used(struct kunit *test)
 static void follows_a_router(struct kunit *test)
 {
 	struct sock *sk = open_heard(test);
-	u64 want = acp_desired(GRANTED, FAKE_RTT_US, explicit_size(sk, acp_overhead));
+	u64 want = explicit_desired(GRANTED, FAKE_RTT_US, explicit_size(sk, acp_overhead));
 
 	KUNIT_EXPECT_EQ(test, acp_of(sk)->w.ex.mode, EXPLICIT_FEEDBACK);
 	EXPECT_NEAR(test, acp_of(sk)->w.segs, want, 1000);

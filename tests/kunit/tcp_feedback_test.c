@@ -120,11 +120,52 @@ static void words_combine(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tcpcc_fb_combine(TCPCC_FB_XCP, 7, minus_5, 1), 2);
 	KUNIT_EXPECT_EQ(test, tcpcc_fb_combine(TCPCC_FB_XCP, 2, minus_5, 1),
 			-3 & 0x3fffffff);
-	/* they do not wrap */
+	/* what no router has seen */
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_combine(TCPCC_FB_XCP, 0x1fffffff, minus_5, 1),
+			0x1fffffff);
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_combine(TCPCC_FB_XCP, minus_5, 0x1fffffff, 2),
+			0x1fffffff);
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_combine(TCPCC_FB_XCP, 0, 0x1fffffff, 2), 0x1fffffff);
 	KUNIT_EXPECT_EQ(test, tcpcc_fb_combine(TCPCC_FB_XCP, 0x1fffffff,
 					       0x1fffffff, U32_MAX), 0x1fffffff);
+	/* they do not wrap */
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_combine(TCPCC_FB_XCP, 0x1ffffffe,
+					       0x1ffffffe, U32_MAX), 0x1fffffff);
 	KUNIT_EXPECT_EQ(test, tcpcc_fb_combine(TCPCC_FB_XCP, 0x20000000,
 					       0x20000000, U32_MAX), 0x20000001);
+}
+
+/* A change is 30 bits in two's complement; the version above it is not of it. */
+static void changes_of_xcp(struct kunit *test)
+{
+	static const struct {
+		s32 change;
+		u32 word;
+	} c[] = {
+		{ 0, 0 }, { 1, 1 }, { -1, 0x3fffffff }, { 1250, 1250 }, { -5, 0x3ffffffb },
+		{ 1 << 28, 0x10000000 }, { -(1 << 28), 0x30000000 },
+		{ (1 << 29) - 1, TCPCC_FB_NO_LIMIT }, { -(1 << 29), 0x20000000 },
+		{ 1 - (1 << 29), 0x20000001 },
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(c); i++) {
+		KUNIT_EXPECT_EQ(test, tcpcc_fb_change(c[i].word), c[i].change);
+		KUNIT_EXPECT_EQ(test, tcpcc_fb_change_word(c[i].change), c[i].word);
+	}
+	for (i = 0; i < 1U << 30; i += (1U << 30) / 9973)
+		KUNIT_EXPECT_EQ(test, tcpcc_fb_change_word(tcpcc_fb_change(i)), i);
+	/* one that nobody has touched, and a sum that is as large */
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_combine(TCPCC_FB_XCP, tcpcc_fb_change_word(-7),
+					       tcpcc_fb_change_word(5), 1),
+			tcpcc_fb_change_word(-2));
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_combine(TCPCC_FB_XCP, 1 << 28, 1 << 28, 1),
+			TCPCC_FB_NO_LIMIT);
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_combine(TCPCC_FB_XCP, tcpcc_fb_change_word(-(1 << 28)),
+					       tcpcc_fb_change_word(-(1 << 28)), 3),
+			tcpcc_fb_change_word(1 - (1 << 29)));
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_combine(TCPCC_FB_XCP, TCPCC_FB_NO_LIMIT, 0, 1),
+			TCPCC_FB_NO_LIMIT);
 }
 
 static u32 codepoint(u32 old, u32 word)
@@ -899,6 +940,7 @@ static struct kunit_case feedback_cases[] = {
 	KUNIT_CASE(absurd_rates_are_clamped),
 	KUNIT_CASE(routers_take_the_least),
 	KUNIT_CASE(words_combine),
+	KUNIT_CASE(changes_of_xcp),
 	KUNIT_CASE(codepoints_combine),
 	KUNIT_CASE(codepoints_keep_their_shares),
 	KUNIT_CASE(bytes_of_the_option),

@@ -1,0 +1,827 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit tests of the router qdisc xcp: the law, with the numbers of the link that the ACP
+ * paper has, with users that do as they are told, and with absurd packets; and what becomes
+ * of the words of real ones.
+ */
+#include "sch_kind.h"
+
+#include "../../sched/xcp_law.c"
+#include "../../sched/sch_header.c"
+#include "../../sched/xcp.c"
+
+#include <linux/prandom.h>
+
+#define MBIT		125000ULL	/* bytes/s */
+#define PAPER_LINK	(155 * MBIT)
+#define PAPER_RTT	80000		/* us */
+#define PAPER_SIZE	1000		/* bytes */
+#define MS		((u64)NSEC_PER_MSEC)
+#define ALL		((s32)TCPCC_FB_NO_LIMIT)
+
+/* ------------------------------------------------------------------------- */
+/* The law                                                                   */
+
+/* What is left to give and to take, whole bytes/s */
+static u64 raise_left(const struct xcp_law *x)
+{
+	return x->raise.left >> XCP_SCALE;
+}
+
+static u64 cut_left(const struct xcp_law *x)
+{
+	return x->cut.left >> XCP_SCALE;
+}
+
+/* The end of a period of PAPER_RTT, in which so many packets of PAPER_SIZE came */
+static void one_period(struct xcp_law *x, u32 packets, u32 rtt_us, u32 gap_ns, u32 queue)
+{
+	x->rtt_us = PAPER_RTT;
+	x->clock.queue = queue;
+	while (packets--)
+		xcp_law_arrive(x, PAPER_SIZE, rtt_us, gap_ns);
+	xcp_law_step(x);
+}
+
+/* The paper's link, full and without a queue: 1550 packets of 51.6 us in a period */
+static void full_link(struct xcp_law *x)
+{
+	xcp_law_init(x, &xcp_paper, PAPER_LINK);
+	one_period(x, 1550, PAPER_RTT, 51600, 0);
+}
+
+/* phi = 0, h = gamma * C: 1250 bytes/s for and of each packet, and nothing is left. */
+static void equilibrium(struct kunit *test)
+{
+	struct xcp_law x;
+	int i;
+
+	full_link(&x);
+	KUNIT_EXPECT_EQ(test, x.input, PAPER_LINK);
+	KUNIT_EXPECT_EQ(test, x.spare, 0);
+	KUNIT_EXPECT_EQ(test, x.rtt_us, PAPER_RTT);
+	KUNIT_EXPECT_EQ(test, x.raise.left, 1937500ULL << XCP_SCALE);
+	KUNIT_EXPECT_EQ(test, x.cut.left, 1937500ULL << XCP_SCALE);
+	for (i = 1; i <= 1550; i++) {
+		KUNIT_EXPECT_EQ(test, xcp_law_feedback(&x, PAPER_SIZE, PAPER_RTT, 51600, ALL), 0);
+		KUNIT_EXPECT_EQ(test, raise_left(&x), 1937500 - i * 1250);
+		KUNIT_EXPECT_EQ(test, cut_left(&x), 1937500 - i * 1250);
+	}
+	KUNIT_EXPECT_EQ(test, x.raise.left, 0);
+	KUNIT_EXPECT_EQ(test, x.cut.left, 0);
+}
+
+/* All terms, done by hand: below the capacity, and above it */
+static void one_step(struct kunit *test)
+{
+	struct xcp_law x;
+	int i;
+
+	/* .4 * (19375000 - 15000000) - .226 * 40000 / .09; more than .1 * 15000000 */
+	xcp_law_init(&x, &xcp_paper, PAPER_LINK);
+	one_period(&x, 1200, 90000, 75000, 40000);
+	KUNIT_EXPECT_EQ(test, x.input, 15000000);
+	KUNIT_EXPECT_EQ(test, x.rtt_us, 90000);
+	EXPECT_NEAR(test, x.spare, 1649556, 1);
+	EXPECT_NEAR(test, raise_left(&x), 1649556, 1);
+	KUNIT_EXPECT_EQ(test, x.cut.left, 0);
+	KUNIT_EXPECT_EQ(test, x.bytes, 0);
+	KUNIT_EXPECT_EQ(test, x.gaps_ns, 0);
+	/* 1374.63 for each, to what is left for the last */
+	for (i = 0; i < 1199; i++)
+		KUNIT_EXPECT_EQ(test, xcp_law_feedback(&x, PAPER_SIZE, 90000, 75000, ALL), 1375);
+
+	/* .4 * (19375000 - 20000000) - .226 * 40000 / .09; h is .1 * 20000000 less that */
+	one_period(&x, 1600, 90000, 56250, 40000);
+	EXPECT_NEAR(test, x.spare, -350444, 1);
+	EXPECT_NEAR(test, raise_left(&x), 1649556, 1);
+	EXPECT_NEAR(test, cut_left(&x), 2000000, 1);
+	/* 1030.97 - 1250 */
+	for (i = 0; i < 1599; i++)
+		KUNIT_EXPECT_EQ(test, xcp_law_feedback(&x, PAPER_SIZE, 90000, 56250, ALL), -219);
+	KUNIT_EXPECT_EQ(test, x.periods, 2);
+}
+
+/* Ten flows whose packets differ in all; each is sent @times.  Return: the sum of feedback */
+static s64 mixture(struct xcp_law *x, int times, bool arrive)
+{
+	s64 sum = 0;
+	int i, flow;
+
+	for (i = 0; i < times * 100; i++) {
+		u32 rtt_us, gap_ns, len;
+
+		flow = i % 10;
+		rtt_us = 10000 * (flow + 1);
+		gap_ns = 3 * 4177 * (flow % 3 + 1) * (flow % 7 + 1);
+		len = 66 + 157 * flow;
+		if (arrive)
+			xcp_law_arrive(x, len, rtt_us, gap_ns);
+		else
+			sum += xcp_law_feedback(x, len, rtt_us, gap_ns, ALL);
+	}
+	return sum;
+}
+
+/*
+ * What is handed out in a period like the one before is phi, to half a byte/s for each packet,
+ * as each is rounded.  A longer period hands out no more.
+ */
+static void hands_out_phi(struct kunit *test)
+{
+	static const u32 mbps[] = { 1, 8, 9, 20, 155, 10000 };
+	static const u32 queue[] = { 0, 5000, 300000 };
+	int i, times;
+
+	for (i = 0; i < ARRAY_SIZE(mbps) * ARRAY_SIZE(queue); i++) {
+		for (times = 1; times <= 3; times++) {
+			struct xcp_law x;
+			s64 sum;
+
+			xcp_law_init(&x, &xcp_paper, mbps[i / 3] * MBIT);
+			x.rtt_us = PAPER_RTT;
+			x.clock.queue = queue[i % 3];
+			mixture(&x, 1, true);
+			xcp_law_step(&x);
+			sum = mixture(&x, times, false);
+			KUNIT_EXPECT_LE_MSG(test, abs(sum - x.spare), times * 50,
+					    "%u Mbit/s, %u bytes: %lld, not %lld",
+					    mbps[i / 3], queue[i % 3], sum, x.spare);
+			KUNIT_EXPECT_LE(test, raise_left(&x), 100);
+			KUNIT_EXPECT_LE(test, cut_left(&x), 100);
+		}
+	}
+}
+
+/* Each flow gets the same by its gaps, whatever its rtt and size; each loses by its bytes. */
+static void shares(struct kunit *test)
+{
+	struct xcp_law x;
+	int i;
+
+	/* an idle link: all that there is to give is .4 * 19375000 */
+	xcp_law_init(&x, &xcp_paper, PAPER_LINK);
+	x.rtt_us = PAPER_RTT;
+	for (i = 0; i < 100; i++)
+		xcp_law_arrive(&x, 50, PAPER_RTT, 800000);
+	xcp_law_arrive(&x, 1500, PAPER_RTT, 80000000);
+	xcp_law_step(&x);
+	/* .4 * (19375000 - 6500 / .08) */
+	EXPECT_NEAR(test, raise_left(&x), 7717500, 1);
+	KUNIT_EXPECT_EQ(test, x.cut.left, 0);
+	EXPECT_NEAR(test, xcp_law_feedback(&x, 1500, PAPER_RTT, 80000000, ALL), 3858750, 1);
+	for (i = 0; i < 100; i++)
+		KUNIT_EXPECT_LE(test, abs(xcp_law_feedback(&x, 50, PAPER_RTT, 800000, ALL) -
+					  38588), 1);
+
+	/* a link that is too slow: -.4 * (6500 / .08) is to be taken, by 1 byte/s of 5000 ... */
+	xcp_law_init(&x, &xcp_paper, 1);
+	x.rtt_us = PAPER_RTT;
+	for (i = 0; i < 100; i++)
+		xcp_law_arrive(&x, 50, PAPER_RTT, 800000);
+	xcp_law_arrive(&x, 1500, PAPER_RTT, 80000000);
+	xcp_law_step(&x);
+	EXPECT_NEAR(test, cut_left(&x), 32500, 1);
+	KUNIT_EXPECT_EQ(test, x.raise.left, 0);
+	KUNIT_EXPECT_EQ(test, xcp_law_feedback(&x, 1500, PAPER_RTT, 80000000, ALL), -7500);
+	for (i = 0; i < 100; i++)
+		KUNIT_EXPECT_LE(test, abs(xcp_law_feedback(&x, 50, PAPER_RTT, 800000, ALL) + 250),
+				1);
+}
+
+/* A link before allows less: what is taken here makes up for the difference. */
+static void upstream_allows_less(struct kunit *test)
+{
+	static const struct {
+		u32 gap_ns;
+		s32 brought;
+		s32 given;
+		u32 raise;	/* so much less is left to give */
+		u32 cut;	/* and to take */
+	} c[] = {
+		{ 51600, ALL, 0, 1250, 1250 },
+		{ 51600, 0, 0, 1250, 1250 },
+		{ 51600, -1, -1, 1250, 1251 },
+		{ 51600, -5000, -5000, 1250, 6250 },
+		/* twice the gap, and so twice the gift */
+		{ 103200, ALL, 1250, 2500, 1250 },
+		{ 103200, 1250, 1250, 2500, 1250 },
+		{ 103200, 1249, 1249, 2500, 1251 },
+		{ 103200, 0, 0, 2500, 2500 },
+		{ 103200, -5000, -5000, 2500, 7500 },
+		/* none */
+		{ 0, ALL, -1250, 0, 1250 },
+		{ 0, -1251, -1251, 0, 1251 },
+		/* all that is left to take is taken, and the rest is none of ours */
+		{ 51600, -3000000, -3000000, 0, 1937500 },
+		{ 51600, -(1 << 29), -(1 << 29), 0, 1937500 },
+	};
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(c); i++) {
+		struct xcp_law x;
+
+		full_link(&x);
+		KUNIT_EXPECT_EQ_MSG(test,
+				    xcp_law_feedback(&x, PAPER_SIZE, PAPER_RTT, c[i].gap_ns,
+						     c[i].brought),
+				    c[i].given, "case %d", i);
+		KUNIT_EXPECT_LE_MSG(test, abs((s64)raise_left(&x) - (1937500 - c[i].raise)), 1,
+				    "case %d", i);
+		KUNIT_EXPECT_LE_MSG(test, abs((s64)cut_left(&x) - (1937500 - c[i].cut)), 1,
+				    "case %d", i);
+	}
+}
+
+/* A packet without an rtt counts for y, and gets no feedback. */
+static void without_rtt(struct kunit *test)
+{
+	struct xcp_law x;
+
+	full_link(&x);
+	KUNIT_EXPECT_EQ(test, xcp_law_feedback(&x, PAPER_SIZE, 0, 51600, ALL), 0);
+	KUNIT_EXPECT_EQ(test, xcp_law_feedback(&x, PAPER_SIZE, 0, 51600, -5), 0);
+	KUNIT_EXPECT_EQ(test, raise_left(&x), 1937500);
+	KUNIT_EXPECT_EQ(test, cut_left(&x), 1937500);
+	/* others' packets: nobody is there to give to, but y is known */
+	one_period(&x, 155, 0, 51600, 0);
+	KUNIT_EXPECT_EQ(test, x.input, PAPER_LINK / 10);
+	KUNIT_EXPECT_EQ(test, x.rtt_us, 50000);
+	KUNIT_EXPECT_EQ(test, x.raise.left, 0);
+}
+
+/* What is given or taken at once is no more than a word of XCP has room for. */
+static void at_most(struct kunit *test)
+{
+	const u64 most = (u64)XCP_FEEDBACK_MOST;
+	struct xcp_law x;
+
+	/* 0.4 of 1 Tbit/s for one packet */
+	xcp_law_init(&x, &xcp_paper, 1000000 * MBIT);
+	one_period(&x, 1, PAPER_RTT, 80000000, 0);
+	EXPECT_NEAR(test, raise_left(&x), 49999995000, 1);
+	KUNIT_EXPECT_EQ(test, xcp_law_feedback(&x, PAPER_SIZE, PAPER_RTT, 80000000, ALL), most);
+	/* so the next one gets as much */
+	EXPECT_NEAR(test, raise_left(&x), 49999995000 - most, 1);
+	KUNIT_EXPECT_EQ(test, xcp_law_feedback(&x, PAPER_SIZE, PAPER_RTT, 80000000, ALL), most);
+	/* who has asked for more than a link gives is not told that none has seen it */
+	KUNIT_EXPECT_LT(test, most, TCPCC_FB_NO_LIMIT);
+
+	/* 10^9 bytes/s are to be taken, and nothing is to be given: that stays so */
+	full_link(&x);
+	x.cut.left = 1000000000ULL << XCP_SCALE;
+	x.cut.units = PAPER_SIZE;
+	KUNIT_EXPECT_EQ(test, xcp_law_feedback(&x, PAPER_SIZE, PAPER_RTT, 51600, ALL),
+			-(s64)most);
+	EXPECT_NEAR(test, cut_left(&x), 1000000000 - most - 1250, 1);
+	EXPECT_NEAR(test, raise_left(&x), 1937500 - 1250, 1);
+}
+
+/* d is a mean by gaps: a flow counts as one, however many packets it sends. */
+static void mean_rtt(struct kunit *test)
+{
+	struct xcp_law x;
+	int i;
+
+	xcp_law_init(&x, &xcp_paper, PAPER_LINK);
+	for (i = 0; i < 10; i++)
+		xcp_law_arrive(&x, 1000, 80000, 8000000);
+	for (i = 0; i < 1000; i++)
+		xcp_law_arrive(&x, 100, 40000, 40000);
+	for (i = 0; i < 1000; i++)
+		xcp_law_arrive(&x, 1500, 0, 40000);
+	xcp_law_step(&x);
+	/* (80 * 80 + 40 * 40) / 120 */
+	EXPECT_NEAR(test, x.rtt_us, 66667, 20);
+	/* a second, and a millisecond */
+	xcp_law_arrive(&x, 1000, 33521664, 33521664000);
+	xcp_law_step(&x);
+	KUNIT_EXPECT_EQ(test, x.rtt_us, USEC_PER_SEC);
+	xcp_law_arrive(&x, 1000, 10, 100);
+	xcp_law_step(&x);
+	KUNIT_EXPECT_EQ(test, x.rtt_us, 1000);
+	/* gaps are below an rtt, and say nothing where they are none */
+	xcp_law_arrive(&x, 1000, 20000, U64_MAX);
+	KUNIT_EXPECT_EQ(test, x.gaps_ns, 20000000);
+	xcp_law_arrive(&x, 1000, 40000, 0);
+	xcp_law_step(&x);
+	KUNIT_EXPECT_EQ(test, x.rtt_us, 20000);
+	xcp_law_step(&x);
+	KUNIT_EXPECT_EQ(test, x.rtt_us, 50000);
+}
+
+/* A link that never saw a header does not count time. */
+static void waits_for_first(struct kunit *test)
+{
+	struct xcp_law x;
+
+	xcp_law_init(&x, &xcp_paper, PAPER_LINK);
+	xcp_law_arrive(&x, 1500, 0, 0);
+	xcp_law_advance(&x, U64_MAX / 2, 0);
+	KUNIT_EXPECT_EQ(test, x.periods, 0);
+	KUNIT_EXPECT_EQ(test, xcp_law_feedback(&x, 1500, PAPER_RTT, 51600, ALL), 0);
+	/* and what came before is in no period */
+	xcp_law_start(&x, 5 * MS, 0);
+	KUNIT_EXPECT_EQ(test, x.bytes, 0);
+	xcp_law_advance(&x, 55 * MS - 1, 0);
+	KUNIT_EXPECT_EQ(test, x.periods, 0);
+	xcp_law_advance(&x, 55 * MS, 0);
+	KUNIT_EXPECT_EQ(test, x.periods, 1);
+}
+
+/* A period without a packet ends what there was to hand out; hours are as one of it. */
+static void idle(struct kunit *test)
+{
+	static const u32 queue[] = { 0, 70000 };
+	static const u32 seconds[] = { 1, 60, 4 * 3600 };
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(queue) * ARRAY_SIZE(seconds); i++) {
+		u64 now = MS + seconds[i / 2] * (u64)NSEC_PER_SEC;
+		struct xcp_law x;
+
+		full_link(&x);
+		xcp_law_start(&x, MS, 0);
+		xcp_law_arrive(&x, 1000, PAPER_RTT, 51600);
+		/* its period is over: phi counts, as h does */
+		xcp_law_advance(&x, MS + 80 * MS, queue[i & 1]);
+		KUNIT_EXPECT_GT(test, x.raise.left, 0);
+		xcp_law_advance(&x, now, queue[i & 1]);
+		KUNIT_EXPECT_EQ(test, x.spare, 0);
+		KUNIT_EXPECT_EQ(test, x.input, 0);
+		KUNIT_EXPECT_EQ(test, x.raise.left, 0);
+		KUNIT_EXPECT_EQ(test, x.cut.left, 0);
+		KUNIT_EXPECT_EQ(test, x.rtt_us, 50000);
+		KUNIT_EXPECT_EQ(test, x.clock.queue, queue[i & 1]);
+		KUNIT_EXPECT_LE(test, x.periods, 4);
+		KUNIT_EXPECT_FALSE(test, law_clock_due(&x.clock, now));
+		/* the next period is a whole one */
+		xcp_law_advance(&x, now + 50 * MS - 1, queue[i & 1]);
+		KUNIT_EXPECT_LE(test, x.periods, 4);
+		KUNIT_EXPECT_TRUE(test, law_clock_due(&x.clock, now + 50 * MS));
+	}
+}
+
+/* Reckoned up late or at once, periods and windows end alike. */
+static void late_is_the_same(struct kunit *test)
+{
+	struct xcp_law often, late;
+	u64 now = 0, next = 0;
+	int i;
+
+	xcp_law_init(&often, &xcp_paper, PAPER_LINK);
+	xcp_law_start(&often, 0, 0);
+	late = often;
+	for (i = 0; i < 2000; i++) {
+		u32 backlog = i * 37 % 11 * 1000;
+
+		/* 17 us to 10.2 ms until the next packet */
+		next += 17000 * (1 + i * i % 600);
+		while (now + 50000 < next) {
+			now += 50000;
+			xcp_law_advance(&often, now, backlog);
+		}
+		xcp_law_advance(&often, next, backlog);
+		xcp_law_advance(&late, next, backlog);
+		KUNIT_ASSERT_EQ(test, memcmp(&often, &late, sizeof(late)), 0);
+		xcp_law_arrive(&often, 1000, 20000 + i, 1000000);
+		xcp_law_arrive(&late, 1000, 20000 + i, 1000000);
+		xcp_law_depart(&often, backlog);
+		xcp_law_depart(&late, backlog);
+	}
+	KUNIT_EXPECT_GT(test, late.periods, 100);
+	KUNIT_EXPECT_GT(test, late.clock.queue, 0);
+}
+
+/* The least queue that a packet left behind it in a window counts. */
+static void persistent_queue(struct kunit *test)
+{
+	struct xcp_law x;
+
+	xcp_law_init(&x, &xcp_paper, PAPER_LINK);
+	x.rtt_us = 20000;
+	xcp_law_start(&x, 0, 50000);
+	xcp_law_arrive(&x, 1000, 20000, 100000);
+	xcp_law_depart(&x, 50000);
+	xcp_law_depart(&x, 30000);
+	xcp_law_depart(&x, 70000);
+	/* 50000 bytes take 2.58 ms of the 20, and half of the rest is 8.71 */
+	xcp_law_advance(&x, 8700000, 70000);
+	KUNIT_EXPECT_EQ(test, x.clock.queue, 0);
+	xcp_law_advance(&x, 8710000, 70000);
+	KUNIT_EXPECT_EQ(test, x.clock.queue, 30000);
+	/* nobody left since: what is there is persistent; 8.19 ms later */
+	xcp_law_advance(&x, 16890000, 70000);
+	KUNIT_EXPECT_EQ(test, x.clock.queue, 30000);
+	xcp_law_advance(&x, 16910000, 70000);
+	KUNIT_EXPECT_EQ(test, x.clock.queue, 70000);
+
+	/* half of the propagation delay, and 2 ms are the least */
+	KUNIT_EXPECT_EQ(test, xcp_window_us(&x, 0), 10000);
+	KUNIT_EXPECT_EQ(test, xcp_window_us(&x, U32_MAX), 2000);
+	x.rtt_us = LAW_INTERVAL_MIN;
+	KUNIT_EXPECT_EQ(test, xcp_window_us(&x, 0), 2000);
+}
+
+/* ------------------------------------------------------------------------- */
+/* Users that do as they are told                                            */
+
+#define USERS	200
+
+/*
+ * A link, and users that all have its period as rtt.  What packets bring back in a period is
+ * added in the next one.  The first @led users are led by another link: they send what they
+ * sent.
+ */
+struct loop {
+	struct xcp_law law;
+	u32 users;
+	u32 led;
+	u32 rtt_us;
+	u32 size;	/* of a packet, bytes */
+	u64 rate[USERS];	/* bytes/s */
+	u64 due[USERS];		/* of the next packet, bytes * 10^6 */
+	s64 change[USERS];	/* bytes/s */
+	u64 queue;		/* bytes */
+};
+
+static struct loop *loop_of(struct kunit *test, u64 capacity, u32 users, u32 rtt_us, u32 size)
+{
+	struct loop *l = kunit_kzalloc(test, sizeof(*l), GFP_KERNEL);
+	u32 i;
+
+	KUNIT_ASSERT_NOT_NULL(test, l);
+	KUNIT_ASSERT_LE(test, users, USERS);
+	xcp_law_init(&l->law, &xcp_paper, capacity);
+	l->law.rtt_us = rtt_us;
+	l->users = users;
+	l->rtt_us = rtt_us;
+	l->size = size;
+	/* one packet in a round trip, as a first window is; the first user has a tenth of all */
+	for (i = 0; i < users; i++) {
+		l->rate[i] = div_u64((u64)size * USEC_PER_SEC, rtt_us);
+		/* they are not in step */
+		l->due[i] = div_u64((u64)size * USEC_PER_SEC * i, users);
+	}
+	l->rate[0] = max(l->rate[0], div_u64(capacity, 10));
+	return l;
+}
+
+static void loop_packet(struct loop *l, u32 i)
+{
+	u64 gap_ns = div64_u64((u64)l->size * NSEC_PER_SEC, l->rate[i]);
+
+	xcp_law_arrive(&l->law, l->size, l->rtt_us, gap_ns);
+	l->change[i] += xcp_law_feedback(&l->law, l->size, l->rtt_us, gap_ns, ALL);
+	l->queue += l->size;
+}
+
+static void loop_run(struct loop *l, int periods)
+{
+	const u64 packet = (u64)l->size * USEC_PER_SEC;
+	u64 least = div_u64(packet, l->rtt_us), sent, step;
+	u32 i;
+
+	sent = div_u64(l->law.capacity * l->rtt_us, USEC_PER_SEC);
+	while (periods--) {
+		/* in small steps: who always came last would have what the others leave */
+		for (step = 0; step < 100; step++)
+			for (i = 0; i < l->users; i++)
+				for (l->due[i] += div_u64(l->rate[i] * l->rtt_us, 100);
+				     l->due[i] >= packet; l->due[i] -= packet)
+					loop_packet(l, i);
+		l->queue -= min(l->queue, sent);
+		l->law.clock.queue = min_t(u64, l->queue, U32_MAX);
+		xcp_law_step(&l->law);
+		for (i = 0; i < l->users; i++) {
+			if (i >= l->led)
+				l->rate[i] = max_t(s64, l->rate[i] + l->change[i], least);
+			l->change[i] = 0;
+		}
+	}
+}
+
+/* Each has C / N, to 2 %, and there is no queue, from 1 Mbit/s to 1 Tbit/s. */
+static void settles(struct kunit *test)
+{
+	static const struct {
+		u32 mbps;
+		u32 rtt_us;
+		u32 size;
+	} link[] = {
+		{ 1, 1000000, 1000 }, { 10, 100000, 1000 }, { 155, 80000, 1000 },
+		{ 155, 500000, 1500 }, { 1000, 10000, 1500 }, { 10000, 1000, 1500 },
+		{ 400000, 1000, 9000 }, { 1000000, 1000, 9000 },
+	};
+	static const u32 users[] = { 1, 2, 10, 50, 200 };
+	int i;
+	u32 k;
+
+	for (i = 0; i < ARRAY_SIZE(link) * ARRAY_SIZE(users); i++) {
+		u64 capacity = link[i / 5].mbps * MBIT;
+		u64 fair = div_u64(capacity, users[i % 5]);
+		struct loop *l;
+
+		/* one whole packet more or less must not be much */
+		if (div_u64(fair * link[i / 5].rtt_us, USEC_PER_SEC) < 20 * link[i / 5].size)
+			continue;
+		l = loop_of(test, capacity, users[i % 5], link[i / 5].rtt_us, link[i / 5].size);
+		/* a tenth of each rate moves in a round trip */
+		loop_run(l, 150);
+		for (k = 0; k < l->users; k++)
+			EXPECT_NEAR(test, l->rate[k], fair, 20000);
+		EXPECT_NEAR(test, l->law.input, capacity, 20000);
+		/* a thousandth of what the link holds, or two packets */
+		KUNIT_EXPECT_LE(test, l->queue,
+				max_t(u64, div_u64(capacity * link[i / 5].rtt_us, 1000000000),
+				      2 * link[i / 5].size));
+		kunit_kfree(test, l);
+	}
+}
+
+/*
+ * Table I's first link.  70 of its 80 users are led by others, to 80 Mbit/s in all.  Of what
+ * h gives to them nothing comes of it, and what it takes from the ten others is missing: with
+ * x of each of these and y = 10 * x + 80 Mbit/s they are at rest where
+ *
+ *   gamma * y^2 / (80 * x) = gamma * y - alpha * (C - y)
+ *
+ * which is x = 5.237 Mbit/s, not 7.5, and y = 0.854 * C.
+ */
+static void first_link_of_table_1(struct kunit *test)
+{
+	struct loop *l = loop_of(test, PAPER_LINK, 80, PAPER_RTT, PAPER_SIZE);
+	u32 i;
+
+	l->led = 70;
+	for (i = 0; i < l->led; i++)
+		l->rate[i] = div_u64(80 * MBIT, l->led);
+	loop_run(l, 300);
+	for (; i < l->users; i++)
+		EXPECT_NEAR(test, l->rate[i], 654600, 20000);
+	EXPECT_NEAR(test, l->law.input, 132366 * (u64)MBIT / 1000, 5000);
+	KUNIT_EXPECT_EQ(test, l->queue, 0);
+}
+
+/* As h >= 0, a link on which somebody wants more is used to alpha / (alpha + gamma). */
+static void least_use(struct kunit *test)
+{
+	struct loop *l = loop_of(test, PAPER_LINK, 200, PAPER_RTT, PAPER_SIZE);
+	u32 i;
+
+	l->led = 199;
+	for (i = 0; i < l->led; i++)
+		l->rate[i] = div_u64(110 * MBIT, l->led);
+	loop_run(l, 300);
+	KUNIT_EXPECT_GE(test, l->law.input, div_u64(PAPER_LINK * 795, 1000));
+	KUNIT_EXPECT_LE(test, l->law.input, div_u64(PAPER_LINK * 850, 1000));
+}
+
+/* Sixty users where there were twenty: the queue that this makes goes away. */
+static void queue_drains(struct kunit *test)
+{
+	struct loop *l = loop_of(test, PAPER_LINK, 60, PAPER_RTT, PAPER_SIZE);
+	u32 i;
+
+	l->users = 20;
+	loop_run(l, 150);
+	l->users = 60;
+	for (i = 20; i < 60; i++)
+		l->rate[i] = PAPER_LINK / 50;
+	loop_run(l, 1);
+	/* more than half of what the link holds, and then less than a hundredth */
+	KUNIT_EXPECT_GT(test, l->queue, 1550 * PAPER_SIZE / 2);
+	loop_run(l, 150);
+	KUNIT_EXPECT_LE(test, l->queue, 1550 * PAPER_SIZE / 100);
+	for (i = 0; i < 60; i++)
+		EXPECT_NEAR(test, l->rate[i], PAPER_LINK / 60, 20000);
+}
+
+/* ------------------------------------------------------------------------- */
+/* Nonsense                                                                  */
+
+/* One packet after a period: bounds of its feedback, and of what is left */
+static void abuse_packet(struct kunit *test, struct xcp_law *x, u32 len, u32 rtt_us, u64 gap_ns,
+			 s32 wanted)
+{
+	const s32 most = (s32)XCP_FEEDBACK_MOST;
+	struct xcp_law was = *x;
+	s32 given = xcp_law_feedback(x, len, rtt_us, gap_ns, wanted);
+
+	if (!rtt_us) {
+		KUNIT_EXPECT_EQ(test, given, 0);
+		return;
+	}
+	KUNIT_EXPECT_LE(test, given, min(wanted, most));
+	KUNIT_EXPECT_GE(test, given, min(wanted, -most));
+	KUNIT_EXPECT_LE(test, x->raise.left, was.raise.left);
+	KUNIT_EXPECT_LE(test, x->cut.left, was.cut.left);
+	/* what is given was there, and to half a byte/s what is taken if no other took it */
+	if (given > 0)
+		KUNIT_EXPECT_LE(test, given - 1, was.raise.left >> XCP_SCALE);
+	else if (given < 0 && given != wanted)
+		KUNIT_EXPECT_LE(test, -given - 1, was.cut.left >> XCP_SCALE);
+}
+
+static void abuse(struct kunit *test, const struct xcp_gains *gains, u64 capacity, u64 bytes,
+		  u64 gaps_ns)
+{
+	static const u32 queue[] = { 0, 1, U32_MAX };
+	static const u32 rtt[] = { LAW_INTERVAL_MIN, 80000, XCP_RTT_MOST };
+	static const u32 lens[] = { 0, 1, 60, 65535, U32_MAX };
+	static const u32 rtts[] = { 0, 1, 80000, 33521664, U32_MAX };
+	static const u64 gaps[] = { 0, 1, 51600, 511ULL << 31, U64_MAX };
+	static const s32 wanted[] = { ALL, 1, 0, -1, -(1 << 28), -(1 << 29) };
+	u32 i, k;
+
+	for (i = 0; i < 3 * 3; i++) {
+		struct xcp_law x;
+		u64 largest;
+
+		xcp_law_init(&x, gains, capacity);
+		x.rtt_us = rtt[i % 3];
+		x.clock.queue = queue[i / 3];
+		x.bytes = bytes;
+		x.gaps_ns = gaps_ns;
+		x.rtt_sum = gaps_ns;
+		x.rtt_weight = gaps_ns;
+		xcp_law_step(&x);
+		/* phi is within its two terms, each of which has a gain of at most 4 */
+		largest = 8ULL << LAW_RATE_BITS;
+		KUNIT_EXPECT_LE(test, abs(x.spare), largest);
+		KUNIT_EXPECT_LE(test, raise_left(&x), largest);
+		KUNIT_EXPECT_LE(test, cut_left(&x), largest);
+		KUNIT_EXPECT_GE(test, x.rtt_us, LAW_INTERVAL_MIN);
+		KUNIT_EXPECT_LE(test, x.rtt_us, XCP_RTT_MOST);
+		if (bytes && gaps_ns)
+			KUNIT_EXPECT_GE(test, (s64)(raise_left(&x) - cut_left(&x) - x.spare), -1);
+		for (k = 0; k < 5 * 5 * 5 * 6; k++)
+			abuse_packet(test, &x, lens[k % 5], rtts[k / 5 % 5], gaps[k / 25 % 5],
+				     wanted[k / 125]);
+	}
+}
+
+static void survives_nonsense(struct kunit *test)
+{
+	static const u64 capacity[] = { 1, 125, MBIT, 1000000 * MBIT,
+					BIT_ULL(LAW_RATE_BITS) - 1 };
+	static const u64 bytes[] = { 0, 1, 65535, BIT_ULL(43), U64_MAX };
+	static const u64 gaps_ns[] = { 0, 1, 1023, 51600, BIT_ULL(63) };
+	static const struct xcp_gains least = { 1, 0, 0 };
+	static const struct xcp_gains largest = { LAW_GAIN_MAX, LAW_GAIN_MAX, LAW_UNIT };
+	u32 i;
+
+	for (i = 0; i < 5 * 5 * 5; i++) {
+		abuse(test, &xcp_paper, capacity[i % 5], bytes[i / 5 % 5], gaps_ns[i / 25]);
+		abuse(test, &least, capacity[i % 5], bytes[i / 5 % 5], gaps_ns[i / 25]);
+		abuse(test, &largest, capacity[i % 5], bytes[i / 5 % 5], gaps_ns[i / 25]);
+	}
+}
+
+/* Noise for a million packets: time and sums do not run away. */
+static void noise(struct kunit *test)
+{
+	struct rnd_state dice;
+	struct xcp_law x;
+	u64 now = 0;
+	int i;
+
+	prandom_seed_state(&dice, 1);
+	xcp_law_init(&x, &xcp_paper, PAPER_LINK);
+	xcp_law_start(&x, now, 0);
+	for (i = 0; i < 1000000; i++) {
+		u32 noise = prandom_u32_state(&dice), info = prandom_u32_state(&dice);
+		u32 backlog = prandom_u32_state(&dice) >> (noise & 31);
+
+		now += noise >> (noise >> 27);
+		xcp_law_advance(&x, now, backlog);
+		KUNIT_ASSERT_FALSE(test, law_clock_due(&x.clock, now));
+		xcp_law_arrive(&x, noise & 0xffff, tcpcc_fb_xcp_rtt_us(info),
+			       tcpcc_fb_xcp_gap_ns(info));
+		xcp_law_depart(&x, backlog);
+		abuse_packet(test, &x, noise & 0xffff, tcpcc_fb_xcp_rtt_us(info),
+			     tcpcc_fb_xcp_gap_ns(info), tcpcc_fb_change(noise));
+	}
+	KUNIT_EXPECT_GT(test, x.periods, 1000);
+}
+
+/* ------------------------------------------------------------------------- */
+/* Packets                                                                   */
+
+/* The header of a packet with a window of 1550 */
+static struct tcpcc_fb_header header(u32 word)
+{
+	return (struct tcpcc_fb_header) {
+		.has_word = true, .protocol = TCPCC_FB_XCP, .word = word,
+		.info = tcpcc_fb_xcp_info(PAPER_RTT, 51600),
+	};
+}
+
+/* A full link takes from a packet what it gives, to what a packet is short of PAPER_SIZE. */
+static void words_are_lowered(struct kunit *test)
+{
+	int i;
+
+	for (i = 0; i < 2 * 2 * 6; i++) {
+		struct shape s = { .v6 = i & 1, .vlan = i & 2, .pad = i / 4 };
+		struct tcpcc_fb_header h = header(TCPCC_FB_NO_LIMIT);
+		struct xcp xcp;
+		s32 change;
+		u32 len;
+
+		len = 14 + (s.v6 ? 40 : 20) + (s.vlan ? 4 : 0) + 20 + ALIGN(s.pad + 12, 4) + 100;
+		xcp_setup(&xcp, PAPER_LINK);
+		full_link(&xcp.law);
+		xcp_law_start(&xcp.law, MS, 0);
+		/* 1250 by its gap of 51584 ns, and 1.25 for each byte */
+		change = tcpcc_fb_change(word_after(test, &xcp_kind, &xcp, &s, &h, MS));
+		KUNIT_EXPECT_LE(test, abs(change - (1250 - (s32)len * 5 / 4)), 1);
+		KUNIT_EXPECT_EQ(test, xcp.changed, 1);
+		/* one that brings less keeps it */
+		h.word = tcpcc_fb_change_word(-2000);
+		KUNIT_EXPECT_EQ(test, word_after(test, &xcp_kind, &xcp, &s, &h, MS), h.word);
+		KUNIT_EXPECT_EQ(test, xcp.changed, 1);
+		/* one without an rtt gets nothing */
+		h = header(TCPCC_FB_NO_LIMIT);
+		h.info = tcpcc_fb_xcp_info(0, 51600);
+		KUNIT_EXPECT_EQ(test, word_after(test, &xcp_kind, &xcp, &s, &h, MS), 0);
+		KUNIT_EXPECT_EQ(test, xcp.arrivals.headers, 3);
+		KUNIT_EXPECT_EQ(test, xcp.law.bytes, 3 * len);
+		KUNIT_EXPECT_EQ(test, xcp.unwritable, 0);
+	}
+}
+
+static void words_of_others(struct kunit *test)
+{
+	struct tcpcc_fb_header h = header(TCPCC_FB_NO_LIMIT);
+	struct shape s = {};
+	struct xcp xcp;
+
+	xcp_setup(&xcp, PAPER_LINK);
+	leaves_others(test, &xcp_kind, &xcp, TCPCC_FB_XCP, MS);
+	/* they do not start time either */
+	KUNIT_EXPECT_FALSE(test, xcp.law.clock.running);
+	KUNIT_EXPECT_EQ(test, xcp.arrivals.headers, 0);
+	KUNIT_EXPECT_EQ(test, xcp.arrivals.malformed, 2);
+	KUNIT_EXPECT_EQ(test, xcp.arrivals.plain, 30);
+	/* a first one gets nothing, for nothing is known of the link */
+	KUNIT_EXPECT_EQ(test, word_after(test, &xcp_kind, &xcp, &s, &h, MS), 0);
+	KUNIT_EXPECT_TRUE(test, xcp.law.clock.running);
+	KUNIT_EXPECT_EQ(test, xcp.law.clock.control_ns, MS + 50 * MS);
+}
+
+/* A link at work goes on with new options; a reset leaves the options. */
+static void configure(struct kunit *test)
+{
+	static const struct xcp_gains other = { 1, 2, 3 };
+	struct xcp xcp;
+
+	xcp_setup(&xcp, PAPER_LINK);
+	KUNIT_EXPECT_EQ(test, memcmp(&xcp.law.gains, &xcp_paper, sizeof(xcp_paper)), 0);
+	full_link(&xcp.law);
+	xcp_law_start(&xcp.law, MS, 0);
+	KUNIT_EXPECT_EQ(test, xcp_change(&xcp, MBIT, &other, NULL), 0);
+	KUNIT_EXPECT_EQ(test, xcp.law.capacity, MBIT);
+	KUNIT_EXPECT_EQ(test, xcp.law.gains.gamma, 3);
+	KUNIT_EXPECT_EQ(test, xcp.law.input, PAPER_LINK);
+	xcp_restart(&xcp);
+	KUNIT_EXPECT_EQ(test, xcp.law.capacity, MBIT);
+	KUNIT_EXPECT_EQ(test, xcp.law.gains.beta, 2);
+	KUNIT_EXPECT_EQ(test, xcp.law.input, 0);
+	KUNIT_EXPECT_FALSE(test, xcp.law.clock.running);
+}
+
+static struct kunit_case xcp_cases[] = {
+	KUNIT_CASE(equilibrium),
+	KUNIT_CASE(one_step),
+	KUNIT_CASE(hands_out_phi),
+	KUNIT_CASE(shares),
+	KUNIT_CASE(upstream_allows_less),
+	KUNIT_CASE(without_rtt),
+	KUNIT_CASE(at_most),
+	KUNIT_CASE(mean_rtt),
+	KUNIT_CASE(waits_for_first),
+	KUNIT_CASE(idle),
+	KUNIT_CASE(late_is_the_same),
+	KUNIT_CASE(persistent_queue),
+	KUNIT_CASE(settles),
+	KUNIT_CASE(first_link_of_table_1),
+	KUNIT_CASE(least_use),
+	KUNIT_CASE(queue_drains),
+	KUNIT_CASE(survives_nonsense),
+	KUNIT_CASE(noise),
+	KUNIT_CASE(words_are_lowered),
+	KUNIT_CASE(words_of_others),
+	KUNIT_CASE(configure),
+	{}
+};
+
+static struct kunit_suite xcp_suite = {
+	.name = "sch_xcp",
+	.test_cases = xcp_cases,
+};
+
+kunit_test_suite(xcp_suite);
+
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("KUnit tests of the router qdisc xcp");

@@ -1,0 +1,489 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit tests of the XCP sender: its law, with extreme numbers too, and scripts of what
+ * happens to a socket whose links say changes.
+ */
+#include "explicit_sock.h"
+
+#include "../../rivals/tcp_xcp.c"
+
+#include <kunit/test.h>
+
+#include "near.h"
+
+static u64 segs(u64 n)
+{
+	return n << EXPLICIT_SCALE;
+}
+
+/* ------------------------------------------------------------------------- */
+/* The law                                                                   */
+
+/* rtt / cwnd */
+static void gap(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, xcp_gap(EXPLICIT_ONE, 80000), 80000000);
+	/* 1550 packets in 80 ms */
+	KUNIT_EXPECT_EQ(test, xcp_gap(segs(1550), 80000), 51612);
+	KUNIT_EXPECT_EQ(test, xcp_gap(segs(3) / 2, 3), 2000);
+	KUNIT_EXPECT_EQ(test, xcp_gap(EXPLICIT_ONE, 0), 0);
+	KUNIT_EXPECT_EQ(test, xcp_gap(EXPLICIT_ONE, EXPLICIT_RTT_CAP), 100 * NSEC_PER_SEC);
+	/* 400 Gbit/s in packets of 1500 bytes: 30 ns, at any rtt */
+	KUNIT_EXPECT_EQ(test, xcp_gap(segs(333333333), 10 * USEC_PER_SEC), 30);
+	KUNIT_EXPECT_EQ(test, xcp_gap(segs(1000) / 3, 10), 30);
+	KUNIT_EXPECT_EQ(test, xcp_gap(EXPLICIT_MOST, 10), 0);
+}
+
+/* cwnd += E * rtt / size */
+static void window(struct kunit *test)
+{
+	/* 12500 bytes/s at 80 ms are a packet of 1000 bytes */
+	KUNIT_EXPECT_EQ(test, xcp_window(segs(10), 12500, 80000, 1000, EXPLICIT_MOST), segs(11));
+	KUNIT_EXPECT_EQ(test, xcp_window(segs(10), -12500, 80000, 1000, EXPLICIT_MOST), segs(9));
+	KUNIT_EXPECT_EQ(test, xcp_window(segs(10), 0, 80000, 1000, EXPLICIT_MOST), segs(10));
+	/* a fraction is kept: 1250 bytes/s, as a link gives in equilibrium */
+	EXPECT_NEAR(test, xcp_window(segs(10), 1250, 80000, 1000, EXPLICIT_MOST),
+		    segs(101) / 10, 2);
+	EXPECT_NEAR(test, xcp_window(segs(10), -1, 80000, 1000, EXPLICIT_MOST),
+		    segs(10) - 5, 1);
+	/* never below 1 */
+	KUNIT_EXPECT_EQ(test, xcp_window(segs(10), -125000, 80000, 1000, EXPLICIT_MOST),
+			EXPLICIT_ONE);
+	KUNIT_EXPECT_EQ(test, xcp_window(EXPLICIT_ONE, -(1 << 29), EXPLICIT_RTT_CAP, 1,
+					 EXPLICIT_MOST), EXPLICIT_ONE);
+	/* it grows to a bound, and one that is above stays, or falls as it is told to */
+	KUNIT_EXPECT_EQ(test, xcp_window(segs(10), 125000, 80000, 1000, segs(15)), segs(15));
+	KUNIT_EXPECT_EQ(test, xcp_window(segs(20), 125000, 80000, 1000, segs(15)), segs(20));
+	KUNIT_EXPECT_EQ(test, xcp_window(segs(20), -12500, 80000, 1000, segs(15)), segs(19));
+}
+
+/* From 1 kbit/s and a microsecond to the largest change in 100 s */
+static void window_is_bounded(struct kunit *test)
+{
+	static const u64 windows[] = { EXPLICIT_ONE, EXPLICIT_ONE + 1, 775 * EXPLICIT_ONE,
+				       EXPLICIT_MOST };
+	static const s32 changes[] = { -(1 << 29), -(1 << 28), -125, -1, 0, 1, 125, 1 << 28,
+				       (1 << 29) - 1 };
+	static const u32 rtts[] = { 0, 1, 10, 80000, EXPLICIT_RTT_CAP };
+	static const u32 sizes[] = { 0, 1, 1000, 9000, 65535 };
+	u32 i;
+
+	for (i = 0; i < 4 * 9 * 5 * 5; i++) {
+		u64 was = windows[i % 4], most = i & 1 ? EXPLICIT_MOST : 10 * EXPLICIT_ONE, is;
+		s32 change = changes[i / 4 % 9];
+
+		is = xcp_window(was, change, rtts[i / 36 % 5], sizes[i / 180], most);
+		KUNIT_EXPECT_GE(test, is, EXPLICIT_ONE);
+		KUNIT_EXPECT_LE(test, is, max(was, most));
+		if (change < 0)
+			KUNIT_EXPECT_LE(test, is, was);
+		else
+			KUNIT_EXPECT_GE(test, is, was);
+	}
+}
+
+/* From one packet in 10 ms to 400 Gbit/s by as much as a link gives at once, and back */
+static void reaches_400_gbps(struct kunit *test)
+{
+	u64 w = EXPLICIT_ONE;
+	int i;
+
+	/* 187 * 2^28 bytes/s are 401 Gbit/s, and 334649 packets of 1500 bytes in 10 ms */
+	for (i = 0; i < 187; i++)
+		w = xcp_window(w, 1 << 28, 10000, 1500, EXPLICIT_MOST);
+	EXPECT_NEAR(test, w, segs(334650), 10);
+	for (i = 0; i < 186; i++)
+		w = xcp_window(w, -(1 << 28), 10000, 1500, EXPLICIT_MOST);
+	EXPECT_NEAR(test, w, segs(1791) - segs(1) / 5, 1000);
+	/* and to 1 kbit/s, which a round trip of a second must be for: an eighth of a packet */
+	KUNIT_EXPECT_EQ(test, xcp_window(w, 125 - (1 << 28), USEC_PER_SEC, 1000, EXPLICIT_MOST),
+			EXPLICIT_ONE);
+}
+
+/* ------------------------------------------------------------------------- */
+/* Scripts.  Segments are of 1000 bytes, the round trip is 80 ms.             */
+
+/* By so many bytes/s a window becomes one larger: links count 1066 bytes for a segment. */
+#define ONE_MORE	((FAKE_MSS + 66) * 25 / 2)
+#define SETTLED		64U
+
+static struct xcp *xcp_of(struct sock *sk)
+{
+	return inet_csk_ca(sk);
+}
+
+/* What the next echoes say */
+static void say(s32 change)
+{
+	fake_router.word = tcpcc_fb_change_word(change);
+}
+
+/* An ACK for one segment, with this change */
+static void ack_says(struct sock *sk, s32 change)
+{
+	say(change);
+	fake_ack_heard(sk, 1, 1);
+}
+
+/* A connection that is at a window of SETTLED, and has sent it */
+static struct sock *open_heard(struct kunit *test)
+{
+	struct sock *sk = fake_open(test, &explicit_ops);
+	int i;
+
+	sk->sk_pacing_status = SK_PACING_NEEDED;
+	say(ONE_MORE);
+	while (cwnd_of(sk) < SETTLED / 2)
+		fake_round(sk, true);
+	say(0);
+	fake_round(sk, true);
+	fake_send(sk, cwnd_of(sk));
+	ack_says(sk, ((s32)SETTLED - (s32)cwnd_of(sk)) * ONE_MORE);
+	say(0);
+	for (i = 0; i < 3; i++)
+		fake_round(sk, true);
+	fake_send(sk, cwnd_of(sk));
+	KUNIT_ASSERT_EQ(test, xcp_of(sk)->w.ex.mode, EXPLICIT_FEEDBACK);
+	KUNIT_ASSERT_EQ(test, xcp_of(sk)->w.segs, segs(SETTLED));
+	KUNIT_ASSERT_EQ(test, cwnd_of(sk), SETTLED);
+	return sk;
+}
+
+/* The first window is 1.  What no link has touched is not heard, and the window is Reno's. */
+static void starts_as_reno(struct kunit *test)
+{
+	struct sock *sk = fake_open(test, &explicit_ops);
+	u32 want;
+
+	KUNIT_EXPECT_EQ(test, fake_router.asked_info, 0);
+	KUNIT_EXPECT_EQ(test, fake_router.asked_word, TCPCC_FB_NO_LIMIT);
+	fake_router.word = TCPCC_FB_NO_LIMIT;
+	for (want = 1; want <= 64; want *= 2) {
+		KUNIT_EXPECT_EQ(test, cwnd_of(sk), want);
+		fake_round(sk, want & 0x14);
+		KUNIT_EXPECT_EQ(test, xcp_of(sk)->w.ex.mode, EXPLICIT_START);
+	}
+}
+
+/* The first word ends Reno, also if it brings nothing, as that of the first packet does. */
+static void feedback_begins(struct kunit *test)
+{
+	struct sock *sk = fake_open(test, &explicit_ops);
+
+	say(0);
+	fake_round(sk, true);
+	KUNIT_EXPECT_EQ(test, xcp_of(sk)->w.ex.mode, EXPLICIT_FEEDBACK);
+	KUNIT_EXPECT_EQ(test, cwnd_of(sk), 1);
+	fake_round(sk, false);
+	KUNIT_EXPECT_EQ(test, cwnd_of(sk), 1);
+	say(ONE_MORE);
+	fake_round(sk, true);
+	KUNIT_EXPECT_EQ(test, cwnd_of(sk), 2);
+}
+
+/* Each echo is added, with its sign; an ACK without one adds nothing. */
+static void adds_what_links_say(struct kunit *test)
+{
+	struct sock *sk = open_heard(test);
+
+	ack_says(sk, ONE_MORE);
+	KUNIT_EXPECT_EQ(test, xcp_of(sk)->w.segs, segs(65));
+	fake_ack(sk, 1);
+	KUNIT_EXPECT_EQ(test, xcp_of(sk)->w.segs, segs(65));
+	ack_says(sk, -3 * ONE_MORE);
+	KUNIT_EXPECT_EQ(test, xcp_of(sk)->w.segs, segs(62));
+	ack_says(sk, ONE_MORE / 5);
+	EXPECT_NEAR(test, xcp_of(sk)->w.segs, segs(62) + segs(1) / 5, 1);
+	KUNIT_EXPECT_EQ(test, cwnd_of(sk), 63);
+	ack_says(sk, -100 * ONE_MORE);
+	KUNIT_EXPECT_EQ(test, xcp_of(sk)->w.segs, EXPLICIT_ONE);
+	KUNIT_EXPECT_EQ(test, cwnd_of(sk), 1);
+}
+
+/* What an application does not use is not added; what is taken is. */
+static void adds_what_is_used(struct kunit *test)
+{
+	struct sock *sk = open_heard(test);
+
+	fake_ack(sk, SETTLED);
+	fake_send(sk, 5);
+	ack_says(sk, ONE_MORE);
+	KUNIT_EXPECT_EQ(test, xcp_of(sk)->w.segs, segs(SETTLED));
+	ack_says(sk, -ONE_MORE);
+	KUNIT_EXPECT_EQ(test, xcp_of(sk)->w.segs, segs(SETTLED - 1));
+	/* the window is filled again */
+	fake_send(sk, SETTLED);
+	fake_ack(sk, 4);
+	ack_says(sk, ONE_MORE);
+	KUNIT_EXPECT_EQ(test, xcp_of(sk)->w.segs, segs(SETTLED));
+}
+
+/* A loss, or CE, takes half as Reno does.  What is said meanwhile does not count. */
+static void loss_halves(struct kunit *test)
+{
+	static const u8 states[] = { TCP_CA_Recovery, TCP_CA_CWR };
+	static const s32 said[] = { 2 * ONE_MORE, -2 * ONE_MORE };
+	int i, n;
+
+	for (i = 0; i < ARRAY_SIZE(states) * ARRAY_SIZE(said); i++) {
+		struct sock *sk = open_heard(test);
+		struct tcp_sock *tp = tcp_sk(sk);
+
+		fake_reduce(sk, states[i & 1]);
+		KUNIT_EXPECT_EQ(test, tp->snd_ssthresh, SETTLED / 2);
+		for (n = 0; n < SETTLED - 1; n++) {
+			ack_says(sk, said[i / 2]);
+			KUNIT_EXPECT_LE(test, cwnd_of(sk), SETTLED);
+			KUNIT_EXPECT_GE(test, cwnd_of(sk), SETTLED / 2 - 1);
+			if (cwnd_of(sk) > tcp_packets_in_flight(tp))
+				fake_send(sk, cwnd_of(sk) - tcp_packets_in_flight(tp));
+		}
+		inet_csk(sk)->icsk_ca_state = TCP_CA_Open;
+		fake_ack(sk, 1);
+		KUNIT_EXPECT_EQ(test, cwnd_of(sk), SETTLED / 2);
+		KUNIT_EXPECT_EQ(test, xcp_of(sk)->w.segs, segs(SETTLED / 2));
+		/* and it goes on from there */
+		fake_flight.limited = false;
+		ack_says(sk, ONE_MORE);
+		KUNIT_EXPECT_EQ(test, cwnd_of(sk), SETTLED / 2 + 1);
+		KUNIT_EXPECT_EQ(test, xcp_of(sk)->w.ex.mode, EXPLICIT_FEEDBACK);
+	}
+}
+
+/* Reordering alone takes nothing, and stops nothing. */
+static void disorder(struct kunit *test)
+{
+	struct sock *sk = open_heard(test);
+
+	inet_csk(sk)->icsk_ca_state = TCP_CA_Disorder;
+	ack_says(sk, ONE_MORE);
+	KUNIT_EXPECT_EQ(test, xcp_of(sk)->w.segs, segs(SETTLED + 1));
+}
+
+/* A timeout sets the window to 1, and feedback goes on from there. */
+static void timeout(struct kunit *test)
+{
+	struct sock *sk = open_heard(test);
+
+	fake_timeout(sk);
+	KUNIT_EXPECT_EQ(test, tcp_sk(sk)->snd_ssthresh, SETTLED / 2);
+	fake_ack(sk, 1);
+	KUNIT_EXPECT_EQ(test, cwnd_of(sk), 1);
+	ack_says(sk, 5 * ONE_MORE);
+	KUNIT_EXPECT_EQ(test, cwnd_of(sk), 6);
+	inet_csk(sk)->icsk_ca_state = TCP_CA_Open;
+	ack_says(sk, ONE_MORE);
+	KUNIT_EXPECT_EQ(test, cwnd_of(sk), 7);
+}
+
+/* There was no loss, or no timeout: the window is what it was. */
+static void undo(struct kunit *test)
+{
+	struct sock *sk = open_heard(test);
+
+	fake_reduce(sk, TCP_CA_Recovery);
+	fake_ack(sk, 1);
+	fake_ack(sk, 9);
+	KUNIT_EXPECT_LT(test, cwnd_of(sk), SETTLED);
+	fake_undo(sk);
+	fake_ack(sk, 1);
+	KUNIT_EXPECT_EQ(test, cwnd_of(sk), SETTLED);
+	KUNIT_EXPECT_EQ(test, xcp_of(sk)->w.segs, segs(SETTLED));
+
+	fake_timeout(sk);
+	fake_ack(sk, 1);
+	fake_undo(sk);
+	fake_ack(sk, 1);
+	KUNIT_EXPECT_EQ(test, cwnd_of(sk), SETTLED);
+}
+
+/* Silence, or words that no link has touched, end feedback after four round trips. */
+static void links_cease(struct kunit *test)
+{
+	int i, untouched;
+
+	for (untouched = 0; untouched < 2; untouched++) {
+		struct sock *sk = open_heard(test);
+
+		fake_router.word = TCPCC_FB_NO_LIMIT;
+		fake_round(sk, untouched);
+		for (i = 0; i < 6 && xcp_of(sk)->w.ex.mode == EXPLICIT_FEEDBACK; i++) {
+			KUNIT_EXPECT_EQ(test, cwnd_of(sk), SETTLED);
+			fake_round(sk, untouched);
+		}
+		/* of the round trip under way some was heard */
+		KUNIT_EXPECT_GE(test, i, 3);
+		KUNIT_EXPECT_LE(test, i, 4);
+		KUNIT_EXPECT_EQ(test, xcp_of(sk)->w.ex.mode, EXPLICIT_FALLBACK);
+		KUNIT_EXPECT_LE(test, cwnd_of(sk), SETTLED / 2 + 2);
+		/* and back */
+		say(0);
+		fake_round(sk, true);
+		KUNIT_EXPECT_EQ(test, xcp_of(sk)->w.ex.mode, EXPLICIT_FEEDBACK);
+	}
+}
+
+/* After an idle time the window is 1, when sending begins. */
+static void idle(struct kunit *test)
+{
+	struct sock *sk = open_heard(test);
+
+	fake_ack(sk, SETTLED);
+	fake_idle(sk, 100);
+	fake_send(sk, 1);
+	KUNIT_EXPECT_EQ(test, cwnd_of(sk), SETTLED);
+	fake_ack(sk, 1);
+	fake_idle(sk, 30000);
+	fake_send(sk, 1);
+	KUNIT_EXPECT_EQ(test, cwnd_of(sk), 1);
+	/* and this is the gap that packets say at once */
+	KUNIT_EXPECT_EQ(test, fake_router.asked_info,
+			tcpcc_fb_xcp_info(FAKE_RTT_US, FAKE_RTT_US * 1000ULL));
+	ack_says(sk, ONE_MORE);
+	KUNIT_EXPECT_EQ(test, cwnd_of(sk), 2);
+}
+
+/* Segments of another size: the same bytes, and then changes of theirs */
+static void mtu_changes(struct kunit *test)
+{
+	struct sock *sk = open_heard(test);
+	u64 was;
+
+	tcp_sk(sk)->mss_cache = 4 * FAKE_MSS;
+	fake_ack(sk, 1);
+	KUNIT_EXPECT_EQ(test, xcp_of(sk)->w.segs, segs(SETTLED / 4));
+	ack_says(sk, (4 * FAKE_MSS + 66) * 25 / 2);
+	EXPECT_NEAR(test, xcp_of(sk)->w.segs, segs(SETTLED / 4 + 1), 1);
+	was = xcp_of(sk)->w.segs;
+	tcp_sk(sk)->mss_cache = FAKE_MSS / 2;
+	fake_ack(sk, 1);
+	KUNIT_EXPECT_EQ(test, xcp_of(sk)->w.segs, was * 8);
+}
+
+/* What a receiver adds to the words moves a window to 2.25 times what is delivered. */
+static void doubts_a_word(struct kunit *test)
+{
+	struct sock *sk = open_heard(test);
+	u32 cwnd;
+	int i;
+
+	fake_router.path_segs = SETTLED;
+	/* the largest sum that counts */
+	say(TCPCC_FB_NO_LIMIT - 1);
+	for (i = 0; i < 20; i++) {
+		fake_round(sk, true);
+		KUNIT_ASSERT_LE(test, cwnd_of(sk), SETTLED * 9 / 4 + 1);
+	}
+	KUNIT_EXPECT_GT(test, cwnd_of(sk), SETTLED * 2);
+	/* where the rtt shows the queue that this makes it does not grow any more */
+	cwnd = cwnd_of(sk);
+	ack_says(sk, -10 * ONE_MORE);
+	fake_router.rtt_us = 2 * FAKE_RTT_US;
+	say(TCPCC_FB_NO_LIMIT - 1);
+	for (i = 0; i < 5; i++)
+		fake_round(sk, true);
+	KUNIT_EXPECT_LE(test, cwnd_of(sk), cwnd - 10);
+
+	/* "as printed" */
+	xcp_trust = 0;
+	fake_round(sk, true);
+	KUNIT_EXPECT_GT(test, cwnd_of(sk), 100000);
+	xcp_trust = 225;
+}
+
+/* A path that loses half of what it is given is not one whose links have room; or "as printed" */
+static void heavy_loss(struct kunit *test)
+{
+	int i, trust;
+
+	for (trust = 0; trust <= 225; trust += 225) {
+		struct sock *sk = open_heard(test);
+
+		xcp_trust = trust;
+		say(ONE_MORE);
+		tcp_sk(sk)->lost += SETTLED / 2;
+		for (i = 0; i < 2; i++)
+			fake_round(sk, true);
+		if (trust) {
+			KUNIT_EXPECT_EQ(test, xcp_of(sk)->w.ex.mode, EXPLICIT_FALLBACK);
+		} else {
+			KUNIT_EXPECT_EQ(test, xcp_of(sk)->w.ex.mode, EXPLICIT_FEEDBACK);
+			KUNIT_EXPECT_GT(test, cwnd_of(sk), SETTLED);
+		}
+	}
+}
+
+/* Each packet says what TCP has, and asks for all. */
+static void says_rtt_and_gap(struct kunit *test)
+{
+	struct sock *sk = open_heard(test);
+
+	/* 80 ms by 64 */
+	KUNIT_EXPECT_EQ(test, fake_router.asked_info, tcpcc_fb_xcp_info(80000, 1250000));
+	KUNIT_EXPECT_EQ(test, fake_router.asked_word, TCPCC_FB_NO_LIMIT);
+	ack_says(sk, -32 * ONE_MORE);
+	KUNIT_EXPECT_EQ(test, fake_router.asked_info, tcpcc_fb_xcp_info(80000, 2500000));
+	/* an application's limit is the application's: a window is none */
+	sk->sk_max_pacing_rate = 5000;
+	fake_ack(sk, 1);
+	KUNIT_EXPECT_EQ(test, fake_router.asked_word, TCPCC_FB_NO_LIMIT);
+	tcp_sk(sk)->srtt_us = 0;
+	xcp_request(sk);
+	KUNIT_EXPECT_EQ(test, fake_router.asked_info, 0);
+	tcp_sk(sk)->srtt_us = U32_MAX;
+	xcp_request(sk);
+	KUNIT_EXPECT_EQ(test, tcpcc_fb_xcp_rtt_us(fake_router.asked_info), 33521664);
+}
+
+/* A window is spread over a round trip; or it goes as ACKs release it. */
+static void paces(struct kunit *test)
+{
+	struct sock *sk = open_heard(test);
+
+	/* 64 segments in 80 ms */
+	KUNIT_EXPECT_EQ(test, sk->sk_pacing_rate, 800000);
+	ack_says(sk, 8 * ONE_MORE);
+	KUNIT_EXPECT_EQ(test, sk->sk_pacing_rate, 900000);
+	sk->sk_max_pacing_rate = 5000;
+	fake_ack(sk, 1);
+	KUNIT_EXPECT_EQ(test, sk->sk_pacing_rate, 5000);
+	sk->sk_max_pacing_rate = ~0UL;
+	xcp_pacing = 0;
+	ack_says(sk, ONE_MORE / 2);
+	KUNIT_EXPECT_EQ(test, cwnd_of(sk), 72);
+	KUNIT_EXPECT_EQ(test, sk->sk_pacing_rate, ~0UL);
+	xcp_pacing = 1;
+	fake_ack_heard(sk, 1, 0);
+	ack_says(sk, 0);
+	KUNIT_EXPECT_EQ(test, cwnd_of(sk), 73);
+}
+
+static struct kunit_case xcp_cases[] = {
+	KUNIT_CASE(gap),
+	KUNIT_CASE(window),
+	KUNIT_CASE(window_is_bounded),
+	KUNIT_CASE(reaches_400_gbps),
+	KUNIT_CASE(starts_as_reno),
+	KUNIT_CASE(feedback_begins),
+	KUNIT_CASE(adds_what_links_say),
+	KUNIT_CASE(adds_what_is_used),
+	KUNIT_CASE(loss_halves),
+	KUNIT_CASE(disorder),
+	KUNIT_CASE(timeout),
+	KUNIT_CASE(undo),
+	KUNIT_CASE(links_cease),
+	KUNIT_CASE(idle),
+	KUNIT_CASE(mtu_changes),
+	KUNIT_CASE(doubts_a_word),
+	KUNIT_CASE(heavy_loss),
+	KUNIT_CASE(says_rtt_and_gap),
+	KUNIT_CASE(paces),
+	{}
+};
+
+static struct kunit_suite xcp_suite = {
+	.name = "tcp_xcp",
+	.test_cases = xcp_cases,
+};
+
+kunit_test_suite(xcp_suite);
