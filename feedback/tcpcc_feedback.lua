@@ -127,8 +127,8 @@ local function add_word(tree, range, f, protocol)
 		local delta = range:bitfield(2, 30)
 
 		delta = delta < 2 ^ 29 and delta or delta - 2 ^ 30
+		text = delta == TCPCC_FB_NO_LIMIT and "largest" or string.format("%+d", delta)
 		item:add(f.delta, range, delta)
-		text = string.format("%+d", delta)
 	else
 		item:add(f.congestion, range)
 		if range:bitfield(3, 29) == TCPCC_FB_NO_LIMIT then
@@ -207,7 +207,8 @@ local function add_header(tree, option, pinfo)
 		else
 			add_info(tree, info)
 		end
-		text = " Rate=" .. add_word(tree, option(TCPCC_FB_WORD, 4), f_word, protocol)
+		text = protocol == TCPCC_FB_XCP and " Change=" or " Rate="
+		text = text .. add_word(tree, option(TCPCC_FB_WORD, 4), f_word, protocol)
 		seen[ahead] = protocol
 	end
 	if option:len() ~= TCPCC_FB_LEN_DATA then

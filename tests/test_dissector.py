@@ -23,7 +23,7 @@ from conftest import REPO
 sys.path.append(str(REPO / "tests/selftests"))
 
 from capture import pcap
-from raw import NO_LIMIT, checksum, decode, option, segment
+from raw import NO_LIMIT, checksum, decode, option, segment, signed
 
 DISSECTOR = REPO / "feedback/tcpcc_feedback.lua"
 LINKTYPE_RAW = 101
@@ -82,7 +82,7 @@ def word(value: int, name: str, prefix: str, protocol: int) -> dict[str, str]:
     if value >> 30:
         return found | {"unknown_version": ""}
     if protocol == 2:
-        return found | {f"{prefix}delta": str(value - (1 << 30) * (value >> 29))}
+        return found | {f"{prefix}delta": str(signed(value))}
     found[f"{prefix}congestion"] = str(value >> 29 & 1)
     if value & NO_LIMIT == NO_LIMIT:
         return found | {f"{prefix}no_limit": "1"}
@@ -241,7 +241,7 @@ HOSTILE = {
     "version 3, echoed": (b"\xfd\x08\xac\x50\xff\xff\xff\xff", {"unknown_version"}),
     "protocol 0": (option(5, protocol=0), {"unknown_protocol"}),
     "protocol 9": (option(5, protocol=9), {"unknown_protocol"}),
-    "reserved bits": (option(5, rtt_us=3 << 24), {"reserved_bits"}),
+    "reserved bits": (option(5, info=3 << 24), {"reserved_bits"}),
 }
 NOT_OURS = [
     b"", b"\xfd\x0c\xac\x51" + bytes(8), b"\xfe\x0c\xac\x50" + bytes(8), b"\xfd\2\xac\x50",
@@ -267,7 +267,7 @@ def test_hostile_headers(tshark, v6) -> None:
 
 def test_what_is_well_formed_draws_no_remark(tshark) -> None:
     words = [0, 5, NO_LIMIT, 0x3FFFFFFF, 24 << 24 | 0xFFFFFF, 31 << 24 | 0xFFFFFF, 0x1FFFFFFE]
-    capture = handmade([option(w, protocol=p, rtt_us=r) for w in words for p in (1, 3)
+    capture = handmade([option(w, protocol=p, info=r) for w in words for p in (1, 3)
                         for r in (0, 50_000, 0xFFFFFF)])  # fmt: skip
     found = tshark.headers(capture)
     assert found == expected(capture)
@@ -275,7 +275,7 @@ def test_what_is_well_formed_draws_no_remark(tshark) -> None:
     text = tshark(capture, "-V")
     for words in ("Round-trip time: 50000 us", "Round-trip time: 0 us (none yet)",
                   "Round-trip time: 16777215 us (or more)", "Rate: 5 bytes/s (40bit)",
-                  "Rate: 100000000000 bytes/s (800Gbit)", "Protocol: ACP (1)",
+                  "Rate: 100000000000 bytes/s (800Gbit)", "Protocol: ACP (1)", "Protocol: RCP (3)",
                   "Congestion: above 95 % of some link", "No limit: True"):
         assert words in text, words
 
@@ -313,14 +313,14 @@ def test_numbers_of_xcp(tshark) -> None:
     infos = [r << 14 | gaps[i % len(gaps)] for i, r in enumerate(rtts)]
     infos += [(7 << 10 | 625) << 14 | g for g in gaps]
     words = [0, 1, NO_LIMIT, 0x20000000, 0x3FFFFFFF]
-    capture = handmade([option(words[i % 5], protocol=2, rtt_us=n) for i, n in enumerate(infos)])
+    capture = handmade([option(words[i % 5], protocol=2, info=n) for i, n in enumerate(infos)])
     found = tshark.headers(capture)
     assert found == expected(capture)
     assert {h["delta"] for (h,) in found} == {"0", "1", "536870911", "-536870912", "-1"}
     assert all("reserved" not in h for (h,) in found)
-    paper = handmade([option(0x3FFFFB2E, protocol=2, rtt_us=(7 << 10 | 625) << 14 | 7 << 9 | 403),
-                      option(5, protocol=2, rtt_us=0), option(5, protocol=2, rtt_us=0xFFFFFFF),
-                      option(5, protocol=2, rtt_us=1023 << 14 | 3 << 9)])
+    paper = handmade([option(0x3FFFFB2E, protocol=2, info=(7 << 10 | 625) << 14 | 7 << 9 | 403),
+                      option(5, protocol=2, info=0), option(5, protocol=2, info=0xFFFFFFF),
+                      option(5, protocol=2, info=1023 << 14 | 3 << 9)])
     text = tshark(paper, "-V")
     for words in ("Round-trip time: 80000 us", "Time between packets: 51584 ns",
                   "Difference: -1234 bytes/s", "Round-trip time: 0 us (none yet)",
@@ -330,6 +330,10 @@ def test_numbers_of_xcp(tshark) -> None:
                   "Round-trip time: 1023 us\n"):
         assert words in text, words
     assert (text.count("(none yet)"), text.count("(or more)")) == (3, 2)
+    columns = tshark(handmade([option(w, protocol=p) for w, p in
+                               ((0x3FFFFB2E, 2), (7, 2), (NO_LIMIT, 2), (7, 3), (NO_LIMIT, 3))]))
+    said = ["Change=-1234", "Change=+7", "Change=largest", "Rate=56bit", "Rate=none"]
+    assert [line.split()[-1] for line in columns.splitlines()] == said
     assert tshark(paper, "-Y", "tcpcc.gap == 51584 && tcpcc.delta < 0").count("\n") == 1
 
 

@@ -16,7 +16,7 @@ from labkit import result
 NIST = ["reno", "bic", "ctcp", "fast", "hstcp", "htcp", "scalable"]
 SENDERS = [
     "reno", "bbr", "ccpd", "ccp", "ccpd_path", "mccp", "mccp_path", "acp", "estcp",
-    "jtcp", "newjersey", *(f"nist_{n}" for n in NIST),
+    "jtcp", "newjersey", "rcp", "xcp", *(f"nist_{n}" for n in NIST),
 ]  # fmt: skip
 SHOW_CAPACITY = ["bbr", "ccpd", "ccp", "ccpd_path", "mccp", "mccp_path"]
 # They show what they get, which is the capacity only while the queue does not run empty.

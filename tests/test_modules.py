@@ -6,9 +6,10 @@ import pytest
 from conftest import REPO, LabCall, assert_ktap, assert_kunit, wanted_kernels
 from labkit import kernel
 
-SENDERS = ["ccpd", "ccpd_path", "acp", "estcp", "mccp", "mccp_path", "jtcp", "newjersey"]
+SENDERS = ["ccpd", "ccpd_path", "acp", "estcp", "mccp", "mccp_path", "jtcp", "newjersey",
+           "rcp", "xcp"]
 NIST = ["reno", "bic", "ctcp", "fast", "hstcp", "htcp", "scalable"]
-QDISCS = ["acp", "estcp"]
+QDISCS = ["acp", "estcp", "rcp", "xcp"]
 SUITES = [
     "tcp_feedback",
     "cc_scripts",
@@ -35,11 +36,18 @@ LIVES = {
     "mccp_path": "registers by_sysctl by_socket shows_in_ss traces changes_under_traffic",
     "jtcp": "registers by_socket shows_in_ss traces changes_under_traffic",
     "newjersey": "registers by_socket shows_in_ss traces changes_under_traffic",
+    "rcp": """registers by_socket carries carries_v6 follows_a_router keeps_its_rate
+        router_goes_away sends_both_ways believes_so_much traces changes_under_traffic""",
+    "xcp": """registers by_socket carries carries_v6 follows_a_router loses_acks delays_acks
+        router_goes_away sends_both_ways in_acps_router believes_so_much traces
+        changes_under_traffic""",
     "nist": """registers only_reno_is_free refuses_bad_values transfers times_out coexist
         changes_under_traffic""",
     "sch_acp": f"{_SCH} marks_packets statistics_move",
     "sch_estcp": f"""{_SCH} marks_data overwrites_foreign changes_phase phase_v6 is_patient
         beside_others""",
+    "sch_rcp": f"{_SCH} marks_packets falls_to_the_floor statistics_move",
+    "sch_xcp": f"{_SCH} marks_packets takes_back statistics_move",
 }
 each_life = pytest.mark.parametrize("name", LIVES)
 wide = pytest.mark.skipif(not wanted_kernels(), reason="make check-kernels runs it")

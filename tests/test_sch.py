@@ -11,7 +11,7 @@ from conftest import REPO, assert_ktap
 from labkit import iproute, kernel
 from labkit.errors import LabError
 
-KINDS = ("acp", "estcp")
+KINDS = ("acp", "estcp", "rcp", "xcp")
 each_kind = pytest.mark.parametrize("kind", KINDS)
 
 

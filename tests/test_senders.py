@@ -5,7 +5,8 @@ import pytest
 
 
 @pytest.mark.parametrize(
-    ("cc", "seed", "rel"), [("acp", 1, 0.2), ("estcp", 1, 0.1), ("estcp", 2, 0.1)]
+    ("cc", "seed", "rel"),
+    [("acp", 1, 0.2), ("estcp", 1, 0.1), ("estcp", 2, 0.1), ("rcp", 1, 0.2), ("xcp", 1, 0.2)],
 )
 def test_reno_without_routers(lab, cc, seed, rel):
     """A path without routers of its kind: about Reno's time."""

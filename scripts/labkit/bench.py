@@ -41,14 +41,17 @@ HOSTS = {
 }
 FAMILIES = ("v4", "v6")
 
-# Routers, and what they are compared with: how tc makes one, and the packets' class
+# Routers, and what they are compared with: how tc makes one, and what packets it is for, as
+# sch_bench.c takes them
 ROUTERS = {
-    "acp": ("acp bandwidth 1tbit", 0),
-    "acp(newcomers=0)": ("acp bandwidth 1tbit newcomers 0", 0),
-    "acp(police=0.1)": ("acp bandwidth 1tbit newcomers 1 police 0.1", 0),
-    "estcp": ("estcp bandwidth 1tbit", 12),
-    "fq_codel": ("fq_codel", 0),
-    "pfifo": ("pfifo", 0),
+    "acp": ("acp bandwidth 1tbit", ""),
+    "acp(newcomers=0)": ("acp bandwidth 1tbit newcomers 0", ""),
+    "acp(police=0.1)": ("acp bandwidth 1tbit newcomers 1 police 0.1", ""),
+    "estcp": ("estcp bandwidth 1tbit", "dsfield=12"),
+    "xcp": ("xcp bandwidth 1tbit", "protocol=2"),
+    "rcp": ("rcp bandwidth 1tbit", "protocol=3"),
+    "fq_codel": ("fq_codel", ""),
+    "pfifo": ("pfifo", ""),
 }
 
 CCS = ("acp", "cubic")
@@ -155,8 +158,8 @@ def _job(effort: Effort, number: int) -> str:
     pairs = [CCS if (pair + number) % 2 else CCS[::-1] for pair in range(effort.pairs)]
     ccs = [cc for pair in pairs for cc in pair]
     hosts = "\n".join(f"host {int(family == 'v6')}" for family in FAMILIES)
-    routers = "\n".join(f"router {shlex.quote(name)} {dsfield} {qdisc}"
-                        for name, (qdisc, dsfield) in ROUTERS.items())  # fmt: skip
+    routers = "\n".join(f"router {shlex.quote(name)} '{sent}' {qdisc}"
+                        for name, (qdisc, sent) in ROUTERS.items())  # fmt: skip
     return f"""exec >/run/lab/stdout 2>/run/lab/stderr
 set -e
 trap 'dmesg >/run/lab/log' EXIT
@@ -170,13 +173,12 @@ host()
 
 router()
 {{
-	local name=$1 dsfield=$2
+	local name=$1 sent=$2
 
 	shift 2
 	tc qdisc replace dev v0 root "$@"
 	for _ in $(seq {effort.times}); do
-		modprobe sch_bench dev=v0 name="$name" packets={effort.packets} \\
-			dsfield="$dsfield"
+		modprobe sch_bench dev=v0 name="$name" packets={effort.packets} $sent
 		modprobe -r sch_bench
 	done
 	echo "router $name"

@@ -19,15 +19,27 @@ static FILE *nowhere;
 #define stderr nowhere
 #include "q_acp.c"
 #include "q_estcp.c"
+#include "q_rcp.c"
+#include "q_xcp.c"
 #undef stderr
 
 #define WORDS_MAX	64
 
 /* The first byte of an input */
-#define ESTCP		1
+#define KIND(x)		(((x) & 1) | ((x) >> 2 & 2))
 #define MODE(x)		((x) >> 1 & 3)
 
 enum mode { OPTIONS, STATISTICS, WORDS };
+
+static const struct fuzz_kind {
+	const struct qdisc_util *util;
+	int attr_max;
+} fuzz_kinds[] = {
+	{ &acp_qdisc_util, TCA_ACP_MAX },
+	{ &estcp_qdisc_util, TCA_ESTCP_MAX },
+	{ &xcp_qdisc_util, TCA_XCP_MAX },
+	{ &rcp_qdisc_util, TCA_RCP_MAX },
+};
 
 static void value_written(enum output_type type, const char *key, const char *text,
 			  int len)
@@ -243,10 +255,9 @@ static void show(const struct qdisc_util *util, enum mode mode, const __u8 *data
 	free(attr);
 }
 
-static void check_message(const struct qdisc_util *util, struct nlmsghdr *n,
+static void check_message(const struct fuzz_kind *kind, struct nlmsghdr *n,
 			  unsigned int head)
 {
-	int max = util == &acp_qdisc_util ? TCA_ACP_MAX : TCA_ESTCP_MAX;
 	struct rtattr *nest = (void *)((char *)n + head), *attr;
 	int left = n->nlmsg_len - head;
 
@@ -255,15 +266,15 @@ static void check_message(const struct qdisc_util *util, struct nlmsghdr *n,
 	CHECK(nest->rta_type == (TCA_OPTIONS | NLA_F_NESTED));
 	left = RTA_PAYLOAD(nest);
 	for (attr = RTA_DATA(nest); RTA_OK(attr, left); attr = RTA_NEXT(attr, left)) {
-		CHECK(attr->rta_type >= TCA_TCPCC_BANDWIDTH && attr->rta_type <= max);
+		CHECK(attr->rta_type >= TCA_TCPCC_BANDWIDTH && attr->rta_type <= kind->attr_max);
 		CHECK(RTA_PAYLOAD(attr) == (attr->rta_type == TCA_TCPCC_BANDWIDTH ? 8 : 4));
 	}
 	CHECK(!left);
-	show(util, OPTIONS, RTA_DATA(nest), RTA_PAYLOAD(nest));
+	show(kind->util, OPTIONS, RTA_DATA(nest), RTA_PAYLOAD(nest));
 }
 
 /* Words end at a newline each. */
-static void parse(const struct qdisc_util *util, const __u8 *data, size_t size)
+static void parse(const struct fuzz_kind *kind, const __u8 *data, size_t size)
 {
 	unsigned int head = NLMSG_LENGTH(sizeof(struct tcmsg));
 	struct nlmsghdr *n = calloc(1, TC_MESSAGE);
@@ -280,8 +291,8 @@ static void parse(const struct qdisc_util *util, const __u8 *data, size_t size)
 		begin = i + 1;
 	}
 	n->nlmsg_len = head;
-	if (!util->parse_qopt(util, argc, words, n, "dummy0"))
-		check_message(util, n, head);
+	if (!kind->util->parse_qopt(kind->util, argc, words, n, "dummy0"))
+		check_message(kind, n, head);
 	while (argc)
 		free(words[--argc]);
 	free(n);
@@ -289,16 +300,17 @@ static void parse(const struct qdisc_util *util, const __u8 *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const __u8 *data, size_t size)
 {
-	const struct qdisc_util *util;
+	const struct fuzz_kind *kind;
 
 	if (!size)
 		return 0;
 	if (!nowhere)
 		nowhere = fopen("/dev/null", "w");
-	util = data[0] & ESTCP ? &estcp_qdisc_util : &acp_qdisc_util;
+	kind = &fuzz_kinds[KIND(data[0])];
 	if (MODE(data[0]) == WORDS)
-		parse(util, data + 1, size - 1);
+		parse(kind, data + 1, size - 1);
 	else
-		show(util, MODE(data[0]) == OPTIONS ? OPTIONS : STATISTICS, data + 1, size - 1);
+		show(kind->util, MODE(data[0]) == OPTIONS ? OPTIONS : STATISTICS, data + 1,
+		     size - 1);
 	return 0;
 }

@@ -147,9 +147,15 @@ def attribute(kind: int, data: bytes) -> bytes:
     return struct.pack("<HH", 4 + len(data), kind) + data + bytes(-len(data) % 4)
 
 
+KINDS = ("acp", "estcp", "xcp", "rcp")
+
+
 def tc_inputs() -> dict[str, bytes]:
+    def first(mode: int, kind: int) -> bytes:
+        return bytes([kind & 1 | mode << 1 | (kind & 2) << 2])
+
     def words(kind: int, line: str) -> bytes:
-        return bytes([4 + kind]) + "\n".join(line.split(" ")).encode()
+        return first(2, kind) + "\n".join(line.split(" ")).encode()
 
     whole = b"".join(attribute(n, bytes([n]) * (8 if n == 2 else 4)) for n in NUMBERS)
     short = b"".join(attribute(n, bytes(n % 4)) for n in NUMBERS)
@@ -158,6 +164,9 @@ def tc_inputs() -> dict[str, bytes]:
                               "target 0.99 congestion 0.95 flows 10 interval 50ms"),
         "estcp-words": words(1, "bandwidth 50% limit 0x10 target 5s gamma 1e-3 kappa .5 g 2ms "
                                 "holdoff 0 patience 5 dscp 63"),
+        "xcp-words": words(2, "bandwidth 1gbit limit 9 alpha 0.4 beta 0.226 gamma 0.1"),
+        "rcp-words": words(3, "bandwidth 1gbit alpha 0.1 beta 1 gamma 1 interval 0 floor 1 "
+                              "start 1"),
         "words-no-value": words(0, "bandwidth 1kbit interval"),
         "words-help": words(1, "help"),
         "words-unknown": words(0, "speed 1"),
@@ -166,16 +175,17 @@ def tc_inputs() -> dict[str, bytes]:
         "words-negative": words(1, "target -1us"),
         "words-too-many": words(0, " ".join(["limit 1"] * 28)),
     }
-    for kind in (0, 1):
-        name = ("acp", "estcp")[kind]
+    for kind, name in enumerate(KINDS):
+        options, statistics = first(0, kind), first(1, kind)
         made |= {
-            f"{name}-options": bytes([kind]) + whole,
-            f"{name}-options-short": bytes([kind]) + short,
-            f"{name}-options-cut": bytes([kind]) + whole[:-3],
-            f"{name}-options-beyond": bytes([kind]) + attribute(40, b"") + attribute(0x8009, b"1"),
-            f"{name}-statistics": bytes([2 + kind]) + b"\1\0\0\0" * 26,
-            f"{name}-statistics-long": bytes([2 + kind]) + b"\xff" * 200,
-            f"{name}-statistics-short": bytes([2 + kind]) + b"\xff" * 10,
+            f"{name}-options": options + whole,
+            f"{name}-options-short": options + short,
+            f"{name}-options-cut": options + whole[:-3],
+            f"{name}-options-beyond": options + attribute(40, b"") + attribute(0x8009, b"1"),
+            f"{name}-statistics": statistics + b"\1\0\0\0" * 26,
+            f"{name}-statistics-least": statistics + (bytes(7) + b"\x80") * 13,
+            f"{name}-statistics-long": statistics + b"\xff" * 200,
+            f"{name}-statistics-short": statistics + b"\xff" * 10,
         }
     return made
 

@@ -16,10 +16,20 @@
 # The delay sits at the receiver, never at the sender.
 
 DIR=$(dirname "$(readlink -f "$0")")
+
 CC=acp
 MODULE=tcp_acp_host
-# shellcheck source=tests/selftests/host_lib.sh
-. "$DIR/host_lib.sh"
+# ten round trips of 10 ms
+START_MS=100
+BAD_VALUES="acp_slow=0 acp_slow=1001 acp_overhead=257 acp_pacing=2 acp_patience=0"
+SS_SHOWS=' acp .*bbr:(bw:40000000bps,mrtt:10[^,]*)'
+PROC_SHOWS=' mode=feedback granted_bps=40000000 .*desired_milli_segs=3[23][0-9]{3} window_milli_segs=3[23][0-9]{3} mrtt_us=10[0-9]{3}$'
+EVENT=acp/acp_update
+# windows of 33 segments, times 65536
+TRACED='mode=1 echoes=1 feedback_bps=5000000 congested=0 rtt_us=10[0-9]{3} mrtt_us=10[0-9]{3} acked=[0-9]+ desired=2[12][0-9]{5} window=2[12][0-9]{5}$'
+
+# shellcheck source=tests/selftests/explicit_lib.sh
+. "$DIR/explicit_lib.sh"
 
 # Tests in the order of their run; each is a function of this name.
 TESTS="registers autoloads needs_privileges refuses_bad_values carries carries_v6 carries_without_timestamps
@@ -32,112 +42,6 @@ TESTS="registers autoloads needs_privileges refuses_bad_values carries carries_v
 	forgets_receivers has_room_for_so_many checksums_are_right
 	changes_under_traffic stays_while_used survives_netns_exit unloads_beside_receivers
 	loads_again_and_again refused_in_namespaces kernel_is_quiet"
-
-setup()
-{
-	setup_hosts
-}
-
-# rewrite NAMESPACE BYTES-OF-IP-HEADER LENGTH EDIT...: segments that come in there with
-# an option of that length; offsets in EDIT are from the option's first byte
-rewrite()
-{
-	local ns=$1 at=$(($2 + 20)) length=$3 family=ip munge=""
-
-	[ "$2" = 20 ] || family=ipv6
-	shift 3
-	while [ $# != 0 ]; do
-		munge="$munge munge offset $((at + $1)) $2 set $3"
-		shift 3
-	done
-	# shellcheck disable=SC2086
-	tc -n "$ns" filter add dev veth0 ingress protocol $family \
-		u32 match u32 "0xfd$(printf %02x "$length")ac50" 0xffffffff at $at \
-		action pedit $munge pipe action csum tcp
-}
-
-# What is on its way still meets it.
-rewrite_nothing()
-{
-	sleep 0.1
-	tc -n "$SND" filter del dev veth0 ingress
-	tc -n "$RCV" filter del dev veth0 ingress
-}
-
-# A router that wants 5 MB/s of everybody
-router()
-{
-	rewrite "$RCV" "${1:-20}" 12 8 u32 5000000
-}
-
-# flow [-6] ARGS...: one transfer; prints how many milliseconds it took
-flow()
-{
-	local start
-
-	receiver "${1-}" || return
-	start=$(date +%s%N)
-	sender "$@" >/dev/null || return
-	wait
-	echo $((($(date +%s%N) - start) / 1000000))
-}
-
-refuses_bad_values()
-{
-	refuses acp_slow=0 acp_slow=1001 acp_overhead=257 acp_pacing=2 acp_patience=0
-}
-
-# What was on its way has been counted.
-settle()
-{
-	COUNTED=""
-	busywait stands_still
-}
-
-stands_still()
-{
-	local before=$COUNTED
-
-	COUNTED=$(snd cat /proc/net/tcpcc_feedback; rcv cat /proc/net/tcpcc_feedback)
-	[ "$COUNTED" = "$before" ]
-}
-
-# Every segment with data has a header, of which there are 600, and the sender takes each echo.
-carried()
-{
-	local data
-
-	settle || return
-	data=$(count rcv InData)
-	echoed 100 "$@" && grows rcv InData $((data + 600))
-}
-
-# echoed LEAST ARGS...: of a flow the sender takes each echo, but for those of the FIN and of
-# what was before it: they may find no sender any more.
-echoed()
-{
-	local least=$1 sent taken
-
-	shift
-	settle || return
-	sent=$(count rcv OutEchoes) taken=$(count snd InEchoes)
-	flow "$@" >/dev/null && settle && grows rcv OutEchoes $((sent + least)) || return
-	sent=$(($(count rcv OutEchoes) - sent)) taken=$(($(count snd InEchoes) - taken))
-	if [ $taken -gt $sent ] || [ $taken -lt $((sent - 2)) ]; then
-		echo "# $sent echoes sent, $taken taken"
-		return 1
-	fi
-}
-
-carries()
-{
-	carried --cc acp
-}
-
-carries_v6()
-{
-	carried -6 --cc acp
-}
 
 carries_without_timestamps()
 {
@@ -168,33 +72,6 @@ leaves_others_alone()
 	before=$(echo "$COUNTED" | grep -v ^Receivers)
 	flow --cc cubic >/dev/null && flow -6 --cc cubic >/dev/null && settle &&
 		[ "$(echo "$COUNTED" | grep -v ^Receivers)" = "$before" ]
-}
-
-# Nobody sets a limit: Reno, which fills this link.
-without_a_router()
-{
-	took "$(flow --bytes 10000000 --cc acp)" 800 1200
-}
-
-# 10 MB at 5 MB/s, in packets of 1510 bytes that carry 1432: 2.11 s and a start
-follows_a_router()
-{
-	router || return
-	took "$(flow --bytes 10000000 --cc acp)" 2090 2200
-	local status=$?
-
-	rewrite_nothing
-	return $status
-}
-
-follows_a_router_v6()
-{
-	router 40 || return
-	took "$(flow -6 --bytes 10000000 --cc acp)" 2120 2260
-	local status=$?
-
-	rewrite_nothing
-	return $status
 }
 
 without_offloads()
@@ -269,12 +146,6 @@ keeps_its_reserve()
 	done
 }
 
-retransmitted()
-{
-	{ snd cat /proc/net/snmp; rcv cat /proc/net/snmp; } |
-		awk '/^Tcp: [0-9]/ { n += $13 } END { print n }'
-}
-
 # Beyond 1023 bytes packets vanish without a word, and TCP has found that 1020 pass.  An echo on a
 # full segment of a host that has no reserve would be lost with it.  (A socket that was connected
 # to does not know what is found until something makes it look: the reserve does.)
@@ -332,16 +203,6 @@ big_tcp()
 	return $status
 }
 
-# loss PERCENT: of what the sender sends
-loss()
-{
-	if [ "$1" = 0 ]; then
-		tc -n "$SND" qdisc replace dev veth0 parent 1: bfifo limit 151400
-	else
-		tc -n "$SND" qdisc replace dev veth0 parent 1: netem loss "$1%" limit 1000
-	fi
-}
-
 # With much loss ACKs have three blocks and timestamps: two are left, and an echo.
 # A limit holds in spite of the loss, and its window is not reduced: 1.11 s with what is sent
 # again, a start, and a last segment lost.
@@ -355,45 +216,6 @@ sack_gives_way()
 	loss 0
 	rewrite_nothing
 	grows rcv OutSackDropped "$sacks" && took "$time" 1050 1600
-}
-
-# Half a second without a path, and Reno under loss
-loses_its_way()
-{
-	local status=0
-
-	router && run_long --bytes 5000000 --cc acp || return
-	sleep 0.3
-	loss 100
-	sleep 0.5
-	loss 0
-	busywait ended || status=1
-	wait
-	rewrite_nothing
-	loss 1
-	took "$(flow --bytes 5000000 --cc acp)" 500 6000 || status=1
-	loss 0
-	return $status
-}
-
-ended()
-{
-	! snd ss -tnH 'dport = :5000' | grep -q ESTAB
-}
-
-# Two senders on one connection
-sends_both_ways()
-{
-	local family status=0
-
-	SERVER="--bytes 2000000 --cc acp"
-	for family in "" -6; do
-		# shellcheck disable=SC2086
-		flow $family --both --bytes 2000000 --cc acp >/dev/null || status=1
-	done
-	SERVER=""
-	grows snd InData 60 && grows rcv InEchoes 60 || status=1
-	return $status
 }
 
 # One sender, and another on the same connection that knows nothing of it
@@ -433,22 +255,6 @@ stripped_on_the_way_back()
 	took "$(flow --bytes 10000000 --cc acp)" 800 1200 || status=1
 	rewrite_nothing
 	[ "$(count snd InEchoes)" = "$echoes" ] || status=1
-	return $status
-}
-
-# It wants 5 MB/s for half a second, then it is gone, then it is there again.
-router_goes_away()
-{
-	local status=0
-
-	router && run_long --cc acp || return
-	busywait ss_shows 'bw:40000000bps' || status=1
-	rewrite_nothing
-	busywait ss_shows 'bw:0bps' || status=1
-	router
-	busywait ss_shows 'bw:40000000bps' || status=1
-	rewrite_nothing
-	end_long
 	return $status
 }
 
@@ -531,67 +337,6 @@ words_for_nobody()
 		[ $(($(count rcv InNotAccepted) - before)) = 1000 ]
 }
 
-# After a pause one packet is sent, of what the rate sends in a millisecond (5000 bytes), and
-# the next when it is acknowledged: not the 33 segments of before.
-starts_again_after_idle()
-{
-	local status=0
-
-	modprobe tcp_acp_host && mount_tracing || return
-	echo > $TRACING/trace
-	echo 1 > $TRACING/events/acp/acp_update/enable || return
-	router && flow --pause 3 --cc acp --cc acp >/dev/null || status=1
-	rewrite_nothing
-	echo 0 > $TRACING/events/acp/acp_update/enable
-	sed -n "s/.* \([0-9.]*\): acp_update: sport=[0-9]* dport=$PORT .*acked=\([0-9]*\) .*window=\([0-9]*\)/\1 \2 \3/p" \
-		$TRACING/trace > idle.txt
-	# what is acknowledged within 5 ms of that ACK was sent before it came
-	awk 'last && $1 - last > 2 { seen++; first = $1 } first && $1 - first < 0.005 { sent += $2 }
-		{ last = $1 } END { exit seen != 1 || sent < 1 || sent > 4 }' idle.txt ||
-		{ awk 'last && $1 - last > 2 { n = 3 } { last = $1 } n-- > 0 { print "# " $0 }' idle.txt; status=1; }
-	return $status
-}
-
-shows_in_ss()
-{
-	local status=0
-
-	router && run_long --cc acp || return
-	busywait ss_shows ' acp .*bbr:(bw:40000000bps,mrtt:10[^,]*)' ||
-		{ sed 's/^/# /' ss.txt; status=1; }
-	rewrite_nothing
-	end_long
-	return $status
-}
-
-shows_in_proc()
-{
-	local status=0
-
-	modprobe tcpcc_view && router && run_long --cc acp || return
-	busywait proc_shows ' mode=feedback granted_bps=40000000 .*desired_milli_segs=3[23][0-9]{3} window_milli_segs=3[23][0-9]{3} mrtt_us=10[0-9]{3}$' ||
-		{ sed 's/^/# /' proc.txt; status=1; }
-	rewrite_nothing
-	end_long
-	return $status
-}
-
-# Windows of 33 segments, times 65536
-traces()
-{
-	local status=0
-
-	modprobe tcp_acp_host && mount_tracing || return
-	echo > $TRACING/trace
-	echo 1 > $TRACING/events/acp/acp_update/enable || return
-	router && flow --cc acp >/dev/null || status=1
-	rewrite_nothing
-	echo 0 > $TRACING/events/acp/acp_update/enable
-	grep -Eq 'acp_update: sport=[0-9]+ dport=[0-9]+ mode=1 echoes=1 feedback_bps=5000000 congested=0 rtt_us=10[0-9]{3} mrtt_us=10[0-9]{3} acked=[0-9]+ desired=2[12][0-9]{5} window=2[12][0-9]{5}$' \
-		$TRACING/trace || status=1
-	return $status
-}
-
 # One may be remembered: another flow works, without feedback.
 has_room_for_so_many()
 {
@@ -604,12 +349,6 @@ has_room_for_so_many()
 	[ "$(count rcv Receivers)" = 1 ] && grows rcv InTableFull "$full" || status=1
 	echo 16384 > /sys/module/tcp_feedback/parameters/receivers
 	return $status
-}
-
-changes_under_traffic()
-{
-	flow --bytes 20000000 --cc acp --cc cubic --cc acp --cc bbr --cc acp --cc reno \
-		--cc acp >/dev/null && busywait no_senders
 }
 
 ksft_main "$@"

@@ -11,17 +11,18 @@ import time
 CHUNK = bytes(1 << 16)
 
 
-def drain(connection: socket.socket) -> None:
+def drain(connection: socket.socket, answer: bytes = b"") -> None:
     while connection.recv(1 << 20):
-        pass
+        if answer:
+            connection.sendall(answer)
 
 
-def serve(family: int, port: int, size: int, ccs: list[str]) -> None:
+def serve(family: int, port: int, size: int, ccs: list[str], answer: bytes) -> None:
     """Takes one connection and reads it to its end; sends size bytes meanwhile, if asked to."""
     with socket.create_server(("", port), family=family) as server:
         connection, _ = server.accept()
         with connection:
-            reader = threading.Thread(target=drain, args=[connection])
+            reader = threading.Thread(target=drain, args=[connection, answer])
             reader.start()
             if size:
                 push(connection, size, ccs, 0)
@@ -68,6 +69,8 @@ def main() -> None:
     parser.add_argument("--bytes", type=int, help="to send; of a receiver: beside receiving")
     parser.add_argument("--pause", type=float, default=0, help="seconds between the parts")
     parser.add_argument("--both", action="store_true", help="the receiver sends too")
+    parser.add_argument("--answer", action="store_true",
+                        help="the receiver sends a byte when it has read some, and so delays ACKs")
     parser.add_argument("--cc", action="append", default=[], help="in this order, equal parts each")
     parser.add_argument("--dsfield", type=int, default=0, help="DSCP of what is sent, times 4")
     parser.add_argument("-6", dest="family", action="store_const", const=socket.AF_INET6,
@@ -78,7 +81,7 @@ def main() -> None:
             size = 1_000_000 if args.bytes is None else args.bytes
             send(args.address, args.port, size, args.cc, args.pause, args.both, args.dsfield)
         else:
-            serve(args.family, args.port, args.bytes or 0, args.cc)
+            serve(args.family, args.port, args.bytes or 0, args.cc, b"." * args.answer)
     except OSError as error:
         sys.exit(f"flow.py: {error}")
 

@@ -166,5 +166,5 @@ ss_shows()
 # All senders with feedback: a test may have changed from one to another.
 unload()
 {
-	modprobe -r tcp_acp_host tcp_estcp 2>/dev/null
+	modprobe -r tcp_acp_host tcp_estcp tcp_xcp tcp_rcp 2>/dev/null
 }

@@ -215,7 +215,8 @@ sender()
 # run_long [ARGS...]: 4 s at 100 Mbit/s on port 5000, in the background
 run_long()
 {
-	rcv "$DIR/flow.py" --port 5000 &
+	# shellcheck disable=SC2086
+	rcv "$DIR/flow.py" --port 5000 $SERVER &
 	busywait listening 5000 || return
 	snd "$DIR/flow.py" 192.0.2.2 --port 5000 --bytes 50000000 "$@" >/dev/null 2>&1 &
 }

@@ -34,10 +34,11 @@ from hosts import enter
 MODULES = {"ccp": "tcp_ccpd", "acp": "tcp_acp_host"}
 SENDERS = ["ccpd", "ccp", "ccpd_path", "mccp", "mccp_path", "acp", "estcp", "nist_reno", "nist_bic",
            "nist_ctcp", "nist_fast", "nist_hstcp", "nist_htcp", "nist_scalable", "jtcp",
-           "newjersey"]  # fmt: skip
+           "newjersey", "rcp", "xcp"]  # fmt: skip
 SCHED = "sch_tcpcc"
 SHARED = ["tcp_feedback", "tcpcc_view"]  # loaded by others, and the last to go
-QDISCS = ["acp bandwidth 100mbit", "estcp bandwidth 100mbit", "pfifo limit 100"]
+QDISCS = [*(f"{kind} bandwidth 100mbit" for kind in ("acp", "estcp", "rcp", "xcp")),
+          "pfifo limit 100"]  # fmt: skip
 OFFERED = ["cubic", "reno", *SENDERS]
 
 ROUND_S = 0.2  # of sending
@@ -51,7 +52,6 @@ COMPLAINTS = re.compile(
     "BUG|WARNING|Oops|Call Trace|protection fault|UBSAN|refcount_t|suspicious|new suspected"
     " memory leaks|sleeping|unregister_netdevice"
 )
-DELETE_MODULE = 176  # the number of the system call, x86-64
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -85,7 +85,7 @@ def set_default(cc: str) -> None:
 
 def remove(module: str) -> bool:
     """Whether it could be unloaded; OSError if it could not for another reason than its use."""
-    if not _libc.syscall(DELETE_MODULE, module.encode(), os.O_NONBLOCK):
+    if not _libc.delete_module(module.encode(), os.O_NONBLOCK):
         return True
     if ctypes.get_errno() not in (errno.EAGAIN, errno.EBUSY, errno.ENOENT):
         raise OSError(ctypes.get_errno(), f"cannot remove {module}")

@@ -4,8 +4,13 @@
 
 raw.py burst ADDRESS COUNT SIZE       COUNT datagrams of SIZE bytes, at once
 raw.py pace ADDRESS PEER COUNT SIZE   the same; prints at what rate they arrived, bit/s of frames
-raw.py header ADDRESS PEER RATE       congestion headers, over a link of RATE bytes/s that is new
-raw.py strange ADDRESS PEER           headers that no router may touch
+raw.py header KIND ADDRESS PEER RATE  congestion headers of acp, xcp or rcp, over a link of that
+                                      kind and RATE bytes/s that is new: words become what the law
+                                      says; prints how many there were, and how many were changed
+raw.py word KIND ADDRESS PEER WORD INFO   one such header; prints the word that arrived
+raw.py words SECONDS                  prints for each protocol how many words arrive here in that
+                                      time, and how many of them do not ask for all
+raw.py strange KIND ADDRESS PEER      headers that no router of this kind may touch; prints how many
 raw.py codepoints ADDRESS PEER DSFIELD COUNT BATCH [PROTOCOL]   segments, BATCH at once; prints with
                                       which ECN bits they arrived: how many of 00, 01, 10, 11.
                                       With another PROTOCOL nobody knows that they are TCP
@@ -25,12 +30,15 @@ import time
 PORT = 9
 SPORT = 1000
 ETHERNET = 14
+ETH_P_IP = 0x800
 SO_TIMESTAMPNS = 35
 IPPROTO_TUNNEL = 4  # IPv4 in IP
 SO_SNDBUFFORCE = 32
 SO_RCVBUFFORCE = 33
 CLONE_NEWNET = 0x40000000
 NO_LIMIT = 0x1FFFFFFF
+DATA, BOTH = b"\xfd\x0c\xac\x50", b"\xfd\x10\xac\x50"  # how headers with a word begin
+PROTOCOLS = {"acp": 1, "xcp": 2, "rcp": 3}
 
 
 def family(address: str) -> int:
@@ -107,14 +115,29 @@ def segment(
     return header(check) + payload
 
 
-def option(word: int, pad: int = 0, protocol: int = 1, rtt_us: int = 50_000) -> bytes:
-    head = struct.pack("!BBHII", 253, 12, 0xAC50, protocol << 28 | rtt_us, word)
+def option(word: int, pad: int = 0, protocol: int = 1, info: int = 50_000) -> bytes:
+    head = struct.pack("!BBHII", 253, 12, 0xAC50, protocol << 28 | info, word)
     return b"\1" * pad + head
 
 
 def decode(word: int) -> float:
     rate = word & NO_LIMIT
     return float("inf") if rate == NO_LIMIT else (rate & 0xFFFFFF) << (rate >> 24)
+
+
+def xcp_info(rtt_us: int, gap_ns: int) -> int:
+    """Each as a mantissa and the least exponent that will do."""
+
+    def pack(value: int, bits: int) -> int:
+        e = max(value.bit_length() - bits, 0)
+        return e << bits | value >> e
+
+    return pack(rtt_us, 10) << 14 | pack(gap_ns, 9)
+
+
+def signed(word: int) -> int:
+    """A word of XCP: 30 bits in two's complement."""
+    return word - (1 << 30) * (word >> 29)
 
 
 class Path:
@@ -230,40 +253,122 @@ def others(address: str, peer: str, dsfield: int, echo: int) -> None:
 # The congestion header ----------------------------------------------------------------------------
 
 
-def header(address: str, peer: str, capacity: int) -> None:
-    path = Path(address, peer)
+class Link:
+    """A link that is new, of so many bytes/s, and the words that it makes of ours."""
+
+    def __init__(self, kind: str, address: str, peer: str, capacity: int) -> None:
+        self.path, self.protocol = Path(address, peer), PROTOCOLS[kind]
+        self.capacity = capacity
+        self.frame = ETHERNET + (40 if ":" in address else 20) + 20 + 12 + 100
+        self.sent = self.changed = 0
+
+    def word(self, sent: int, info: int = 50_000, pad: int = 0) -> int:
+        options = option(sent, pad, self.protocol, info)
+        came = self.path.carry(options)
+        assert came[:-4] == options[:-4], (options, came)
+        self.sent += 1
+        self.changed += came != options
+        return int.from_bytes(came[-4:], "big")
+
+
+def acp(link: Link) -> None:
     # what Eq. 6 wants after a period of 50 ms with the first of our frames
-    frame = ETHERNET + (40 if ":" in address else 20) + 20 + 12 + 100
-    first = 0.1587 * (0.99 * capacity - frame / 0.05) / 10
-
-    def word(sent: int, pad: int = 0) -> float:
-        return decode(int.from_bytes(path.carry(option(sent, pad))[-4:], "big"))
-
-    assert word(NO_LIMIT) == 0  # p(0)
+    first = 0.1587 * (0.99 * link.capacity - link.frame / 0.05) / 10
+    assert decode(link.word(NO_LIMIT)) == 0  # p(0)
     time.sleep(0.055)
     for pad in range(4):
-        came = word(NO_LIMIT, pad)
+        came = decode(link.word(NO_LIMIT, pad=pad))
         # some less if others were on the link
         assert first / 2 < came <= first + 1, (pad, came, first)
-    assert word(5) == 5
-    assert word(24 << 24 | 0xFFFFFF) <= first
+    assert link.word(5) == 5
+    assert decode(link.word(24 << 24 | 0xFFFFFF)) <= first
 
 
-def strange(address: str, peer: str) -> None:
+def xcp(link: Link) -> None:
+    def change(sent: int, gap: int, rtt_us: int = 49_984) -> int:
+        return signed(link.word(sent, xcp_info(rtt_us, gap << 20)))
+
+    assert change(NO_LIMIT, 8) == 0  # nothing has been reckoned up yet
+    time.sleep(0.055)
+    # phi after 50 ms with that frame, above a tenth of the input: all of it is to be given, to
+    # the gap of one packet in that period
+    spare = 0.4 * (link.capacity - link.frame / 0.05)
+    whole = change(NO_LIMIT, 2) * 4
+    # some less if others were on the link
+    assert 0.9 * spare < whole <= spare + 2, (whole, spare)
+    # nothing for who says no rtt; less for who wants less, or lost it to a link before
+    assert change(NO_LIMIT, 8, rtt_us=0) == 0
+    assert change(5, 4) == 5
+    assert change(-1000 % 2**30, 4) == -1000
+    came = change(NO_LIMIT, 4)
+    assert abs(came - whole / 2) <= 2, (came, whole)
+    # what is left, and then nothing
+    came = change(NO_LIMIT, 8)
+    assert abs(came - (whole / 4 - 5)) <= 4, (came, whole)
+    assert change(NO_LIMIT, 8) == 0
+
+
+def rcp(link: Link) -> None:
+    begun = time.monotonic()
+    first = decode(link.word(NO_LIMIT))
+    assert 0.04999 * link.capacity < first <= 0.05 * link.capacity, first
+    time.sleep(0.205)
+    for pad in range(4):
+        came = decode(link.word(NO_LIMIT, pad=pad))
+        # alpha * T / d more in each period of 10 ms; some less for what was on the link
+        most = first * (1 + 0.4 * 10 / 199.9) ** ((time.monotonic() - begun) // 0.01)
+        assert 0.97 * most < came <= most, (pad, came, most)
+    assert link.word(5) == 5
+    assert link.word(1 << 29 | 5) == 1 << 29 | 5
+    assert decode(link.word(24 << 24 | 0xFFFFFF)) < 2 * most
+
+
+def one_word(kind: str, address: str, peer: str, word: int, info: int) -> None:
+    print(Link(kind, address, peer, 0).word(word, info))
+
+
+def words(seconds: int) -> None:
+    came = {number: [0, 0] for number in PROTOCOLS.values()}
+    end = time.monotonic() + seconds
+    # sees packets before anybody at this end could change them
+    with socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(ETH_P_IP)) as tap:
+        tap.settimeout(0.1)
+        while time.monotonic() < end:
+            with contextlib.suppress(TimeoutError):
+                packet, (_, _, direction, *_) = tap.recvfrom(1 << 16)
+                head = packet[40:52]  # where our own hosts put it
+                if direction != socket.PACKET_HOST or head[:4] not in (DATA, BOTH):
+                    continue
+                count = came[head[4] >> 4]
+                count[0] += 1
+                count[1] += int.from_bytes(head[8:], "big") != NO_LIMIT
+    for name, number in PROTOCOLS.items():
+        print(name, *came[number])
+
+
+def header(kind: str, address: str, peer: str, capacity: int) -> None:
+    link = Link(kind, address, peer, capacity)
+    {"acp": acp, "xcp": xcp, "rcp": rcp}[kind](link)
+    print(link.sent, link.changed)
+
+
+def strange(kind: str, address: str, peer: str) -> None:
     path = Path(address, peer)
-    ours = b"\xfd\x0c\xac\x50"
-    for options in (
+    own = PROTOCOLS[kind]
+    all_options = (
         b"",
         b"\1\1\1\0",
-        b"\xfd\x0b" + ours[2:] + bytes(7),  # a length that none has
-        b"\xfd\x28" + ours[2:] + bytes(4),  # and one beyond the header
-        option(1 << 30 | NO_LIMIT),  # another version
-        option(NO_LIMIT, protocol=2),
-        ours[:2] + b"\xac\x51" + b"\xff" * 8,  # somebody else's experiment
-        b"\xfd\x08" + ours[2:] + b"\x1f\xff\xff\xff",  # an echo
-    ):
+        b"\xfd\x0b" + DATA[2:] + bytes(7),  # a length that none has
+        b"\xfd\x28" + DATA[2:] + bytes(4),  # and one beyond the header
+        option(1 << 30 | NO_LIMIT, protocol=own),  # another version
+        *(option(NO_LIMIT, protocol=other) for other in range(16) if other != own),
+        DATA[:2] + b"\xac\x51" + b"\xff" * 8,  # somebody else's experiment
+        b"\xfd\x08" + DATA[2:] + b"\x1f\xff\xff\xff",  # an echo
+    )
+    for options in all_options:
         came = path.carry(options)
         assert came == options, (options, came)
+    print(len(all_options))
 
 
 def blind(address: str, sport: int, dport: int, count: int) -> None:
@@ -285,7 +390,8 @@ def blind(address: str, sport: int, dport: int, count: int) -> None:
 
 def main() -> None:
     verb, *arguments = sys.argv[1:]
-    verbs = {"burst": burst, "pace": pace, "header": header, "strange": strange,
+    verbs = {"burst": burst, "pace": pace, "header": header, "word": one_word,
+             "words": words, "strange": strange,
              "codepoints": codepoints, "others": others, "blind": blind}  # fmt: skip
     numbers = [int(a) if a.isdigit() else a for a in arguments]
     verbs[verb](*numbers)

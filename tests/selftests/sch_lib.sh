@@ -10,6 +10,9 @@
 
 CLASS=()
 
+# What a kind calls headers that it has changed
+CHANGED=lowered
+
 setup()
 {
 	# they shall know each other
@@ -88,6 +91,18 @@ raw()
 	ip netns exec "$1" "$DIR/raw.py" "${@:2}"
 }
 
+flows_are_gone()
+{
+	! snd ss -tnH | grep -q .
+}
+
+# end_flows: as end_long, and nothing of them is left to be sent into the next test's qdisc
+end_flows()
+{
+	end_long
+	wait_for 60 flows_are_gone
+}
+
 unload()
 {
 	modprobe -r sch_tcpcc 2>/dev/null
@@ -148,6 +163,87 @@ shapes_segments()
 	busywait empty && [ "$(field packets)" -ge 1382 ] && qdisc del
 }
 
+# Kinds with a congestion header --------------------------------------------------------
+
+# headers [ADDRESS]: over a link of 10 Mbit/s that is new.  Each word becomes what the law
+# says; prints how many there were, and how many were changed.
+headers()
+{
+	raw "$SND" header "$KIND" "${1-192.0.2.2}" "$RCV" 1250000
+}
+
+# word WORD INFO: what becomes of it
+word()
+{
+	raw "$SND" word "$KIND" 192.0.2.2 "$RCV" $(($1)) $(($2))
+}
+
+marks_packets()
+{
+	local counted
+
+	qdisc add "$KIND" bandwidth 10mbit && counted=$(headers "$@") &&
+		[ "$(field headers) $(field $CHANGED)" = "$counted" ] &&
+		[ "$(field state)" != waiting ] && qdisc del
+}
+
+marks_v6()
+{
+	marks_packets 2001:db8::2
+}
+
+# Other protocols' words, echoes, and what is not well formed
+leaves_others_alone()
+{
+	local address counted
+
+	for address in 192.0.2.2 2001:db8::2; do
+		qdisc add "$KIND" bandwidth 1mbit &&
+			counted=$(raw "$SND" strange "$KIND" $address "$RCV") || return
+		[ "$(field $CHANGED)" = 0 ] && [ "$(field malformed)" = 2 ] &&
+			[ "$(field echoes)" = 1 ] && [ "$(field headers)" = 0 ] &&
+			[ "$(field no_header)" -ge $((counted - 3)) ] &&
+			[ "$(field state)" = waiting ] && qdisc del || return
+	done
+}
+
+# A flow of each protocol, at once: words of this one are changed, and of the others none.
+leaves_other_flows_alone()
+{
+	local cc came watcher
+
+	modprobe -a tcp_acp_host tcp_xcp tcp_rcp && qdisc add "$KIND" bandwidth 10mbit limit 50 || return
+	raw "$RCV" words 3 >words.txt &
+	watcher=$!
+	for cc in acp xcp rcp; do
+		receiver || return
+		sender --cc $cc --bytes 500000000 >/dev/null 2>&1 &
+	done
+	wait $watcher
+	end_flows || return
+	for cc in acp xcp rcp; do
+		came=$(sed -n "s/^$cc //p" words.txt)
+		if [ $cc = "$KIND" ]; then
+			[ "${came#* }" -gt 10 ] && [ "$(field headers)" -ge "${came% *}" ]
+		else
+			[ "${came% *}" -gt 10 ] && [ "${came#* }" = 0 ]
+		fi || { sed 's/^/# /' words.txt; return 1; }
+	done
+	qdisc del
+}
+
+forgets_on_down()
+{
+	qdisc add "$KIND" bandwidth 10mbit && headers >/dev/null &&
+		raw "$SND" burst 192.0.2.2 100 1000 >/dev/null && [ "$(field state)" != waiting ] &&
+		ip -n "$SND" link set veth0 down && ip -n "$SND" link set veth0 up || return
+	[ "$(field qlen)" = 0 ] && [ "$(field state)" = waiting ] || return
+	ip -n "$SND" addr replace 2001:db8::1/64 dev veth0 nodad
+	flow --bytes 100000 && qdisc del
+}
+
+# All kinds -----------------------------------------------------------------------------
+
 limits_packets()
 {
 	qdisc add "$KIND" bandwidth 1mbit limit 10 && raw "$SND" burst 192.0.2.2 50 1000 >/dev/null || return
@@ -165,7 +261,7 @@ changes_under_traffic()
 	done
 	sleep 0.2
 	[ "$(field drops)" = 0 ] || return
-	end_long
+	end_flows
 	qdisc del
 }
 
@@ -193,7 +289,7 @@ replaces_under_traffic()
 		qdisc replace $kind || return
 	done
 	busywait passed 100 || return
-	end_long
+	end_flows
 	qdisc del
 }
 
@@ -206,7 +302,7 @@ deletes_under_traffic()
 		sleep 0.02
 		qdisc del && qdisc add "$KIND" bandwidth 100mbit || return
 	done
-	end_long
+	end_flows
 	qdisc del
 }
 
@@ -222,7 +318,7 @@ below_htb()
 		flow --bytes 2000000 && run_long "${CLASS[@]}" && sleep 0.2 &&
 		tc -n "$SND" qdisc del dev veth0 parent 1:1 handle 10: && sleep 0.1 &&
 		tc -n "$SND" qdisc add dev veth0 parent 1:1 handle 10: "$KIND" bandwidth 50mbit || return
-	end_long
+	end_flows
 	qdisc del
 }
 

@@ -17,7 +17,7 @@ DIR=$(dirname "$(readlink -f "$0")")
 
 # Others than these on demand
 SENDERS=${TCPCC_SENDERS:-ccpd ccp ccpd_path mccp mccp_path acp estcp nist_reno nist_bic nist_ctcp nist_fast \
-	nist_hstcp nist_htcp nist_scalable jtcp newjersey}
+	nist_hstcp nist_htcp nist_scalable jtcp newjersey rcp xcp}
 FEW=${TCPCC_SENDERS:-ccpd ccpd_path mccp}
 OTHERS="cubic reno bbr"
 
@@ -277,13 +277,15 @@ cubic()
 	diag "CUBIC: $TIMES ms"
 }
 
-# as_fast_as_cubic CASE CC: the first window of ACP's paper is 1, and CUBIC's is 10, so that its
-# first eight segments may take three round trips more
+# as_fast_as_cubic CASE CC: the first window of ACP, RCP and XCP is 1, and CUBIC's is 10, so that
+# their first eight segments may take three round trips more
 as_fast_as_cubic()
 {
 	local time most=() late="" more=0
 
-	[ "$2" != acp ] || more=$((3 * RTT_MS))
+	case $2 in
+	acp|rcp|xcp) more=$((3 * RTT_MS)) ;;
+	esac
 	"$@" || return
 	restore
 	diag "$2: $TIMES ms; CUBIC: ${CUBIC[$1]-none}"

@@ -11,7 +11,7 @@ DIR=$(dirname "$(readlink -f "$0")")
 . "$DIR/stock_lib.sh"
 
 SENDERS="ccpd ccp ccpd_path mccp mccp_path acp estcp nist_reno nist_bic nist_ctcp nist_fast nist_hstcp
-	nist_htcp nist_scalable jtcp newjersey"
+	nist_htcp nist_scalable jtcp newjersey rcp xcp"
 RATE_MBIT=20
 RTT_MS=10
 SECONDS_EACH=3

@@ -1,0 +1,360 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# What the selftests of the explicit senders share, ACP, XCP and RCP: a router that is played by
+# a filter, flows, and what include/tcpcc_explicit.h and tcp_feedback promise of each of them.  They
+# source it from $DIR and say, beside $CC and $MODULE for host_lib.sh:
+#
+#   START_MS	what the start of a flow through router() may cost
+#   BAD_VALUES	parameters with values that it refuses
+#   SS_SHOWS	what ss shows of a flow through router()
+#   PROC_SHOWS	what /proc/net/tcpcc shows of it
+#   EVENT	its tracepoint, and
+#   TRACED	what that shows of it
+
+# shellcheck source=tests/selftests/host_lib.sh
+. "$DIR/host_lib.sh"
+
+setup()
+{
+	setup_hosts
+}
+
+# rewrite NAMESPACE BYTES-OF-IP-HEADER LENGTH EDIT...: segments that come in there with
+# an option of that length; offsets in EDIT are from the option's first byte
+rewrite()
+{
+	local ns=$1 at=$(($2 + 20)) length=$3 family=ip munge=""
+
+	[ "$2" = 20 ] || family=ipv6
+	shift 3
+	while [ $# != 0 ]; do
+		munge="$munge munge offset $((at + $1)) $2 set $3"
+		shift 3
+	done
+	# shellcheck disable=SC2086
+	tc -n "$ns" filter add dev veth0 ingress protocol $family \
+		u32 match u32 "0xfd$(printf %02x "$length")ac50" 0xffffffff at $at \
+		action pedit $munge pipe action csum tcp
+}
+
+# What is on its way still meets it.
+rewrite_nothing()
+{
+	sleep 0.1
+	tc -n "$SND" filter del dev veth0 ingress
+	tc -n "$RCV" filter del dev veth0 ingress
+}
+
+# A router that wants 5 MB/s of everybody.  Where a rate is not what the sender is told, its
+# script has these two of its own, of the same rate.
+router()
+{
+	rewrite "$RCV" "${1:-20}" 12 8 u32 5000000
+}
+
+no_router()
+{
+	rewrite_nothing
+}
+
+# flow [-6] ARGS...: one transfer; prints how many milliseconds it took
+flow()
+{
+	local start
+
+	receiver "${1-}" || return
+	start=$(date +%s%N)
+	sender "$@" >/dev/null || return
+	wait
+	echo $((($(date +%s%N) - start) / 1000000))
+}
+
+retransmitted()
+{
+	{ snd cat /proc/net/snmp; rcv cat /proc/net/snmp; } |
+		awk '/^Tcp: [0-9]/ { n += $13 } END { print n }'
+}
+
+# traced CMD...: what the tracepoint has seen meanwhile is in $TRACING/trace
+traced()
+{
+	# shellcheck disable=SC2153
+	local status event=$TRACING/events/$EVENT/enable
+
+	modprobe "$MODULE" && mount_tracing || return
+	# the default clock may have ticks of 10 ms
+	echo mono >$TRACING/trace_clock && echo >$TRACING/trace || return
+	echo 1 >"$event" || return
+	"$@"
+	status=$?
+	echo 0 >"$event"
+	return $status
+}
+
+refuses_bad_values()
+{
+	# shellcheck disable=SC2086,SC2153
+	modprobe "$MODULE" && refuses $BAD_VALUES
+}
+
+by_socket()
+{
+	local got
+
+	receiver || return
+	got=$(sender --cc "$CC")
+	wait
+	[ "$got" = "$CC" ] || { echo "# used '$got'"; return 1; }
+}
+
+# What was on its way has been counted.
+settle()
+{
+	COUNTED=""
+	busywait stands_still
+}
+
+stands_still()
+{
+	local before=$COUNTED
+
+	COUNTED=$(snd cat /proc/net/tcpcc_feedback; rcv cat /proc/net/tcpcc_feedback)
+	[ "$COUNTED" = "$before" ]
+}
+
+# Every segment with data has a header, of which there are 600, and the sender takes each echo.
+carried()
+{
+	local data
+
+	settle || return
+	data=$(count rcv InData)
+	echoed 100 "$@" && grows rcv InData $((data + 600))
+}
+
+# echoed LEAST ARGS...: of a flow the sender takes each echo, but for those of the FIN and of
+# what was before it: they may find no sender any more.
+echoed()
+{
+	local least=$1 sent taken
+
+	shift
+	settle || return
+	sent=$(count rcv OutEchoes) taken=$(count snd InEchoes)
+	flow "$@" >/dev/null && settle && grows rcv OutEchoes $((sent + least)) || return
+	sent=$(($(count rcv OutEchoes) - sent)) taken=$(($(count snd InEchoes) - taken))
+	if [ $taken -gt $sent ] || [ $taken -lt $((sent - 2)) ]; then
+		echo "# $sent echoes sent, $taken taken"
+		return 1
+	fi
+}
+
+carries()
+{
+	carried --cc "$CC"
+}
+
+carries_v6()
+{
+	carried -6 --cc "$CC"
+}
+
+# Nobody sets a limit: Reno, which fills this link.
+without_a_router()
+{
+	took "$(flow --bytes 10000000 --cc "$CC")" 800 1200
+}
+
+# 10 MB at 5 MB/s, in packets of 1510 bytes that carry 1432, or 1412: 2.11 or 2.14 s, and a start
+follows_a_router()
+{
+	router || return
+	took "$(flow --bytes 10000000 --cc "$CC")" 2090 $((2110 + START_MS))
+	local status=$?
+
+	no_router
+	return $status
+}
+
+follows_a_router_v6()
+{
+	router 40 || return
+	took "$(flow -6 --bytes 10000000 --cc "$CC")" 2120 $((2140 + START_MS))
+	local status=$?
+
+	no_router
+	return $status
+}
+
+# loss PERCENT: of what the sender sends
+loss()
+{
+	if [ "$1" = 0 ]; then
+		tc -n "$SND" qdisc replace dev veth0 parent 1: bfifo limit 151400
+	else
+		tc -n "$SND" qdisc replace dev veth0 parent 1: netem loss "$1%" limit 1000
+	fi
+}
+
+# Half a second without a path, and Reno under loss
+loses_its_way()
+{
+	local status=0
+
+	router && run_long --bytes 5000000 --cc "$CC" || return
+	sleep 0.3
+	loss 100
+	sleep 0.5
+	loss 0
+	busywait ended || status=1
+	wait
+	no_router
+	loss 1
+	took "$(flow --bytes 5000000 --cc "$CC")" 500 6000 || status=1
+	loss 0
+	return $status
+}
+
+ended()
+{
+	! snd ss -tnH 'dport = :5000' | grep -q ESTAB
+}
+
+# Two senders on one connection
+sends_both_ways()
+{
+	local family status=0
+
+	SERVER="--bytes 2000000 --cc $CC"
+	for family in "" -6; do
+		# shellcheck disable=SC2086
+		flow $family --both --bytes 2000000 --cc "$CC" >/dev/null || status=1
+	done
+	SERVER=""
+	grows snd InData 60 && grows rcv InEchoes 60 || status=1
+	return $status
+}
+
+# is_in MODE: the sender of run_long
+is_in()
+{
+	proc_shows " mode=$1 "
+}
+
+# There is one, then there is none, then there is one again.
+router_goes_away()
+{
+	modprobe tcpcc_view && traced goes_and_comes && fell_back
+}
+
+goes_and_comes()
+{
+	local status=0
+
+	# the flow of the test before may still be in /proc/net/tcpcc
+	busywait no_senders && router && run_long --cc "$CC" || return
+	busywait is_in feedback || status=1
+	no_router
+	busywait is_in fallback || status=1
+	router
+	busywait is_in feedback || status=1
+	no_router
+	end_long
+	return $status
+}
+
+# The first fallback comes after four round trips without a word.  The last word may have come at
+# the beginning of another, or at its end.  How long one is says the sender: 10 ms without a queue.
+fell_back()
+{
+	sed -n "s/.* \([0-9.]*\): ${EVENT#*/}: .* mode=\([12]\) echoes=\([0-9]*\) .* rtt_us=\([0-9]*\) .*/\1 \2 \3 \4/p" $TRACING/trace |
+		awk '$2 == 1 && $3 { heard = $1; longest = 0 } $4 > longest { longest = $4 }
+			$2 == 2 { silence = 1000000 * ($1 - heard); exit }
+			END { print "# fallback after " silence " us, of round trips of " longest
+				exit silence < 39000 || silence > 5.5 * longest || longest > 20000 }'
+}
+
+# A receiver says that the network grants what no link can do, as lie() of the script has it.  No window is above
+# 2.25 times what this one delivers in a round trip, 84 segments; as printed, all is believed.
+believes_so_much()
+{
+	local most
+
+	lie && most=$(largest) || return
+	if [ "$most" -lt 84 ] || [ "$most" -gt 189 ]; then
+		echo "# windows of up to $most segments"
+		return 1
+	fi
+	echo 0 >"$PARAMETERS/${CC}_trust"
+	most=$(largest)
+	echo 225 >"$PARAMETERS/${CC}_trust"
+	rewrite_nothing
+	[ "$most" -gt 1000 ] || { echo "# believed: windows of up to $most segments"; return 1; }
+}
+
+# The largest window of a flow in FEEDBACK, segments
+largest()
+{
+	traced flow --bytes 2000000 --cc "$CC" >/dev/null || return
+	sed -n "s/.* ${EVENT#*/}: .* mode=1 .*window=\([0-9]*\)$/\1/p" $TRACING/trace |
+		awk '$1 > most { most = $1 } END { print int(most / 65536) }'
+}
+
+# After a pause one packet is sent, of what the rate sends in a millisecond (5000 bytes), and
+# the next when it is acknowledged: not the 33 segments of before.
+starts_again_after_idle()
+{
+	local status=0
+
+	router && traced flow --pause 3 --cc "$CC" --cc "$CC" >/dev/null || status=1
+	no_router
+	sed -n "s/.* \([0-9.]*\): ${EVENT#*/}: sport=[0-9]* dport=$PORT .*acked=\([0-9]*\) .*window=\([0-9]*\)/\1 \2 \3/p" \
+		$TRACING/trace > idle.txt
+	# what is acknowledged within 5 ms of that ACK was sent before it came
+	awk 'last && $1 - last > 2 { seen++; first = $1 } first && $1 - first < 0.005 { sent += $2 }
+		{ last = $1 } END { exit seen != 1 || sent < 1 || sent > 4 }' idle.txt ||
+		{ awk 'last && $1 - last > 2 { n = 3 } { last = $1 } n-- > 0 { print "# " $0 }' idle.txt; status=1; }
+	return $status
+}
+
+shows_in_ss()
+{
+	local status=0
+
+	router && run_long --cc "$CC" || return
+	# shellcheck disable=SC2153
+	busywait ss_shows "$SS_SHOWS" || { sed 's/^/# /' ss.txt; status=1; }
+	no_router
+	end_long
+	return $status
+}
+
+shows_in_proc()
+{
+	local status=0
+
+	modprobe tcpcc_view && busywait no_senders && router && run_long --cc "$CC" || return
+	# shellcheck disable=SC2153
+	busywait proc_shows "$PROC_SHOWS" || { sed 's/^/# /' proc.txt; status=1; }
+	no_router
+	end_long
+	return $status
+}
+
+traces()
+{
+	local status=0
+
+	router && traced flow --cc "$CC" >/dev/null || status=1
+	no_router
+	# shellcheck disable=SC2153
+	grep -Eq "${EVENT#*/}: sport=[0-9]+ dport=[0-9]+ $TRACED" $TRACING/trace || status=1
+	return $status
+}
+
+changes_under_traffic()
+{
+	flow --bytes 20000000 --cc "$CC" --cc cubic --cc "$CC" --cc bbr --cc "$CC" --cc reno \
+		--cc "$CC" >/dev/null && busywait no_senders
+}
