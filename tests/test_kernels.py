@@ -182,8 +182,8 @@ def sources(tmp_path: Path) -> Path:
     return home
 
 
-# Without NETFILTER there is no tcp_feedback, and without tcp_feedback no acp.
-LEFT_OUT = {"tcp_estcp", "tcp_feedback", "tcp_acp_host"}
+# Without NETFILTER there is no tcp_feedback, and without tcp_feedback no acp, rcp and xcp.
+LEFT_OUT = {"tcp_estcp", "tcp_feedback", "tcp_acp_host", "tcp_rcp", "tcp_xcp"}
 
 
 def listed(sources: Path) -> set[str]:
@@ -274,7 +274,7 @@ def test_life_elsewhere(processor: str) -> None:
     own = [line.partition("] ")[2] for line in log.splitlines()
            if re.search(r"\] (not )?ok \d+ - (insert|transfer|remove|read) |\] 1\.\.", line)]
     assert_ktap("\n".join(own))
-    for name in ("ccpd", "ccpd_path", "acp", "estcp", "mccp", "nist_htcp"):
+    for name in ("ccpd", "ccpd_path", "acp", "estcp", "mccp", "nist_htcp", "rcp", "xcp"):
         assert re.search(rf"\] ok \d+ - transfer {name}$", log, re.M), name
 
 
@@ -288,11 +288,23 @@ RACES = {
 }
 
 
+def test_complaints_are_seen() -> None:
+    """Of the kernel's checks, and not KCSAN's, which has modules to look for."""
+    log = """\
+[    0.1] Lock dependency validator: Copyright
+[   10.1] BUG: KCSAN: data-race in fold_diff / refresh_cpu_vm_stats
+[   11.2] WARNING: possible circular locking dependency detected
+[   12.3] WARNING: suspicious RCU usage
+[   13.4] BUG: sleeping function called from invalid context
+"""
+    assert len(races.complaints(log)) == 3
+
+
 @wide
 @pytest.mark.parametrize("name", RACES)
 @pytest.mark.xdist_group("kcsan")
 def test_no_data_races(name: str) -> None:
-    """KCSAN, which looks at two processors, finds no race of ours."""
+    """KCSAN, which looks at two processors, finds no race of ours, and lockdep no lock amiss."""
     machine = races.ensure(progress=False)
     modules = stock.build(machine, strict=False)
     script = REPO / f"tests/selftests/{name}.sh"
@@ -300,4 +312,6 @@ def test_no_data_races(name: str) -> None:
                       modules=modules, cpus=2, timeout_s=1800)  # fmt: skip
     assert re.search(r"kcsan: selftest: (\d+)/\1 tests passed", done.log), done.log[-3000:]
     assert not (found := races.reports(done.log, races.own_modules(modules))), "\n".join(found)
+    assert "Lock dependency validator" in done.log, done.log[-3000:]
+    assert not (said := races.complaints(done.log)), "\n".join(said)
     assert_ktap(done.stdout)

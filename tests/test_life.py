@@ -36,10 +36,12 @@ def test_lives_under_sanitizers(lab):
 @wide
 @pytest.mark.xdist_group("kcsan")
 def test_lives_on_two_processors():
-    """And KCSAN finds no race of ours."""
+    """And KCSAN finds no race of ours, nor lockdep a lock amiss, in one kernel."""
     machine = races.ensure(progress=False)
     modules = stock.build(machine, strict=False)
     done = stock.boot(machine, races.watched(LIFE), modules=modules, cpus=2, timeout_s=TIMEOUT_S)
     assert not (found := races.reports(done.log, races.own_modules(modules))), "\n".join(found)
     assert re.search(r"kcsan: selftest: (\d+)/\1 tests passed", done.log), done.log[-3000:]
+    assert "Lock dependency validator" in done.log, done.log[-3000:]
+    assert not (said := races.complaints(done.log)), "\n".join(said)
     assert_ktap(done.stdout)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The kernel's data race detector (KCSAN), on two processors of QEMU's."""
+"""The kernel's data race detector (KCSAN), with lockdep, on two processors of QEMU's."""
 
 import os
 import re
@@ -41,6 +41,12 @@ def reports(log: str, modules: set[str]) -> list[str]:
     title = re.compile(r"BUG: KCSAN: (.*)")
     return [part for part in found if (named := title.search(part))
             and modules & set(re.findall(r"\[(\w+)\]", named[1]))]  # fmt: skip
+
+
+def complaints(log: str) -> list[str]:
+    """What lockdep, RCU's checks and the sleep checker have said in a kernel's log."""
+    return [line for line in log.splitlines()
+            if re.search(r"WARNING: |BUG: (?!KCSAN)|INFO: .*lock", line)]  # fmt: skip
 
 
 def own_modules(tree: Path) -> set[str]:
