@@ -10,9 +10,10 @@ from labkit import findings, result, scenario
 def _rows(
     at: np.ndarray, windows: np.ndarray, thresholds: np.ndarray, states: np.ndarray | int = 0
 ) -> np.ndarray:
-    """As _stages() reads them: time, flow, window, bytes, ssthresh, state."""
+    """As _stages() reads them: time, flow, window, bytes, ssthresh, state, what is granted."""
     nothing = np.zeros(len(at))
-    return np.transpose([at, nothing, windows, nothing, thresholds, nothing + states])
+    granted = np.where(at < 1, 0, 5e6 + at)
+    return np.transpose([at, nothing, windows, nothing, thresholds, nothing + states, granted])
 
 
 def test_a_sawtooth() -> None:
@@ -24,8 +25,10 @@ def test_a_sawtooth() -> None:
     assert found["cwnd_mean"] == pytest.approx((9 * 75 + 61) / 10, rel=0.01)
     assert found["cwnd_reduced"] == pytest.approx(120, abs=2)
     assert found["cycle_s"] == pytest.approx(10, rel=0.01)
+    assert found["cwnd_least"] == windows.min()
+    assert found["granted_least_bps"] == pytest.approx(5e6 + 1)
     quiet = result._windows(_rows(at, windows, np.full(len(at), np.nan)), 0)
-    assert set(quiet) == {"cwnd_mean", "window_mean"}
+    assert set(quiet) == {"cwnd_mean", "window_mean", "cwnd_least", "granted_least_bps"}
 
 
 def test_a_window_that_is_being_reduced() -> None:

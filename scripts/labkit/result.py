@@ -354,7 +354,7 @@ def _stages(flows: list[Json], links: list[Json], settings: Settings, run: Path)
 
     Of windows there is also the mean of the whole stage, with what went before that.
     """
-    table = series(run / "flows.csv", (0, 1, 2, 7, 6, 10))
+    table = series(run / "flows.csv", (0, 1, 2, 7, 6, 10, "cc_bw_bps"))
     of_flow = {flow["id"]: table[table[:, 1] == flow["id"]] for flow in flows}
     of_links = series(run / "links.csv", LINK_COLUMNS)
     stages = []
@@ -406,13 +406,17 @@ REDUCING = (2, 3)
 def _windows(rows: np.ndarray, since: float) -> Json:
     """Of a flow in a stage: its mean window; the same where one that is being reduced counts as
     what it will be, which is what the congestion control has decided on; the window that the first
-    reduction met; and how long it is from one reduction to the next."""
+    reduction met; how long it is from one reduction to the next; its least one; and the least rate
+    that a router has granted."""
     weight = np.diff(rows[:, 0], prepend=since)
     decided = np.where(np.isin(rows[:, 5], REDUCING), np.fmin(rows[:, 2], rows[:, 4]), rows[:, 2])
     found = {
         "cwnd_mean": np.average(rows[:, 2], weights=weight),
         "window_mean": np.average(decided, weights=weight),
+        "cwnd_least": rows[:, 2].min(),
     }
+    if len(granted := rows[rows[:, 6] > 0, 6]):
+        found["granted_least_bps"] = granted.min()
     # Each reduction sets ssthresh, which is not a number before the first of all.
     reduced = np.flatnonzero(np.diff(np.nan_to_num(rows[:, 4]))) + 1
     if len(reduced):
@@ -453,7 +457,7 @@ def _link_stage(rows: np.ndarray, rate: float) -> Json:
 
 # Bytes that a sender with a congestion header keeps free in each segment, and those it uses.
 HEADER_SPACE, HEADER_LENGTH = 16, 12
-WITH_HEADER = ("acp",)
+WITH_HEADER = ("acp", "rcp", "xcp")
 
 
 def _on_link(flow: Json, settings: Settings) -> float:
@@ -545,7 +549,8 @@ METRICS = {
     "retransmits": lambda r: sum(f["retransmits"] for f in r["flows"]),
     **{
         name: (lambda r, name=name: _mean(f[name] for f in r["flows"]))
-        for name in ("cwnd_mean", "cwnd_equilibrium", "cwnd_reduced", "window_mean", "cycle_s")
+        for name in ("cwnd_mean", "cwnd_equilibrium", "cwnd_reduced", "cwnd_least",
+                     "granted_least_bps", "window_mean", "cycle_s")
     },
     "window_jain": lambda r: jain([f["window_mean"] for f in r["flows"]]),
     "rtt_mean_s": lambda r: _mean(f["rtt_mean_s"] for f in r["flows"]),
