@@ -431,7 +431,7 @@ _NETWORKS = ", ".join(network.names())
 # qdisc kinds for the bottleneck.  These are a queue as long as the buffer, below our shaper;
 # SHAPING ones limit the rate themselves.
 QUEUES = ("fifo", "fq_codel", "codel", "pie", "fq_pie", "red", "warn", "cake", "sfq", "fq")
-SHAPING = ("acp", "estcp")
+SHAPING = ("acp", "estcp", "rcp", "xcp")
 
 # Of the buffer, where red marks or drops no more than with its full probability; tc's default.
 RED_MAX = 4
@@ -455,14 +455,15 @@ KEYS: dict[str, Key] = {
     "rtt": Key(_times, "40ms", "without queueing; for each flow: 20ms,80ms or spread: 40ms-200ms"),
     "buffer": Key(_buffer, "1bdp", "of the bottleneck: packets, or 0.5bdp (shortest rtt)"),
     "loss": Key(_loss, "0", "random, of data packets only, before the bottleneck: 1e-4"),
-    "drop": Key(_count(1, 60_000), None, "one data packet of a single flow, by its number: 330"),
+    # gact counts packets to 10 000, and two make the connection.
+    "drop": Key(_count(1, 9998), None, "one data packet of a single flow, by its number: 330"),
     "jitter": Key(_time(1e-6, 1), None, "random delay of data, 0 to this; in order: 5ms"),
     "qdisc": Key(_choice(*QUEUES, *SHAPING), "fifo", "of the bottleneck:"
                  f" {', '.join((*QUEUES, *SHAPING))}. As tc has them by default, but for what"
                  " buffer and ecn say. red: max is a quarter of the buffer, min a third of that;"
                  " warn: red that marks each packet behind a third of the buffer, and drops none;"
                  " cake: without its own shaper, the buffer as memory for full packets"),
-    "router": Key(_router, None, "options of a qdisc acp or estcp, see their man pages: target 5s"),
+    "router": Key(_router, None, "options of such a qdisc as shapes, see its man page: target 5s"),
     "flows": Key(_count(1, 5000), "1", "how many"),
     "mix": Key(_mix, None, "flows by congestion control, in place of flows: ccpd:2,cubic:2"),
     "start": Key(_time(0, 1e6), "0", "seconds from one flow's start to the next's"),
@@ -772,7 +773,7 @@ def compile_settings(texts: dict[str, str]) -> Settings:
     if settings.short and settings.short.rate * settings.end > MOST_SHORT:
         raise _usage(f"short makes at most {MOST_SHORT} flows in a run: shorten it")
     if settings.change and (len(settings.rtt) > 1 or settings.qdisc in SHAPING):
-        raise _usage("change goes with one rtt, and not with acp or estcp")
+        raise _usage("change goes with one rtt, and not with a qdisc that shapes")
     if settings.cross and any(c.end > settings.end for c in settings.cross):
         raise _usage(f"cross traffic outlasts the run ({settings.end:g} s)")
     return settings
