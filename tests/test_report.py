@@ -8,7 +8,7 @@ import shutil
 
 import pytest
 
-from labkit import findings, plot, report, run, scenario
+from labkit import claims, findings, plot, report, run, scenario
 from labkit.errors import LabError
 
 CHEAP = """
@@ -60,11 +60,24 @@ note = "They have no wings."
 """
 
 
+CLAIMS = """
+[[paper]]
+seed = "999 (NONE)"
+title = "Nothing"
+[[paper.entry]]
+at = "Table 0"
+says = "Speeds"
+todo = "the rest"
+"""
+
+
 @pytest.fixture
 def laboratory(tmp_path, monkeypatch):
     """A directory for scenarios, with a store and a page of its own."""
     for module, name in ((scenario, "SCENARIOS"), (plot, "REPORT")):
         monkeypatch.setattr(module, name, tmp_path)
+    monkeypatch.setattr(claims, "LIST", tmp_path / "claims.txt")
+    claims.LIST.write_text(CLAIMS)
     store = tmp_path / "store"
     store.mkdir()
     monkeypatch.setattr(report, "_store", lambda: store)
@@ -126,6 +139,35 @@ def test_resuming_makes_only_what_is_missing(laboratory, monkeypatch) -> None:
     (made[0] / "result.json").unlink()
     assert report.main(["cheap"], 2) == 0
     assert len(made) == 13
+
+
+def test_claims_are_judged_by_what_is_kept(laboratory, monkeypatch) -> None:
+    written = laboratory(CHEAP).with_name("claims.html")
+    cheap = scenario.load("cheap")
+    assert {claims.judge(report.kept())(cheap, f) for f in cheap.finding} == {None}
+    assert report.main(["cheap"], 2) == 0
+    assert "<td>Table 0</td>" in written.read_text()
+    assert ">cheap</a> (4 of 6 hold)" in written.read_text()
+    monkeypatch.setattr(run, "make", None)
+    kept = report.kept()
+    assert sum(claims.judge(kept)(cheap, f) for f in cheap.finding) == 4
+    assert (kept.made, [len(cell.runs) for cell in kept.of(cheap)]) == (0, [2] * 4)
+    # a cell that lacks one run is not there, and the others are
+    gone = next(h for h in report._store().iterdir() if json.loads(
+        (h / "result.json").read_text())["cc"] == "cubic")  # fmt: skip
+    shutil.rmtree(gone)
+    kept = report.kept()
+    assert sorted(len(cell.runs) for cell in kept.of(cheap)) == [2] * 3
+    judged = [claims.judge(kept)(cheap, f) for f in cheap.finding]
+    assert judged.count(None) == 2 and True in judged
+
+
+def test_a_list_that_is_wrong_costs_no_run(laboratory, monkeypatch) -> None:
+    laboratory(CHEAP)
+    claims.LIST.write_text(CLAIMS.replace("Table 0", "Table 1"))
+    monkeypatch.setattr(run, "make", None)
+    with pytest.raises(LabError, match=r"claims\.txt has no Table 0"):
+        report.main(["cheap"], 1)
 
 
 def test_interrupted_it_goes_on_where_it_was(laboratory, monkeypatch) -> None:

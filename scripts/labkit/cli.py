@@ -78,10 +78,13 @@ def _parser() -> argparse.ArgumentParser:
     shell = verb("shell", _shell, "A shell as root in the lab kernel.")
     with_kernel(shell)
 
-    reporting = verb("report", _report, "Runs every scenario; writes report/index.html.")
+    reporting = verb("report", _report, "Runs every scenario; writes report/index.html, and"
+                     " report/claims.html.")  # fmt: skip
     reporting.add_argument("scenarios", nargs="*", metavar="SCENARIO")
     reporting.add_argument("--jobs", type=int, default=0, metavar="N",
                            help="runs side by side (default: one per core)")  # fmt: skip
+
+    verb("claims", _claims, "What the papers have and claim, what shows it, and whether it holds.")
 
     benching = verb("bench", _bench, "What the modules cost hosts and routers, in real time; exit"
                     " status 1 if a bound is not met.")  # fmt: skip
@@ -183,6 +186,13 @@ def _report(args: argparse.Namespace) -> int:
     from . import report
 
     return report.main(args.scenarios, args.jobs)
+
+
+def _claims(args: argparse.Namespace) -> int:
+    from . import claims, report
+
+    print(claims.table(claims.load(), claims.judge(report.kept())))
+    return 0
 
 
 def _bench(args: argparse.Namespace) -> int:

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import matplotlib.pyplot as plt
 
-from . import findings, plot
+from . import claims, findings, plot
 from .plot import Cell
 from .result import split
 from .scenario import Scenario
 
 if TYPE_CHECKING:
+    from .claims import Claim, Judge, Paper, Shown
     from .report import Measured, Report
 
 e = html.escape
@@ -338,6 +339,54 @@ def compose(report: "Report", wanted: list[Scenario], measured: "list[Measured]"
     )  # fmt: skip
 
 
+# Claims -----------------------------------------------------------------------------------------
+
+_CLASSES = {"holds": "yes", "does not hold": "no", "holds in part": "part"}
+
+
+def compose_claims(papers: "list[Paper]", judge: "Judge", wanted: list[Scenario]) -> str:
+    """The page of all that the papers have, with links to what is in the report."""
+    linked = {s.name for s in wanted}
+    heads = "".join(f"<th>{e(s)}</th>" for s in (*claims.STATES, "all"))
+    rows, sections = [], []
+    for paper in papers:
+        found = claims.counts(paper.claims, judge)
+        numbers = [*(found[s] for s in claims.STATES), len(paper.claims)]
+        name = e(paper.seed.partition(" ")[0])
+        cells = "".join(f"<td>{n}</td>" for n in numbers)
+        rows.append(f'<tr><td><a href="#p{name}">{e(paper.seed)}</a></td>{cells}</tr>')
+        body = "\n".join(_claim(c, judge, linked) for c in paper.claims)
+        sections.append(
+            f'<h2 id="p{name}">{e(paper.seed)}: {e(paper.title)}</h2><div class=scroll>'
+            f"<table class=claims><tr><th>where</th><th>what it says</th><th>state</th>"
+            f"<th>shown by</th><th>what is missing</th></tr>\n{body}</table></div>"
+        )
+    return _CLAIMS.format(
+        style=_STYLE, counts=f"<table><tr><th></th>{heads}</tr>{''.join(rows)}</table>",
+        sections="\n".join(sections),
+    )  # fmt: skip
+
+
+def _claim(claim: "Claim", judge: "Judge", linked: set[str]) -> str:
+    entry, state = claim.entry, claim.state(judge)
+    by = "<br>".join(_shown(s, judge, linked) for s in claim.shown)
+    missing = [f"to do: {entry.todo}"] * bool(entry.todo)
+    missing += [f"not shown: {entry.why_not}"] * bool(entry.why_not)
+    return (
+        f"<tr><td>{e(entry.at)}</td><td>{e(entry.says)}</td>"
+        f'<td class="{_CLASSES.get(state, "")}">{e(state)}</td><td>{by}</td>'
+        f"<td>{'<br>'.join(map(e, missing))}</td></tr>"
+    )
+
+
+def _shown(shown: "Shown", judge: "Judge", linked: set[str]) -> str:
+    place, colon, what = shown.where.partition(": ")
+    if place in linked:
+        place = f'<a href="index.html#{place}">{place}</a>'
+    words = shown.words(judge)
+    return f"{place}{colon}{e(what)}" + (f" ({words})" if words else "")
+
+
 _STYLE = """
 :root { color-scheme: light dark; --line: #ccc; --soft: #f3f3f3; --good: #0a6b1f; --bad: #b00020;
   --open: #8a5a00; }
@@ -359,6 +408,8 @@ td:first-child { text-align: left; } tr:nth-child(odd) td { background: var(--so
 .findings li.fails { border-color: var(--bad); } .findings li.open { border-color: var(--open); }
 .findings p { margin: .1em 0; font-size: .9em; } .mark { font-weight: bold; }
 .mark::after { content: ":"; } .note { opacity: .85; }
+.claims td { text-align: left; vertical-align: top; white-space: normal; min-width: 6em; }
+.part { color: var(--open); }
 .count { font-size: 1.25em; font-weight: bold; } .origin { margin: 0; font-size: .9em; }
 figure { margin: 1em 0; } img { max-width: 100%; } figcaption { font-size: .85em; }
 code, pre { font-size: .85em; overflow-x: auto; overflow-wrap: anywhere; }
@@ -382,9 +433,29 @@ Each table and figure is a file in <code>scripts/scenarios</code>; the same seed
 result on any machine.
 <code>make report</code> makes this page again, and only the runs that have changed.</p>
 <p class=count>{count}.</p>
+<p><a href="claims.html">What the papers have and claim, and what shows it</a>.</p>
 {trouble}
 <h2>Findings</h2>
 {findings}
+{sections}
+</body>
+</html>
+"""
+
+_CLAIMS = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>tcpcc: what the papers claim, and what shows it</title>
+<style>{style}</style>
+</head>
+<body>
+<h1>What the papers claim, and what shows it</h1>
+<p>All tables, figures, equations and theorems of the papers, and what their text claims, in our
+words (<code>scripts/claims.toml</code>). A claim is shown by findings of <a href="index.html">the
+report</a>, or tested by <code>make check</code>: then its state is not known here.</p>
+<div class=scroll>{counts}</div>
 {sections}
 </body>
 </html>

@@ -6,6 +6,7 @@ kept in the cache under its identity, so that the report, called again, makes on
 """
 
 import contextlib
+import functools
 import hashlib
 import json
 import math
@@ -17,11 +18,10 @@ import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from . import findings, page, plot, result, run, scenario
+from . import claims, findings, page, plot, result, run, scenario
 from . import kernel as kernels
 from .errors import LabError
 from .paths import LABKIT, cache
@@ -81,6 +81,8 @@ class Report:
         key = (name, column, case)
         if key in self.skipped:
             raise findings.NotMeasuredError(f"{column}: {self.skipped[key]}")
+        if key not in self.cells:
+            raise findings.NotMeasuredError("not run yet")
         if key in self.failed_cells or not self.cells[key].runs:
             raise findings.NotMeasuredError(f"a run of {name} {column} {case} failed")
         return self.cells[key].runs
@@ -119,14 +121,15 @@ class _Task:
 
 
 def main(names: list[str], parallel: int) -> int:
-    """Runs scenarios, all of the papers by default; writes report/index.html."""
-    wanted = [scenario.load(name) for name in names or scenario.names()]
-    if not names:
-        wanted = [s for s in wanted if s.seed]
+    """Runs scenarios, all of the papers by default; writes report/index.html and claims.html."""
+    wanted = [scenario.load(name) for name in names] or _of_papers()
+    papers = claims.load()
     report = make(wanted, parallel)
     target = plot.REPORT / "index.html"
     measured = [report.measure(s, f) for s in wanted for f in s.finding]
     _write(target, page.compose(report, wanted, measured))
+    listed = page.compose_claims(papers, claims.judge(kept()), wanted)
+    _write(target.with_name("claims.html"), listed)
     if not names:
         _sweep()
     good = sum(m.holds is True for m in measured)
@@ -141,11 +144,25 @@ def main(names: list[str], parallel: int) -> int:
     return 1 if report.failed else 0
 
 
+def _of_papers() -> list[Scenario]:
+    return [s for s in map(scenario.load, scenario.names()) if s.seed]
+
+
+def kept() -> Report:
+    """What is known of the papers' scenarios without a run."""
+    if not any(_store().iterdir()):
+        return Report("")
+    return make(_of_papers(), only_kept=True)
+
+
 def make(
     wanted: list[Scenario], parallel: int = 0, keys: Iterable[Key] | None = None,
-    laboratory: run.Laboratory | None = None,
+    laboratory: run.Laboratory | None = None, only_kept: bool = False,
 ) -> Report:  # fmt: skip
-    """Runs the cells of scenarios, or of these keys only, and those that their findings name."""
+    """Runs the cells of scenarios, or of these keys only, and those that their findings name.
+
+    With only_kept nothing is run, and the cells that lack a run are not there.
+    """
     for one in wanted:
         findings.check(one)
         plot.check(one)
@@ -153,9 +170,13 @@ def make(
     report = Report(laboratory.kernel.release)
     started = time.monotonic()
     tasks: dict[tuple[Key, int], _Task] = {}
+    load = functools.cache(scenario.load)
     for key in dict.fromkeys(keys or _keys(wanted)):
-        _plan(laboratory, report, key, tasks)
-    _execute(laboratory, report, tasks, parallel)
+        _plan(laboratory, report, load(key[0]), key, tasks)
+    if only_kept:
+        _take_kept(report, tasks)
+    else:
+        _execute(laboratory, report, tasks, parallel)
     report.wall_s = time.monotonic() - started
     return report
 
@@ -180,11 +201,11 @@ def _keys(wanted: list[Scenario]) -> list[Key]:
 
 
 def _plan(
-    laboratory: run.Laboratory, report: Report, key: Key, tasks: dict[tuple[Key, int], _Task]
-) -> None:
+    laboratory: run.Laboratory, report: Report, of: Scenario, key: Key,
+    tasks: dict[tuple[Key, int], _Task],
+) -> None:  # fmt: skip
     """Adds the runs of a cell, or why there are none."""
-    name, column_name, case_name = key
-    of = scenario.load(name)
+    _, column_name, case_name = key
     column = of.column_of(column_name)
     case = of.case_of(case_name) if case_name else None
     settings = scenario.override(of, [], column, case)
@@ -221,6 +242,7 @@ def _store() -> Path:
     return cache("report")
 
 
+@functools.cache
 def _measuring() -> str:
     """What turns a run into numbers, in short: a cached run is as good as this is unchanged."""
     parts = [(LABKIT / "result.py").read_bytes(), kernels.agent().read_bytes()]
@@ -264,6 +286,17 @@ def _execute(
             report.cells[key].runs.append(placed)
 
 
+def _take_kept(report: Report, tasks: dict[tuple[Key, int], _Task]) -> None:
+    """Fills the report's cells from the cache; those of which a run is missing go."""
+    for (key, _), task in tasks.items():
+        found = _cached(task.home, False)
+        if not found:
+            report.cells.pop(key, None)
+        elif key in report.cells:
+            job = task.job
+            report.cells[key].runs.append(result.place(found, job.scenario, job.column, job.case))
+
+
 def _make_all(
     laboratory: run.Laboratory, missing: dict[Path, _Task], with_series: set[Path], parallel: int,
     progress: Callable[[_Task, float], None],
@@ -272,7 +305,7 @@ def _make_all(
     with ThreadPoolExecutor(parallel or os.cpu_count()) as pool:
         pending = {
             pool.submit(run.make, laboratory, task.job, home, with_series=home in with_series,
-                        progress=partial(progress, task)): home
+                        progress=functools.partial(progress, task)): home
             for home, task in missing.items()
         }
         try:

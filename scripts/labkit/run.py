@@ -9,6 +9,7 @@ working directory of the process, /proc/self/cwd.
 
 import contextlib
 import ctypes
+import functools
 import hashlib
 import importlib
 import json
@@ -176,6 +177,40 @@ class Guest:
             raise LabError(f"cannot write to {self.dir.parent}: {error.strerror}") from None
 
 
+# What is built is in a directory of its own, whose files do not change: they are read once.
+
+
+@functools.cache
+def _parameters(tree: Path) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    builtin = (tree / "modules.builtin.modinfo").read_bytes()
+    for module in re.findall(rb"(\w+)\.license=", builtin):
+        names = re.findall(rb"\0" + module + rb"\.par[m]=(\w+):", builtin)
+        found[module.decode()] = {name.decode() for name in names}
+    for path in tree.rglob("*.ko"):
+        names = re.findall(rb"\0par[m]=(\w+):", path.read_bytes())
+        found[path.stem] = {name.decode() for name in names}
+    return found
+
+
+@functools.cache
+def _modules_known(tree: Path) -> frozenset[str]:
+    builtin = (tree / "modules.builtin").read_text().split()
+    known = {Path(line).stem.replace("-", "_") for line in builtin}
+    for path in tree.rglob("*.ko"):
+        known.add(path.stem)
+        known |= {a.decode() for a in re.findall(rb"\0alias=([\w-]+)", path.read_bytes())}
+    return frozenset(known)
+
+
+@functools.cache
+def _digest(modules: Path, release: str, module: str) -> str:
+    where = ["-d", str(modules), "-S", release]
+    paths = output_of(["modprobe", "--show-depends", *where, module])
+    needed = re.findall(r"^insmod (.+\.ko)", paths, re.MULTILINE)
+    return digest_of(*(file_digest(Path(path)) for path in needed))
+
+
 class Laboratory:
     """A lab kernel with this project's modules, and what can be run on it."""
 
@@ -189,31 +224,15 @@ class Laboratory:
 
     def parameters(self) -> dict[str, set[str]]:
         """The parameters of each module, built in or ours."""
-        found: dict[str, set[str]] = {}
-        builtin = (self._tree / "modules.builtin.modinfo").read_bytes()
-        for module in re.findall(rb"(\w+)\.license=", builtin):
-            names = re.findall(rb"\0" + module + rb"\.par[m]=(\w+):", builtin)
-            found[module.decode()] = {name.decode() for name in names}
-        for path in self._tree.rglob("*.ko"):
-            names = re.findall(rb"\0par[m]=(\w+):", path.read_bytes())
-            found[path.stem] = {name.decode() for name in names}
-        return found
+        return _parameters(self._tree)
 
-    def modules_known(self) -> set[str]:
+    def modules_known(self) -> frozenset[str]:
         """Every name that modprobe takes here."""
-        builtin = (self._tree / "modules.builtin").read_text().split()
-        known = {Path(line).stem.replace("-", "_") for line in builtin}
-        for path in self._tree.rglob("*.ko"):
-            known.add(path.stem)
-            known |= {a.decode() for a in re.findall(rb"\0alias=([\w-]+)", path.read_bytes())}
-        return known
+        return _modules_known(self._tree)
 
     def digest(self, module: str) -> str:
         """Of a module and of those that it needs; none of what is built in."""
-        where = ["-d", str(self.modules), "-S", self.kernel.release]
-        paths = output_of(["modprobe", "--show-depends", *where, module])
-        needed = re.findall(r"^insmod (.+\.ko)", paths, re.MULTILINE)
-        return digest_of(*(file_digest(Path(path)) for path in needed))
+        return _digest(self.modules, self.kernel.release, module)
 
     def ccs(self) -> list[str]:
         """The congestion controls that a flow may have here."""

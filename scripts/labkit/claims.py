@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What the papers have, and what shows it here.
+
+scripts/claims.toml is the list of all tables, figures, equations and theorems of each paper, and of
+what its text claims.  A scenario shows the tables and figures that its `figure` names.  What else
+shows an entry, or which findings of such a scenario do, is said `by`
+
+    "acp-fig5"                                a scenario: all of its findings,
+    "acp-fig5: As printed"                    those of them whose claim begins so,
+    "kunit/tcp_acp_test.c: desired_window"    or a test, in C, Python or shell.
+
+`todo` says what is still to be shown, `why_not` what cannot be, and why.  An entry that nothing
+shows has one of the two.
+"""
+
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from . import scenario as scenarios
+from .errors import LabError
+from .paths import REPO
+from .scenario import Finding, Scenario
+
+if TYPE_CHECKING:
+    from .report import Report
+
+LIST = REPO / "scripts" / "claims.toml"
+TESTS = REPO / "tests"
+
+STATES = (
+    "holds", "holds in part", "does not hold", "not run yet", "tested", "to do", "not shown",
+)  # fmt: skip
+
+_KIND = re.compile(r"(Table|Fig|Eq)s?\.? ")
+_NUMBER = re.compile(r"([IVX]+|\d+)(-\d+)?[a-z]?")
+_CASES = {".c": r"KUNIT_CASE(_PARAM)?\({}\b", ".py": r"^def {}\(", ".sh": r"^{}\(\)"}
+
+Judge = Callable[[Scenario, Finding], bool | None]  # None: it was not run
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What a paper has: a table, figure, equation or theorem, or a claim of its text."""
+
+    at: str  # "Fig. 3", or the section that claims it
+    says: str  # in a few words
+    by: tuple[str, ...] = ()
+    todo: str = ""
+    why_not: str = ""
+
+    @property
+    def number(self) -> str:
+        """Of a table, figure, equation or theorem: no other entry of the paper has it."""
+        kind, _, number = self.at.partition(" ")
+        return self.at if kind in ("Table", "Fig.", "Eq.", "Theorem") and number else ""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What shows an entry: findings of a scenario, or a test."""
+
+    where: str
+    scenario: Scenario | None = None
+    findings: tuple[Finding, ...] = ()
+
+    def words(self, judge: Judge) -> str:
+        """What became of the findings, where not all that there is holds."""
+        states = Counter(judge(self.scenario, f) for f in self.findings if self.scenario)
+        if len(self.findings) < 2:
+            return {True: "", False: "does not hold", None: "not run yet"}[next(iter(states), True)]
+        known = states[True] + states[False]
+        parts = [f"{states[True]} of {len(self.findings)} hold"] * bool(known)
+        return ", ".join(parts + [f"{states[None]} not run yet"] * bool(states[None]))
+
+
+@dataclass(frozen=True)
+class Claim:
+    """An entry, and all that shows it."""
+
+    entry: Entry
+    shown: tuple[Shown, ...]
+
+    def state(self, judge: Judge) -> str:
+        states = {judge(s.scenario, f) for s in self.shown if s.scenario for f in s.findings}
+        if None in states:
+            return "not run yet"
+        if len(states) == 2:
+            return "holds in part"
+        if states:
+            return "holds" if True in states else "does not hold"
+        if self.shown:
+            return "tested"
+        return "to do" if self.entry.todo else "not shown"
+
+
+@dataclass(frozen=True)
+class Paper:
+    seed: str  # as scenarios name it
+    title: str
+    claims: tuple[Claim, ...]
+
+
+# Reading ----------------------------------------------------------------------------------------
+
+
+def load() -> list[Paper]:
+    """The list, checked against the scenarios and tests that there are."""
+    try:
+        content = tomllib.loads(LIST.read_text())
+    except ValueError as error:
+        raise LabError(f"{LIST}: {error}") from None
+    papers = {p.get("seed", ""): p for p in content.get("paper", [])}
+    every = [s for s in map(scenarios.load, scenarios.names()) if s.seed]
+    for one in every:
+        if one.seed not in papers:
+            raise LabError(f"{one.path}: {LIST.name} has no paper {one.seed!r};"
+                           f" there are: {', '.join(papers)}")  # fmt: skip
+    return [
+        Paper(seed, paper.get("title", ""),
+              tuple(_claims(seed, paper, [s for s in every if s.seed == seed])))
+        for seed, paper in papers.items()
+    ]  # fmt: skip
+
+
+def _claims(seed: str, paper: dict, mine: list[Scenario]) -> Iterator[Claim]:
+    entries = [_entry(seed, content) for content in paper.get("entry", [])]
+    numbers = [e.number for e in entries if e.number]
+    if twice := [n for n, count in Counter(numbers).items() if count > 1]:
+        raise LabError(f"{LIST}: {seed} has {twice[0]} more than once")
+    named = {s.name: names_of(s, numbers) for s in mine}
+    for entry in entries:
+        where = f"{LIST}: {seed} {entry.at}"
+        shown = [_shown(where, text, mine) for text in entry.by]
+        told = {s.scenario.name for s in shown if s.scenario}
+        shown += [
+            Shown(s.name, s, s.finding)
+            for s in mine
+            if entry.number in named[s.name] and s.name not in told
+        ]
+        if not shown and not entry.todo and not entry.why_not:
+            raise LabError(f"{where}: nothing shows it; say what does, todo or why_not")
+        yield Claim(entry, tuple(shown))
+
+
+def _entry(seed: str, content: dict) -> Entry:
+    where = f"{LIST}: {seed} {content.get('at', '')}".rstrip()
+    for name, value in content.items():
+        if name not in Entry.__dataclass_fields__:
+            raise LabError(f"{where}: there is no {name}: {', '.join(Entry.__dataclass_fields__)}")
+        texts = value if name == "by" and isinstance(value, list) else [value]
+        if not all(isinstance(x, str) for x in texts) or (name == "by") != isinstance(value, list):
+            raise LabError(f"{where}: {name} is {'a list of texts' if name == 'by' else 'text'}")
+    if not content.get("at") or not content.get("says"):
+        raise LabError(f"{where}: an entry has at and says")
+    return Entry(**content | {"by": tuple(content.get("by", ()))})
+
+
+def names_of(of: Scenario, numbers: list[str]) -> set[str]:
+    """What a scenario's `figure` names of its paper: "Figs. 9-11" are three, "ccpd_path" none."""
+    found, kind = set(), ""
+    for part in re.split(r", | and ", of.figure):
+        if begins := _KIND.match(part):
+            kind = begins[1] + ("" if begins[1] == "Table" else ".")
+            part = part[begins.end() :]
+        names = [f"{kind} {x}" for x in part.split(" to ")]
+        if not kind or not all(_NUMBER.fullmatch(x) for x in part.split(" to ")):
+            break  # words follow
+        if names[0] not in numbers and "-" in part:
+            names = [f"{kind} {x}" for x in part.split("-")]
+        for name in names:
+            if name not in numbers:
+                raise LabError(f"{of.path}: figure: {LIST.name} has no {name} of {of.seed}")
+        between = numbers[numbers.index(names[0]) : numbers.index(names[-1]) + 1]
+        found |= {n for n in between if n.startswith(kind)}
+    return found
+
+
+def _shown(where: str, text: str, mine: list[Scenario]) -> Shown:
+    """What an entry's `by` means."""
+    place, _, what = text.partition(": ")
+    suffix = Path(place).suffix
+    if suffix:
+        path = TESTS / place
+        if suffix not in _CASES or not path.is_file():
+            raise LabError(f"{where}: there is no tests/{place}")
+        if not re.search(_CASES[suffix].format(re.escape(what)), path.read_text(), re.MULTILINE):
+            raise LabError(f"{where}: tests/{place} has no test {what!r}")
+        return Shown(text)
+    of = next((s for s in mine if s.name == place), None)
+    if not of:
+        raise LabError(f"{where}: its paper has no scenario {place!r}")
+    found = tuple(f for f in of.finding if f.claim.startswith(what))
+    if not found:
+        raise LabError(f"{where}: {place} has no finding {what!r}")
+    return Shown(text, of, found)
+
+
+# Showing ----------------------------------------------------------------------------------------
+
+
+def judge(report: "Report") -> Judge:
+    """What became of findings, of each scenario's in the report."""
+    known: dict[tuple[str, Finding], bool | None] = {}
+
+    def holds(of: Scenario, finding: Finding) -> bool | None:
+        key = (of.name, finding)
+        if key not in known:
+            known[key] = report.measure(of, finding).holds
+        return known[key]
+
+    return holds
+
+
+def counts(claims: tuple[Claim, ...], judge: Judge) -> Counter[str]:
+    return Counter(claim.state(judge) for claim in claims)
+
+
+def table(papers: list[Paper], judge: Judge) -> str:
+    """For the eye: a line for each entry, and how many there are of each state."""
+    lines = []
+    for paper in papers:
+        lines.append(f"{paper.seed}: {paper.title}")
+        width = max(len(c.entry.at) for c in paper.claims)
+        for claim in paper.claims:
+            entry, parts = claim.entry, [claim.entry.says]
+            for s in claim.shown:
+                words = s.words(judge)
+                parts.append(f"{s.where} ({words})" if words else s.where)
+            parts += [f"to do: {entry.todo}"] * bool(entry.todo)
+            parts += [f"not shown: {entry.why_not}"] * bool(entry.why_not)
+            lines.append(f"  {entry.at:<{width}}  {claim.state(judge):<13}  {'; '.join(parts)}")
+        lines.append("")
+    lines.append("".join(f"{s:>15}" for s in ("", *STATES, "all")))
+    for paper in papers:
+        found = counts(paper.claims, judge)
+        numbers = (*(found[s] for s in STATES), len(paper.claims))
+        lines.append(f"{paper.seed:>15}" + "".join(f"{n:>15}" for n in numbers))
+    return "\n".join(lines)

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The list of what the papers have: it names what there is, and says how it stands."""
+
+import re
+from collections import Counter
+
+import pytest
+
+from labkit import claims, page, scenario
+from labkit.errors import LabError
+
+SCENARIO = """
+title = "Speeds"
+seed = "999 (NONE)"
+figure = "Figs. 1-3, Table II, on two links"
+about = "None."
+cc = ["reno"]
+[[finding]]
+claim = "Pigs fly"
+measure = "mean('goodput_bps')"
+[[finding]]
+claim = "Pigs swim"
+measure = "mean('goodput_bps')"
+high = 0
+"""
+
+LIST = """
+[[paper]]
+seed = "999 (NONE)"
+title = "On <Pigs>"
+[[paper.entry]]
+at = "Fig. 1"
+says = "Height over time"
+todo = "the clouds"
+[[paper.entry]]
+at = "Fig. 2"
+says = "Distance"
+by = ["pigs: Pigs fly"]
+[[paper.entry]]
+at = "Fig. 3"
+says = "Depth"
+by = ["pigs: Pigs swim"]
+[[paper.entry]]
+at = "Table II"
+says = "Speed"
+[[paper.entry]]
+at = "Eq. 1"
+says = "Lift"
+by = ["kunit/fly_test.c: lifts", "test_fly.py: test_wings", "selftests/fly.sh: soars"]
+[[paper.entry]]
+at = "Section V"
+says = "Snow"
+todo = "winter"
+[[paper.entry]]
+at = "Section V"
+says = "The moon"
+why_not = "too far"
+"""
+
+TESTS = {
+    "kunit/fly_test.c": "static struct kunit_case cases[] = {\n\tKUNIT_CASE(lifts),\n};\n",
+    "test_fly.py": "def test_wings(lab):\n    pass\n",
+    "selftests/fly.sh": "soars()\n{\n}\n",
+}
+
+
+@pytest.fixture
+def lists(tmp_path, monkeypatch):
+    """A list, a scenario and tests of its own."""
+    monkeypatch.setattr(scenario, "SCENARIOS", tmp_path)
+    monkeypatch.setattr(claims, "LIST", tmp_path / "claims.txt")
+    monkeypatch.setattr(claims, "TESTS", tmp_path / "tests")
+    for name, text in TESTS.items():
+        path = tmp_path / "tests" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def write(listed=LIST, of=SCENARIO):
+        (tmp_path / "claims.txt").write_text(listed)
+        (tmp_path / "pigs.toml").write_text(of)
+        return claims.load()
+
+    return write
+
+
+def flying(of, finding):
+    """What flies was run, and does; what swims does not."""
+    return "fly" in finding.claim
+
+
+def test_the_papers_are_complete() -> None:
+    """What is committed is sound, and has each number of the papers once, in their order."""
+    found = {p.seed: [c.entry.number for c in p.claims if c.entry.number] for p in claims.load()}
+    roman = ["I", "II", "III", "IV", "V"]
+    wanted = {
+        "000 (CCPD)": {"Table": roman, "Fig.": range(1, 10), "Eq.": range(1, 7)},
+        "001 (ACP)": {
+            "Table": ["I"], "Fig.": range(1, 21), "Eq.": range(1, 21), "Theorem": [1],
+        },
+        "002 (ESTCP)": {"Table": [1], "Fig.": [1, 2, "3a", "3b", 4]},
+        "003 (NIST)": {
+            "Table": [f"5-{n}" for n in range(1, 12)], "Fig.": [f"5-{n}" for n in range(1, 34)],
+            "Eq.": range(1, 43),
+        },
+        "004 (MCCP)": {"Table": [1, 2], "Fig.": range(1, 5), "Eq.": range(1, 7)},
+    }  # fmt: skip
+    assert list(found) == list(wanted)
+    for seed, kinds in wanted.items():
+        for kind, numbers in kinds.items():
+            have = [n for n in found[seed] if re.fullmatch(rf"{kind} ([IV]+|[\d-]+[ab]?)", n)]
+            assert have == [f"{kind} {n}" for n in numbers], seed
+
+
+@pytest.mark.parametrize(
+    ("figure", "names"),
+    [
+        ("Fig. 1", "Fig. 1"),
+        ("Figs. 1-3", "Fig. 1|Fig. 2|Fig. 3"),
+        ("Figs. 1 and 3", "Fig. 1|Fig. 3"),
+        ("Figs. 1, 3, Table I", "Fig. 1|Fig. 3|Table I"),
+        ("Tables 5-1 and 5-2, Figs. 5-7 to 5-9", "Table 5-1|Table 5-2|Fig. 5-7|Fig. 5-8|Fig. 5-9"),
+        ("Table I, in short", "Table I"),
+        ("the path of Table I, at 1 Gb/s", ""),
+        ("section I", ""),
+        ("ccpd_path", ""),
+    ],
+)
+def test_a_figure_s_names(figure, names) -> None:
+    there = "Table I|Table 5-1|Table 5-2|Fig. 1|Eq. 1|Fig. 2|Fig. 3|Fig. 5-7|Fig. 5-8|Fig. 5-9"
+    of = scenario.Scenario("x", "X", figure=figure)
+    assert claims.names_of(of, there.split("|")) == set(filter(None, names.split("|")))
+
+
+def test_states(lists) -> None:
+    (paper,) = lists()
+    states = [c.state(flying) for c in paper.claims]
+    assert states == [
+        "holds in part", "holds", "does not hold", "holds in part", "tested", "to do", "not shown",
+    ]  # fmt: skip
+    unknown = [c.state(lambda of, f: None if "fly" in f.claim else False) for c in paper.claims]
+    assert unknown[:4] == ["not run yet", "not run yet", "does not hold", "not run yet"]
+    assert {*states, *unknown} == {*claims.STATES}
+
+
+def test_table(lists) -> None:
+    papers = lists()
+    lines = claims.table(papers, flying).splitlines()
+    first = "  Fig. 1     holds in part  Height over time; pigs (1 of 2 hold); to do: the clouds"
+    assert first in lines
+    assert "  Fig. 2     holds          Distance; pigs: Pigs fly" in lines
+    assert "  Fig. 3     does not hold  Depth; pigs: Pigs swim (does not hold)" in lines
+    assert "  Section V  not shown      The moon; not shown: too far" in lines
+    assert lines[-1].split() == ["999", "(NONE)", *"1 2 1 0 1 1 1 7".split()]
+    lines = claims.table(papers, lambda of, f: None).splitlines()
+    assert "  Table II   not run yet    Speed; pigs (2 not run yet)" in lines
+
+
+def test_page(lists) -> None:
+    papers = lists()
+    text = page.compose_claims(papers, flying, [scenario.load("pigs")])
+    assert "On &lt;Pigs&gt;" in text and text.count("<tr>") == 2 + 1 + 7
+    states = Counter(re.findall(r'<td class="\w*">([\w ]+)</td>', text))
+    assert states == Counter(claims.STATES) + Counter({"holds in part": 1, "not run yet": -1})
+    assert '<a href="index.html#pigs">pigs</a>: Pigs fly' in text
+    assert {*re.findall(r'href="#([^"]+)"', text)} <= {*re.findall(r'id="([^"]+)"', text)}
+    assert "index.html#" not in page.compose_claims(papers, flying, [])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ('at = "Fig. 2"', 'at = "Fig. 1"', "999 (NONE) has Fig. 1 more than once"),
+        ('at = "Fig. 2"', 'says = "x"', "claims.txt: "),
+        ('says = "Speed"', "", "999 (NONE) Table II: an entry has at and says"),
+        ("todo", "tofu", "999 (NONE) Fig. 1: there is no tofu: at, says, by, todo, why_not"),
+        ('todo = "the clouds"', "todo = 2", "999 (NONE) Fig. 1: todo is text"),
+        ('["pigs: Pigs fly"]', '"pigs"', "999 (NONE) Fig. 2: by is a list"),
+        ('["pigs: Pigs fly"]', "[2]", "999 (NONE) Fig. 2: by is a list"),
+        ("pigs: Pigs fly", "cows", "999 (NONE) Fig. 2: its paper has no scenario 'cows'"),
+        ("Pigs fly", "Pigs sing", "999 (NONE) Fig. 2: pigs has no finding 'Pigs sing'"),
+        ("fly_test.c", "swim_test.c", "999 (NONE) Eq. 1: there is no tests/kunit/swim_test.c"),
+        ("fly.sh", "fly.txt", "there is no tests/selftests/fly.txt"),
+        ("c: lifts", "c: lift", "tests/kunit/fly_test.c has no test 'lift'"),
+        ("test_wings", "test_wing", "tests/test_fly.py has no test 'test_wing'"),
+        ("soars", "dives", "tests/selftests/fly.sh has no test 'dives'"),
+        ('todo = "winter"', "", "Section V: nothing shows it; say what does, todo or why_not"),
+        ('"Table II"', '"Table I"', "pigs.toml: figure: claims.txt has no Table II of 999 (NONE)"),
+        ('"Fig. 3"', '"Fig. 3c"', "pigs.toml: figure: claims.txt has no Fig. 3 of 999 (NONE)"),
+        ("999 (NONE)", "998 (NONE)", "pigs.toml: claims.txt has no paper '999 (NONE)'"),
+    ],
+)
+def test_what_is_wrong_is_named(lists, old, new, says) -> None:
+    assert old in LIST
+    with pytest.raises(LabError) as error:
+        lists(LIST.replace(old, new, 1))
+    assert says in str(error.value)
+
+
+def test_a_scenario_that_is_gone_is_missed(lists, tmp_path) -> None:
+    lists()
+    (tmp_path / "pigs.toml").rename(tmp_path / "cows.toml")
+    with pytest.raises(LabError, match="its paper has no scenario 'pigs'"):
+        claims.load()
+
+
+def test_the_terminal(lab) -> None:
+    """The verb, with whatever is kept here."""
+    lines = lab("claims").stdout.splitlines()
+    assert lines[0].startswith("000 (CCPD): TCP Congestion Avoidance")
+    for paper, line in zip(claims.load(), lines[-5:], strict=True):
+        *_, total = numbers = [int(n) for n in re.sub(r"^.*\)", "", line).split()]
+        assert line.split(")")[0].strip() + ")" == paper.seed
+        assert sum(numbers[:-1]) == total == len(paper.claims)
