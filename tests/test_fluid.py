@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-"""ACP's fluid model: its integrator against solutions that are known."""
+"""Fluid models of ACP and CCPD: the integrators against solutions that are known."""
 
 import numpy as np
 import pytest
 from numpy.polynomial import Polynomial
 
-from labkit.fluid import KI, KQ, dominant_root, trajectories
+from labkit.fluid import KI, KQ, ccpd, dominant_root, trajectories
 
 
 def by_hand(x0: float, q0: float, tau: float, delays: int) -> list[tuple[Polynomial, Polynomial]]:
@@ -69,3 +69,22 @@ def test_dominant_root() -> None:
     a, b, c = x[[-401, -201, -1], 0]
     turn = np.exp(2 * root)
     assert c - 2 * turn.real * b + abs(turn) ** 2 * a == pytest.approx(0, abs=1e-3 * abs(b))
+
+
+def test_ccpd_has_no_delay_in_its_loop() -> None:
+    """Half of the capacity goes: the rate falls at once by Kd's part, and the rest decays."""
+    kp, kd, steps = 2.0, 3.0, 400
+    u, _ = ccpd(np.array([kp]), kd, 10, trips=60, steps=steps, cross=0.5)
+    start = (steps * 61 + 1) // 2 - steps + steps // 2  # when the sender hears of it
+    for trips in (0.5, 1, 2, 5):
+        want = 0.5 + 0.5 / (1 + kd) * np.exp(-kp * trips / (1 + kd))
+        assert u[start + int(trips * steps), 0] == pytest.approx(want, abs=0.005)
+
+
+def test_ccpd_by_its_delays() -> None:
+    """Nothing has come back yet in the first half round trip: the loop is that of what was sent."""
+    steps = 1000
+    u, x = ccpd(np.array([1.5]), 0, 4, trips=2, steps=steps)
+    t = np.arange(0, 0.5, 0.1)
+    assert u[(t * steps).astype(int), 0] == pytest.approx(1.5 * 4 * np.exp(-1.5 * t), rel=0.005)
+    assert not x[: steps // 2].any()

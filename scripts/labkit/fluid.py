@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""ACP's fluid model, Eqs. (19) and (20) of its paper: delay differential equations of one link.
+"""Fluid models of two papers: delay differential equations of one link.
+
+ACP's, Eqs. (19) and (20) of its paper.
 
     x'(t) = -ki/tau x(t - tau) - kq/tau^2 q(t - tau)
     q'(t) = x(t), but 0 where the queue is empty and x(t) < 0
@@ -12,6 +14,17 @@ matters of where a trajectory starts, and half a circle has every start that the
 
 What was before t = 0 the paper does not say.  A start here stands for a past in which x and q were
 what they are at 0, which is what Matlab's dde23 takes; or a whole past is given.
+
+CCPD's, Section III of its paper: the queue of Eq. (1) and the rate of Eq. (2), with the Smith
+predictor, which is the traffic in flight F(t), what was sent in the last round trip.
+
+    x'(t) = u(t - Tff) + d(t), but 0 where the queue is empty and that is below 0
+    u(t) = Kp (B - x(t - Tfb) - F(t)) + Kd d/dt (B - x(t - Tfb) - F(t)), at least 0
+
+u is the sender's rate, d that of others less the capacity, B the buffer, Tff + Tfb the round trip.
+With time in round trips and segments in bandwidth-delay products neither is left in the equations:
+a path is B alone.  While the queue is not empty, x(t - Tfb) + F(t) is all that was ever sent less
+what others let pass: the delays are gone from the loop, and (1 + Kd) u' = -Kp (u + d).
 """
 
 from collections.abc import Callable
@@ -87,6 +100,40 @@ def dominant_root(ki: float = KI, kq: float = KQ) -> complex:
     return found[found.real.argmax()]
 
 
+def ccpd(
+    kp: Any, kd: Any, buffer: Any, *, trips: int = 200, steps: int = 50, cross: float = 0.0,
+    predicts: bool = True,
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    """u and x of CCPD's model from an empty path, a row for each step, a column for each sender.
+
+    kp is in 1/round trip, buffer in bandwidth-delay products; half of a round trip is before the
+    queue.  From the middle on others send the share cross of the capacity.  Without the predictor
+    the traffic in flight is left out.
+
+    The rate at the end of a step is part of the traffic in flight, so any gain may be used with any
+    step.  The error falls with the step.
+    """
+    kp, kd, buffer = np.broadcast_arrays(*(np.asarray(v, float) for v in (kp, kd, buffer)))
+    h, half = 1 / steps, steps // 2
+    u = np.zeros((steps * (trips + 1) + 1, *kp.shape))
+    x, slope = np.zeros_like(u), np.zeros_like(u)
+    flight = np.zeros(kp.shape)
+    for k in range(steps, len(u)):
+        others = (cross if k >= len(u) // 2 else 0) - 1
+        slope[k] = u[k - half] + others
+        slope[k] = np.maximum(slope[k], -x[k - 1] / h)
+        x[k] = x[k - 1] + h * slope[k]
+        if predicts:
+            flight += h * (u[k - 1] - u[k - steps])
+            error = buffer - x[k - half] - flight
+            change = u[k - steps] - slope[k - half]
+            u[k] = (kp * error + kd * change) / (1 + kd + kp * h)
+        else:
+            u[k] = kp * (buffer - x[k - half]) - kd * slope[k - half]
+        u[k] = np.maximum(u[k], 0)
+    return u[steps:], x[steps:]
+
+
 # Measures of findings ---------------------------------------------------------------------------
 
 
@@ -158,7 +205,55 @@ def _margin() -> float:
     return low
 
 
+# Gains per round trip from 0.5 to 100 and paths whose buffer is larger than 1 + 1 / Kp: all
+# settle within 20 round trips, or with the derivative term within 20 times 1 + Kd / Kp.
+_KP, _KD, _ROOM = np.meshgrid([0.5, 1, 2, 4, 10, 100], [0, 0.5, 2, 10], [0.1, 0.5, 2, 10])
+_BUFFER = 1 + 1 / _KP + _ROOM
+
+
+@cache
+def _ccpd(cross: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+    return ccpd(_KP, _KD, _BUFFER, trips=800 if cross else 400, cross=cross)
+
+
+def _ccpd_off(cross: float = 0.0) -> float:
+    """How far from what is left of the capacity the rate is in the end, at most."""
+    u, _ = _ccpd(cross)
+    return np.abs(u[-1000:] - (1 - cross)).max()
+
+
+def _ccpd_level() -> float:
+    """How far from B - 1 - 1/Kp the queue is in the end, at most, of the buffer."""
+    _, x = _ccpd()
+    return (np.abs(x[-1000:] - _ROOM) / _BUFFER).max()
+
+
+def _ccpd_overflow(cross: float = 0.0) -> float:
+    """What the queue had needed beyond the buffer, at most."""
+    _, x = _ccpd(cross)
+    return (x - _BUFFER).max()
+
+
+def _ccpd_small() -> float:
+    """With a buffer below 1 + 1/Kp: how far the rate is from Kp B / (1 + Kp), at most."""
+    kp, share = np.meshgrid([0.5, 1, 2, 4, 10], [0.1, 0.3, 0.5, 0.9])
+    u, _ = ccpd(kp, 0, share * (1 + 1 / kp))
+    return np.abs(u[-1000:] - share).max()
+
+
+def _ccpd_unpredicted() -> float:
+    """Without the traffic in flight, Kp 2: how much the rate still varies, of the capacity."""
+    u, _ = ccpd(2, 0, 10, predicts=False)
+    return np.ptp(u[-1000:])
+
+
 MEASURES: dict[str, Callable[[], float]] = {
+    "ccpd:off": _ccpd_off,
+    "ccpd:off_beside_half": lambda: _ccpd_off(0.5),
+    "ccpd:level": _ccpd_level,
+    "ccpd:overflow": _ccpd_overflow,
+    "ccpd:small_buffer": _ccpd_small,
+    "ccpd:unpredicted": _ccpd_unpredicted,
     **{f"remaining:{name}": lambda name=name: _of_portrait(name) for name in PORTRAITS},
     "remaining:anywhere": _of_starts,
     "remaining:any_past": _of_pasts,
