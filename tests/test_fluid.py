@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from numpy.polynomial import Polynomial
 
-from labkit.fluid import KI, KQ, ccpd, dominant_root, trajectories
+from labkit.fluid import KI, KQ, acp, ccpd, dominant_root, trajectories
 
 
 def by_hand(x0: float, q0: float, tau: float, delays: int) -> list[tuple[Polynomial, Polynomial]]:
@@ -88,3 +88,15 @@ def test_ccpd_by_its_delays() -> None:
     t = np.arange(0, 0.5, 0.1)
     assert u[(t * steps).astype(int), 0] == pytest.approx(1.5 * 4 * np.exp(-1.5 * t), rel=0.005)
     assert not x[: steps // 2].any()
+
+
+def test_acp_with_a_number_that_is_kept() -> None:
+    """A fifth more users than the law knows of is the law with gains a fifth larger."""
+    steps = 1000
+    past = np.zeros((steps + 1, 1))
+    past[-1] = 0.2
+    x, q = trajectories(past, np.zeros_like(past), delays=8, steps=steps, ki=1.2 * KI, kq=1.2 * KQ)
+    y, m, queue = acp([10.0], 12, delays=8, steps=steps, estimate="kept")
+    assert y - 1 == pytest.approx(x, abs=0.002)
+    assert queue == pytest.approx(q, abs=0.002)
+    assert (m == 10).all()

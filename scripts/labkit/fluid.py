@@ -15,6 +15,12 @@ matters of where a trajectory starts, and half a circle has every start that the
 What was before t = 0 the paper does not say.  A start here stands for a past in which x and q were
 what they are at 0, which is what Matlab's dde23 takes; or a whole past is given.
 
+ACP's with its estimate of the number of users, Eqs. (1) and (11) to (18): what that is, and what
+the law makes of it, change together.
+
+    p'(t) = (ki/tau (C - y(t)) - kq/tau^2 q(t)) / M(t), from 0 to C;  y(t) = N p(t - tau)
+    M'(t) = gamma/tau (y(t) - M(t) p(t)) p(t) / (1 + p(t)^2), at least 1
+
 CCPD's, Section III of its paper: the queue of Eq. (1) and the rate of Eq. (2), with the Smith
 predictor, which is the traffic in flight F(t), what was sent in the last round trip.
 
@@ -98,6 +104,39 @@ def dominant_root(ki: float = KI, kq: float = KQ) -> complex:
             s -= (s * s + (ki * s + kq) * decay) / (2 * s + (ki - ki * s - kq) * decay)
         found = s[np.abs(s * s + (ki * s + kq) * np.exp(-s)) < 1e-12]
     return found[found.real.argmax()]
+
+
+GAMMA = 0.1
+CAPACITY = 1e7  # bytes/s, beside which the 1 of 1 + p^2 is nothing
+
+
+def acp(
+    before: Any, after: Any, *, delays: int = 300, steps: int = 50, gamma: float = GAMMA,
+    estimate: str = "law", proportional: float = 0.0,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
+    """y / C, M and q / (C tau) after users that were before, and at rest, have become after.
+
+    A row for each step, a column for each pair.  The estimate follows the law; or is y / p; or is
+    kept.  Proportional action adds so much of what C - y changes by.
+    """
+    before, after = np.broadcast_arrays(np.asarray(before, float), np.asarray(after, float))
+    h = 1 / steps
+    p = np.empty((steps * (delays + 1) + 1, *before.shape))
+    y, q, m = np.zeros_like(p), np.zeros_like(p), np.empty_like(p)
+    p[: steps + 1], m[: steps + 1] = CAPACITY / before, before
+    y[: steps + 1] = CAPACITY
+    for k in range(steps, len(p) - 1):
+        y[k] = after * p[k - steps]
+        if estimate == "ratio":
+            m[k] = np.maximum(y[k] / p[k], 1)
+        slope = KI * (CAPACITY - y[k]) - KQ * q[k]
+        slope += proportional * (y[k - 1] - y[k]) / h * (k > steps)
+        p[k + 1] = np.clip(p[k] + h * slope / m[k], 1, CAPACITY)
+        q[k + 1] = np.maximum(q[k] + h * (y[k] - CAPACITY), 0)
+        moves = gamma * (y[k] - m[k] * p[k]) * p[k] / (1 + p[k] ** 2)
+        m[k + 1] = np.maximum(m[k] + h * moves * (estimate == "law"), 1)
+    y[-1] = after * p[-1 - steps]
+    return y[steps:] / CAPACITY, m[steps:], q[steps:] / CAPACITY
 
 
 def ccpd(
@@ -205,6 +244,53 @@ def _margin() -> float:
     return low
 
 
+# Users that were there, and as many times those that are there then.  When there are many times
+# as many at once p falls to nothing, and y / p says what nobody can be: there Eq. (8) has to pause.
+_BEFORE, _TIMES = np.meshgrid([10, 20, 50, 200, 1000], [0.1, 0.2, 0.5, 0.9, 1.1, 1.25, 1.5])
+
+
+@cache
+def _acp(**options: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    return acp(_BEFORE, _BEFORE * _TIMES, **options)
+
+
+def _acp_rate() -> float:
+    """How far from the capacity the input is in the end, at most."""
+    return np.abs(_acp()[0][-1000:] - 1).max()
+
+
+def _acp_flows() -> float:
+    """How far from the number of users the estimate is in the end, at most."""
+    return np.abs(_acp()[1][-1000:] / (_BEFORE * _TIMES) - 1).max()
+
+
+def _theorem() -> float:
+    """The error of the estimate to its bound, Eq. (15), at most, for any p above a least one."""
+    draw, steps, worst = np.random.default_rng(1), 4000, 0.0
+    for least in (0.1, 1, 10, 1e6):
+        p = least * (1 + 9 * draw.random((steps, 50)) ** 3)
+        users, m = draw.integers(1, 1000, 50), draw.uniform(1, 1000, 50)
+        first, h = np.abs(m - users), 0.02
+        for k in range(steps):
+            # y = N p: what (14) says of a step in which p stays
+            m = users + (m - users) * np.exp(-GAMMA * h * p[k] ** 2 / (1 + p[k] ** 2))
+            bound = first * np.exp(-GAMMA * least**2 / (1 + least**2) * h * (k + 1))
+            worst = max(worst, (np.abs(m - users) / bound).max())
+    return worst
+
+
+def _acp_varies(users: float, estimate: str) -> float:
+    """Ten users become so many: how much the input still varies in the end, of the capacity."""
+    y, _, _ = acp(10, users, estimate=estimate)
+    return np.ptp(y[-1000:])
+
+
+def _acp_undershoot(proportional: float) -> float:
+    """Ten users become fifteen: how far below the capacity the input comes after that."""
+    y, _, _ = acp(10, 15, proportional=proportional)
+    return 1 - y.min()
+
+
 # Gains per round trip from 0.5 to 100 and paths whose buffer is larger than 1 + 1 / Kp: all
 # settle within 20 round trips, or with the derivative term within 20 times 1 + Kd / Kp.
 _KP, _KD, _ROOM = np.meshgrid([0.5, 1, 2, 4, 10, 100], [0, 0.5, 2, 10], [0.1, 0.5, 2, 10])
@@ -248,6 +334,14 @@ def _ccpd_unpredicted() -> float:
 
 
 MEASURES: dict[str, Callable[[], float]] = {
+    "acp:rate": _acp_rate,
+    "acp:flows": _acp_flows,
+    "acp:theorem": _theorem,
+    "acp:law": lambda: _acp_varies(20, "law"),
+    "acp:ratio": lambda: _acp_varies(20, "ratio"),
+    "acp:wrong": lambda: _acp_varies(80, "kept"),
+    "acp:undershoot": lambda: _acp_undershoot(0.0),
+    "acp:undershoot_proportional": lambda: _acp_undershoot(0.3),
     "ccpd:off": _ccpd_off,
     "ccpd:off_beside_half": lambda: _ccpd_off(0.5),
     "ccpd:level": _ccpd_level,
