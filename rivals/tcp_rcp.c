@@ -9,11 +9,11 @@
  * its way, the receiver returns it, and the sender sends at that rate R from then on: there is
  * no window and no slow start.
  *
- * TCP has a window, so it is made large enough not to matter: three times R in a round trip, and three
- * segments.  A queue of one bandwidth-delay product doubles the round trip before the smoothed
- * one tells: with a quarter more than R the window held senders back in just the time in which
- * the law finds its least rate (acp-rcp-interval: 270 packets in place of 166).  What is reported as the window, in /proc/net/tcpcc and by the
- * tracepoint, is R * mrtt / size, as ACP's.
+ * TCP has a window, so it is made large enough not to matter: three times R in a round trip,
+ * and three segments.  A queue of one bandwidth-delay product doubles the round trip before the
+ * smoothed one tells: with a quarter more than R the window held senders back in just the time
+ * in which the law finds its least rate (acp-rcp-interval: 270 packets in place of 166).  What is
+ * reported as the window, in /proc/net/tcpcc and by the tracepoint, is R * mrtt / size, as ACP's.
  *
  * In START and FALLBACK, without such links, it is Reno: see include/tcpcc_explicit.h.  Where
  * links speak, neither a loss nor CE changes R.  A timeout sets the window to 1 until the next
