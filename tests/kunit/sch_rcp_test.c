@@ -47,7 +47,7 @@ static u64 factor(const struct rcp_gains *gains, u32 input, u32 queue)
 
 	link_init(&r, gains);
 	r.bytes = div_u64(PAPER_LINK * input * r.interval_us, 100 * USEC_PER_SEC);
-	r.packets = r.bytes / PAPER_SIZE;
+	r.packets = div_u64(r.bytes, PAPER_SIZE);
 	before = r.rate;
 	rcp_law_step(&r, div_u64(PAPER_LINK * PAPER_RTT / 100 * queue, USEC_PER_SEC));
 	return div64_u64(r.rate * 1000000, before);
@@ -446,7 +446,7 @@ static void abuse(struct kunit *test, const struct rcp_gains *gains, u64 capacit
 		r.interval_us = rcp_interval_us(&r);
 		r.running = true;
 		for (step = 0; step < 6; step++) {
-			u64 now = r.control_ns + (step < 4 ? 0 : NSEC_PER_SEC << (step * 5));
+			u64 now = r.control_ns + (step < 4 ? 0 : (u64)NSEC_PER_SEC << (step * 5));
 
 			if (step & 1) {
 				rcp_law_arrive(&r, lens[i / 15 % 4], rtts[i / 60]);

@@ -27,7 +27,7 @@ static void gap(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, xcp_gap(segs(1550), 80000), 51612);
 	KUNIT_EXPECT_EQ(test, xcp_gap(segs(3) / 2, 3), 2000);
 	KUNIT_EXPECT_EQ(test, xcp_gap(EXPLICIT_ONE, 0), 0);
-	KUNIT_EXPECT_EQ(test, xcp_gap(EXPLICIT_ONE, EXPLICIT_RTT_CAP), 100 * NSEC_PER_SEC);
+	KUNIT_EXPECT_EQ(test, xcp_gap(EXPLICIT_ONE, EXPLICIT_RTT_CAP), 100ULL * NSEC_PER_SEC);
 	/* 400 Gbit/s in packets of 1500 bytes: 30 ns, at any rtt */
 	KUNIT_EXPECT_EQ(test, xcp_gap(segs(333333333), 10 * USEC_PER_SEC), 30);
 	KUNIT_EXPECT_EQ(test, xcp_gap(segs(1000) / 3, 10), 30);
