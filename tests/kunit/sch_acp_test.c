@@ -563,7 +563,7 @@ static u32 police_send(struct acp_police *p, u32 i, u32 bytes)
 /* The next period of 80 ms, with a rate of @packets packets in it for each flow */
 static void police_next(struct acp_police *p, u32 packets)
 {
-	acp_police_grant(p, div_u64(packets * PAPER_SIZE * USEC_PER_SEC, PAPER_RTT),
+	acp_police_grant(p, div_u64((u64)packets * PAPER_SIZE * USEC_PER_SEC, PAPER_RTT),
 			 LAW_UNIT / 10, PAPER_RTT, PAPER_SIZE,
 			 p->time_ns + PAPER_RTT * NSEC_PER_USEC);
 }
