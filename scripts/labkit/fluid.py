@@ -334,6 +334,14 @@ def _ccpd_unpredicted() -> float:
 
 
 MEASURES: dict[str, Callable[[], float]] = {
+    **{f"remaining:{name}": lambda name=name: _of_portrait(name) for name in PORTRAITS},
+    "remaining:anywhere": _of_starts,
+    "remaining:any_past": _of_pasts,
+    "queue_per_ms": _queue_per_ms,
+    "scaling": _scaling,
+    "queues": _queues,
+    "root": lambda: dominant_root().real,
+    "margin": _margin,
     "acp:rate": _acp_rate,
     "acp:flows": _acp_flows,
     "acp:theorem": _theorem,
@@ -348,14 +356,6 @@ MEASURES: dict[str, Callable[[], float]] = {
     "ccpd:overflow": _ccpd_overflow,
     "ccpd:small_buffer": _ccpd_small,
     "ccpd:unpredicted": _ccpd_unpredicted,
-    **{f"remaining:{name}": lambda name=name: _of_portrait(name) for name in PORTRAITS},
-    "remaining:anywhere": _of_starts,
-    "remaining:any_past": _of_pasts,
-    "queue_per_ms": _queue_per_ms,
-    "scaling": _scaling,
-    "queues": _queues,
-    "root": lambda: dominant_root().real,
-    "margin": _margin,
 }
 
 
