@@ -50,8 +50,8 @@ SLAB_ROUNDS = 1000
 
 # Of races, which KCSAN reports of all the kernel, its test looks for ours.
 COMPLAINTS = re.compile(
-    "BUG(?!: KCSAN)|WARNING|Oops|Call Trace|protection fault|UBSAN|refcount_t|suspicious|new suspected"
-    " memory leaks|sleeping|unregister_netdevice"
+    "BUG(?!: KCSAN)|WARNING|Oops|Call Trace|protection fault|UBSAN|refcount_t|suspicious"
+    "|new suspected memory leaks|sleeping|unregister_netdevice"
 )
 
 _libc = ctypes.CDLL(None, use_errno=True)
