@@ -85,17 +85,16 @@ static u64 xcp_gap(u64 window, u32 rtt_us)
  * @change: bytes/s, of 30 bits with its sign
  * @rtt_us: us, at most EXPLICIT_RTT_CAP
  * @size: of a packet, bytes
- * @most: the largest window to grow to, EXPLICIT_SCALE
  *
  * Return: window, EXPLICIT_SCALE, EXPLICIT_ONE to EXPLICIT_MOST
  */
-static u64 xcp_window(u64 window, s32 change, u32 rtt_us, u32 size, u64 most)
+static u64 xcp_window(u64 window, s32 change, u32 rtt_us, u32 size)
 {
 	u64 way = explicit_desired(abs(change), rtt_us, size);
 
 	if (change < 0)
 		return max(window - min(way, window), EXPLICIT_ONE);
-	return max(window, min3(window + way, most, EXPLICIT_MOST));
+	return min(window + way, EXPLICIT_MOST);
 }
 
 /* ------------------------------------------------------------------------- */
@@ -132,21 +131,20 @@ static u32 xcp_listen(struct sock *sk)
 	return echoes;
 }
 
-/* Feedback of this ACK, but what the application would not use */
+/* Feedback of this ACK, but what the application would not use, and what is not believed */
 static void xcp_follow(struct sock *sk, const struct rate_sample *rs)
 {
 	struct xcp *ca = inet_csk_ca(sk);
 	s32 change = tcpcc_fb_change(ca->word);
-	u32 size = explicit_size(sk, READ_ONCE(xcp_overhead));
-	u32 rtt_us = xcp_rtt_us(sk);
-	u64 window;
+	u64 was = ca->w.segs, window;
 
 	if (change > 0 && rs->is_app_limited)
 		return;
-	window = xcp_window(ca->w.segs, change, rtt_us, size, EXPLICIT_MOST);
-	if (change > 0)
-		window = xcp_window(ca->w.segs, change, rtt_us, size,
-				    explicit_most(&ca->w, window, READ_ONCE(xcp_trust)));
+	window = xcp_window(was, change, xcp_rtt_us(sk),
+			    explicit_size(sk, READ_ONCE(xcp_overhead)));
+	if (window > was)
+		window = max(was, min(window, explicit_most(&ca->w, window,
+							    READ_ONCE(xcp_trust))));
 	explicit_set(sk, window);
 }
 
