@@ -272,8 +272,8 @@ def _theorem() -> float:
         users, m = draw.integers(1, 1000, 50), draw.uniform(1, 1000, 50)
         first, h = np.abs(m - users), 0.02
         for k in range(steps):
-            # y = N p: what (14) says of a step in which p stays
-            m = users + (m - users) * np.exp(-GAMMA * h * p[k] ** 2 / (1 + p[k] ** 2))
+            # Eqs. (10) to (12), step by step: their solution, (15), is not used
+            m = m + GAMMA * h * (users * p[k] - m * p[k]) * p[k] / (1 + p[k] ** 2)
             bound = first * np.exp(-GAMMA * least**2 / (1 + least**2) * h * (k + 1))
             worst = max(worst, (np.abs(m - users) / bound).max())
     return worst
@@ -291,8 +291,8 @@ def _acp_undershoot(proportional: float) -> float:
     return 1 - y.min()
 
 
-# Gains per round trip from 0.5 to 100 and paths whose buffer is larger than 1 + 1 / Kp: all
-# settle within 20 round trips, or with the derivative term within 20 times 1 + Kd / Kp.
+# Gains per round trip from 0.5 to 100 and paths whose buffer is larger than 1 + 1 / Kp.  What is
+# off decays with (1 + Kd) / Kp round trips, at most 22: the 400 of a run are 18 of these.
 _KP, _KD, _ROOM = np.meshgrid([0.5, 1, 2, 4, 10, 100], [0, 0.5, 2, 10], [0.1, 0.5, 2, 10])
 _BUFFER = 1 + 1 / _KP + _ROOM
 
