@@ -27,7 +27,8 @@ HOSTS = {
 }
 # make check-kernels has time for each sender in each case.
 MORE_HOSTS = {
-    "paths": "stock_cases.sh switch tfo mptcp pfifo fq cards idle long_idle",
+    "paths": "stock_cases.sh switch tfo mptcp pfifo fq cards",
+    "idle": "stock_cases.sh idle long_idle",
     "troubles": "stock_cases.sh reordering_1 reordering_10 reordering_100"
     " blackout_300ms blackout_1500ms blackout_10s",
     "table": "stock_hosts.sh",
@@ -35,9 +36,25 @@ MORE_HOSTS = {
 }
 # Beside another test there is no second processor that it could have for itself.
 ONE_PROCESSOR = ["table"]
-# Not met.  The printed law takes what the smoothed rtt is above the least one for a queue, and
-# that is half of the time between two bunches without any.
-NOT_MET = {"table": {"ccpd, ACKs every 10 ms"}}
+# Not met, as printed.  The law takes what the smoothed rtt is above the least one for a queue, and
+# that is half of the time between two bunches without any.  A loss before there was a queue, and
+# also one that was none but is not undone, leaves it a buffer and a window of a few segments.
+PRINTED = {
+    f"{case}: {cc}" for cc in ("ccpd", "ccp")
+    for case in ("switch", "reordering_100", "blackout_300ms", "blackout_1500ms", "blackout_10s")
+}  # fmt: skip
+# Ours: an rtt that differs by what a queue would add is taken for a queue of others, so that the
+# claim falls.  One of twenty packets 60 ms sooner than the others keeps it down (2 of 20 flows);
+# after a blackout a slow machine's jitter makes it 1.1 to 1.35 of CUBIC's time.
+OURS = {
+    f"{case}: ccpd_path"
+    for case in ("reordering_10", "reordering_100", "blackout_300ms", "blackout_1500ms",
+                 "blackout_10s")
+}  # fmt: skip
+NOT_MET = {
+    "table": {"ccpd, ACKs every 10 ms"}, "paths": PRINTED, "troubles": PRINTED | OURS,
+    "hooks": PRINTED | OURS,
+}  # fmt: skip
 # What paths do to ACKs is the same on all kernels: one is enough for the long cases, and on
 # others the hooks are looked at.  6.1 has no second processor where all is emulated.
 TWO_PROCESSORS = [

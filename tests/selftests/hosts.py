@@ -7,15 +7,17 @@ A command is a line, a word and settings; each is answered by a line, "ok" with 
 "failed: why".
 
   send bytes=N [cc=A,B,...] [tfo=1] [mptcp=1] [option=NAME] [device=NAME] [to=ADDRESS]
-  [at=ADDRESS] [source=NAMESPACE]			ms, ms of silence, kb/s
+  [at=ADDRESS] [source=NAMESPACE] [mark=FILE]		ms, ms of silence, kb/s
 	One connection: N bytes, in equal parts by each congestion control in turn; it ends when
 	the receiver says that it has all.  Silence: for how long it heard nothing, at most.
 	The rate: the capacity that the congestion control shows at the end; 0: none.  An option
 	of the sender's socket, and where need be of the receiver's, is one of OPTIONS.  Where
-	a destination is translated the sender sees the receiver at another address.
-  talk segs=N,M,... idle=S,T,... cc=A		ms of each exchange
-	One connection: after an idle time of S seconds it sends a request of N segments and
-	waits for the answer of one byte; after as long again M segments; then T.
+	a destination is translated the sender sees the receiver at another address.  The file is
+	made when a third has been acknowledged: who asks ss all the time disturbs a slow machine.
+  talk segs=N,M,... idle=S,T,... cc=A,B,...		ms of each exchange, then B's after a comma
+	One connection each: after an idle time of S seconds it sends a request of N segments and
+	waits for the answer of one byte; after as long again M segments; then T.  Several take
+	turns to connect and to ask: each waits for its slot, and then has the path for itself.
   watch cc=A seconds=S losses=N [to=ADDRESS]	segments, us, kb/s, and pairs of segments
 	One connection that always has something to send, until there were N losses or for S
 	seconds: ssthresh in the beginning and at the end; then cwnd, rtt, smoothed and least, and the
@@ -35,10 +37,13 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 SEG = 1448  # payload of a segment with time stamps, bytes
 CHUNK = bytes(1 << 14)
 PATIENCE_S = 120.0  # nothing takes longer
+SLOT_S = 0.75  # longer than an exchange, where connections take turns
 CLONE_NEWNET = 0x40000000
 IPPROTO_MPTCP = 262
 TCP_NOTSENT_LOWAT = 25
@@ -157,12 +162,26 @@ def choose(client: socket.socket, cc: str) -> None:
     client.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, cc.encode())
 
 
-def push(client: socket.socket, count: int) -> None:
+def push(client: socket.socket, count: int, mark: str = "") -> None:
     """Sends so many bytes; a part at a time, so that little is queued."""
+    third = count // 3
     while count > 0:
         if not select.select([], [client], [], PATIENCE_S)[1]:
             raise TimeoutError("timed out")
         count -= client.send(CHUNK[:count])
+        if mark and acknowledged(client) >= third:
+            Path(mark).touch()
+            mark = ""
+    while mark and acknowledged(client) < third:  # all of it is queued
+        time.sleep(0.01)
+    if mark:
+        Path(mark).touch()
+
+
+def acknowledged(client: socket.socket) -> int:
+    """tcpi_bytes_acked of linux/tcp.h."""
+    info = client.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)
+    return struct.unpack_from("=Q", info, 120)[0]
 
 
 def heard(client: socket.socket) -> None:
@@ -178,7 +197,7 @@ def capacity(client: socket.socket) -> int:
 
 def send(
     names: Ends, bytes: str, cc: str = "", tfo: str = "", mptcp: str = "", option: str = "",
-    device: str = "", at: str = "",
+    device: str = "", at: str = "", mark: str = "",
 ) -> str:  # fmt: skip
     count, ccs = int(bytes), cc.split(",") if cc else []
     client, receiver, where = connect(*names, [count], bool(mptcp), len(ccs) > 1, option)
@@ -200,7 +219,7 @@ def send(
         for number, name in enumerate(ccs or [""]):
             if number:
                 choose(client, name)
-            push(client, min(part, count))
+            push(client, min(part, count), mark)
             count -= min(part, count)
         heard(client)
         took = time.monotonic() - begun
@@ -212,20 +231,30 @@ def send(
 def talk(names: Ends, segs: str, idle: str, cc: str) -> str:
     sizes = [int(size) * SEG for size in segs.split(",")]
     pauses = [float(pause) for pause in idle.split(",")]
-    client, _, where = connect(*names, sizes * len(pauses), False, False)
-    took = []
-    with client:
-        choose(client, cc)
-        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        client.connect(where)
-        for pause in pauses:
-            for size in sizes:
-                time.sleep(pause)
-                begun = time.monotonic()
-                client.sendall(bytes_of(size))
-                heard(client)
-                took.append(round((time.monotonic() - begun) * 1000))
-    return " ".join(map(str, took))
+    ccs = cc.split(",")
+    cycle, begun = len(ccs) * SLOT_S, time.monotonic()
+
+    def exchanges(number: int, cc: str) -> str:
+        time.sleep(number * SLOT_S)
+        client, _, where = connect(*names, sizes * len(pauses), False, False)
+        took = []
+        with client:
+            choose(client, cc)
+            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            client.connect(where)
+            for pause in pauses:
+                for size in sizes:
+                    time.sleep(pause)
+                    if len(ccs) > 1:
+                        time.sleep((begun + number * SLOT_S - time.monotonic()) % cycle)
+                    start = time.monotonic()
+                    client.sendall(bytes_of(size))
+                    heard(client)
+                    took.append(round((time.monotonic() - start) * 1000))
+        return " ".join(map(str, took))
+
+    with ThreadPoolExecutor(len(ccs)) as pool:
+        return ",".join(pool.map(exchanges, range(len(ccs)), ccs))
 
 
 def bytes_of(size: int) -> bytes:
@@ -295,6 +324,7 @@ DOES: dict[str, Callable[..., str]] = {"send": send, "talk": talk, "watch": watc
 def main() -> None:
     """Arguments: the sender's namespace, the receiver's, and the receiver's address."""
     names = (sys.argv[1], sys.argv[2], sys.argv[3])
+    enter(names[0])  # by which it is found in the end
     for line in sys.stdin:
         verb, *settings = line.split()
         options = dict(setting.split("=", 1) for setting in settings)
