@@ -19,6 +19,8 @@ MAN_DESTINATION = $(INSTALL_MOD_PATH)/usr/local/share/man/man8
 # Kernels of the wider matrix (make check-kernels)
 TCPCC_KERNELS ?= 6.1,6.12,7.2
 VARIANTS := $(addprefix 6.12-,debug clang i386 s390x kcsan)
+# What is different on another kernel; the rest of the tests is about the lab
+BY_KERNEL := $(patsubst %,tests/test_%.py,stock modules kernels life)
 
 comma := ,
 RELEASE = $(or $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' "$(KDIR)/include/generated/utsrelease.h" \
@@ -111,7 +113,8 @@ check:
 check-kernels:
 	@scripts/setup kernels
 	@PYTHONPATH=scripts $(PYTHON) -m labkit.kernel $(VARIANTS) $(subst $(comma), ,$(TCPCC_KERNELS))
-	@TCPCC_KERNELS=$(TCPCC_KERNELS) $(PYTHON) -m pytest -n "$$(nproc)" --dist loadgroup --durations 15 tests
+	@TCPCC_KERNELS=$(TCPCC_KERNELS) $(PYTHON) -m pytest -n "$$(nproc)" --dist loadgroup --durations 15 \
+		$(BY_KERNEL)
 
 LIFE_ROUNDS ?= 10000
 check-life:
@@ -148,7 +151,7 @@ help:
 	@echo "make demo            the main job, in the lab: sets up what it needs, changes nothing here"
 	@echo "make demo-acp        the same for ACP: users who join and leave, and routers that say the rate"
 	@echo "make check           all tests: sets up what they need"
-	@echo "make check-kernels   the same on kernels $(TCPCC_KERNELS), with clang, 32 bits, big-endian,"
+	@echo "make check-kernels   the modules on kernels $(TCPCC_KERNELS), by clang, on 32 bits, big-endian,"
 	@echo "                     and the kernel's sanitizers"
 	@echo "make check-life      all modules loaded, used and unloaded LIFE_ROUNDS times (10000: hours)"
 	@echo "make fuzz            what reads packets and messages, with any bytes, under ASan and UBSan;"
