@@ -330,6 +330,8 @@ static void ccpd_set_state(struct sock *sk, u8 state)
 {
 	struct ccpd *ca = inet_csk_ca(sk);
 
+	if (state == TCP_CA_Loss)
+		ccpd_timeout(sk, &ca->probe);
 	if (state != TCP_CA_CWR)
 		return;
 	ca->ecn_cwnd = max((u32)((u64)tcp_packets_in_flight(tcp_sk(sk)) * CCPD_ECN_KEEP >> 8), 2U);

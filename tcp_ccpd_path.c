@@ -1019,6 +1019,8 @@ static void path_set_state(struct sock *sk, u8 state)
 {
 	struct cpath *ca = inet_csk_ca(sk);
 
+	if (state == TCP_CA_Loss)
+		ccpd_timeout(sk, &ca->probe);
 	if (state != TCP_CA_CWR)
 		return;
 	if (ca->mode == PATH_SLOW_START) {

@@ -122,6 +122,7 @@ struct ccpd_pair {
  * @doubt: ACKs of a batch have been taken for a pair; epochs for which to believe it
  * @epoch: round trips of this epoch
  * @stretch: the receiver delays ACKs; round trips for which to believe it
+ * @timed_out: what comes back may have been sent before a timeout
  */
 struct ccpd_probe {
 	u32	pair_start;
@@ -143,7 +144,8 @@ struct ccpd_probe {
 		pair_close:1,
 		doubt:2,
 		epoch:5,
-		stretch:2;
+		stretch:2,
+		timed_out:1;
 };
 
 /* ------------------------------------------------------------------------- */
@@ -581,6 +583,11 @@ static inline u32 ccpd_rtt(struct ccpd_probe *p, const struct rate_sample *rs)
 
 	if (rs->rtt_us <= 0 || rs->is_ack_delayed)
 		return 0;
+	if (p->timed_out) {
+		if (!rs->prior_delivered || before(rs->prior_delivered, p->round_delivered))
+			return 0;
+		p->timed_out = 0;
+	}
 	if (rs->acked_sacked > 1)
 		p->stretch = 3;
 	else if (p->stretch)
@@ -625,6 +632,17 @@ static inline void ccpd_round_begin(struct sock *sk, struct ccpd_probe *p)
 	p->round_delivered = tcp_sk(sk)->delivered;
 	p->round_rtt_us = U32_MAX;
 	p->stretch -= !!p->stretch;
+}
+
+/*
+ * A timeout.  An ACK of what was sent before it may show an rtt of the whole outage, as where
+ * that had arrived and TCP finds by its time stamp that it has: no queue, so it does not count
+ * until something comes back that was sent after the first ACK.
+ */
+static inline void ccpd_timeout(struct sock *sk, struct ccpd_probe *p)
+{
+	p->timed_out = 1;
+	p->round_delivered = tcp_sk(sk)->delivered + 1;
 }
 
 /* Segments have another size: what is kept in segments changes its meaning. */

@@ -399,6 +399,30 @@ static void slow_pairs(struct kunit *test)
 	EXPECT_NEAR(test, ccpd_bytes_ps(ccpd_capacity(&p), 1514) * 8, 4000, 180000);
 }
 
+/* What a timeout has overtaken is neither a queue nor a longest rtt */
+static void outage_is_no_queue(struct kunit *test)
+{
+	struct ccpd_probe p = { .rtt_s = 40000 << 3, .rtt_min_us = 40000, .rtt_max_us = 90000 };
+	struct sock *sk = burst_sent(test, &p, 4);
+	struct rate_sample rs = { .rtt_us = 16 * USEC_PER_SEC, .acked_sacked = 1 };
+
+	tcp_sk(sk)->delivered = 100;
+	p.rtt_s = 40000 << 3;
+	p.rtt_max_us = 90000;
+	ccpd_timeout(sk, &p);
+	/* what was sent before it, and what the timer sent */
+	for (rs.prior_delivered = 98; rs.prior_delivered <= 100; rs.prior_delivered++)
+		KUNIT_EXPECT_EQ(test, ccpd_rtt(&p, &rs), 0);
+	KUNIT_EXPECT_EQ(test, p.rtt_s, 40000 << 3);
+	KUNIT_EXPECT_EQ(test, p.rtt_max_us, 90000);
+	/* sent after the first ACK; and from then on all count */
+	rs.rtt_us = 48000;
+	KUNIT_EXPECT_EQ(test, ccpd_rtt(&p, &rs), 48000);
+	KUNIT_EXPECT_EQ(test, p.rtt_s, 41000 << 3);
+	rs.prior_delivered = 99;
+	KUNIT_EXPECT_EQ(test, ccpd_rtt(&p, &rs), 48000);
+}
+
 /* Rates are kept in segments: other segments, other numbers, the same bytes. */
 static void segments_change_their_size(struct kunit *test)
 {
@@ -455,6 +479,7 @@ static struct kunit_case ccpd_cases[] = {
 	KUNIT_CASE(acks_of_a_batch_are_no_pair),
 	KUNIT_CASE(paced_burst_is_no_pair),
 	KUNIT_CASE(slow_pairs),
+	KUNIT_CASE(outage_is_no_queue),
 	KUNIT_CASE(segments_change_their_size),
 	KUNIT_CASE(parameters_are_checked),
 	{}
