@@ -62,6 +62,12 @@
  *   o beta is 1 where the queue is empty.  That is how ESTCP bears losses of a link.  On a link
  *     that drops without a queue (a policer) only the router's marks limit its growth.
  *
+ * The paper says that losses can be told apart: a loss without the end of a phase is none of
+ * congestion.  It does not use that, since the loss may be noticed before the phase's end.
+ * With estcp_each_loss=0 a loss leaves the window, and the end of its phase, which comes within
+ * a round trip, takes it down (estcp-fig3b has the column).  Behind a router that drops and
+ * marks no phase, as a policer does, nothing would: hence the default.
+ *
  * What is not an ESTCP router's:
  *   o No codepoint for estcp_patience round trips: silence.
  *   o ESTCP_SAME ACKs in a row with the same one: a path that clears the bits, or where nobody
@@ -154,6 +160,8 @@ TCPCC_PARAM(estcp_prior, 384, 0, 65536,
 	    "Segments that the share of the last phase counts for in this one");
 TCPCC_PARAM(estcp_patience, 4, 1, 100,
 	    "Round trips without a codepoint before the fallback");
+TCPCC_PARAM(estcp_each_loss, 1, 0, 1,
+	    "1: each loss reduces the window; 0: the end of a phase alone does");
 
 static atomic_t estcp_distrusted = ATOMIC_INIT(0);
 
@@ -727,7 +735,7 @@ static u32 estcp_ssthresh(struct sock *sk)
 	ca->undo_part = estcp_part(ca->owed, cwnd);
 	if (ca->ex.mode != EXPLICIT_FEEDBACK)
 		return tcp_reno_ssthresh(sk);
-	if (estcp_is_held(sk)) {
+	if (estcp_is_held(sk) || !READ_ONCE(estcp_each_loss)) {
 		/* what is in flight is more if the window was set at once */
 		tp->prior_cwnd = max(cwnd, tcp_packets_in_flight(tp));
 		return max(cwnd, ESTCP_CWND_MIN);

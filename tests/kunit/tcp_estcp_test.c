@@ -681,6 +681,25 @@ static void phase_confirms_a_loss(struct kunit *test)
 	}
 }
 
+/* Losses told apart: one alone leaves the window, the phase's end takes it down. */
+static void tells_losses_apart(struct kunit *test)
+{
+	struct sock *sk = open_marked(test, 100);
+
+	estcp_each_loss = 0;
+	fake_router.rtt_us = 2 * FAKE_RTT_US;
+	ack_with(sk, 0);
+	fake_reduce(sk, TCP_CA_Recovery);
+	KUNIT_EXPECT_EQ(test, tcp_sk(sk)->snd_ssthresh, 100);
+	acks_of(sk, true, 3);
+	EXPECT_NEAR(test, tcp_sk(sk)->snd_ssthresh, 50, 20000);
+	/* without a router it is Reno's answer */
+	estcp_enter(sk, EXPLICIT_FALLBACK);
+	fake_reduce(sk, TCP_CA_Recovery);
+	KUNIT_EXPECT_EQ(test, tcp_sk(sk)->snd_ssthresh, cwnd_of(sk) / 2);
+	estcp_each_loss = 1;
+}
+
 /* A timeout without a phase's end, which was none */
 static void undoes_a_timeout(struct kunit *test)
 {
@@ -829,6 +848,7 @@ static struct kunit_case estcp_cases[] = {
 	KUNIT_CASE(phase_ends),
 	KUNIT_CASE(undo_gives_back),
 	KUNIT_CASE(phase_confirms_a_loss),
+	KUNIT_CASE(tells_losses_apart),
 	KUNIT_CASE(undoes_a_timeout),
 	KUNIT_CASE(idle_owes_nothing),
 	KUNIT_CASE(idle_over_phases),

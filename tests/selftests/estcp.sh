@@ -210,7 +210,8 @@ within()
 
 refuses_bad_values()
 {
-	refuses estcp_prior=65537 estcp_patience=0 estcp_patience=101 estcp_prior=x &&
+	refuses estcp_prior=65537 estcp_patience=0 estcp_patience=101 estcp_prior=x \
+		estcp_each_loss=2 &&
 		[ "$(stat -c %a "$PARAMETERS/estcp_distrusted")" = 444 ]
 }
 
