@@ -212,10 +212,10 @@ sack_gives_way()
 
 	sacks=$(count rcv OutSackDropped)
 	router && loss 5 || return
-	time=$(flow --bytes 5000000 --cc acp)
+	time=$(flow --bytes 20000000 --cc acp)
 	loss 0
 	rewrite_nothing
-	grows rcv OutSackDropped "$sacks" && took "$time" 1050 1600
+	grows rcv OutSackDropped "$sacks" && took "$time" 4200 6400
 }
 
 # One sender, and another on the same connection that knows nothing of it
