@@ -125,6 +125,18 @@ static void loses(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fast.target, 0);
 }
 
+/* Eq. 20: the threshold of slow start is half of the window, two segments at least */
+static void times_out(struct kunit *test)
+{
+	struct sock *sk = nist_socket(1000);
+
+	nist_socket_timeout(sk);
+	KUNIT_EXPECT_EQ(test, tcp_sk(sk)->snd_ssthresh, 500);
+	sk = nist_socket(3);
+	nist_socket_timeout(sk);
+	KUNIT_EXPECT_EQ(test, tcp_sk(sk)->snd_ssthresh, 2);
+}
+
 /* A loss that was none: the ACK that tells, and those after it, cut nothing. */
 static void undone(struct kunit *test)
 {
@@ -166,6 +178,7 @@ static struct kunit_case fast_cases[] = {
 	KUNIT_CASE(settles),
 	KUNIT_CASE(tuning),
 	KUNIT_CASE(loses),
+	KUNIT_CASE(times_out),
 	KUNIT_CASE(undone),
 	KUNIT_CASE(extremes),
 	{}

@@ -74,6 +74,18 @@ static void is_used(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, nist->cwnd, nist_segs(15));
 }
 
+/* Eq. 29: the threshold of slow start is what a loss leaves, two segments at least */
+static void times_out(struct kunit *test)
+{
+	struct sock *sk = nist_socket(83000);
+
+	nist_socket_timeout(sk);
+	EXPECT_NEAR(test, tcp_sk(sk)->snd_ssthresh, 74700, 100);
+	sk = nist_socket(3);
+	nist_socket_timeout(sk);
+	KUNIT_EXPECT_EQ(test, tcp_sk(sk)->snd_ssthresh, 2);
+}
+
 /* The logarithms are taken where the window is another, and not for each segment. */
 static void is_cached(struct kunit *test)
 {
@@ -117,6 +129,7 @@ static struct kunit_case hstcp_cases[] = {
 	KUNIT_CASE(b_of_window),
 	KUNIT_CASE(a_of_window),
 	KUNIT_CASE(is_used),
+	KUNIT_CASE(times_out),
 	KUNIT_CASE(is_cached),
 	KUNIT_CASE(odd_parameters),
 	KUNIT_CASE(extremes),

@@ -34,6 +34,18 @@ static void decreases(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, nist->cwnd, nist_segs(7));
 }
 
+/* Eq. 40: the threshold of slow start is seven eighths of the window, two segments at least */
+static void times_out(struct kunit *test)
+{
+	struct sock *sk = nist_socket(1000);
+
+	nist_socket_timeout(sk);
+	KUNIT_EXPECT_EQ(test, tcp_sk(sk)->snd_ssthresh, 875);
+	sk = nist_socket(3);
+	nist_socket_timeout(sk);
+	KUNIT_EXPECT_EQ(test, tcp_sk(sk)->snd_ssthresh, 2);
+}
+
 /* What makes it unfair: the ratio of two windows stays through a whole cycle. */
 static void ratio_stays(struct kunit *test)
 {
@@ -61,6 +73,7 @@ static void extremes(struct kunit *test)
 static struct kunit_case scalable_cases[] = {
 	KUNIT_CASE(increases),
 	KUNIT_CASE(decreases),
+	KUNIT_CASE(times_out),
 	KUNIT_CASE(ratio_stays),
 	KUNIT_CASE(extremes),
 	{}
