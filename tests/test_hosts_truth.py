@@ -207,6 +207,32 @@ def test_reorder_says_how_late(sets, late) -> None:
     assert settings.as_json()["reorder"] == {"share": 0.01, "late": settings.late}
 
 
+# last_hop= --------------------------------------------------------------------------------------
+
+
+def _constant_rate(laboratory, *sets: str) -> dict:
+    """What happens to 50 Mb/s of UDP in 3 s, and to nothing else."""
+    settings = _settings("rate=100mbit", "cross=udp:50mbit:0-3", "duration=3", *sets)
+    plan = topology.compile_plan(settings, "reno", 1)
+    alone = "\n".join(x for x in plan.traffic.splitlines() if not x.startswith("flow ")) + "\n"
+    return _measure(laboratory, replace(plan, traffic=alone))
+
+
+@pytest.mark.parametrize("sets", [["last_hop=0.02"], ["last_hop=0.02", "reorder=0.01:20"]])
+def test_last_hop_loses_behind_the_bottleneck(laboratory, sets) -> None:
+    """That share of what has passed it, within four standard deviations."""
+    links = {x["name"]: x for x in _constant_rate(laboratory, *sets)["links"]}
+    passed = links[topology.BOTTLENECK]["sent_bytes"] / FRAME
+    assert passed == pytest.approx(3 * 50e6 / 8 / FRAME, rel=0.01)
+    lost = links[topology.LAST_HOP]["drops"]
+    assert lost == pytest.approx(0.02 * passed, abs=4 * (0.02 * 0.98 * passed) ** 0.5)
+    assert not sum(x["drops"] for name, x in links.items() if name != topology.LAST_HOP)
+
+
+def test_last_hop_loses_no_acks(stream) -> None:
+    assert [number for number, _, _ in stream("acks", "last_hop=0.5")] == list(range(150))
+
+
 # blackout= --------------------------------------------------------------------------------------
 
 

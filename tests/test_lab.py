@@ -150,7 +150,7 @@ def test_json_is_the_contract(lab) -> None:
         }  # fmt: skip
         assert set(r["links"][0]) == {
             "name", "rate_bps", "utilization", "utilization_equilibrium", "queue_mean",
-            "queue_equilibrium", "queue_max", "drops",
+            "queue_equilibrium", "queue_max", "queue_least", "drops",
         }  # fmt: skip
         assert (Path(r["series"]) / "flows.csv").stat().st_size
 

@@ -28,7 +28,10 @@ def test_a_sawtooth() -> None:
     assert found["cwnd_least"] == windows.min()
     assert found["granted_least_bps"] == pytest.approx(5e6 + 1)
     quiet = result._windows(_rows(at, windows, np.full(len(at), np.nan)), 0)
-    assert set(quiet) == {"cwnd_mean", "window_mean", "cwnd_least", "granted_least_bps"}
+    assert set(quiet) == {
+        "cwnd_mean", "window_mean", "cwnd_least", "cwnd_most", "granted_least_bps",
+    }  # fmt: skip
+    assert found["cwnd_most"] == windows.max()
 
 
 def test_a_window_that_is_being_reduced() -> None:
@@ -42,6 +45,33 @@ def test_a_window_that_is_being_reduced() -> None:
     assert found["cwnd_mean"] == pytest.approx(52.5, abs=0.1)
     rows = _rows(at, windows, np.full(len(at), np.nan), np.where(recovery, 3, 0))
     assert result._windows(rows, 0)["window_mean"] == pytest.approx(52.5, abs=0.1)  # as with BBR
+
+
+def test_what_a_loss_leaves() -> None:
+    """Of windows of 100 and 80, halves; a recovery that the stage begins or ends in is not one."""
+    at = np.arange(0.01, 10, 0.01)
+    state = np.zeros(len(at))
+    for since in (0, 2, 5, 9.5):
+        state[(at >= since) & (at < since + 1)] = 3
+    windows = np.select([at < 2, at < 5, at < 6], [100, 50, 80], 40)
+    windows = np.where((at >= 4) & (at < 5), 80, windows)
+    found = result._windows(_rows(at, windows, np.full(len(at), 50), state), 0)
+    assert found["cwnd_kept"] == pytest.approx(0.5)
+
+
+def test_what_a_stage_does_to_a_link() -> None:
+    """100 Mb/s: half used for 3 s, then all; the estimate comes to 10 users after 6 s."""
+    at = np.arange(0.01, 10, 0.01)
+    sent = np.cumsum(np.where(at < 3, 50e6, 100e6)) * 0.01 / 8
+    users = np.where(at < 6, 15, 10.2)
+    rows = np.transpose([at, np.where(at < 4, 3, 7), sent, 0 * at, users, 0 * at])
+    then = {"flows_estimated": 10.2}
+    found = result._link_changes(rows, then, 100e6, 0)
+    assert found["queue_max"] == 7
+    assert found["full_s"] == pytest.approx(3 + result.FULL_OVER_S, abs=0.05)
+    assert found["flows_settle_s"] == pytest.approx(6, abs=0.02)
+    assert found["flows_most"] == 15
+    assert result._link_changes(rows, {}, 1e9, 0)["full_s"] == pytest.approx(9.99)
 
 
 def test_windows_that_come_together() -> None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from .errors import LabError
 from .scenario import ETHERNET_HEADER, Expected, Scenario, Settings
-from .topology import BLACKOUT, POLICER, Row
+from .topology import BLACKOUT, LAST_HOP, POLICER, Row
 
 Json = dict[str, Any]
 
@@ -79,7 +79,7 @@ def check(summary: Json, settings: Settings) -> None:
     bottlenecks = Row(settings).link_names()
     for link in summary["links"]:
         losses = settings.loss or any(change.loss for change in settings.change)
-        lossy = [*bottlenecks, POLICER, BLACKOUT] + ["forward"] * bool(losses)
+        lossy = [*bottlenecks, POLICER, BLACKOUT, LAST_HOP] + ["forward"] * bool(losses)
         if link["drops"] and link["name"] not in lossy:
             raise LabError(
                 f"run refused: netem dropped {link['drops']} packets of its own on link"
@@ -204,10 +204,10 @@ ESTIMATORS = ("ccp", "ccpd", "ccpd_path")
 def _flow_means(flows: list[Json], path: Path, end: float) -> list[float]:
     """Adds each flow's; returns the rates of those that live in the second half of the run.
 
-    The columns are time, flow, window, in flight, rtt, four estimates or nothing, bytes, and
-    ssthresh or nothing.
+    The columns are time, flow, window, in flight, rtt, four estimates or nothing, bytes, ssthresh
+    or nothing, and state.
     """
-    table = series(path, (0, 1, 2, 3, 4, 13, 14, "cc_buffer_segs", "cc_level_segs", 7, 6))
+    table = series(path, (0, 1, 2, 3, 4, 13, 14, "cc_buffer_segs", "cc_level_segs", 7, 6, 10))
     later: list[float] = []
     if not len(table):
         return later
@@ -222,6 +222,7 @@ def _flow_means(flows: list[Json], path: Path, end: float) -> list[float]:
             weight = np.diff(rows[:, 0], prepend=flow["start_s"])
             flow["cwnd_mean"] = np.average(rows[:, 2], weights=weight)
             flow["rtt_mean_s"] = np.average(rows[:, 4], weights=weight)
+            flow |= _kept(rows[:, 2], rows[:, 11])
             if flow["cc"] in ESTIMATORS:
                 _estimates(flow, rows, weight)
             half = rows[rows[:, 0] > end / 2]
@@ -286,6 +287,7 @@ def _link(summary: Json, settings: Settings, k: int, name: str, table: np.ndarra
         link["queue_mean"] = np.average(table[:, 1], weights=weight)
         link["queue_equilibrium"] = np.average(table[half, 1], weights=weight[half])
         link["queue_max"] = int(table[:, 1].max())
+        link["queue_least"] = int(table[half, 1].min())
         if not np.isnan(table[half, 4]).any():
             link["flows_estimated"] = np.average(table[half, 4], weights=weight[half])
         if len(lengths := np.diff(_shifts(table))[SETTLED_PHASES:]):
@@ -374,7 +376,7 @@ def _stages(flows: list[Json], links: list[Json], settings: Settings, run: Path)
                 own |= {"fair_bps": share, "fair_cwnd": mean / had if had else 0.0}
                 own |= _windows(whole, max(since, flow["start_s"]))
                 errors.append(abs(had - 1))
-                settled.append(_settled(whole, mean))
+                settled.append(_settled(whole[:, 0], whole[:, 2], mean))
                 there.append(rows)
         if errors:
             stage |= {"fair_error": max(errors), "settle_s": max(0, max(settled) - since)}
@@ -383,6 +385,7 @@ def _stages(flows: list[Json], links: list[Json], settings: Settings, run: Path)
         for k, link in enumerate(links):
             rows = of_links[k :: len(links)]
             own = _link_stage(rows[_within(rows, *half)], link["rate_bps"])
+            own |= _link_changes(rows[_within(rows, since, until)], own, link["rate_bps"], since)
             own["users"] = settings.net.present(k, *half)
             link.setdefault("stages", []).append(own)
     return stages
@@ -403,18 +406,29 @@ def _flow_stage(rows: np.ndarray) -> Json:
 REDUCING = (2, 3)
 
 
+def _kept(windows: np.ndarray, states: np.ndarray) -> Json:
+    """What share of its window a flow has left when TCP has dealt with a loss or a mark: a mean."""
+    reducing = np.isin(states, REDUCING).astype(int)
+    begun, ended = (np.flatnonzero(np.diff(reducing) == way) for way in (1, -1))
+    ended = ended[ended > begun[0]] if len(begun) else ended[:0]
+    if not len(ended):
+        return {}
+    return {"cwnd_kept": (windows[ended + 1] / windows[begun[: len(ended)]]).mean()}
+
+
 def _windows(rows: np.ndarray, since: float) -> Json:
     """Of a flow in a stage: its mean window; the same where one that is being reduced counts as
     what it will be, which is what the congestion control has decided on; the window that the first
-    reduction met; how long it is from one reduction to the next; its least one; and the least rate
-    that a router has granted."""
+    reduction met; how long it is from one reduction to the next; what is left of it then; its least
+    and largest one; and the least rate that a router has granted."""
     weight = np.diff(rows[:, 0], prepend=since)
     decided = np.where(np.isin(rows[:, 5], REDUCING), np.fmin(rows[:, 2], rows[:, 4]), rows[:, 2])
     found = {
         "cwnd_mean": np.average(rows[:, 2], weights=weight),
         "window_mean": np.average(decided, weights=weight),
-        "cwnd_least": rows[:, 2].min(),
+        "cwnd_least": rows[:, 2].min(), "cwnd_most": rows[:, 2].max(),
     }
+    found |= _kept(rows[:, 2], rows[:, 5])
     if len(granted := rows[rows[:, 6] > 0, 6]):
         found["granted_least_bps"] = granted.min()
     # Each reduction sets ssthresh, which is not a number before the first of all.
@@ -438,10 +452,10 @@ def _converged(flows: list[np.ndarray], since: float, until: float) -> float:
     return at[alike.index(True)] if any(alike) else until
 
 
-def _settled(rows: np.ndarray, mean: float) -> float:
-    """When the window was last away from its mean."""
-    away = rows[np.abs(rows[:, 2] - mean) > max(1, SETTLED * mean), 0]
-    return away[-1] if len(away) else rows[0, 0]
+def _settled(times: np.ndarray, values: np.ndarray, mean: float) -> float:
+    """When a window, or a number of flows, was last away from its mean."""
+    away = times[np.abs(values - mean) > max(1, SETTLED * mean)]
+    return away[-1] if len(away) else times[0]
 
 
 def _link_stage(rows: np.ndarray, rate: float) -> Json:
@@ -452,6 +466,30 @@ def _link_stage(rows: np.ndarray, rate: float) -> Json:
     }
     if not np.isnan(rows[:, 4]).any():
         found["flows_estimated"] = rows[:, 4].mean()
+    return found
+
+
+# A link is full when it has carried this share of its rate for so many seconds.
+FULL, FULL_OVER_S = 0.97, 0.5
+
+
+def _link_changes(rows: np.ndarray, then: Json, rate: float, since: float) -> Json:
+    """What a stage's beginning does to a link: its largest queue, when it was full, which never is
+    the stage's end, and how the estimated number of flows comes to what it is then."""
+    times, sent = rows[:, 0], rows[:, 2]
+    at = times[times >= times[0] + FULL_OVER_S]
+    carried = (np.interp(at, times, sent) - np.interp(at - FULL_OVER_S, times, sent)) * 8
+    full = at[carried >= FULL * FULL_OVER_S * rate]
+    found = {
+        "queue_max": int(rows[:, 1].max()),
+        "full_s": (full[0] if len(full) else times[-1]) - since,
+    }
+    if "flows_estimated" in then:
+        known = rows[~np.isnan(rows[:, 4])]
+        found["flows_settle_s"] = (
+            _settled(known[:, 0], known[:, 4], then["flows_estimated"]) - since
+        )
+        found["flows_most"] = known[:, 4].max()
     return found
 
 
@@ -550,7 +588,8 @@ METRICS = {
     **{
         name: (lambda r, name=name: _mean(f[name] for f in r["flows"]))
         for name in ("cwnd_mean", "cwnd_equilibrium", "cwnd_reduced", "cwnd_least",
-                     "granted_least_bps", "window_mean", "cycle_s")
+                     "cwnd_most", "cwnd_kept", "fair_bps", "granted_least_bps",
+                     "window_mean", "cycle_s")
     },
     "window_jain": lambda r: jain([f["window_mean"] for f in r["flows"]]),
     "rtt_mean_s": lambda r: _mean(f["rtt_mean_s"] for f in r["flows"]),
@@ -565,7 +604,8 @@ METRICS = {
         name: (lambda r, name=name, of=of: of(link[name] for link in r["links"]))
         for name, of in (
             ("utilization", min), ("utilization_equilibrium", min), ("queue_mean", max),
-            ("queue_equilibrium", max), ("queue_max", max), ("drops", sum),
+            ("queue_equilibrium", max), ("queue_max", max), ("queue_least", min), ("drops", sum),
+            ("full_s", max), ("flows_settle_s", max), ("flows_most", max),
             ("flows_estimated", max), ("phase_s", max), ("phase_least_s", min),
             ("phase_most_s", max),
         )

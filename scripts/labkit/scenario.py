@@ -455,6 +455,8 @@ KEYS: dict[str, Key] = {
     "rtt": Key(_times, "40ms", "without queueing; for each flow: 20ms,80ms or spread: 40ms-200ms"),
     "buffer": Key(_buffer, "1bdp", "of the bottleneck: packets, or 0.5bdp (shortest rtt)"),
     "loss": Key(_loss, "0", "random, of data packets only, before the bottleneck: 1e-4"),
+    "last_hop": Key(_loss, "0", "random, of data packets only, behind the bottleneck, as a wireless"
+                    " last hop loses them: 1e-4"),
     # gact counts packets to 10 000, and two make the connection.
     "drop": Key(_count(1, 9998), None, "one data packet of a single flow, by its number: 330"),
     "jitter": Key(_time(1e-6, 1), None, "random delay of data, 0 to this; in order: 5ms"),
@@ -521,6 +523,7 @@ class Settings:
     rtt: tuple[float, ...]
     buffer: str
     loss: float
+    last_hop: float
     qdisc: str
     flows: int
     start: float
@@ -675,8 +678,9 @@ def _load(name: str) -> Network:
 
 # What a network's file says itself, and what only goes with a single link.
 _OF_NETWORK = ("rate", "rtt", "flows", "start", "mix")
-_SINGLE = ("loss", "jitter", "reverse", "police", "batch", "aggregate", "cross", "change",
-           "ssthresh", "drop", "bytes", "reorder", "blackout", "switch", "lie")  # fmt: skip
+_SINGLE = ("loss", "last_hop", "jitter", "reverse", "police", "batch", "aggregate", "cross",
+           "change", "ssthresh", "drop", "bytes", "reorder", "blackout", "switch",
+           "lie")  # fmt: skip
 
 
 def _with_network(texts: dict[str, str], values: dict[str, Any]) -> None:

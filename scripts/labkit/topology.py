@@ -9,8 +9,8 @@
 
 d delays data by half of the shortest rtt, and the acknowledgments of each group of senders by the
 rest of its own rtt, so that all groups see the same losses and meet in the same queue.  Where data
-or acknowledgments go in batches, overtake each other, or pass not at all, it is in a, between b
-and r.
+or acknowledgments go in batches, overtake each other, are lost behind the bottleneck, or pass not
+at all, it is in a, between b and r.
 
 What a host's network card does is in the last device before it, d-s0 or a-r: netem holds packets
 until the interrupt (slot), and a second one below it hands acknowledgments over one after the other
@@ -43,6 +43,7 @@ FLOW_ROWS = 40_000  # all flows together, since each costs time
 BOTTLENECK = "bottleneck"
 POLICER = "policer"
 BLACKOUT = "blackout"
+LAST_HOP = "last_hop"
 NO_LIMIT = "limit 100000000"
 
 FIRST_PORT = 20000  # of flow 0, at its sender
@@ -167,7 +168,9 @@ class Row:
 
 
 def _has_a(s: Settings) -> bool:
-    return bool(s.batch or s.aggregate or s.reorder or s.blackout or "nic" in s.host)
+    return bool(
+        s.last_hop or s.batch or s.aggregate or s.reorder or s.blackout or "nic" in s.host
+    )
 
 
 # The script -------------------------------------------------------------------------------------
@@ -338,12 +341,14 @@ def queues(s: Settings, row: Row, name: str) -> list[str]:
         return [*_bottleneck("add", s, row, k, rate), *_delay_back(row, k), *_policer(s)]
     if name == "a":
         # tc takes a table only beside a delay of its own, which is a microsecond at least.
-        late = [f"delay {_tc_time(1e-6)} {_tc_time(s.late)} distribution late"] * bool(s.reorder)
+        late = f"delay {_tc_time(1e-6)} {_tc_time(s.late)} distribution late" * bool(s.reorder)
+        # One netem for both, since a run's seed is given to the first.
+        first = f"{late}{_lost(s.last_hop)}".strip()
         interrupt = [_slot(MODERATION_S)] * ("nic" in s.host)
         acks, data = ([_slot(gap)] if gap else [] for gap in (s.batch, s.aggregate))
         return [
             *_chain("a-b", acks),
-            *_chain("a-r", [*late, *data, *interrupt]),
+            *_chain("a-r", [*[first] * bool(first), *data, *interrupt]),
             *(f"qdisc add dev {door} ingress" for door in ("a-b", "a-r") if s.blackout),
         ]
     return []
@@ -393,10 +398,11 @@ def _sender_queue(s: Settings) -> str:
 
 def _purpose_of_a(s: Settings) -> str:
     """What the comment in the script says."""
-    if not (s.reorder or s.blackout or "nic" in s.host):
+    if not (s.last_hop or s.reorder or s.blackout or "nic" in s.host):
         return "the first packet of a batch waits for others, and all leave together"
     what = {
-        "late packets": s.reorder, "batches": s.batch or s.aggregate,
+        "losses of the last hop": s.last_hop, "late packets": s.reorder,
+        "batches": s.batch or s.aggregate,
         "the receiver's interrupts": "nic" in s.host, "blackouts": s.blackout,
     }  # fmt: skip
     return ", ".join(name for name, there in what.items() if there)
@@ -408,11 +414,16 @@ def for_real_timers(text: str, rate: int, slack_s: float) -> str:
     return re.sub(r" burst (\d+)", lambda found: f" burst {int(found[1]) + more}", text)
 
 
+def _lost(share: float) -> str:
+    """netem's option for random loss, behind others."""
+    return f" loss random {share * 100:.9g}%" if share else ""
+
+
 def _delays(verb: str, s: Settings, row: Row, k: int) -> list[str]:
     """Of a link: its delay on the way to the receivers, and of each host's rtt what is left."""
     d, forward = row.d[k], row.net.links[k].delay
     delay = _tc_time(forward)
-    loss = f" loss random {s.loss * 100:.9g}%" if s.loss else ""
+    loss = _lost(s.loss)
     if s.jitter:
         # netem draws from the mean, less or more; a rate, here one that takes no time, keeps order.
         delay = f"{_tc_time(forward + s.jitter / 2)} {_tc_time(s.jitter / 2)} rate 100tbit"
@@ -666,11 +677,12 @@ def _traffic(s: Settings, row: Row, cc: str, seed: int) -> str:
     lines += [
         *(f"ingress name={POLICER} ns=b dev={door} sampled=0"
           for door in ["b-d"] * bool(s.police) + ["b-x"] * bool(s.police and s.cross)),
+        *[f"link name={LAST_HOP} ns=a dev=a-r sampled=0"] * bool(s.last_hop),
         *(f"ingress name={BLACKOUT} ns=a dev={door} sampled=0"
           for door in ("a-b", "a-r") if s.blackout),
         *(f"seed ns={d} dev={d}-{b} seed={_netem_seed(seed, f'{d}-{b}')}"
           for d, b in zip(row.d, row.b, strict=True)),
-        *[f"seed ns=a dev=a-r seed={_netem_seed(seed, 'a-r')}"] * bool(s.reorder),
+        *[f"seed ns=a dev=a-r seed={_netem_seed(seed, 'a-r')}"] * bool(s.reorder or s.last_hop),
         *(f"count ns={n}" for n in [*row.senders, *receivers]),
     ]  # fmt: skip
     dice = Random(f"{seed} scatter")
