@@ -45,7 +45,7 @@ PRINTED = {
 }  # fmt: skip
 # Ours: an rtt that differs by what a queue would add is taken for a queue of others, so that the
 # claim falls.  One of twenty packets 60 ms sooner than the others keeps it down (2 of 20 flows);
-# after a blackout a slow machine's jitter makes it 1.1 to 1.35 of CUBIC's time.
+# after a blackout it takes 1.1 to 1.32 of CUBIC's time on an emulated machine.
 OURS = {
     f"{case}: ccpd_path"
     for case in ("reordering_10", "reordering_100", "blackout_300ms", "blackout_1500ms",
