@@ -112,6 +112,18 @@ static inline void nist_socket_timeout(struct sock *sk)
 	tp->snd_cwnd = 1;
 }
 
+/* A timeout leaves @left of @segs as the threshold of slow start, and never less than two. */
+static inline void leaves_threshold(struct kunit *test, u32 segs, u32 left)
+{
+	struct sock *sk = nist_socket(segs);
+
+	nist_socket_timeout(sk);
+	EXPECT_NEAR(test, tcp_sk(sk)->snd_ssthresh, left, 100);
+	sk = nist_socket(3);
+	nist_socket_timeout(sk);
+	KUNIT_EXPECT_EQ(test, tcp_sk(sk)->snd_ssthresh, 2);
+}
+
 /* It was none. */
 static inline void nist_socket_undo(struct sock *sk)
 {

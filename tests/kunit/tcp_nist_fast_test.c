@@ -128,13 +128,7 @@ static void loses(struct kunit *test)
 /* Eq. 20: the threshold of slow start is half of the window, two segments at least */
 static void times_out(struct kunit *test)
 {
-	struct sock *sk = nist_socket(1000);
-
-	nist_socket_timeout(sk);
-	KUNIT_EXPECT_EQ(test, tcp_sk(sk)->snd_ssthresh, 500);
-	sk = nist_socket(3);
-	nist_socket_timeout(sk);
-	KUNIT_EXPECT_EQ(test, tcp_sk(sk)->snd_ssthresh, 2);
+	leaves_threshold(test, 1000, 500);
 }
 
 /* A loss that was none: the ACK that tells, and those after it, cut nothing. */

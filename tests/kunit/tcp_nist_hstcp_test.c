@@ -77,13 +77,7 @@ static void is_used(struct kunit *test)
 /* Eq. 29: the threshold of slow start is what a loss leaves, two segments at least */
 static void times_out(struct kunit *test)
 {
-	struct sock *sk = nist_socket(83000);
-
-	nist_socket_timeout(sk);
-	EXPECT_NEAR(test, tcp_sk(sk)->snd_ssthresh, 74700, 100);
-	sk = nist_socket(3);
-	nist_socket_timeout(sk);
-	KUNIT_EXPECT_EQ(test, tcp_sk(sk)->snd_ssthresh, 2);
+	leaves_threshold(test, 83000, 74700);
 }
 
 /* The logarithms are taken where the window is another, and not for each segment. */

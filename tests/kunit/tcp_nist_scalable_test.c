@@ -37,13 +37,7 @@ static void decreases(struct kunit *test)
 /* Eq. 40: the threshold of slow start is seven eighths of the window, two segments at least */
 static void times_out(struct kunit *test)
 {
-	struct sock *sk = nist_socket(1000);
-
-	nist_socket_timeout(sk);
-	KUNIT_EXPECT_EQ(test, tcp_sk(sk)->snd_ssthresh, 875);
-	sk = nist_socket(3);
-	nist_socket_timeout(sk);
-	KUNIT_EXPECT_EQ(test, tcp_sk(sk)->snd_ssthresh, 2);
+	leaves_threshold(test, 1000, 875);
 }
 
 /* What makes it unfair: the ratio of two windows stays through a whole cycle. */
