@@ -629,7 +629,8 @@ static inline u32 ccpd_round_rate(struct ccpd_probe *p, const struct rate_sample
 /* A round trip begins. */
 static inline void ccpd_round_begin(struct sock *sk, struct ccpd_probe *p)
 {
-	p->round_delivered = tcp_sk(sk)->delivered;
+	/* a timer's segment begins one too, and what it may show is told at ccpd_timeout() */
+	p->round_delivered = tcp_sk(sk)->delivered + p->timed_out;
 	p->round_rtt_us = U32_MAX;
 	p->stretch -= !!p->stretch;
 }

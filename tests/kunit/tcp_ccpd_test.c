@@ -410,6 +410,8 @@ static void outage_is_no_queue(struct kunit *test)
 	p.rtt_s = 40000 << 3;
 	p.rtt_max_us = 90000;
 	ccpd_timeout(sk, &p);
+	/* what the timer sends is alone in flight: a round trip begins, as after an idle time */
+	ccpd_round_begin(sk, &p);
 	/* what was sent before it, and what the timer sent */
 	for (rs.prior_delivered = 98; rs.prior_delivered <= 100; rs.prior_delivered++)
 		KUNIT_EXPECT_EQ(test, ccpd_rtt(&p, &rs), 0);
