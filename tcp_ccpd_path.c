@@ -368,6 +368,12 @@ static bool path_overtook(const struct cpath *ca, u32 rtt_us)
 	return rtt_us && rtt_us < ca->probe.rtt_s >> 4;
 }
 
+/* So many segments took @us more than rtt_min, in this round trip. */
+static void path_add_delay(struct cpath *ca, u32 us, u32 segs)
+{
+	ca->delay_sum = min_t(u64, ca->delay_sum + (u64)(us / PATH_NOISE) * segs, U32_MAX);
+}
+
 /*
  * A smaller rtt than @before_us, the least until now, by luck: an empty path takes the same, and
  * so did the @overtaken segments of this round trip.  Where none are, the path may have become
@@ -377,7 +383,7 @@ static void path_rtt_min(struct cpath *ca, u32 before_us, u32 overtaken)
 {
 	u32 less_us = before_us - ca->probe.rtt_min_us;
 
-	ca->delay_sum += less_us / PATH_NOISE * overtaken;
+	path_add_delay(ca, less_us, overtaken);
 	if (ca->noise != PATH_NO_NOISE)
 		path_set_noise(ca, ca->noise * PATH_NOISE + less_us);
 }
@@ -442,14 +448,18 @@ static u32 path_least_us(const struct sock *sk)
 		   ca->probe.rtt_min_us + ca->round_queue * PATH_QUEUE);
 }
 
-/* What an ACK acknowledges without an rtt of its own, as in a repair, took what others take. */
+/*
+ * What an ACK acknowledges without an rtt of its own, as in a repair, took what others take.  So
+ * did an overtaker, for this: it does not tell what an empty path takes.
+ */
 static void path_rtt(struct sock *sk, const struct rate_sample *rs)
 {
 	struct cpath *ca = inet_csk_ca(sk);
 	struct ccpd_probe *p = &ca->probe;
 	s32 delivered = tcp_sk(sk)->delivered - rs->acked_sacked - p->round_delivered;
-	u32 before_us = p->rtt_min_us;
+	u32 before_us = p->rtt_min_us, others_us = p->rtt_s >> 3;
 	u32 rtt_us = ccpd_rtt(p, rs);
+	bool overtook = path_overtook(ca, rtt_us);
 
 	if (!p->rtt_s)
 		return;
@@ -458,12 +468,11 @@ static void path_rtt(struct sock *sk, const struct rate_sample *rs)
 		if (p->rtt_s >> 3 <= before_us + (before_us >> 7))
 			ca->rtt_min_stamp = path_now();
 		if (p->rtt_min_us < before_us && before_us != U32_MAX)
-			path_rtt_min(ca, before_us,
-				     path_overtook(ca, rtt_us) ? max(delivered, 0) : 0);
-	} else {
-		rtt_us = max(p->rtt_s >> 3, p->rtt_min_us);
+			path_rtt_min(ca, before_us, overtook ? max(delivered, 0) : 0);
 	}
-	ca->delay_sum += (rtt_us - p->rtt_min_us) / PATH_NOISE * rs->acked_sacked;
+	if (!rtt_us || overtook)
+		rtt_us = max(others_us, p->rtt_min_us);
+	path_add_delay(ca, rtt_us - p->rtt_min_us, rs->acked_sacked);
 }
 
 /* ------------------------------------------------------------------------- */

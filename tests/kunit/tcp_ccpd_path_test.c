@@ -375,6 +375,33 @@ static void noise_is_no_queue(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, path_round_queue_us(&ca), 0);
 }
 
+/* One of four packets overtakes the others: it does not tell what an empty path takes. */
+static void overtaker_is_no_base(struct kunit *test)
+{
+	struct rate_sample rs = { .rtt_us = 100000, .acked_sacked = 1 };
+	struct sock *sk = flow(test);
+	struct cpath *ca = inet_csk_ca(sk);
+	u32 i;
+
+	ca->probe.rtt_min_us = 40000;
+	ca->probe.rtt_s = 100000 << 3;
+	path_set_noise(ca, 60000);
+	for (i = 0; i < 4; i++) {
+		rs.rtt_us = i == 2 ? 40000 : 100000;
+		path_rtt(sk, &rs);
+	}
+	path_learn_base(ca, 4);
+	KUNIT_EXPECT_GE(test, path_base_us(ca), 95000);
+	/* nor does the next round trip without one show a queue that others keep up */
+	ca->probe.round_rtt_us = 100000;
+	KUNIT_EXPECT_LT(test, path_round_queue_us(ca), 2 * path_q0(ca));
+	/* as many segments as there are in half a second of 400 Gb/s do not wrap */
+	rs.rtt_us = 600000;
+	rs.acked_sacked = 18 * 1000 * 1000;
+	path_rtt(sk, &rs);
+	KUNIT_EXPECT_EQ(test, ca->delay_sum, U32_MAX);
+}
+
 /* An overflow takes a half at most, and pacing never less than the least window asks for. */
 static void claim_has_a_floor(struct kunit *test)
 {
@@ -474,6 +501,7 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(idle_is_a_drain),
 	KUNIT_CASE(train_fits_the_receiver),
 	KUNIT_CASE(noise_is_no_queue),
+	KUNIT_CASE(overtaker_is_no_base),
 	KUNIT_CASE(claim_has_a_floor),
 	KUNIT_CASE(floor_is_of_the_claim),
 	KUNIT_CASE(queue_ends_slow_start),
