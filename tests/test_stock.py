@@ -36,25 +36,6 @@ MORE_HOSTS = {
 }
 # Beside another test there is no second processor that it could have for itself.
 ONE_PROCESSOR = ["table"]
-# Not met, as printed.  The law takes what the smoothed rtt is above the least one for a queue, and
-# that is half of the time between two bunches without any.  A loss before there was a queue, and
-# also one that was none but is not undone, leaves it a buffer and a window of a few segments.
-PRINTED = {
-    f"{case}: {cc}" for cc in ("ccpd", "ccp")
-    for case in ("switch", "reordering_100", "blackout_300ms", "blackout_1500ms", "blackout_10s")
-}  # fmt: skip
-# Ours: an rtt that differs by what a queue would add is taken for a queue of others, so that the
-# claim falls.  One of twenty packets 60 ms sooner than the others keeps it down (2 of 20 flows);
-# after a blackout it takes 1.1 to 1.32 of CUBIC's time on an emulated machine.
-OURS = {
-    f"{case}: ccpd_path"
-    for case in ("reordering_10", "reordering_100", "blackout_300ms", "blackout_1500ms",
-                 "blackout_10s")
-}  # fmt: skip
-NOT_MET = {
-    "table": {"ccpd, ACKs every 10 ms"}, "paths": PRINTED, "troubles": PRINTED | OURS,
-    "hooks": PRINTED | OURS,
-}  # fmt: skip
 # What paths do to ACKs is the same on all kernels: one is enough for the long cases, and on
 # others the hooks are looked at.  6.1 has no second processor where all is emulated.
 TWO_PROCESSORS = [
@@ -80,13 +61,11 @@ def booted(request: pytest.FixtureRequest) -> tuple[stock.Result, dict[str, str]
 
 
 def assert_all_ran(
-    result: stock.Result, printed: str, not_met: frozenset[str] = frozenset(),
-    left_out: frozenset[str] = frozenset(),
-) -> None:  # fmt: skip
-    """Each point but those of not_met is ok, and none was left out but those of left_out."""
-    points = [point for point in run_ktap(printed) if point.name not in not_met]
+    result: stock.Result, printed: str, left_out: frozenset[str] = frozenset()
+) -> None:
+    """Each point is ok, and none was left out but those of left_out."""
     bad = [
-        f"{point.name}\n{point.diag}" for point in points
+        f"{point.name}\n{point.diag}" for point in run_ktap(printed)
         if not point.ok or (point.skip and point.name not in left_out)
     ]  # fmt: skip
     if bad:
@@ -127,7 +106,7 @@ def test_real_hosts(name: str, version: str) -> None:
         kernel, [str(SELFTESTS / script), *arguments], modules=stock.build(kernel),
         cpus=1 if name in ONE_PROCESSOR else 2, nics=True, timeout_s=1800,
     )  # fmt: skip
-    assert_all_ran(result, result.stdout, frozenset(NOT_MET.get(name, ())))
+    assert_all_ran(result, result.stdout)
 
 
 @pytest.mark.parametrize(

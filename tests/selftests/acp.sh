@@ -329,12 +329,14 @@ blind_words()
 
 words_for_nobody()
 {
-	local before receivers
+	local before receivers counted
 
 	before=$(count rcv InNotAccepted) receivers=$(count rcv Receivers)
 	snd "$DIR/raw.py" blind 192.0.2.2 4999 4998 1000 && sleep 0.1 || return
-	[ "$(count rcv Receivers)" -le "$receivers" ] &&
-		[ $(($(count rcv InNotAccepted) - before)) = 1000 ]
+	counted=$(($(count rcv InNotAccepted) - before))
+	diag "$counted counted, of 1000; receivers: $receivers, then $(count rcv Receivers)"
+	# what the test before had on its way may come on top
+	[ "$(count rcv Receivers)" -le "$receivers" ] && [ $counted -ge 1000 ]
 }
 
 # One may be remembered: another flow works, without feedback.

@@ -29,6 +29,7 @@ RTT_MS=40
 TRUTH_KBPS=$((RATE_MBIT * 1000 * 1448 / 1514))
 SHORT=1000000		# bytes: half a second
 LONG=3500000		# one and a half
+SWITCH=1400000
 
 declare -A CUBIC	# by case: its times, ms
 declare -A TOGETHER	# by congestion control: its times in long_idle, ms
@@ -160,7 +161,7 @@ switch()
 	for cc in $SENDERS $OTHERS; do
 		[ "$cc" = "$1" ] || [ "$1" = cubic ] || parts=$parts,$cc,$1
 	done
-	send "$parts" 1400000
+	send "$parts" $SWITCH
 }
 
 counter()
@@ -291,6 +292,25 @@ cubic()
 	diag "CUBIC: $TIMES ms"
 }
 
+# By the printed law a loss before there was a queue, and reordering that is taken for one and
+# not undone, leave a buffer of next to nothing (head of tcp_ccpd.c), and a window of as little
+# as two segments.  ccpd_path takes reordering by a hundred packets in slow start for an
+# overflow, now and then, and goes on with what was delivered amid the repairs, as little as
+# four segments a round trip.  Either is known, and nothing is slower than that.
+declare -A LEAST_SEGS=([ccpd]=2 [ccp]=2 [ccpd_path]=4)
+declare -A ALL_SEGS_MS=(	# what one segment in flight takes, with the delay of the case
+	[switch]=$((SWITCH * (RTT_MS + 1) / 1448))
+	[reordering_100]=$((SHORT * (RTT_MS + 61) / 1448))
+)
+
+# is_known CASE CC TIME: that it is later than CUBIC
+is_known()
+{
+	[ "$1/$2" != switch/ccpd_path ] || return
+	[ "$3" -le $((${ALL_SEGS_MS[$1]-0} / ${LEAST_SEGS[$2]-1})) ] && [ -n "${LEAST_SEGS[$2]-}" ] &&
+		xfail "$3 ms; at least ${LEAST_SEGS[$2]} segments a round trip"
+}
+
 # as_fast_as_cubic CASE CC: the first window of ACP, RCP and XCP is 1, and CUBIC's is 10, so that
 # their first eight segments may take three round trips more
 as_fast_as_cubic()
@@ -305,7 +325,8 @@ as_fast_as_cubic()
 	diag "$2: $TIMES ms; CUBIC: ${CUBIC[$1]-none}"
 	read -ra most <<<"${CUBIC[$1]-}"
 	for time in $TIMES; do
-		[ "$((time * 4))" -le "$((${most[0]-0} * 5 + more * 4))" ] || late="$late $time"
+		[ "$((time * 4))" -le "$((${most[0]-0} * 5 + more * 4))" ] ||
+			is_known "$1" "$2" "$time" || late="$late $time"
 		more=0
 		most=("${most[@]:1}")
 	done

@@ -92,6 +92,14 @@ bbr()
 	measure "$1" bbr && capacity_is_true
 }
 
+# printed_kbps MS: what the printed law leaves at least of CUBIC's.  It takes the mean delay of a
+# bunch, MS / 2, for a queue, so that its window is less by Kp / (1 + Kp) of what that holds,
+# Kp = 2, and the round trip is longer by as much.
+printed_kbps()
+{
+	echo $((CUBIC_KBPS * 95 * (6 * RTT_MS - 2 * $1) / (100 * (6 * RTT_MS + 3 * $1))))
+}
+
 # as_good_as_cubic MS CC
 as_good_as_cubic()
 {
@@ -100,8 +108,9 @@ as_good_as_cubic()
 	measure "$@" || return
 	[ "$KBPS" -ge $((CUBIC_KBPS * 95 / 100)) ] || {
 		diag "goodput is below 95 % of CUBIC's, $CUBIC_KBPS kb/s"
-		status=1
-	}
+		[ "$2" = ccpd ] && [ "$KBPS" -ge "$(printed_kbps "$1")" ] &&
+			xfail "$KBPS kb/s: half of a bunch is a queue, as printed"
+	} || status=1
 	[ "$RESENT" -le "$MOST_RESENT" ] || {
 		diag "retransmits are more than $MOST_RESENT"
 		status=1
