@@ -12,6 +12,7 @@
 #include "cc_script.h"
 
 #include "near.h"
+#include "tcpcc_view.h"
 
 /* The path of most scripts, us */
 #define RTT	(40 * USEC_PER_MSEC)
@@ -581,6 +582,67 @@ static void test_close(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, module_refcount(owner), others);
 }
 
+/* What a sender of ours shows in /proc/net/tcpcc, by the name of the field */
+static u64 shown(struct kunit *test, struct cc_flow *f, const char *name)
+{
+	struct tcpcc_view view = {};
+	unsigned int i;
+	int attr;
+
+	cc_ops(f)->get_info(f->sk, TCPCC_VIEW, &attr, &view.form);
+	for (i = 0; i < view.count; i++)
+		if (!strcmp(view.field[i].name, name))
+			return view.field[i].value;
+	KUNIT_FAIL(test, "%s shows no %s", f->name, name);
+	return 0;
+}
+
+/*
+ * The CCPD paper's Section V.  Slow start is TCP's.  When a loss ends it, capacity and buffer
+ * are known.  The window stays in recovery, and so does what is known of the path: round-trip
+ * times of retransmissions are not used.  Section III.B: what is sent again is in flight as all
+ * segments are, hence within the window.
+ */
+static void test_recovery_as_printed(struct kunit *test)
+{
+	static const char * const known_of[] = {
+		"capacity_bps", "rtt_min_us", "rtt_max_us", "level_segs",
+	};
+	static const char * const names[] = { "ccpd", "ccp" };
+	u64 before[ARRAY_SIZE(known_of)];
+	struct tcp_sock *tp;
+	struct cc_flow *f;
+	u32 held, i, j, k;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		f = begin(test, names[i]);
+		tp = tcp_sk(f->sk);
+		path(f, 20, 130);
+		for (j = 0; j < 400 && cc_state(f) != TCP_CA_Recovery; j++)
+			cc_bulk(f, RTT / 20);
+		KUNIT_ASSERT_EQ(test, cc_state(f), TCP_CA_Recovery);
+		EXPECT_NEAR(test, shown(test, f, "capacity_bps"), f->rate_bps * 8, 20000);
+		/* the last of them waited for the 130 before it */
+		EXPECT_NEAR(test, shown(test, f, "buffer_segs"), 130, 20000);
+
+		for (j = 0; j < ARRAY_SIZE(known_of); j++)
+			before[j] = shown(test, f, known_of[j]);
+		held = tp->snd_ssthresh;
+		for (j = 0; j < 400 && cc_state(f) == TCP_CA_Recovery; j++) {
+			KUNIT_EXPECT_LE(test, cc_cwnd(f), held);
+			KUNIT_EXPECT_LE(test, tcp_packets_in_flight(tp), held);
+			for (k = 0; k < ARRAY_SIZE(known_of); k++)
+				KUNIT_EXPECT_EQ_MSG(test, shown(test, f, known_of[k]), before[k],
+						    "%s: %s", names[i], known_of[k]);
+			cc_bulk(f, RTT / 20);
+		}
+		KUNIT_EXPECT_GT(test, tp->total_retrans, 0);
+		KUNIT_EXPECT_EQ(test, cc_state(f), TCP_CA_Open);
+		cc_close(f);
+		kvfree(f);
+	}
+}
+
 static void name_of(const struct cc_sender *sender, char *desc)
 {
 	strscpy(desc, sender->name, KUNIT_PARAM_DESC_SIZE);
@@ -607,6 +669,7 @@ static struct kunit_case script_cases[] = {
 	KUNIT_CASE_PARAM(test_limits, senders_gen_params),
 	KUNIT_CASE_PARAM(test_bunches, senders_gen_params),
 	KUNIT_CASE_PARAM(test_close, senders_gen_params),
+	KUNIT_CASE(test_recovery_as_printed),
 	{}
 };
 

@@ -241,6 +241,37 @@ static void pair_shows_the_link(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, p.pair_stage == PAIR_IDLE);
 }
 
+/* The paper's Section V: one sample in a round trip, where the window grew by two or more. */
+static void one_sample_a_round_trip(struct kunit *test)
+{
+	struct ccpd_probe p;
+	struct sock *sk = burst_sent(test, &p, 4);
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	tp->write_seq = tp->snd_nxt + 100 * 1448;
+	tp->snd_wnd = 100 * 1448;
+	tp->snd_wl1 = tp->snd_una;
+	tcp_snd_cwnd_set(tp, 10);
+	/* while one is under way */
+	KUNIT_EXPECT_FALSE(test, ccpd_pair_start(sk, &p));
+	acked(sk, &p, 2, 20024, 20024);
+	acked(sk, &p, 2, 20048, 20048);
+	KUNIT_EXPECT_TRUE(test, p.pair_stage == PAIR_IDLE);
+	/* until what has left meanwhile is acknowledged */
+	tp->snd_nxt += 6 * 1448;
+	tp->packets_out = 6;
+	p.pair_end = tp->snd_nxt;
+	KUNIT_EXPECT_FALSE(test, ccpd_pair_start(sk, &p));
+	tp->snd_una = tp->snd_nxt;
+	tp->packets_out = 0;
+	/* and the window lets two leave at once */
+	tcp_snd_cwnd_set(tp, 1);
+	KUNIT_EXPECT_FALSE(test, ccpd_pair_start(sk, &p));
+	tcp_snd_cwnd_set(tp, 2);
+	KUNIT_EXPECT_TRUE(test, ccpd_pair_start(sk, &p));
+	KUNIT_EXPECT_FALSE(test, ccpd_pair_start(sk, &p));
+}
+
 /* A card's poll: eight segments in 1.2 us are no 77 Gb/s, whatever their rtt. */
 static void poll_is_one_moment(struct kunit *test)
 {
@@ -475,6 +506,7 @@ static struct kunit_case ccpd_cases[] = {
 	KUNIT_CASE(pair_filter),
 	KUNIT_CASE(capacity_is_what_was_delivered),
 	KUNIT_CASE(pair_shows_the_link),
+	KUNIT_CASE(one_sample_a_round_trip),
 	KUNIT_CASE(poll_is_one_moment),
 	KUNIT_CASE(held_back_acks_are_no_pair),
 	KUNIT_CASE(burst_in_two_bunches_is_no_pair),
