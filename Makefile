@@ -107,12 +107,12 @@ demo-acp:
 
 check:
 	@scripts/setup check
-	@PYTHONPATH=scripts $(PYTHON) -m labkit.kernel
+	@PYTHONPATH=scripts $(PYTHON) -m labkit.world.kernel
 	@$(PYTHON) -m pytest -n "$$(nproc)" --dist loadgroup --durations 15 tests
 
 check-kernels:
 	@scripts/setup kernels
-	@PYTHONPATH=scripts $(PYTHON) -m labkit.kernel $(VARIANTS) $(subst $(comma), ,$(TCPCC_KERNELS))
+	@PYTHONPATH=scripts $(PYTHON) -m labkit.world.kernel $(VARIANTS) $(subst $(comma), ,$(TCPCC_KERNELS))
 	@TCPCC_KERNELS=$(TCPCC_KERNELS) $(PYTHON) -m pytest -n "$$(nproc)" --dist loadgroup --durations 15 \
 		$(BY_KERNEL)
 

@@ -31,8 +31,9 @@ from mininet.topo import Topo
 # mn executes this file without telling it where it is.
 sys.path.insert(0, str(Path(sys._getframe().f_code.co_filename).resolve().parent))
 
-from labkit import scenario, topology
 from labkit.errors import LabError
+from labkit.model import scenario
+from labkit.world import topology
 
 TIMER_SLACK_S = 1e-4  # by which real timers may be late
 FIRST_PORT = 5201

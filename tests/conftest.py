@@ -17,8 +17,10 @@ import pytest
 REPO = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(REPO / "scripts"))
 
-from labkit import kernel, run, scenario, topology  # noqa: E402
 from labkit.errors import LabError  # noqa: E402
+from labkit.measure import run  # noqa: E402
+from labkit.model import scenario  # noqa: E402
+from labkit.world import kernel, topology  # noqa: E402
 
 
 class KtapResult(NamedTuple):

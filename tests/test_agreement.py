@@ -3,7 +3,9 @@
 
 import pytest
 
-from labkit import kernel, run, scenario, stock
+from labkit.measure import run
+from labkit.model import scenario
+from labkit.world import kernel, stock
 
 SETTINGS = ["rate=40mbit", "rtt=40ms", "buffer=1bdp", "duration=12"]
 CCS = ["reno", "cubic", "ccpd_path"]

@@ -3,8 +3,8 @@
 
 import pytest
 
-from labkit import bench
 from labkit.errors import LabError
+from labkit.measure import bench
 
 LOG = """\
 [    0.530000] tcp_feedback: loading out-of-tree module taints kernel.

@@ -6,8 +6,9 @@ from collections import Counter
 
 import pytest
 
-from labkit import claims, page, scenario
 from labkit.errors import LabError
+from labkit.model import scenario
+from labkit.tell import claims, page
 
 SCENARIO = """
 title = "Speeds"

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from conftest import runs_made_once
-from labkit import result, run, scenario
+from labkit.measure import result, run
+from labkit.model import scenario
 from test_hosts import SENDERS
 
 # Deep buffers, so that marks hold the queue and not its end.

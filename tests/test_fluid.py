@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from numpy.polynomial import Polynomial
 
-from labkit.fluid import KI, KQ, acp, ccpd, dominant_root, trajectories
+from labkit.model.fluid import KI, KQ, acp, ccpd, dominant_root, trajectories
 
 
 def by_hand(x0: float, q0: float, tau: float, delays: int) -> list[tuple[Polynomial, Polynomial]]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from conftest import REPO
-from labkit.kernel import CLANG
+from labkit.world.kernel import CLANG
 
 sys.path.append(str(REPO / "tests/fuzz"))
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from conftest import REPO, assert_ktap, runs_made_once
-from labkit import result
+from labkit.measure import result
 
 NIST = ["reno", "bic", "ctcp", "fast", "hstcp", "htcp", "scalable"]
 SENDERS = [

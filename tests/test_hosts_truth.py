@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from labkit import result, run, scenario, topology
 from labkit.errors import LabError
+from labkit.measure import result, run
+from labkit.model import scenario
+from labkit.world import topology
 from test_truth import _measure, _runs, _settings
 
 MSS, FRAME = 1448, 1514

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from conftest import REPO, assert_ktap, assert_kunit, assert_kunit_log, wanted_kernels
-from labkit import alone, kernel, races, stock
 from labkit.host import environment
+from labkit.world import alone, kernel, races, stock
 from test_modules import LIVES, SUITES, live
 
 Edit = Callable[[str], str]

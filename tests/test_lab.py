@@ -13,8 +13,10 @@ from pathlib import Path
 import pytest
 
 from conftest import REPO
-from labkit import run, scenario, topology
 from labkit.errors import LabError
+from labkit.measure import run
+from labkit.model import scenario
+from labkit.world import topology
 
 LAB = REPO / "scripts" / "lab"
 SHORT = ("--set", "duration=0.2")

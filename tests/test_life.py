@@ -11,7 +11,7 @@ import re
 import pytest
 
 from conftest import REPO, assert_ktap, wanted_kernels
-from labkit import races, stock
+from labkit.world import races, stock
 
 ASKED = os.environ.get("LIFE_ROUNDS")
 ROUNDS = ASKED or "10"

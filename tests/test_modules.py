@@ -4,7 +4,7 @@
 import pytest
 
 from conftest import REPO, LabCall, assert_ktap, assert_kunit, wanted_kernels
-from labkit import kernel
+from labkit.world import kernel
 
 SENDERS = ["ccpd", "ccpd_path", "acp", "estcp", "mccp", "mccp_path", "jtcp", "newjersey",
            "rcp", "xcp"]

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from labkit import network, result, scenario, topology
 from labkit.errors import LabError
+from labkit.measure import result
+from labkit.model import network, scenario
+from labkit.world import topology
 
 MBIT = 1e6
 

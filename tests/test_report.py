@@ -8,8 +8,10 @@ import shutil
 
 import pytest
 
-from labkit import claims, findings, plot, report, run, scenario
 from labkit.errors import LabError
+from labkit.measure import run
+from labkit.model import scenario
+from labkit.tell import claims, findings, plot, report
 
 CHEAP = """
 title = "A cheap one"
@@ -282,7 +284,7 @@ def test_one_column_of_one_case(lab) -> None:
 
 def test_much_that_holds_is_folded(laboratory, monkeypatch) -> None:
     page = laboratory(CHEAP)
-    monkeypatch.setattr("labkit.page.MANY", 3)
+    monkeypatch.setattr("labkit.tell.page.MANY", 3)
     assert report.main(["cheap"], 2) == 0
     shown, _, folded = page.read_text().partition("<summary>4 more that hold</summary>")
     assert shown.count('<li class="fails">') == 2 and '<li class="holds">' not in shown

@@ -4,7 +4,9 @@
 import numpy as np
 import pytest
 
-from labkit import findings, result, scenario
+from labkit.measure import result
+from labkit.model import scenario
+from labkit.tell import findings
 
 
 def _rows(

@@ -8,8 +8,8 @@ import subprocess
 import pytest
 
 from conftest import REPO, assert_ktap
-from labkit import iproute, kernel
 from labkit.errors import LabError
+from labkit.world import iproute, kernel
 
 KINDS = ("acp", "estcp", "rcp", "xcp")
 each_kind = pytest.mark.parametrize("kind", KINDS)

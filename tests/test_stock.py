@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from conftest import REPO, run_ktap, wanted_kernels
-from labkit import stock
 from labkit.errors import LabError
+from labkit.world import stock
 
 SELFTESTS = REPO / "tests/selftests"
 SCRIPTS = ["stock_ccpd.sh", "stock_acp.sh", "stock_estcp.sh"]

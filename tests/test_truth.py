@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 
 from conftest import REPO
-from labkit import result, run, scenario, topology
 from labkit.errors import LabError
+from labkit.measure import result, run
+from labkit.model import scenario
+from labkit.world import topology
 
 # Sends echo requests over an idle path; prints each round-trip time in ns.
 PING = """

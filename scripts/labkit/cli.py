@@ -13,9 +13,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
-from . import kernel as kernels
-from . import run, scenario
 from .errors import LabError
+from .measure import run
+from .model import scenario
+from .world import kernel as kernels
 
 
 class _Parser(argparse.ArgumentParser):
@@ -183,20 +184,20 @@ def _shell(args: argparse.Namespace) -> int:
 
 
 def _report(args: argparse.Namespace) -> int:
-    from . import report
+    from .tell import report
 
     return report.main(args.scenarios, args.jobs)
 
 
 def _claims(args: argparse.Namespace) -> int:
-    from . import claims, report
+    from .tell import claims, report
 
     print(claims.table(claims.load(), claims.judge(report.kept())))
     return 0
 
 
 def _bench(args: argparse.Namespace) -> int:
-    from . import bench
+    from .measure import bench
 
     load = os.getloadavg()[0]
     effort = bench.QUICK if args.quick else bench.Effort()
@@ -210,7 +211,7 @@ def _bench(args: argparse.Namespace) -> int:
 
 
 def _demo(args: argparse.Namespace) -> int:
-    from . import demo
+    from .tell import demo
 
     return demo.acp() if args.what else demo.main()
 

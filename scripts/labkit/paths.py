@@ -5,8 +5,8 @@ import os
 from pathlib import Path
 
 REPO = Path(__file__).resolve().parents[2]
-LABKIT = REPO / "scripts" / "labkit"
-GUEST = LABKIT / "guest"
+WORLD = REPO / "scripts" / "labkit" / "world"
+GUEST = WORLD / "guest"
 
 
 def cache_root() -> Path:

@@ -32,9 +32,9 @@ from functools import cache
 from math import ceil, inf
 from random import Random
 
-from .network import Network
-from .paths import REPO
-from .scenario import ETHERNET_HEADER, RED_MAX, REORDER_TABLE, SHAPING, WARN, Settings
+from ..model.network import Network
+from ..model.scenario import ETHERNET_HEADER, RED_MAX, REORDER_TABLE, SHAPING, WARN, Settings
+from ..paths import REPO
 
 START_NS = 5_000_000_000  # of traffic on CLOCK_MONOTONIC: set-up is over, and it is always the same
 SAMPLE_S = 0.005

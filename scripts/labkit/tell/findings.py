@@ -25,11 +25,11 @@ from dataclasses import dataclass
 from statistics import fmean, median
 from typing import Any
 
-from . import fluid
-from . import scenario as scenarios
-from .errors import LabError
-from .result import METRICS, metric, part, split
-from .scenario import Finding, Scenario
+from ..errors import LabError
+from ..measure.result import METRICS, metric, part, split
+from ..model import fluid
+from ..model import scenario as scenarios
+from ..model.scenario import Finding, Scenario
 
 STATISTICS: dict[str, Callable[[list[float]], float]] = {
     "mean": fmean, "median": median, "least": min, "most": max,

@@ -16,10 +16,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from ..errors import LabError
+from ..paths import REPO
 from . import network
-from .errors import LabError
 from .network import Network
-from .paths import REPO
 
 SCENARIOS = REPO / "scripts" / "scenarios"
 

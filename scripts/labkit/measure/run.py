@@ -31,12 +31,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from . import kernel as kernels
-from .errors import LabError
-from .host import digest_of, file_digest, output_of
-from .paths import GUEST, cache
-from .scenario import SHAPING, Scenario, Settings
-from .topology import Plan, compile_plan
+from ..errors import LabError
+from ..host import digest_of, file_digest, output_of
+from ..model.scenario import SHAPING, Scenario, Settings
+from ..paths import GUEST, cache
+from ..world import kernel as kernels
+from ..world.topology import Plan, compile_plan
 
 EPOCH_NS = 1_700_000_000_000_000_000  # the guest's wall clock at boot
 STALL_S = 120  # wall seconds without progress in virtual time before a run counts as hung

@@ -17,9 +17,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from .debian import Apt
-from .errors import LabError
-from .host import (
+from ..errors import LabError
+from ..host import (
     Progress,
     digest_of,
     file_digest,
@@ -33,7 +32,8 @@ from .host import (
     tail_of,
     write_marker,
 )
-from .paths import GUEST, LABKIT, REPO, cache
+from ..paths import GUEST, REPO, WORLD, cache
+from .debian import Apt
 
 DEFAULT_VERSION = "6.12"
 
@@ -372,7 +372,7 @@ def _unpack(
 
 def _fragment(name: str) -> Path:
     """The part of the configuration for all lab kernels (""), one version, or one variant."""
-    return LABKIT / f"lab{name and '-' + name}.config"
+    return WORLD / f"lab{name and '-' + name}.config"
 
 
 def _make(how: Variant, *arguments: str | Path) -> list[str | Path]:

@@ -25,9 +25,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import NoReturn
 
-from .debian import Apt, files_in, unpack, wrap_programs
-from .errors import LabError
-from .host import (
+from ..errors import LabError
+from ..host import (
     Progress,
     digest_of,
     environment,
@@ -42,9 +41,10 @@ from .host import (
     tail_of,
     write_marker,
 )
+from ..model.scenario import Settings
+from ..paths import REPO, cache
+from .debian import Apt, files_in, unpack, wrap_programs
 from .kernel import module_sources, tc_plugins
-from .paths import REPO, cache
-from .scenario import Settings
 from .topology import compile_plan
 
 # Which suite of Debian carries which kernel.

@@ -21,10 +21,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from . import scenario as scenarios
-from .errors import LabError
-from .paths import REPO
-from .scenario import Finding, Scenario
+from ..errors import LabError
+from ..model import scenario as scenarios
+from ..model.scenario import Finding, Scenario
+from ..paths import REPO
 
 if TYPE_CHECKING:
     from .report import Report

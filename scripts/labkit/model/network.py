@@ -33,7 +33,7 @@ from functools import cache as remembered
 from pathlib import Path
 from typing import Any
 
-from .paths import REPO
+from ..paths import REPO
 
 NETWORKS = REPO / "scripts" / "networks"
 

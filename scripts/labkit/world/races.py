@@ -6,9 +6,9 @@ import re
 import shutil
 from pathlib import Path
 
+from ..host import locked, write_marker
+from ..paths import cache
 from . import kernel, stock
-from .host import locked, write_marker
-from .paths import cache
 
 
 def ensure(progress: bool = True) -> stock.StockKernel:

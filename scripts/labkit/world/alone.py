@@ -13,10 +13,18 @@ import tempfile
 import time
 from pathlib import Path
 
-from .errors import LabError
-from .host import digest_of, environment, file_digest, locked, missing_packages, run_logged, tail_of
+from ..errors import LabError
+from ..host import (
+    digest_of,
+    environment,
+    file_digest,
+    locked,
+    missing_packages,
+    run_logged,
+    tail_of,
+)
+from ..paths import GUEST, cache
 from .kernel import VARIANTS, LabKernel, build_modules
-from .paths import GUEST, cache
 
 # Suites whose events wait for their time: only the lab's own clock makes that exact, and quick.
 TIMED = {"cc_scripts"}

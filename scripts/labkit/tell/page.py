@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import matplotlib.pyplot as plt
 
+from ..measure.result import split
+from ..model.scenario import Scenario
 from . import claims, findings, plot
 from .plot import Cell
-from .result import split
-from .scenario import Scenario
 
 if TYPE_CHECKING:
     from .claims import Claim, Judge, Paper, Shown

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from .errors import LabError
-from .scenario import ETHERNET_HEADER, Expected, Scenario, Settings
-from .topology import BLACKOUT, LAST_HOP, POLICER, Row
+from ..errors import LabError
+from ..model.scenario import ETHERNET_HEADER, Expected, Scenario, Settings
+from ..world.topology import BLACKOUT, LAST_HOP, POLICER, Row
 
 Json = dict[str, Any]
 

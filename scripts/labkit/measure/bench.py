@@ -16,9 +16,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from .errors import LabError
-from .host import Progress
-from .paths import GUEST
+from ..errors import LabError
+from ..host import Progress
+from ..paths import GUEST
 from .run import Guest, Laboratory
 
 WHOLE = "from socket to socket"

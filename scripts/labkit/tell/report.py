@@ -21,12 +21,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from . import claims, findings, page, plot, result, run, scenario
-from . import kernel as kernels
-from .errors import LabError
-from .paths import LABKIT, cache
+from ..errors import LabError
+from ..measure import result, run
+from ..model import scenario
+from ..model.scenario import Finding, Scenario, Settings
+from ..paths import cache
+from ..world import kernel as kernels
+from . import claims, findings, page, plot
 from .plot import Cell
-from .scenario import Finding, Scenario, Settings
 
 KEPT_DAYS = 60  # a cached run that no report has used for so long is removed
 BOOT_PACKETS = 200_000  # that are forwarded in the time in which a guest boots
@@ -245,7 +247,7 @@ def _store() -> Path:
 @functools.cache
 def _measuring() -> str:
     """What turns a run into numbers, in short: a cached run is as good as this is unchanged."""
-    parts = [(LABKIT / "result.py").read_bytes(), kernels.agent().read_bytes()]
+    parts = [Path(result.__file__).read_bytes(), kernels.agent().read_bytes()]
     return hashlib.sha256(b"\0".join(parts)).hexdigest()[:6]
 
 

@@ -11,8 +11,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from .errors import LabError
-from .host import Progress, output_of, run_logged, tail_of
+from ..errors import LabError
+from ..host import Progress, output_of, run_logged, tail_of
 
 
 class Apt:

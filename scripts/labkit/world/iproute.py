@@ -5,9 +5,9 @@ import re
 import shutil
 from pathlib import Path
 
+from ..host import Progress, locked, write_marker
+from ..paths import cache
 from .debian import Apt, unpack, wrap_programs
-from .host import Progress, locked, write_marker
-from .paths import cache
 
 SUITE = "sid"
 

@@ -28,11 +28,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.colors import to_rgb
 
-from . import findings, fluid
-from .errors import LabError
-from .paths import REPO
-from .result import LINK_COLUMNS, payload_bps, series, split
-from .scenario import Case, Column, Scenario
+from ..errors import LabError
+from ..measure.result import LINK_COLUMNS, payload_bps, series, split
+from ..model import fluid
+from ..model.scenario import Case, Column, Scenario
+from ..paths import REPO
+from . import findings
 
 REPORT = REPO / "report"
 

@@ -5,8 +5,9 @@ for ACP, users who join and leave."""
 import sys
 from typing import Any
 
-from . import run, scenario
-from .cli import Progress, rate
+from ..cli import Progress, rate
+from ..measure import run
+from ..model import scenario
 
 SEEDS = (1, 2, 3)
 BAR = 24  # characters
