@@ -1,11 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Each tool of scripts/lint is content."""
+"""Each tool of scripts/lint is content, and the laboratory's packages keep their order."""
 
+import ast
 import subprocess
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
 
 import pytest
 
 from conftest import REPO
+
+LABKIT = REPO / "scripts" / "labkit"
+# From the bottom up: each may use what is before it.  Modules beside the packages are the commands,
+# but for those that all may use.
+PACKAGES = ["errors", "paths", "host", "model", "world", "measure", "tell"]
 
 TOOLS = ["checkpatch", "sparse", "warnings", "shellcheck", "ruff", "redefinitions", "codespell"]
 
@@ -15,3 +23,64 @@ def test_lint(tool: str) -> None:
     done = subprocess.run([REPO / "scripts/lint", tool], capture_output=True, text=True)
     if done.returncode:
         pytest.fail(done.stdout + done.stderr, pytrace=False)
+
+
+def imports(root: Path) -> dict[str, set[str]]:
+    """Of each module of the package in root: those that it imports, at its head or later.
+
+    Modules are named from root on: tell.page.
+    """
+    paths = {p: ".".join(p.relative_to(root).with_suffix("").parts) for p in root.rglob("*.py")}
+    known, found = set(paths.values()), {}
+    for path, module in paths.items():
+        used = found[module] = set()
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.level:
+                start = [*module.split("."), ""][: -node.level - 1]
+                base = [*start, *(node.module or "").split(".")]
+                for name in node.names:
+                    full = ".".join(filter(None, [*base, name.name]))
+                    used.add(full if full in known else full.rpartition(".")[0])
+    return found
+
+
+def upward(found: dict[str, set[str]]) -> list[str]:
+    """The imports of a package by one below it."""
+
+    def floor(module: str) -> int:
+        first = module.partition(".")[0]
+        return PACKAGES.index(first) if first in PACKAGES else len(PACKAGES)
+
+    return [f"{module} imports {other}" for module, used in sorted(found.items())
+            for other in sorted(used) if floor(other) > floor(module)]  # fmt: skip
+
+
+def test_no_package_of_the_laboratory_imports_one_above_it() -> None:
+    found = imports(LABKIT)
+    assert "model.scenario" in found["measure.result"], "this test sees no imports"
+    assert not upward(found)
+
+
+def test_no_modules_of_the_laboratory_import_each_other() -> None:
+    try:
+        TopologicalSorter(imports(LABKIT)).prepare()
+    except CycleError as error:
+        pytest.fail(" imports ".join(reversed(error.args[1])), pytrace=False)
+
+
+def test_imports_that_go_up_or_round_are_found(tmp_path) -> None:
+    for package in ("model", "tell"):
+        (tmp_path / package).mkdir()
+    (tmp_path / "model" / "units.py").write_text("from .scenario import Scenario\n")
+    (tmp_path / "model" / "scenario.py").write_text(
+        "def load():\n    from ..tell import page\n    from . import units\n"
+    )
+    (tmp_path / "tell" / "page.py").write_text("from ..model.scenario import load\n")
+    found = imports(tmp_path)
+    assert found == {
+        "model.units": {"model.scenario"}, "model.scenario": {"tell.page", "model.units"},
+        "tell.page": {"model.scenario"},
+    }  # fmt: skip
+    assert upward(found) == ["model.scenario imports tell.page"]
+    with pytest.raises(CycleError):
+        TopologicalSorter(found).prepare()

@@ -19,15 +19,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ..errors import LabError
 from ..model import scenario as scenarios
 from ..model.scenario import Finding, Scenario
 from ..paths import REPO
-
-if TYPE_CHECKING:
-    from .report import Report
+from .outcome import Report
 
 LIST = REPO / "scripts" / "claims.toml"
 TESTS = REPO / "tests"
@@ -203,7 +200,7 @@ def _shown(where: str, text: str, mine: list[Scenario]) -> Shown:
 # Showing ----------------------------------------------------------------------------------------
 
 
-def judge(report: "Report") -> Judge:
+def judge(report: Report) -> Judge:
     """What became of findings, of each scenario's in the report."""
     known: dict[tuple[str, Finding], bool | None] = {}
 

@@ -5,9 +5,10 @@ for ACP, users who join and leave."""
 import sys
 from typing import Any
 
-from ..cli import Progress, rate
 from ..measure import run
 from ..model import scenario
+from .outcome import Cell
+from .terminal import Progress, rate
 
 SEEDS = (1, 2, 3)
 BAR = 24  # characters
@@ -101,7 +102,7 @@ def _stages(results: list[Any]) -> str:
 def _rates(wanted: scenario.Scenario, results: list[Any]) -> str:
     from . import plot
 
-    cells = [plot.Cell(wanted, column, None, [r])
+    cells = [Cell(wanted, column, None, [r])
              for column, r in zip(wanted.column, results, strict=True)]  # fmt: skip
     path = plot.REPORT / "demo-acp.png"
     plot.save(plot.draw("rates", cells)[0], path)

@@ -8,18 +8,15 @@ import json
 import shlex
 from collections.abc import Callable
 from statistics import fmean, median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import matplotlib.pyplot as plt
 
 from ..measure.result import split
 from ..model.scenario import Scenario
 from . import claims, findings, plot
-from .plot import Cell
-
-if TYPE_CHECKING:
-    from .claims import Claim, Judge, Paper, Shown
-    from .report import Measured, Report
+from .claims import Claim, Judge, Paper, Shown
+from .outcome import Cell, Measured, Report
 
 e = html.escape
 
@@ -86,7 +83,7 @@ def _bound(low: float, high: float) -> str:
 # Findings ---------------------------------------------------------------------------------------
 
 
-def _finding(m: "Measured") -> str:
+def _finding(m: Measured) -> str:
     f = m.finding
     state, mark = {
         True: ("holds", "holds"), False: ("fails", "does not hold"), None: ("open", "not measured")
@@ -104,7 +101,7 @@ def _finding(m: "Measured") -> str:
     )
 
 
-def _numbers(m: "Measured") -> str:
+def _numbers(m: Measured) -> str:
     parts = []
     if m.finding.paper is not None:
         parts.append(f"paper {_plain(m.finding.paper)}")
@@ -118,7 +115,7 @@ def _numbers(m: "Measured") -> str:
     return "; ".join(parts)
 
 
-def _findings(measured: "list[Measured]") -> str:
+def _findings(measured: list[Measured]) -> str:
     """By paper and scenario; what does not hold before what does."""
     parts = []
     for seed in dict.fromkeys(m.scenario.seed for m in measured):
@@ -209,7 +206,7 @@ def _ratio(expected: Any, mean: float, unfinished: bool) -> list[str]:
     return [beside, f"{mark}</span>"]
 
 
-def _table(report: "Report", of: Scenario, cells: list[Cell]) -> str:
+def _table(report: Report, of: Scenario, cells: list[Cell]) -> str:
     main, others = _main_metrics(of), _other_metrics(of, cells)
     others = [
         m for m in others
@@ -231,7 +228,7 @@ def _table(report: "Report", of: Scenario, cells: list[Cell]) -> str:
     return f"<div class=scroll><table>{''.join(rows)}</table></div>"
 
 
-def _row(report: "Report", cell: Cell, main: list[str], others: list[str]) -> str:
+def _row(report: Report, cell: Cell, main: list[str], others: list[str]) -> str:
     key = (cell.scenario.name, cell.column.name, cell.case.name if cell.case else "")
     title = f"<td>{e(cell.name)}</td>"
     if not cell.runs:
@@ -285,7 +282,7 @@ def _commands(of: Scenario) -> str:
     return f"{' '.join(one)}\n{' '.join([*parts, *case])}\nscripts/lab report {of.name}"
 
 
-def _section(report: "Report", of: Scenario) -> str:
+def _section(report: Report, of: Scenario) -> str:
     cells = report.of(of)
     about = "".join(f"<p>{e(_unwrap(p))}</p>" for p in of.about.strip().split("\n\n") if p)
     origin = ": ".join(filter(None, (of.seed, of.figure)))
@@ -311,7 +308,7 @@ def _unwrap(text: str) -> str:
     return " ".join(text.split())
 
 
-def compose(report: "Report", wanted: list[Scenario], measured: "list[Measured]") -> str:
+def compose(report: Report, wanted: list[Scenario], measured: list[Measured]) -> str:
     """The page."""
     good = sum(m.holds is True for m in measured)
     bad = sum(m.holds is False for m in measured)
@@ -344,7 +341,7 @@ def compose(report: "Report", wanted: list[Scenario], measured: "list[Measured]"
 _CLASSES = {"holds": "yes", "does not hold": "no", "holds in part": "part"}
 
 
-def compose_claims(papers: "list[Paper]", judge: "Judge", wanted: list[Scenario]) -> str:
+def compose_claims(papers: list[Paper], judge: Judge, wanted: list[Scenario]) -> str:
     """The page of all that the papers have, with links to what is in the report."""
     linked = {s.name for s in wanted}
     heads = "".join(f"<th>{e(s)}</th>" for s in (*claims.STATES, "all"))
@@ -367,7 +364,7 @@ def compose_claims(papers: "list[Paper]", judge: "Judge", wanted: list[Scenario]
     )  # fmt: skip
 
 
-def _claim(claim: "Claim", judge: "Judge", linked: set[str]) -> str:
+def _claim(claim: Claim, judge: Judge, linked: set[str]) -> str:
     entry, state = claim.entry, claim.state(judge)
     by = "<br>".join(_shown(s, judge, linked) for s in claim.shown)
     missing = [f"to do: {entry.todo}"] * bool(entry.todo)
@@ -379,7 +376,7 @@ def _claim(claim: "Claim", judge: "Judge", linked: set[str]) -> str:
     )
 
 
-def _shown(shown: "Shown", judge: "Judge", linked: set[str]) -> str:
+def _shown(shown: Shown, judge: Judge, linked: set[str]) -> str:
     place, colon, what = shown.where.partition(": ")
     if place in linked:
         place = f'<a href="index.html#{place}">{place}</a>'

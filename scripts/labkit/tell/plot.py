@@ -17,7 +17,7 @@
 
 import colorsys
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -31,9 +31,10 @@ from matplotlib.colors import to_rgb
 from ..errors import LabError
 from ..measure.result import LINK_COLUMNS, payload_bps, series, split
 from ..model import fluid
-from ..model.scenario import Case, Column, Scenario
+from ..model.scenario import Scenario
 from ..paths import REPO
 from . import findings
+from .outcome import Cell
 
 REPORT = REPO / "report"
 
@@ -46,30 +47,6 @@ COLOURS = {
     "mix": "#444444",
 }  # fmt: skip
 LINES = ("-", "--", ":", "-.")
-
-
-@dataclass
-class Cell:
-    """The runs of one column, in one case."""
-
-    scenario: Scenario
-    column: Column
-    case: Case | None
-    runs: list[Any] = field(default_factory=list)  # one per seed
-
-    @property
-    def name(self) -> str:
-        return f"{self.column.name}, {self.case.name}" if self.case else self.column.name
-
-    @property
-    def first(self) -> Path:
-        """Where the series of seed 1 is."""
-        return Path(self.runs[0]["series"])
-
-    def values(self, metric: str) -> list[float]:
-        """A metric of each run; a flow that did not finish took as long as it was given."""
-        found = [findings.at_least(self.scenario, run, metric) for run in self.runs]
-        return [v for v in found if v is not None]
 
 
 def _colour(cell: Cell) -> str:

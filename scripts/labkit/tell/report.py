@@ -17,7 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,82 +28,11 @@ from ..model.scenario import Finding, Scenario, Settings
 from ..paths import cache
 from ..world import kernel as kernels
 from . import claims, findings, page, plot
-from .plot import Cell
+from .outcome import Cell, Key, Report
 
 KEPT_DAYS = 60  # a cached run that no report has used for so long is removed
 BOOT_PACKETS = 200_000  # that are forwarded in the time in which a guest boots
 LOG_S = 180  # from one line to the next about progress, when that goes to a file
-
-Key = tuple[str, str, str]  # scenario, column, case
-
-
-@dataclass
-class Measured:
-    """A finding, and what came of it."""
-
-    scenario: Scenario
-    finding: Finding
-    value: float | None = None
-    unfinished: int = 0  # of its runs, which then count as long as they were given
-    runs: int = 0
-    why_not: str = ""
-
-    @property
-    def holds(self) -> bool | None:
-        """None if it could not be measured."""
-        return None if self.value is None else findings.holds(self.finding, self.value)
-
-
-@dataclass
-class Report:
-    """What was run, and what was not."""
-
-    release: str
-    cells: dict[Key, Cell] = field(default_factory=dict)
-    skipped: dict[Key, str] = field(default_factory=dict)  # and why
-    failed: list[tuple[str, str]] = field(default_factory=list)  # a run, and what was wrong
-    failed_cells: set[Key] = field(default_factory=set)
-    made: int = 0
-    reused: int = 0
-    wall_s: float = 0.0
-
-    def of(self, one: Scenario) -> list[Cell]:
-        return [cell for key, cell in self.cells.items() if key[0] == one.name]
-
-    def left_out(self) -> dict[str, list[str]]:
-        """The columns that were not run, by what they lack."""
-        found: dict[str, list[str]] = {}
-        for (_, column, _), why in self.skipped.items():
-            if column not in found.setdefault(why, []):
-                found[why].append(column)
-        return found
-
-    def lookup(self, name: str, column: str, case: str) -> list[Any]:
-        """The runs of a cell, all of them or an error."""
-        key = (name, column, case)
-        if key in self.skipped:
-            raise findings.NotMeasuredError(f"{column}: {self.skipped[key]}")
-        if key not in self.cells:
-            raise findings.NotMeasuredError("not run yet")
-        if key in self.failed_cells or not self.cells[key].runs:
-            raise findings.NotMeasuredError(f"a run of {name} {column} {case} failed")
-        return self.cells[key].runs
-
-    def measure(self, of: Scenario, finding: Finding) -> Measured:
-        measured = Measured(of, finding)
-        try:
-            measured.value = findings.measure(of, finding, self.lookup)
-        except findings.NotMeasuredError as error:
-            measured.why_not = str(error) or "one of its runs has no such metric"
-            return measured
-        for reference in findings.references(of, finding):
-            other = scenario.load(reference.scenario) if reference.scenario else of
-            for column, case in reference.cells(other):
-                runs = self.lookup(other.name, column, case)
-                values = [findings.value(other, r, reference.metric) for r in runs]
-                measured.runs += len(runs)
-                measured.unfinished += values.count(None)
-        return measured
 
 
 @dataclass(frozen=True)
