@@ -18,9 +18,11 @@ REPO = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(REPO / "scripts"))
 
 from labkit.errors import LabError  # noqa: E402
-from labkit.measure import run  # noqa: E402
+from labkit.measure.job import Job  # noqa: E402
+from labkit.measure.runner import run_all  # noqa: E402
 from labkit.model import scenario  # noqa: E402
 from labkit.world import kernel, topology  # noqa: E402
+from labkit.world.laboratory import Laboratory  # noqa: E402
 
 
 class KtapResult(NamedTuple):
@@ -175,8 +177,8 @@ for _ in range(150):
 
 
 @pytest.fixture(scope="module")
-def laboratory() -> run.Laboratory:
-    return run.Laboratory()
+def laboratory() -> Laboratory:
+    return Laboratory()
 
 
 def runs_made_once(
@@ -186,12 +188,12 @@ def runs_made_once(
 
     That is settings beyond dumbbell's, and the congestion control to begin with.
     """
-    laboratory, name = run.Laboratory(), scenario.load("dumbbell")
+    laboratory, name = Laboratory(), scenario.load("dumbbell")
 
     @functools.cache
     def call(case: str, cc: str) -> dict:
         sets, first = settings_of(case, cc)
-        return run.run_all(laboratory, [run.Job(name, scenario.override(name, sets), first, 1)])[0]
+        return run_all(laboratory, [Job(name, scenario.override(name, sets), first, 1)])[0]
 
     return call
 

@@ -3,9 +3,11 @@
 
 import pytest
 
-from labkit.measure import run
+from labkit.measure.job import Job
+from labkit.measure.runner import run_all
 from labkit.model import scenario
 from labkit.world import kernel, stock
+from labkit.world.laboratory import Laboratory
 
 SETTINGS = ["rate=40mbit", "rtt=40ms", "buffer=1bdp", "duration=12"]
 CCS = ["reno", "cubic", "ccpd_path"]
@@ -18,9 +20,9 @@ def test_stock_kernel_agrees_with_the_lab() -> None:
     """
     dumbbell = scenario.load("dumbbell")
     settings = scenario.override(dumbbell, SETTINGS)
-    laboratory = run.Laboratory(kernel.DEFAULT_VERSION)
-    jobs = [run.Job(dumbbell, settings, cc, 1) for cc in CCS]
-    lab = {r["cc"]: r["flows"][0]["goodput_bps"] for r in run.run_all(laboratory, jobs)}
+    laboratory = Laboratory(kernel.DEFAULT_VERSION)
+    jobs = [Job(dumbbell, settings, cc, 1) for cc in CCS]
+    lab = {r["cc"]: r["flows"][0]["goodput_bps"] for r in run_all(laboratory, jobs)}
     debian = stock.ensure("6.12")
     real = stock.measure(debian, settings, CCS, modules=stock.build(debian))
     for cc in CCS:

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from conftest import runs_made_once
-from labkit.measure import result, run
+from labkit.measure import result
+from labkit.measure.job import Job
+from labkit.measure.runner import run_all
 from labkit.model import scenario
 from test_hosts import SENDERS
 
@@ -104,7 +106,7 @@ def test_marks_are_answered(measured, case, cc):
 def test_marks_are_counted_over_ipv6_too(laboratory):
     name = scenario.load("dumbbell")
     settings = scenario.override(name, [*PATH, *CASES["cake"], "duration=2", "ip=6"])
-    (r,) = run.run_all(laboratory, [run.Job(name, settings, "reno", 1)])
+    (r,) = run_all(laboratory, [Job(name, settings, "reno", 1)])
     assert r["links"][0]["marks"]
 
 
@@ -112,7 +114,7 @@ def test_warn_marks_behind_a_third_of_the_buffer(laboratory):
     """Nothing is dropped; Reno, which halves its window at each mark, is below that in the mean."""
     name = scenario.load("dumbbell")
     settings = scenario.override(name, [*PATH, "buffer=2bdp", "qdisc=warn"])
-    (r,) = run.run_all(laboratory, [run.Job(name, settings, "reno", 1)])
+    (r,) = run_all(laboratory, [Job(name, settings, "reno", 1)])
     (link,) = r["links"]
     assert link["marks"] and not _dropped(r)
     assert 0 < link["queue_equilibrium"] < r["settings"]["buffer"] / 3
@@ -122,7 +124,7 @@ def test_cake_holds_the_buffer(laboratory):
     """In packets, whose memory it counts; one more waits in the shaper, and one comes first."""
     name = scenario.load("dumbbell")
     sets = ["buffer=50", "qdisc=cake", "duration=0.5", "sample=100us"]
-    job = run.Job(name, scenario.override(name, sets), "reno", 1)
-    (link,) = run.run_all(laboratory, [job])[0]["links"]
+    job = Job(name, scenario.override(name, sets), "reno", 1)
+    (link,) = run_all(laboratory, [job])[0]["links"]
     assert link["drops"]
     assert 50 <= link["queue_max"] <= 52

@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from labkit.errors import LabError
-from labkit.measure import result, run
+from labkit.measure import result
+from labkit.measure.job import Job
+from labkit.measure.runner import run_all
 from labkit.model import scenario
 from labkit.world import topology
 from test_truth import _measure, _runs, _settings
@@ -325,6 +327,6 @@ def test_refusals_say_what_to_do(sets, why) -> None:
 
 
 def test_the_laboratory_knows_what_flows_switch_to(laboratory) -> None:
-    job = run.Job(scenario.load("dumbbell"), _settings("switch=1:nothing"), "reno", 1)
+    job = Job(scenario.load("dumbbell"), _settings("switch=1:nothing"), "reno", 1)
     with pytest.raises(LabError, match="no congestion control 'nothing'"):
-        run.run_all(laboratory, [job])
+        run_all(laboratory, [job])

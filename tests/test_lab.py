@@ -14,9 +14,9 @@ import pytest
 
 from conftest import REPO
 from labkit.errors import LabError
-from labkit.measure import run
 from labkit.model import scenario
 from labkit.world import topology
+from labkit.world.laboratory import Laboratory, traffic
 
 LAB = REPO / "scripts" / "lab"
 SHORT = ("--set", "duration=0.2")
@@ -229,13 +229,13 @@ def _plan(**changes: str) -> topology.Plan:
 
 
 def _execute(plan: topology.Plan) -> None:
-    laboratory = run.Laboratory()
-    with run.traffic(laboratory.kernel, laboratory.modules, plan, 1):
+    laboratory = Laboratory()
+    with traffic(laboratory.kernel, laboratory.modules, plan, 1):
         pytest.fail("this run has a result")
 
 
 def test_hung_run_is_given_up(monkeypatch) -> None:
-    monkeypatch.setattr(run, "STALL_S", 2)
+    monkeypatch.setattr("labkit.world.laboratory.STALL_S", 2)
     with pytest.raises(LabError, match="virtual time stands still"):
         _execute(_plan(setup="while :; do :; done"))
 

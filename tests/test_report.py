@@ -9,9 +9,11 @@ import shutil
 import pytest
 
 from labkit.errors import LabError
-from labkit.measure import run
+from labkit.measure import runner, store
+from labkit.measure.job import Job, identity
 from labkit.model import scenario
 from labkit.tell import claims, findings, plot, report
+from labkit.world.laboratory import Laboratory
 
 CHEAP = """
 title = "A cheap one"
@@ -80,9 +82,9 @@ def laboratory(tmp_path, monkeypatch):
         monkeypatch.setattr(module, name, tmp_path)
     monkeypatch.setattr(claims, "LIST", tmp_path / "claims.txt")
     claims.LIST.write_text(CLAIMS)
-    store = tmp_path / "store"
-    store.mkdir()
-    monkeypatch.setattr(report, "_store", lambda: store)
+    kept = tmp_path / "store"
+    kept.mkdir()
+    monkeypatch.setattr(store, "root", lambda: kept)
 
     def write(text):
         (tmp_path / "cheap.toml").write_text(text)
@@ -124,13 +126,13 @@ def test_page(laboratory, monkeypatch) -> None:
 
 def test_resuming_makes_only_what_is_missing(laboratory, monkeypatch) -> None:
     laboratory(CHEAP)
-    make, made = run.make, []
+    make, made = runner.make, []
 
     def counted(laboratory, job, home, **more):
         made.append(home)
         return make(laboratory, job, home, **more)
 
-    monkeypatch.setattr(run, "make", counted)
+    monkeypatch.setattr(runner, "make", counted)
     assert report.main(["cheap"], 2) == 0
     assert len(made) == 8
     assert report.main(["cheap"], 2) == 0
@@ -150,12 +152,12 @@ def test_claims_are_judged_by_what_is_kept(laboratory, monkeypatch) -> None:
     assert report.main(["cheap"], 2) == 0
     assert "<td>Table 0</td>" in written.read_text()
     assert ">cheap</a> (4 of 6 hold)" in written.read_text()
-    monkeypatch.setattr(run, "make", None)
+    monkeypatch.setattr(runner, "make", None)
     kept = report.kept()
     assert sum(claims.judge(kept)(cheap, f) for f in cheap.finding) == 4
     assert (kept.made, [len(cell.runs) for cell in kept.of(cheap)]) == (0, [2] * 4)
     # a cell that lacks one run is not there, and the others are
-    gone = next(h for h in report._store().iterdir() if json.loads(
+    gone = next(h for h in store.root().iterdir() if json.loads(
         (h / "result.json").read_text())["cc"] == "cubic")  # fmt: skip
     shutil.rmtree(gone)
     kept = report.kept()
@@ -167,14 +169,14 @@ def test_claims_are_judged_by_what_is_kept(laboratory, monkeypatch) -> None:
 def test_a_list_that_is_wrong_costs_no_run(laboratory, monkeypatch) -> None:
     laboratory(CHEAP)
     claims.LIST.write_text(CLAIMS.replace("Table 0", "Table 1"))
-    monkeypatch.setattr(run, "make", None)
+    monkeypatch.setattr(runner, "make", None)
     with pytest.raises(LabError, match=r"claims\.txt has no Table 0"):
         report.main(["cheap"], 1)
 
 
 def test_interrupted_it_goes_on_where_it_was(laboratory, monkeypatch) -> None:
     laboratory(CHEAP)
-    make, made = run.make, []
+    make, made = runner.make, []
 
     def until_the_fourth(laboratory, job, home, **more):
         if len(made) == 3:
@@ -182,24 +184,24 @@ def test_interrupted_it_goes_on_where_it_was(laboratory, monkeypatch) -> None:
         made.append(home)
         return make(laboratory, job, home, **more)
 
-    monkeypatch.setattr(run, "make", until_the_fourth)
-    monkeypatch.setattr(run, "end_all", lambda: None)  # which is for good
+    monkeypatch.setattr(runner, "make", until_the_fourth)
+    monkeypatch.setattr(runner, "end_all", lambda: None)  # which is for good
     with pytest.raises(KeyboardInterrupt):
         report.main(["cheap"], 1)
-    monkeypatch.setattr(run, "make", make)
+    monkeypatch.setattr(runner, "make", make)
     assert report.make([scenario.load("cheap")], 1).reused == 3
 
 
 def test_failing_run_is_shown_and_loses_no_other(laboratory, monkeypatch, capsys) -> None:
     page = laboratory(CHEAP)
-    make = run.make
+    make = runner.make
 
     def failing(laboratory, job, home, **more):
         if job.cc == "reno" and job.case == "slow" and job.seed == 2:
             raise LabError("run refused: the dog ate it")
         return make(laboratory, job, home, **more)
 
-    monkeypatch.setattr(run, "make", failing)
+    monkeypatch.setattr(runner, "make", failing)
     assert report.main(["cheap"], 2) == 1
     text = page.read_text()
     assert "cheap reno slow, seed 2: run refused: the dog ate it" in text
@@ -302,15 +304,15 @@ def test_progress_is_told_without_a_terminal_too(laboratory, monkeypatch, capsys
 def test_time_left_goes_by_what_runs_carry() -> None:
     of = scenario.load("nist")
     tasks = [
-        report._Task(run.Job(of, scenario.override(of, sets), "reno", 1), home, False)
-        for home, *sets in (("a", "duration=900"), ("b", "duration=300"))
+        runner.Task(Job(of, scenario.override(of, [f"duration={s}"]), "reno", 1), home, False)
+        for home, s in (("a", 900), ("b", 300))
     ]
     progress = report._Progress(3, tasks)
     assert progress.text() == "3 of 5 runs"
-    progress.update(tasks[0], 1 / 3)
+    progress.update(0, 1 / 3)
     progress.started -= 50
     assert progress.text() == "3 of 5 runs, about 3 min left"
-    progress.done(tasks[0])
+    progress.done(0)
     progress.started -= 120
     assert progress.text() == "4 of 5 runs, about 58 s left"
 
@@ -341,15 +343,15 @@ def test_findings_hold(name) -> None:
 
 def test_runs_are_made_again_for_the_modules_that_they_load(tmp_path):
     """A change of another module does not cost an hour of runs."""
-    own = run.Laboratory()
-    changed = run.Laboratory()
+    own = Laboratory()
+    changed = Laboratory()
     changed.modules = shutil.copytree(own.modules, tmp_path / "modules", symlinks=True)
     carriage = next(changed.modules.rglob("tcp_feedback.ko"))
     carriage.write_bytes(carriage.read_bytes() + b"\0")
     dumbbell = scenario.load("dumbbell")
     settings = scenario.override(dumbbell, [])
     same = {
-        cc: len({run.identity(one, run.Job(dumbbell, settings, cc, 1)) for one in (own, changed)})
+        cc: len({identity(one, Job(dumbbell, settings, cc, 1)) for one in (own, changed)})
         for cc in ("cubic", "ccpd", "acp")
     }
     assert same == {"cubic": 1, "ccpd": 1, "acp": 2}

@@ -12,9 +12,12 @@ import pytest
 
 from conftest import REPO
 from labkit.errors import LabError
-from labkit.measure import result, run
+from labkit.measure import result
+from labkit.measure.job import Job
+from labkit.measure.runner import run_all
 from labkit.model import scenario
 from labkit.world import topology
+from labkit.world.laboratory import traffic
 
 # Sends echo requests over an idle path; prints each round-trip time in ns.
 PING = """
@@ -40,12 +43,12 @@ def _settings(*sets: str) -> scenario.Settings:
 
 def _runs(laboratory, ccs, seeds, *sets) -> list:
     name = scenario.load("dumbbell")
-    jobs = [run.Job(name, _settings(*sets), cc, seed) for cc in ccs for seed in seeds]
-    return run.run_all(laboratory, jobs)
+    jobs = [Job(name, _settings(*sets), cc, seed) for cc in ccs for seed in seeds]
+    return run_all(laboratory, jobs)
 
 
 def _measure(laboratory, plan: topology.Plan) -> dict:
-    with run.traffic(laboratory.kernel, laboratory.modules, plan, 1) as where:
+    with traffic(laboratory.kernel, laboratory.modules, plan, 1) as where:
         return json.loads((where / "summary.json").read_text())
 
 
@@ -350,9 +353,9 @@ def _without_wall(r: dict) -> str:
 )
 def test_same_seed_same_bytes(laboratory, tmp_path, cc, sets) -> None:
     settings, name = _settings(*sets), scenario.load("dumbbell")
-    job = run.Job(name, settings, cc, 7)
-    first, other = run.run_all(laboratory, [job, replace(job, seed=8)], out=tmp_path / "a")
-    (second,) = run.run_all(laboratory, [job], out=tmp_path / "longer" / "path")
+    job = Job(name, settings, cc, 7)
+    first, other = run_all(laboratory, [job, replace(job, seed=8)], out=tmp_path / "a")
+    (second,) = run_all(laboratory, [job], out=tmp_path / "longer" / "path")
     assert _without_wall(first) == _without_wall(second)
     for series in ("flows.csv", "links.csv"):
         assert (Path(first["series"]) / series).read_bytes() == (

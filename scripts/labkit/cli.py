@@ -13,10 +13,13 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from .errors import LabError
-from .measure import run
+from .measure import runner
+from .measure.job import Job
 from .model import scenario
 from .tell.terminal import Progress, table
+from .world import guests, laboratory
 from .world import kernel as kernels
+from .world.laboratory import Laboratory
 
 
 class _Parser(argparse.ArgumentParser):
@@ -160,11 +163,11 @@ def _run(args: argparse.Namespace) -> int:
     jobs = []
     for column in columns:
         own = scenario.override(wanted, args.set, column, case)
-        jobs.append(run.Job(wanted, own, column.cc or "mix", args.seed, column.name, args.case))
-    laboratory = run.Laboratory(args.kernel, args.variant)
+        jobs.append(Job(wanted, own, column.cc or "mix", args.seed, column.name, args.case))
+    where = Laboratory(args.kernel, args.variant)
     out = args.out.absolute() if args.out else None
     with Progress([job.name for job in jobs]) as shown:
-        results = run.run_all(laboratory, jobs, args.jobs, out, shown.update)
+        results = runner.run_all(where, jobs, args.jobs, out, shown.update)
     if args.json:
         print(json.dumps(results, indent=1))
     else:
@@ -173,14 +176,14 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _exec(args: argparse.Namespace) -> int:
-    laboratory = run.Laboratory(args.kernel, args.variant)
-    return run.execute(laboratory, args.command, args.seed, args.timeout)
+    where = Laboratory(args.kernel, args.variant)
+    return laboratory.execute(where, args.command, args.seed, args.timeout)
 
 
 def _shell(args: argparse.Namespace) -> int:
     if not sys.stdin.isatty():
         raise LabError("lab shell needs a terminal; for scripts there is: lab exec", status=2)
-    return run.shell(run.Laboratory(args.kernel, args.variant))
+    return laboratory.shell(Laboratory(args.kernel, args.variant))
 
 
 def _report(args: argparse.Namespace) -> int:
@@ -203,7 +206,7 @@ def _bench(args: argparse.Namespace) -> int:
     effort = bench.QUICK if args.quick else bench.Effort()
     if args.runs:
         effort = replace(effort, runs=args.runs)
-    made = bench.run(run.Laboratory(args.kernel, args.variant), effort)
+    made = bench.run(Laboratory(args.kernel, args.variant), effort)
     print(json.dumps([row.json() for row in made], indent=1) if args.json else bench.table(made))
     for note in bench.notes(made, load):
         print(f"lab: {note}", file=sys.stderr)
@@ -239,7 +242,7 @@ def main(argv: list[str] | None = None) -> int:
         print(f"lab: {error.strerror}: {error.filename or 'no file'}", file=sys.stderr)
         return 1
     finally:
-        run.end_all()
+        guests.end_all()
 
 
 def _interrupted(*_: object) -> NoReturn:

@@ -19,7 +19,8 @@ from typing import Any
 from ..errors import LabError
 from ..host import Progress
 from ..paths import GUEST
-from .run import Guest, Laboratory
+from ..world.guests import Guest
+from ..world.laboratory import Laboratory
 
 WHOLE = "from socket to socket"
 

@@ -5,8 +5,10 @@ for ACP, users who join and leave."""
 import sys
 from typing import Any
 
-from ..measure import run
+from ..measure.job import Job
+from ..measure.runner import run_all
 from ..model import scenario
+from ..world.laboratory import Laboratory
 from .outcome import Cell
 from .terminal import Progress, rate
 
@@ -19,7 +21,7 @@ LIMIT = ("loss=0", "buffer=6bdp", "qdisc=fifo")
 
 
 def main() -> int:
-    laboratory = run.Laboratory()
+    laboratory = Laboratory()
     wanted = scenario.load("demo")
     settings = scenario.override(wanted, [])
     known = laboratory.ccs()
@@ -27,8 +29,8 @@ def main() -> int:
     for cc in wanted.cc:
         if cc not in known:
             print(f"skipped: {cc} (its module is not in this tree)", file=sys.stderr)
-    limit = run.Job(wanted, scenario.override(wanted, LIMIT), "reno", SEEDS[0])
-    jobs = [limit, *(run.Job(wanted, settings, cc, seed) for cc in ccs for seed in SEEDS)]
+    limit = Job(wanted, scenario.override(wanted, LIMIT), "reno", SEEDS[0])
+    jobs = [limit, *(Job(wanted, settings, cc, seed) for cc in ccs for seed in SEEDS)]
     print(
         f"{settings.bytes / 1e6:g} MB over {rate(settings.rate)}, {settings.min_rtt * 1e3:g} ms,"
         f" {settings.loss:g} loss, a buffer of {settings.buffer_packets} packets"
@@ -37,7 +39,7 @@ def main() -> int:
         flush=True,
     )
     with Progress([f"{job.cc}" for job in jobs]) as shown:
-        best, *results = run.run_all(laboratory, jobs, 0, None, shown.update)
+        best, *results = run_all(laboratory, jobs, 0, None, shown.update)
     runs = {cc: [r for r in results if r["cc"] == cc] for cc in ccs}
     print(_table(best, runs, settings))
     print("\nNext:")
@@ -51,10 +53,10 @@ def main() -> int:
 
 def acp() -> int:
     """Ten users join and leave: ACP beside CUBIC over fq_codel, stage by stage."""
-    laboratory = run.Laboratory()
+    laboratory = Laboratory()
     wanted = scenario.load("acp-demo")
     jobs = [
-        run.Job(wanted, scenario.override(wanted, [], column), column.cc, SEEDS[0], column.name)
+        Job(wanted, scenario.override(wanted, [], column), column.cc, SEEDS[0], column.name)
         for column in wanted.column
     ]
     settings = jobs[0].settings
@@ -65,7 +67,7 @@ def acp() -> int:
         flush=True,
     )
     with Progress([job.column for job in jobs]) as shown:
-        results = run.run_all(laboratory, jobs, 0, None, shown.update)
+        results = run_all(laboratory, jobs, 0, None, shown.update)
     print(_stages(results))
     print("\nNext:")
     print(f"  who got what, and the queue  {_rates(wanted, results)}")

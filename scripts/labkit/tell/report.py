@@ -2,53 +2,30 @@
 """The report: every scenario's runs beside its paper's numbers, and which findings hold.
 
 All cells (a column in a case) are run with seeds 1 to the scenario's count, side by side.  A run is
-kept in the cache under its identity, so that the report, called again, makes only what is missing.
+kept in the store under its identity, so that the report, called again, makes only what is missing.
 """
 
-import contextlib
 import functools
-import hashlib
-import json
 import math
-import os
-import shutil
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ..errors import LabError
-from ..measure import result, run
+from ..measure import result, runner, store
+from ..measure.job import Job
+from ..measure.runner import Task
 from ..model import scenario
 from ..model.scenario import Finding, Scenario, Settings
-from ..paths import cache
-from ..world import kernel as kernels
+from ..world.laboratory import Laboratory
 from . import claims, findings, page, plot
 from .outcome import Cell, Key, Report
 
-KEPT_DAYS = 60  # a cached run that no report has used for so long is removed
-BOOT_PACKETS = 200_000  # that are forwarded in the time in which a guest boots
 LOG_S = 180  # from one line to the next about progress, when that goes to a file
-
-
-@dataclass(frozen=True)
-class _Task:
-    """A run that is wanted, by one cell or by several."""
-
-    job: run.Job
-    home: Path
-    with_series: bool
-
-    @property
-    def packets(self) -> float:
-        """About how many there will be, and what booting costs: a run takes as long as that."""
-        s = self.job.settings
-        most = math.inf if s.bytes is None else s.bytes * s.flows * 8
-        return BOOT_PACKETS + min(most, sum(x.rate for x in s.net.links) * s.end) / s.frame / 8
 
 
 def main(names: list[str], parallel: int) -> int:
@@ -62,7 +39,7 @@ def main(names: list[str], parallel: int) -> int:
     listed = page.compose_claims(papers, claims.judge(kept()), wanted)
     _write(target.with_name("claims.html"), listed)
     if not names:
-        _sweep()
+        store.sweep()
     good = sum(m.holds is True for m in measured)
     print(
         f"{target}: {report.made + report.reused} runs, {report.made} of them made now in"
@@ -81,14 +58,14 @@ def _of_papers() -> list[Scenario]:
 
 def kept() -> Report:
     """What is known of the papers' scenarios without a run."""
-    if not any(_store().iterdir()):
+    if not any(store.root().iterdir()):
         return Report("")
     return make(_of_papers(), only_kept=True)
 
 
 def make(
     wanted: list[Scenario], parallel: int = 0, keys: Iterable[Key] | None = None,
-    laboratory: run.Laboratory | None = None, only_kept: bool = False,
+    laboratory: Laboratory | None = None, only_kept: bool = False,
 ) -> Report:  # fmt: skip
     """Runs the cells of scenarios, or of these keys only, and those that their findings name.
 
@@ -97,10 +74,10 @@ def make(
     for one in wanted:
         findings.check(one)
         plot.check(one)
-    laboratory = laboratory or run.Laboratory()
+    laboratory = laboratory or Laboratory()
     report = Report(laboratory.kernel.release)
     started = time.monotonic()
-    tasks: dict[tuple[Key, int], _Task] = {}
+    tasks: dict[tuple[Key, int], Task] = {}
     load = functools.cache(scenario.load)
     for key in dict.fromkeys(keys or _keys(wanted)):
         _plan(laboratory, report, load(key[0]), key, tasks)
@@ -132,8 +109,8 @@ def _keys(wanted: list[Scenario]) -> list[Key]:
 
 
 def _plan(
-    laboratory: run.Laboratory, report: Report, of: Scenario, key: Key,
-    tasks: dict[tuple[Key, int], _Task],
+    laboratory: Laboratory, report: Report, of: Scenario, key: Key,
+    tasks: dict[tuple[Key, int], Task],
 ) -> None:  # fmt: skip
     """Adds the runs of a cell, or why there are none."""
     _, column_name, case_name = key
@@ -151,12 +128,12 @@ def _plan(
         report.failed_cells.add(key)
         return
     for seed in range(1, of.seeds + 1):
-        job = run.Job(of, settings, column.cc or "mix", seed, column.name, case_name)
-        home = _store() / f"{run.identity(laboratory, job)}-{_measuring()}-{seed}"
-        tasks[key, seed] = _Task(job, home, seed == 1 and plot.sampled(of))
+        job = Job(of, settings, column.cc or "mix", seed, column.name, case_name)
+        with_series = seed == 1 and plot.sampled(of)
+        tasks[key, seed] = Task(job, store.home(laboratory, job), with_series)
 
 
-def _missing(laboratory: run.Laboratory, settings: Settings, cc: str) -> str:
+def _missing(laboratory: Laboratory, settings: Settings, cc: str) -> str:
     """What of this cell is not built, if anything."""
     for name in settings.every_cc(cc):
         if name not in laboratory.ccs():
@@ -168,45 +145,35 @@ def _missing(laboratory: run.Laboratory, settings: Settings, cc: str) -> str:
     return ""
 
 
-def _store() -> Path:
-    """Where runs are kept for the next report."""
-    return cache("report")
-
-
-@functools.cache
-def _measuring() -> str:
-    """What turns a run into numbers, in short: a cached run is as good as this is unchanged."""
-    parts = [Path(result.__file__).read_bytes(), kernels.agent().read_bytes()]
-    return hashlib.sha256(b"\0".join(parts)).hexdigest()[:6]
-
-
 # Running ----------------------------------------------------------------------------------------
 
 
 def _execute(
-    laboratory: run.Laboratory, report: Report, tasks: dict[tuple[Key, int], _Task], parallel: int
+    laboratory: Laboratory, report: Report, tasks: dict[tuple[Key, int], Task], parallel: int
 ) -> None:
-    """Fills the report's cells from the cache, and by runs of what is not there."""
+    """Fills the report's cells with what is kept, and by runs of what is not."""
     results: dict[Path, Any] = {}
-    missing: dict[Path, _Task] = {}
+    missing: dict[Path, Task] = {}
     with_series = {task.home for task in tasks.values() if task.with_series}
     for task in tasks.values():
-        if task.home not in results and task.home not in missing:
-            found = _cached(task.home, task.home in with_series)
+        home = task.home
+        if home not in results and home not in missing:
+            found = store.find(home, home in with_series)
             if found:
-                results[task.home] = found
+                results[home] = found
             else:
-                missing[task.home] = task
+                missing[home] = replace(task, with_series=home in with_series)
     report.reused = len(results)
     report.made = len(missing)
     errors: dict[Path, str] = {}
-    with _Progress(len(results), list(missing.values())) as progress:
-        for home, made in _make_all(laboratory, missing, with_series, parallel, progress.update):
+    wanted = list(missing.values())
+    with _Progress(len(results), wanted) as progress:
+        for index, made in runner.run_each(laboratory, wanted, parallel, progress.update):
             if isinstance(made, LabError):
-                errors[home] = str(made)
+                errors[wanted[index].home] = str(made)
             else:
-                results[home] = made
-            progress.done(missing[home])
+                results[wanted[index].home] = made
+            progress.done(index)
     for (key, _), task in tasks.items():
         if task.home in errors:
             report.failed.append((f"{task.job.name}, seed {task.job.seed}", errors[task.home]))
@@ -217,10 +184,10 @@ def _execute(
             report.cells[key].runs.append(placed)
 
 
-def _take_kept(report: Report, tasks: dict[tuple[Key, int], _Task]) -> None:
-    """Fills the report's cells from the cache; those of which a run is missing go."""
+def _take_kept(report: Report, tasks: dict[tuple[Key, int], Task]) -> None:
+    """Fills the report's cells with what is kept; those of which a run is missing go."""
     for (key, _), task in tasks.items():
-        found = _cached(task.home, False)
+        found = store.find(task.home)
         if not found:
             report.cells.pop(key, None)
         elif key in report.cells:
@@ -228,76 +195,32 @@ def _take_kept(report: Report, tasks: dict[tuple[Key, int], _Task]) -> None:
             report.cells[key].runs.append(result.place(found, job.scenario, job.column, job.case))
 
 
-def _make_all(
-    laboratory: run.Laboratory, missing: dict[Path, _Task], with_series: set[Path], parallel: int,
-    progress: Callable[[_Task, float], None],
-) -> Iterable[tuple[Path, Any]]:  # fmt: skip
-    """Runs side by side: each one's directory, with its result or what was wrong, as they end."""
-    with ThreadPoolExecutor(parallel or os.cpu_count()) as pool:
-        pending = {
-            pool.submit(run.make, laboratory, task.job, home, with_series=home in with_series,
-                        progress=functools.partial(progress, task)): home
-            for home, task in missing.items()
-        }
-        try:
-            for future in as_completed(pending):
-                error = future.exception()
-                if error and not isinstance(error, LabError):
-                    raise error
-                yield pending[future], error or future.result()
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            run.end_all()
-            raise
-
-
-def _cached(home: Path, with_series: bool) -> Any:
-    """The result of a run made before, if it is there with all that is needed of it."""
-    with contextlib.suppress(OSError, ValueError):
-        if with_series and not (home / "flows.csv").exists():
-            return None
-        found = json.loads((home / "result.json").read_text())
-        os.utime(home)
-        if "series" in found:
-            found["series"] = str(home)
-        return found
-    return None
-
-
-def _sweep() -> None:
-    """Removes cached runs that no report has used for long."""
-    oldest = time.time() - KEPT_DAYS * 86400
-    for old in _store().iterdir():
-        with contextlib.suppress(OSError):
-            if old.stat().st_mtime < oldest:
-                shutil.rmtree(old, ignore_errors=True)
-
-
 class _Progress:
     """Runs done of all, and the time left: one line on a terminal, elsewhere now and then one."""
 
-    def __init__(self, had: int, missing: list[_Task]) -> None:
+    def __init__(self, had: int, missing: list[Task]) -> None:
         self.had = had
         self.wanted = len(missing)
         self.ended = 0
-        self.left = {task.home: task.packets for task in missing}
-        self.packets = sum(self.left.values())
+        self.of_each = [task.job.packets for task in missing]
+        self.left = list(self.of_each)
+        self.packets = sum(self.of_each)
         self.started = time.monotonic()
         self.live = sys.stderr.isatty()
         self.stop = threading.Event()
         self.thread = threading.Thread(target=self._show, daemon=True)
 
-    def update(self, task: _Task, share: float) -> None:
+    def update(self, index: int, share: float) -> None:
         """How much of a run is done."""
-        self.left[task.home] = task.packets * (1 - min(1.0, share))
+        self.left[index] = self.of_each[index] * (1 - min(1.0, share))
 
-    def done(self, task: _Task) -> None:
-        self.update(task, 1)
+    def done(self, index: int) -> None:
+        self.update(index, 1)
         self.ended += 1
 
     def text(self) -> str:
         spent = time.monotonic() - self.started
-        left = sum(self.left.values())
+        left = sum(self.left)
         done = self.packets - left
         text = f"{self.had + self.ended} of {self.had + self.wanted} runs"
         return f"{text}, about {_span(spent * left / done)} left" if done else text

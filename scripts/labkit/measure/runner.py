@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Makes runs, side by side, and keeps them."""
+
+import contextlib
+import importlib
+import os
+import threading
+import time
+from collections.abc import Callable, Generator
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..errors import LabError
+from ..world.guests import end_all
+from ..world.laboratory import Laboratory, traffic
+from ..world.topology import compile_plan
+from . import store
+from .job import Job
+
+
+@dataclass(frozen=True)
+class Task:
+    """A run that is to be made, and where it is kept: with all that was sampled, or without."""
+
+    job: Job
+    home: Path
+    with_series: bool = True
+
+
+def run_all(
+    laboratory: Laboratory, jobs: list[Job], parallel: int = 0, out: Path | None = None,
+    progress: Callable[[int, float], None] = lambda index, share: None,
+) -> list[Any]:  # fmt: skip
+    """Makes the runs side by side; results in order, or the error of the first that failed.
+
+    Each is kept with its series, in a directory of out or of the cache that its result names.
+    progress is told the index of a run and the share of its virtual time that is done.
+    """
+    for job in jobs:
+        laboratory.check(job.settings, job.cc)
+    tasks = [Task(job, store.shown_home(laboratory, job, out)) for job in jobs]
+    results: list[Any] = [None] * len(jobs)
+    with contextlib.closing(run_each(laboratory, tasks, parallel, progress)) as made:
+        for index, one in made:
+            if isinstance(one, LabError):
+                raise one
+            results[index] = one
+    return results
+
+
+def run_each(
+    laboratory: Laboratory, tasks: list[Task], parallel: int = 0,
+    progress: Callable[[int, float], None] = lambda index, share: None,
+) -> Generator[tuple[int, Any], None, None]:  # fmt: skip
+    """Runs side by side, as many as parallel or processors: the index of each, as they end, and its
+    result, or the LabError that says what was wrong.
+
+    Any other exception ends all guests, and so does a caller who does not want the rest.
+    """
+    # numpy takes its time to load, in which the first guest can boot.
+    threading.Thread(target=importlib.import_module, args=(f"{__package__}.result",)).start()
+    with ThreadPoolExecutor(parallel or os.cpu_count()) as pool:
+        pending = {
+            pool.submit(make, laboratory, task.job, task.home, with_series=task.with_series,
+                        progress=lambda share, i=i: progress(i, share)): i
+            for i, task in enumerate(tasks)
+        }
+        try:
+            for future in as_completed(pending):
+                error = future.exception()
+                if error and not isinstance(error, LabError):
+                    raise error
+                yield pending[future], error or future.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            end_all()
+            raise
+
+
+def make(
+    laboratory: Laboratory, job: Job, home: Path,
+    progress: Callable[[float], None] = lambda share: None, with_series: bool = True,
+) -> Any:  # fmt: skip
+    """One run's result, which is kept in home with, or without, all that was sampled."""
+    started = time.monotonic()
+    settings, release = job.settings, laboratory.kernel.release
+    plan = compile_plan(settings, job.cc, job.seed)
+    with traffic(
+        laboratory.kernel, laboratory.modules, plan, job.seed,
+        lambda virtual_s: progress(virtual_s / settings.end),
+    ) as measured:  # fmt: skip
+        from . import result
+
+        built = result.build(measured, job.scenario.name, settings, job.cc, job.seed, release)
+        wall = round(time.monotonic() - started, 3)
+        at = list(built).index("virtual_s") + 1
+        entries = list(built.items())
+        built = dict([*entries[:at], ("wall_s", wall), *entries[at:]])
+        if with_series:
+            built["series"] = str(home)
+        built = result.place(built, job.scenario, job.column, job.case)
+        store.keep(measured, home, built, with_series)
+    return built

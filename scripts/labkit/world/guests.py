@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Boots guests: one user-mode Linux process is one run.
+
+A guest's world is made the same each time: fixed environment, clock, command line, addresses and
+random numbers, so that a run is a function of its settings and seed.  Its directory is not named
+on the command line (which the kernel stirs into its random pool): the guest finds it as the
+working directory of the process, /proc/self/cwd.
+"""
+
+import contextlib
+import ctypes
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+from ..errors import LabError
+from ..paths import GUEST
+from . import kernel as kernels
+
+EPOCH_NS = 1_700_000_000_000_000_000  # the guest's wall clock at boot
+
+_ADDR_NO_RANDOMIZE = 0x0040000
+_PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None, use_errno=True)
+
+_guests: set["Guest"] = set()
+_guests_lock = threading.Lock()
+_ending = threading.Event()
+
+
+class Guest:
+    """One booted lab kernel, and the directory it shares with the host."""
+
+    def __init__(self, kernel: kernels.LabKernel, seed: int = 1, memory: int = 4 << 30) -> None:
+        """memory: bytes; only what the guest touches is ever allocated."""
+        self.kernel = kernel
+        self.seed = seed
+        self.memory = memory
+        self.process: subprocess.Popen[bytes] | None = None
+        self.dir = Path(tempfile.mkdtemp(prefix=f"tcpcc-{os.getpid()}-", dir=_fast_directory()))
+        with _guests_lock:
+            _guests.add(self)
+
+    def boot(
+        self, job: str, modules: Path | None, interactive: bool = False, real_time: bool = False
+    ) -> None:
+        """Starts the guest, whose init runs job, a shell script.
+
+        Its time is real, as its processor's is, if real_time or interactive say so.
+        """
+        self.put("job", job)
+        self.put("init", (GUEST / "init").read_text())
+        self.put("agent", kernels.agent().read_bytes())
+        for plugin in kernels.tc_plugins():
+            self.put(plugin.name, plugin.read_bytes())
+        if modules:
+            (self.dir / "modules").symlink_to(modules / "lib" / "modules")
+        command = [
+            str(self.kernel.vmlinux), f"mem={self.memory >> 20}M", "norandmaps", "umid=lab",
+            "uml_dir=./", "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "rw", "ssl=null",
+            "con=null", "panic=-1", "oops=panic", "loglevel=5", "init=/proc/self/cwd/init",
+        ]  # fmt: skip
+        if interactive:
+            command += ["con0=fd:0,fd:1"]
+        else:
+            command += ["con0=null,fd:1"]
+        if not (interactive or real_time):
+            command += ["time-travel=inf-cpu", f"time-travel-start={EPOCH_NS}"]
+        environment = {
+            "PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/", "TERM": os.environ["TERM"]
+            if interactive and "TERM" in os.environ else "dumb", "TMPDIR": _memory_directory(),
+            "LD_PRELOAD": str(kernels.shim()), "TCPCC_SEED": str(self.seed),
+        }  # fmt: skip
+        with _guests_lock:
+            if _ending.is_set():
+                raise KeyboardInterrupt
+            with (self.dir / "console").open("wb") as console:
+                self.process = subprocess.Popen(
+                    command, cwd=self.dir, env=environment, start_new_session=not interactive,
+                    stdin=None if interactive else subprocess.DEVNULL,
+                    stdout=None if interactive else console,
+                    stderr=console if interactive else subprocess.STDOUT, preexec_fn=_in_child,
+                )  # fmt: skip
+
+    def wait(self, poll: Callable[[], None] | None = None, every: float = 0.02) -> None:
+        """Waits for the guest to power off; poll may raise to give it up."""
+        assert self.process
+        while True:
+            try:
+                self.process.wait(timeout=every if poll else None)
+                break
+            except subprocess.TimeoutExpired:
+                poll()
+        if poll:
+            poll()
+
+    def status(self) -> int:
+        """The job's exit status; an error if the guest did not live to tell."""
+        try:
+            return int((self.dir / "status").read_text())
+        except (OSError, ValueError):
+            pass
+        log = self.console()
+        self.check_space(log)
+        for mark in ("Kernel panic - not syncing: ", "BUG: ", "Oops"):
+            for line in log.splitlines():
+                if mark in line:
+                    raise LabError(f"the guest's kernel died: {line[line.index(mark):]}", log=log)
+        raise LabError("the guest ended without finishing its job", log=log)
+
+    def check_space(self, log: str = "") -> None:
+        """An error if the guest's memory or files have filled the host's disk."""
+        if "ran out of space" in log or shutil.disk_usage(self.dir).free < 1 << 16:
+            where = sorted({str(self.dir.parent), _memory_directory()})
+            raise LabError(
+                f"no space left on {' or '.join(where)}: free some, or set TMPDIR", log=log
+            )
+
+    def console(self, lines: int = 25) -> str:
+        """The end of the kernel's log."""
+        with contextlib.suppress(OSError):
+            text = (self.dir / "console").read_text(errors="replace")
+            return "\n".join(text.splitlines()[-lines:])
+        return ""
+
+    def text(self, name: str) -> str:
+        """What the guest left in a file of its directory."""
+        with contextlib.suppress(OSError):
+            return (self.dir / name).read_text(errors="replace")
+        return ""
+
+    def close(self) -> None:
+        """Ends the guest if it still runs, and forgets its directory."""
+        with _guests_lock:
+            _guests.discard(self)
+            if self.process and self.process.poll() is None:
+                _kill(self.process)
+        if self.process:
+            self.process.wait()
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+    def __enter__(self) -> "Guest":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def put(self, name: str, content: str | bytes) -> None:
+        """Gives the guest a file."""
+        data = content.encode() if isinstance(content, str) else content
+        try:
+            (self.dir / name).write_bytes(data)
+            (self.dir / name).chmod(0o755)
+        except OSError as error:
+            raise LabError(f"cannot write to {self.dir.parent}: {error.strerror}") from None
+
+
+def end_all() -> None:
+    """Ends every guest of this process, and lets no new one start: after Ctrl-C."""
+    _ending.set()
+    with _guests_lock:
+        for guest in _guests:
+            if guest.process and guest.process.poll() is None:
+                _kill(guest.process)
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """The guest's own processes are host processes, of its process group."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        if os.getpgid(process.pid) == process.pid:
+            os.killpg(process.pid, signal.SIGKILL)
+    process.kill()
+
+
+def _in_child() -> None:
+    """Between fork and exec: fixed addresses, no core dumps, and an end with ours."""
+    _libc.personality(_ADDR_NO_RANDOMIZE)
+    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def sweep() -> None:
+    """Removes what a lab left behind that was killed before it could."""
+    for old in Path(_fast_directory() or tempfile.gettempdir()).glob("tcpcc-*-*"):
+        owner = old.name.split("-")[1]
+        if owner.isdecimal() and not Path("/proc", owner).exists():
+            shutil.rmtree(old, ignore_errors=True)
+
+
+def _fast_directory() -> str | None:
+    """For a run's files: memory if there is some."""
+    memory = _memory_directory()
+    return memory if shutil.disk_usage(memory).free > 256 << 20 else None
+
+
+def _memory_directory() -> str:
+    """For the guest's memory, which is a sparse file of the host."""
+    own = os.environ.get("TMPDIR")
+    shm = "/dev/shm"
+    if not own and os.access(shm, os.W_OK) and shutil.disk_usage(shm).free > 1 << 30:
+        return shm
+    return tempfile.gettempdir()

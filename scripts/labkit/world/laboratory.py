@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A lab kernel with this project's modules: what is there to be run, and how a plan, a command or a
+shell is run on it."""
+
+import contextlib
+import functools
+import os
+import re
+import shlex
+import sys
+import termios
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from ..errors import LabError
+from ..host import digest_of, file_digest, output_of
+from ..model.scenario import SHAPING, Settings
+from . import kernel as kernels
+from .guests import Guest, sweep
+from .topology import Plan
+
+STALL_S = 120  # wall seconds without progress in virtual time before a run counts as hung
+
+# What is built is in a directory of its own, whose files do not change: they are read once.
+
+
+@functools.cache
+def _parameters(tree: Path) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    builtin = (tree / "modules.builtin.modinfo").read_bytes()
+    for module in re.findall(rb"(\w+)\.license=", builtin):
+        names = re.findall(rb"\0" + module + rb"\.par[m]=(\w+):", builtin)
+        found[module.decode()] = {name.decode() for name in names}
+    for path in tree.rglob("*.ko"):
+        names = re.findall(rb"\0par[m]=(\w+):", path.read_bytes())
+        found[path.stem] = {name.decode() for name in names}
+    return found
+
+
+@functools.cache
+def _modules_known(tree: Path) -> frozenset[str]:
+    builtin = (tree / "modules.builtin").read_text().split()
+    known = {Path(line).stem.replace("-", "_") for line in builtin}
+    for path in tree.rglob("*.ko"):
+        known.add(path.stem)
+        known |= {a.decode() for a in re.findall(rb"\0alias=([\w-]+)", path.read_bytes())}
+    return frozenset(known)
+
+
+@functools.cache
+def _digest(modules: Path, release: str, module: str) -> str:
+    where = ["-d", str(modules), "-S", release]
+    paths = output_of(["modprobe", "--show-depends", *where, module])
+    needed = re.findall(r"^insmod (.+\.ko)", paths, re.MULTILINE)
+    return digest_of(*(file_digest(Path(path)) for path in needed))
+
+
+class Laboratory:
+    """A lab kernel with this project's modules, and what can be run on it."""
+
+    def __init__(self, version: str = kernels.DEFAULT_VERSION, variant: str = "") -> None:
+        self.kernel = kernels.ensure(version, variant)
+        self.modules = kernels.build_modules(self.kernel)
+        sweep()
+        # once, before guests start side by side
+        kernels.shim(), kernels.agent(), kernels.tc_plugins()
+        self._tree = self.modules / "lib" / "modules" / self.kernel.release
+
+    def parameters(self) -> dict[str, set[str]]:
+        """The parameters of each module, built in or ours."""
+        return _parameters(self._tree)
+
+    def modules_known(self) -> frozenset[str]:
+        """Every name that modprobe takes here."""
+        return _modules_known(self._tree)
+
+    def digest(self, module: str) -> str:
+        """Of a module and of those that it needs; none of what is built in."""
+        return _digest(self.modules, self.kernel.release, module)
+
+    def ccs(self) -> list[str]:
+        """The congestion controls that a flow may have here."""
+        diagnosis = {"tcp_diag"}
+        names = {m[4:] for m in self.modules_known() - diagnosis if m.startswith("tcp_")}
+        return sorted(names | {"reno"})
+
+    def check(self, settings: Settings, cc: str) -> None:
+        """Says what settings ask for that this kernel and these modules do not have."""
+        for name in dict.fromkeys(settings.every_cc(cc)):
+            if name not in self.ccs():
+                raise LabError(
+                    f"no congestion control {name!r}; there are: {', '.join(self.ccs())}", status=2
+                )
+        if settings.router and settings.qdisc not in SHAPING:
+            raise LabError(f"router has options of qdisc={' or '.join(SHAPING)}: drop it", status=2)
+        known = self.parameters()
+        for module, name, _ in settings.param:
+            if module not in known:
+                mine = sorted(m for m in known if m.startswith(("tcp_", "sch_")))
+                raise LabError(f"no module {module!r}; there are: {', '.join(mine)}", status=2)
+            if name not in known[module]:
+                there = ", ".join(sorted(known[module])) or "none"
+                raise LabError(f"{module} has no parameter {name!r}; it has: {there}", status=2)
+        if settings.qdisc in SHAPING and f"sch_{settings.qdisc}" not in self.modules_known():
+            raise LabError(f"qdisc={settings.qdisc} needs sch_{settings.qdisc}, which is not built",
+                           status=2)  # fmt: skip
+
+
+_TRAFFIC_JOB = """cd /run/lab
+sh ./setup.sh >setup.log 2>&1 || exit 3
+./agent traffic plan . 2>agent.log || exit 4
+"""
+
+
+@contextlib.contextmanager
+def traffic(
+    kernel: kernels.LabKernel,
+    modules: Path | None,
+    plan: Plan,
+    seed: int,
+    progress: Callable[[float], None] = lambda virtual_s: None,
+) -> Iterator[Path]:
+    """Executes a plan; yields the directory with summary.json, flows.csv and links.csv.
+
+    progress is told the virtual seconds done.
+    """
+    with Guest(kernel, seed, plan.memory) as guest:
+        guest.put("setup.sh", plan.setup)
+        guest.put("plan", plan.traffic)
+        guest.boot(_TRAFFIC_JOB, modules)
+        last, since = "", time.monotonic()
+
+        def poll() -> None:
+            nonlocal last, since
+            text = guest.text("progress").strip()
+            if text != last:
+                last, since = text, time.monotonic()
+                with contextlib.suppress(ValueError):
+                    progress(float(text))
+            elif time.monotonic() - since > STALL_S:
+                raise LabError(
+                    f"the run hangs: virtual time stands still at {last or 0} s for {STALL_S} s",
+                    log=guest.console(),
+                )
+
+        guest.wait(poll)
+        status = guest.status()
+        if failed := guest.text("failed").strip():
+            said = guest.text("setup.log").strip().splitlines()[-2:]
+            raise LabError(f"{failed}: {'; '.join(said)}", log=guest.console())
+        if status:
+            guest.check_space(guest.console())
+            what, name = {
+                3: ("setting up the topology", "setup.log"),
+                4: ("the traffic", "agent.log"),
+            }.get(status, (f"the guest's job (status {status})", "console"))
+            # A batch of ip or tc ends with the line that failed, after what was wrong with it.
+            said = guest.text(name).strip().splitlines()[-2:] or ["no message"]
+            raise LabError(f"{what} failed: {'; '.join(said)}", log=guest.console())
+        yield guest.dir
+
+
+def execute(
+    laboratory: Laboratory, command: list[str], seed: int = 1, timeout: float | None = None
+) -> int:
+    """Runs a command as the guest's root, and passes its output on; returns its status."""
+    with Guest(laboratory.kernel, seed) as guest:
+        guest.boot(_here(guest) + f"exec /run/lab/agent exec /run/lab {shlex.join(command)}\n",
+                   laboratory.modules)  # fmt: skip
+        streams = [
+            _Tail(guest.dir / "stdout", sys.stdout.buffer),
+            _Tail(guest.dir / "stderr", sys.stderr.buffer),
+        ]
+        deadline = timeout and time.monotonic() + timeout
+
+        def poll() -> None:
+            for stream in streams:
+                stream.copy()
+            if deadline and time.monotonic() > deadline:
+                raise LabError(f"gave up after {timeout:g} s", log=guest.console())
+
+        guest.wait(poll)
+        status = guest.status()
+        if not (guest.dir / "ready").exists():
+            raise LabError("the guest could not be set up", log=guest.console())
+        return status
+
+
+def shell(laboratory: Laboratory) -> int:
+    """A shell of the guest's root on the caller's terminal, in normal time."""
+    terminal = termios.tcgetattr(0)
+    columns, lines = os.get_terminal_size(0)
+    print(
+        f"Linux {laboratory.kernel.release}, in normal time (lab exec has virtual time). You are"
+        f" root, of this guest alone: only {Path.cwd()} is the host's for writing.\nmodprobe knows"
+        " this project's modules. Leave with Ctrl-D.",
+        flush=True,
+    )
+    with Guest(laboratory.kernel, seed=int.from_bytes(os.urandom(7))) as guest:
+        guest.boot(
+            _here(guest) + f"stty rows {lines} cols {columns} </dev/tty0\n"
+            "exec setsid -cw bash -i </dev/tty0 >/dev/tty0 2>&1\n",
+            laboratory.modules, interactive=True,
+        )  # fmt: skip
+        try:
+            guest.wait()
+        finally:
+            termios.tcsetattr(0, termios.TCSADRAIN, terminal)
+        return guest.status()
+
+
+def _here(guest: Guest) -> str:
+    """The beginning of a job that goes on in the caller's directory, which it may write."""
+    here = Path.cwd()
+    quoted = shlex.quote(str(here))
+    (guest.dir / "here").symlink_to(here)
+    mount = f"mount -t hostfs -o /proc/self/cwd/here none {quoted}"
+    return f"""ip link set lo up || exit 1
+[ {quoted} = / ] || {mount} || exit 1
+cd {quoted} || exit 1
+: >/run/lab/ready
+"""
+
+
+class _Tail:
+    """Copies a file that grows."""
+
+    def __init__(self, path: Path, to: BinaryIO) -> None:
+        self.path = path
+        self.to = to
+        self.file: BinaryIO | None = None
+
+    def copy(self) -> None:
+        if not self.file and self.path.exists():
+            self.file = self.path.open("rb")
+        if self.file and (data := self.file.read()):
+            self.to.write(data)
+            self.to.flush()
