@@ -13,6 +13,7 @@ from labkit.measure import result
 from labkit.measure.job import Job
 from labkit.measure.runner import run_all
 from labkit.model import scenario
+from labkit.model.settings import ETHERNET_HEADER
 from test_hosts import SENDERS
 
 # Deep buffers, so that marks hold the queue and not its end.
@@ -94,7 +95,7 @@ def test_marks_are_answered(measured, case, cc):
     r = measured(case, cc)
     (link,) = r["links"]
     most_s = MOST_S[case.partition(",")[0]]
-    frame_s = (r["settings"]["mtu"] + scenario.ETHERNET_HEADER) * 8 / link["rate_bps"]
+    frame_s = (r["settings"]["mtu"] + ETHERNET_HEADER) * 8 / link["rate_bps"]
     queue_s = link["queue_equilibrium"] * frame_s
     reno = measured(case, "reno")["links"][0]
     assert queue_s <= most_s

@@ -16,6 +16,7 @@ from labkit.measure import result
 from labkit.measure.job import Job
 from labkit.measure.runner import run_all
 from labkit.model import scenario
+from labkit.model.settings import Settings
 from labkit.world import topology
 from labkit.world.laboratory import traffic
 
@@ -37,7 +38,7 @@ for i in range(20):
 """
 
 
-def _settings(*sets: str) -> scenario.Settings:
+def _settings(*sets: str) -> Settings:
     return scenario.override(scenario.load("dumbbell"), sets)
 
 

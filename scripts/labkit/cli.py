@@ -16,6 +16,7 @@ from .errors import LabError
 from .measure import runner
 from .measure.job import Job
 from .model import scenario
+from .model.settings import KEYS
 from .tell.terminal import Progress, table
 from .world import guests, laboratory
 from .world import kernel as kernels
@@ -118,10 +119,10 @@ def _count(text: str) -> int:
 
 
 def _describe_keys() -> str:
-    width = max(map(len, scenario.KEYS))
+    width = max(map(len, KEYS))
     return "\n".join(
         f"  {name:{width}}  {key.help}" + (f" [{key.default}]" if key.default else "")
-        for name, key in scenario.KEYS.items()
+        for name, key in KEYS.items()
     )
 
 

@@ -6,7 +6,8 @@ import math
 import re
 from dataclasses import dataclass
 
-from ..model.scenario import Scenario, Settings
+from ..model.scenario import Scenario
+from ..model.settings import Settings
 from ..world.laboratory import Laboratory
 from ..world.topology import compile_plan
 

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import LabError
-from ..model.scenario import ETHERNET_HEADER, Expected, Scenario, Settings
+from ..model.scenario import Expected, Scenario
+from ..model.settings import ETHERNET_HEADER, Settings
 from ..world.topology import BLACKOUT, LAST_HOP, POLICER, Row
 
 Json = dict[str, Any]

@@ -8,6 +8,7 @@ from typing import Any
 from ..measure.job import Job
 from ..measure.runner import run_all
 from ..model import scenario
+from ..model.settings import Settings
 from ..world.laboratory import Laboratory
 from .outcome import Cell
 from .terminal import Progress, rate
@@ -111,7 +112,7 @@ def _rates(wanted: scenario.Scenario, results: list[Any]) -> str:
     return str(path)
 
 
-def _table(best: Any, runs: dict[str, list[Any]], settings: scenario.Settings) -> str:
+def _table(best: Any, runs: dict[str, list[Any]], settings: Settings) -> str:
     floor = best["flows"][0]["completion_s"]
     rows = {cc: _means(of, settings) for cc, of in runs.items()}
     rows["limit"] = _means([best], settings)
@@ -133,7 +134,7 @@ def _table(best: Any, runs: dict[str, list[Any]], settings: scenario.Settings) -
     return "\n".join(lines)
 
 
-def _means(results: list[Any], settings: scenario.Settings) -> dict[str, float]:
+def _means(results: list[Any], settings: Settings) -> dict[str, float]:
     """Over the runs of one congestion control; a flow that did not finish took the whole time."""
     flows = [r["flows"][0] for r in results]
     links = [r["links"][0] for r in results]

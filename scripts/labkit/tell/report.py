@@ -20,7 +20,8 @@ from ..measure import result, runner, store
 from ..measure.job import Job
 from ..measure.runner import Task
 from ..model import scenario
-from ..model.scenario import Finding, Scenario, Settings
+from ..model.scenario import Finding, Scenario
+from ..model.settings import SHAPING, Settings
 from ..world.laboratory import Laboratory
 from . import claims, findings, page, plot
 from .outcome import Cell, Key, Report
@@ -138,7 +139,7 @@ def _missing(laboratory: Laboratory, settings: Settings, cc: str) -> str:
     for name in settings.every_cc(cc):
         if name not in laboratory.ccs():
             return f"no congestion control {name} is built"
-    if settings.qdisc in scenario.SHAPING:
+    if settings.qdisc in SHAPING:
         name = f"sch_{settings.qdisc}"
         if name not in laboratory.modules_known():
             return f"{name} is not built"

@@ -16,7 +16,7 @@ from typing import BinaryIO
 
 from ..errors import LabError
 from ..host import digest_of, file_digest, output_of
-from ..model.scenario import SHAPING, Settings
+from ..model.settings import SHAPING, Settings
 from . import kernel as kernels
 from .guests import Guest, sweep
 from .topology import Plan

@@ -41,7 +41,7 @@ from ..host import (
     tail_of,
     write_marker,
 )
-from ..model.scenario import Settings
+from ..model.settings import Settings
 from ..paths import REPO, cache
 from .debian import Apt, files_in, unpack, wrap_programs
 from .kernel import module_sources, tc_plugins

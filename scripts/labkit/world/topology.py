@@ -33,7 +33,8 @@ from math import ceil, inf
 from random import Random
 
 from ..model.network import Network
-from ..model.scenario import ETHERNET_HEADER, RED_MAX, REORDER_TABLE, SHAPING, WARN, Settings
+from ..model.parse import REORDER_TABLE
+from ..model.settings import ETHERNET_HEADER, RED_MAX, SHAPING, WARN, Settings
 from ..paths import REPO
 
 START_NS = 5_000_000_000  # of traffic on CLOCK_MONOTONIC: set-up is over, and it is always the same

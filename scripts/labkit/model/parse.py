@@ -1,0 +1,328 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Values of several parts: how each is written, and what is made of it.
+
+As in units.py, ValueError says what is wanted instead.
+"""
+
+import re
+from dataclasses import dataclass
+from itertools import pairwise
+
+from . import network as networks
+from . import units
+
+MOST_SIZES = 8  # of what a program writes in turn
+REORDER_TABLE = 10_000  # entries that netem draws a packet's delay from; it takes 16384 at most
+
+# What hosts do that a laboratory's do not; world/queues.py says how.
+HOSTS = ("nic", "fq", "default", "vm", "slow")
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Times that are evenly spread, one for each flow."""
+
+    low: float
+    high: float
+
+    def over(self, count: int) -> tuple[float, ...]:
+        step = (self.high - self.low) / max(1, count - 1)
+        return tuple(round(self.low + step * i, 9) for i in range(count))
+
+
+def times(text: str) -> tuple[float, ...] | Spread:
+    low, dash, high = text.partition("-")
+    if dash and not low.endswith("e"):
+        return Spread(units.time(1e-6, 10)(low), units.time(1e-6, 10)(high))
+    return tuple(units.time(1e-6, 10)(part) for part in text.split(","))
+
+
+def buffer(text: str) -> str:
+    """Packets, or a multiple of the bandwidth-delay product; see Settings.buffer_packets."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)(bdp|)", text.lower())
+    if not found or (not found[2] and not re.fullmatch(r"[1-9]\d{0,8}", text)):
+        raise ValueError("a number of packets such as 700, or of bandwidth-delay products: 0.5bdp")
+    return text.lower()
+
+
+def ssthresh(text: str) -> str:
+    try:
+        return buffer(text) if text.endswith("bdp") else str(units.count(2, 10**9)(text))
+    except ValueError:
+        raise ValueError("packets, from 2 to 1000000000, or 1bdp") from None
+
+
+def cc_name(text: str) -> str:
+    if not re.fullmatch(r"[a-z0-9_-]{1,15}", text):
+        raise ValueError("a congestion control's name")
+    return text
+
+
+def mix(text: str) -> tuple[tuple[str, int], ...]:
+    parts = []
+    for part in text.split(","):
+        name, _, count = part.partition(":")
+        try:
+            parts.append((cc_name(name), units.count(1, 10000)(count or "1")))
+        except ValueError:
+            raise ValueError("names and counts, such as ccpd:2,cubic:2") from None
+    return tuple(parts)
+
+
+@dataclass(frozen=True)
+class Cross:
+    """Traffic at a constant bit rate that shares the bottleneck."""
+
+    rate: int  # bit/s, on the link
+    start: float  # s
+    end: float  # s
+
+
+def cross(text: str) -> tuple[Cross, ...]:
+    parts = []
+    for part in text.split(","):
+        found = re.fullmatch(r"udp:([^:]+):([\d.]+)-([\d.]+)", part)
+        try:
+            cross = found and Cross(
+                units.rate(found[1]), units.time(0, 1e6)(found[2]), units.time(0, 1e6)(found[3])
+            )
+        except ValueError:
+            cross = None
+        if not cross or cross.end <= cross.start:
+            raise ValueError("udp:RATE:FROM-TO in seconds, such as udp:50mbit:0-50")
+        parts.append(cross)
+    return tuple(parts)
+
+
+@dataclass(frozen=True)
+class Change:
+    """What becomes of the path in the course of a run."""
+
+    at: float  # s
+    rate: int | None = None  # bit/s
+    rtt: float | None = None  # s
+    loss: float | None = None
+
+
+def changes(text: str) -> tuple[Change, ...]:
+    parts = []
+    for part in text.split(","):
+        found = re.fullmatch(r"([\d.]+):(rate|rtt|loss)=(.+)", part)
+        parse = {"rate": units.rate, "rtt": units.time(1e-6, 100), "loss": units.loss}
+        try:
+            change = found and Change(
+                units.time(0, 1e6)(found[1]), **{found[2]: parse[found[2]](found[3])}
+            )
+        except ValueError:
+            change = None
+        if not change:
+            raise ValueError("SECONDS:rate=RATE, :rtt=TIME or :loss=SHARE, such as 10:rtt=80ms")
+        parts.append(change)
+    return tuple(sorted(parts, key=lambda c: c.at))
+
+
+@dataclass(frozen=True)
+class Police:
+    """A token bucket that drops what finds it empty."""
+
+    rate: int  # bit/s, on the link
+    burst: int  # bytes that a full bucket lets pass
+
+
+def police(text: str) -> Police:
+    rate, colon, burst = text.partition(":")
+    try:
+        bits = units.rate(rate)
+        return Police(bits, units.size(burst) if colon else round(bits / 8 * 0.05))
+    except ValueError:
+        raise ValueError("RATE or RATE:BYTES of burst, such as 50mbit:250k") from None
+
+
+@dataclass(frozen=True)
+class App:
+    """What each flow's program writes, and how often."""
+
+    bytes: int
+    interval: float  # s
+    more: tuple[int, ...] = ()  # bytes of the writes that follow in turn
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        return (self.bytes, *self.more)
+
+
+def app(text: str) -> App:
+    sizes, _, interval = text.partition("/")
+    try:
+        first, *more = (units.size(size) for size in sizes.split("+"))
+        if len(more) >= MOST_SIZES:
+            raise ValueError
+        return App(first, units.time(1e-4, 1e6)(interval), tuple(more))
+    except ValueError:
+        raise ValueError(
+            "BYTES/INTERVAL of at least 100us, such as 250k/100ms, or several sizes in turn,"
+            f" {MOST_SIZES} at most: 12k+290k/5s"
+        ) from None
+
+
+@dataclass(frozen=True)
+class Reorder:
+    """Packets that come late, so that others overtake them."""
+
+    share: float  # of the data packets
+    packets: int = 0  # that overtake each at the bottleneck's rate; or
+    time: float = 0.0  # s, that each is late
+
+
+def reorder(text: str) -> Reorder:
+    share, colon, late = text.partition(":")
+    try:
+        # One entry of netem's table is the least, half of them the most.
+        kept = units.loss(share)
+        if not colon or kept < 1 / REORDER_TABLE:
+            raise ValueError
+        if late.isdigit():
+            return Reorder(kept, packets=units.count(1, 100_000)(late))
+        return Reorder(kept, time=units.time(1e-6, 2)(late))
+    except ValueError:
+        raise ValueError(
+            "SHARE:PACKETS or SHARE:TIME with a share from 0.0001 to 0.5, such as 0.01:20 or"
+            " 1%:5ms"
+        ) from None
+
+
+@dataclass(frozen=True)
+class Blackout:
+    """A time in which the path passes nothing."""
+
+    at: float  # s
+    length: float  # s
+
+
+def blackouts(text: str) -> tuple[Blackout, ...]:
+    parts = []
+    for part in text.split(","):
+        at, _, length = part.partition(":")
+        try:
+            parts.append(Blackout(units.seconds(at), units.time(1e-3, 1e6)(length)))
+        except ValueError:
+            parts.append(None)
+    if None in parts:
+        raise ValueError("SECONDS:LENGTH of at least 1ms, such as 5:1.5, or several: 5:0.3,9:1.5")
+    parts.sort(key=lambda b: b.at)
+    if any(a.at + a.length > b.at for a, b in pairwise(parts)):
+        raise ValueError("blackouts that do not overlap, such as 5:1.5,9:0.3")
+    return tuple(parts)
+
+
+@dataclass(frozen=True)
+class Switch:
+    """Another congestion control for the flows that are under way."""
+
+    at: float  # s
+    cc: str
+
+
+def switches(text: str) -> tuple[Switch, ...]:
+    parts = []
+    for part in text.split(","):
+        at, _, name = part.partition(":")
+        try:
+            parts.append(Switch(units.seconds(at), cc_name(name)))
+        except ValueError:
+            raise ValueError("SECONDS:NAME, such as 5:cubic,8:ccpd_path") from None
+    return tuple(sorted(parts, key=lambda s: s.at))
+
+
+@dataclass(frozen=True)
+class Lie:
+    """What a flow's receiver says that ACP's routers want, whatever they do."""
+
+    flow: int
+    rate: int  # bit/s, on the link
+
+    @property
+    def word(self) -> int:
+        """As it is in an echo: bytes/s, with a mantissa of 24 bits."""
+        rate = self.rate // 8
+        exponent = max(rate.bit_length(), 24) - 24
+        return exponent << 24 | rate >> exponent
+
+
+def lies(text: str) -> tuple[Lie, ...]:
+    parts = []
+    for part in text.split(","):
+        flow, _, rate = part.partition(":")
+        try:
+            parts.append(Lie(units.count(0, 9999)(flow), units.rate(rate)))
+        except ValueError:
+            raise ValueError("FLOW:RATE with flows from 0, such as 0:400gbit,3:18mbit") from None
+    return tuple(parts)
+
+
+def host(text: str) -> tuple[str, ...]:
+    """What a host does beside TCP; nothing of it is "exact"."""
+    parts = text.split(",")
+    known = parts == ["exact"] or not {*parts} - {*HOSTS}
+    if not known or len({*parts}) < len(parts):
+        raise ValueError(f"exact, or one or more of {', '.join(HOSTS)}: nic,fq")
+    return tuple(part for part in HOSTS if part in parts)
+
+
+@dataclass(frozen=True)
+class Short:
+    """Short flows: Poisson arrivals, sizes of a Pareto distribution."""
+
+    rate: float  # arrivals/s
+    mean: float  # packets
+    shape: float
+
+
+def short(text: str) -> Short:
+    try:
+        rate, mean, shape = text.split(":")
+        return Short(
+            units.number(rate, 1e-3, 1e4), units.number(mean, 1, 1e6),
+            units.number(shape, 1.01, 100),
+        )  # fmt: skip
+    except ValueError:
+        raise ValueError(
+            "ARRIVALS:PACKETS:SHAPE, a second, the mean and Pareto's exponent: 100:30:1.35"
+        ) from None
+
+
+def stages(text: str) -> tuple[float, ...]:
+    bounds = tuple(units.time(0, 1e6)(part) for part in text.split(","))
+    if list(bounds) != sorted({*bounds, 0.0})[-len(bounds):] or not bounds[0]:
+        raise ValueError("rising times between stages, such as 20,40")
+    return bounds
+
+
+def reverse(text: str) -> tuple[str, int]:
+    try:
+        ((name, count),) = mix(text)
+    except ValueError:
+        raise ValueError("a congestion control and a count, such as cubic:2") from None
+    return name, count
+
+
+def router(text: str) -> str:
+    """Goes to tc as it is, which says what is wrong with it."""
+    if not re.fullmatch(r"[\w.% ]{1,200}", text):
+        raise ValueError("options as tc has them after the limit, such as 'target 5s'")
+    return text
+
+
+def params(text: str) -> tuple[tuple[str, str, str], ...]:
+    parts = []
+    for part in text.split(","):
+        found = re.fullmatch(r"(\w+)\.(\w+)=([\w.+-]+)", part)
+        if not found:
+            raise ValueError("MODULE.PARAMETER=VALUE, such as tcp_ccpd.kp=4")
+        parts.append((found[1], found[2], found[3]))
+    return tuple(parts)
+
+
+def network(text: str) -> str:
+    networks.check(text)
+    return text

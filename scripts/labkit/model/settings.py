@@ -1,0 +1,407 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The settings of a run: their keys, what each means, and which go together."""
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+from ..errors import LabError
+from . import network, parse, units
+from .network import Network
+from .parse import (
+    App,
+    Blackout,
+    Change,
+    Cross,
+    Lie,
+    Police,
+    Reorder,
+    Short,
+    Spread,
+    Switch,
+)
+
+MOST_SHORT = 20_000  # flows of a run, for which there are ports
+
+
+ETHERNET_HEADER = 14  # bytes; the frame check sequence is not counted, as nowhere in Linux
+
+
+def usage(message: str) -> LabError:
+    """What somebody has written is wrong."""
+    return LabError(message, status=2)
+
+
+_NETWORKS = ", ".join(network.names())
+
+# qdisc kinds for the bottleneck.  These are a queue as long as the buffer, below our shaper;
+# SHAPING ones limit the rate themselves.
+QUEUES = ("fifo", "fq_codel", "codel", "pie", "fq_pie", "red", "warn", "cake", "sfq", "fq")
+SHAPING = ("acp", "estcp", "rcp", "xcp")
+
+# Of the buffer, where red marks or drops no more than with its full probability; tc's default.
+RED_MAX = 4
+# Of the buffer, where warn begins: TCP New Jersey's threshold is not known.
+WARN = 3
+# tc finds no time constant for averages over less than a few packets.
+RED_BUFFER = 24
+
+
+@dataclass(frozen=True)
+class Key:
+    """One setting: how its text is read, and what it says of itself."""
+
+    parse: Callable[[str], Any]
+    default: str | None
+    help: str
+
+
+KEYS: dict[str, Key] = {
+    "rate": Key(units.rate, "100mbit", "of the bottleneck; Ethernet headers (14 bytes) count"),
+    "rtt": Key(parse.times, "40ms", "without queueing; for each flow: 20ms,80ms or spread:"
+               " 40ms-200ms"),
+    "buffer": Key(parse.buffer, "1bdp", "of the bottleneck: packets, or 0.5bdp (shortest rtt)"),
+    "loss": Key(units.loss, "0", "random, of data packets only, before the bottleneck: 1e-4"),
+    "last_hop": Key(units.loss, "0", "random, of data packets only, behind the bottleneck, as a"
+                    " wireless last hop loses them: 1e-4"),
+    # gact counts packets to 10 000, and two make the connection.
+    "drop": Key(units.count(1, 9998), None, "one data packet of a single flow, by its number: 330"),
+    "jitter": Key(units.time(1e-6, 1), None, "random delay of data, 0 to this; in order: 5ms"),
+    "qdisc": Key(units.choice(*QUEUES, *SHAPING), "fifo", "of the bottleneck:"
+                 f" {', '.join((*QUEUES, *SHAPING))}. As tc has them by default, but for what"
+                 " buffer and ecn say. red: max is a quarter of the buffer, min a third of that;"
+                 " warn: red that marks each packet behind a third of the buffer, and drops none;"
+                 " cake: without its own shaper, the buffer as memory for full packets"),
+    "router": Key(parse.router, None, "options of such a qdisc as shapes, see its man page: target"
+                  " 5s"),
+    "flows": Key(units.count(1, 5000), "1", "how many"),
+    "mix": Key(parse.mix, None, "flows by congestion control, in place of flows: ccpd:2,cubic:2"),
+    "start": Key(units.time(0, 1e6), "0", "seconds from one flow's start to the next's"),
+    "scatter": Key(units.time(1e-9, 1e6), None, "each flow starts later by a random part of this,"
+                   " another one with each seed: 10ms"),
+    "bytes": Key(units.size, None, "per flow; the run ends when all have arrived: 100M"),
+    "duration": Key(units.time(0.01, 1e6), None, "seconds of the run, when not bytes (default 10)"),
+    "network": Key(parse.network, None, f"in place of rate, rtt, flows, start: {_NETWORKS}"),
+    "scale": Key(lambda t: units.number(t, 1e-6, 1e3), None, "of a network's rates: 0.1"),
+    "short": Key(parse.short, None, "more flows: arrivals a second, mean packets, shape:"
+                 " 100:30:1.35"),
+    "stages": Key(parse.stages, None, "seconds at which others begin, each measured for itself:"
+                  " 20,40"),
+    "access": Key(units.rate, None, "of each sending host's link, shared by flows of one rtt:"
+                  " 1gbit"),
+    "mtu": Key(units.count(576, 9000), "1500", "bytes, of every link"),
+    "app": Key(parse.app, None, "each flow has so much to send so often, not always: 250k/100ms;"
+               " several sizes take turns: 12k+290k/5s; results have the time of each, from its"
+               " write to"
+               " its last byte's arrival"),
+    "ssthresh": Key(parse.ssthresh, None, "initial: packets, or 1bdp; bbr takes no notice: 100"),
+    "reverse": Key(parse.reverse, None, "bulk flows back, through a bottleneck like the other:"
+                   " cubic:2"),
+    "police": Key(parse.police, None, "drops what is beyond rate and burst: 50mbit:250k (burst 50"
+                  " ms)"),
+    "batch": Key(units.time(1e-6, 1), None, "acknowledgments come in batches so far apart: 1ms"),
+    "aggregate": Key(units.time(1e-6, 1), None, "data come in batches so far apart, as over Wi-Fi:"
+                     " 4ms"),
+    "reorder": Key(parse.reorder, None, "data packets that others overtake, behind the bottleneck:"
+                   " this share of them is held for the time that it takes to send so many full"
+                   " packets,"
+                   " or for a time; nothing is lost: 0.01:20 or 1%:5ms"),
+    "blackout": Key(parse.blackouts, None, "nothing passes behind the bottleneck from then on for"
+                    " so long, in neither direction: packets are dropped, not held: 5:1.5,9:0.3"),
+    "switch": Key(parse.switches, None, "another congestion control for the flows under way at that"
+                  " time: 5:cubic,8:ccpd_path"),
+    "lie": Key(parse.lies, None, "receivers that return a rate of their own in place of what ACP's"
+               " routers want, for flows by their numbers: 0:400gbit,3:18mbit"),
+    "cross": Key(parse.cross, None, "traffic through the bottleneck: udp:50mbit:0-50, seconds"),
+    "change": Key(parse.changes, None, "of the path on the way:"
+                  " 10:rtt=80ms,20:rate=50mbit,30:loss=0"),
+    "param": Key(parse.params, None, "module parameter: tcp_ccpd.kp=4; may be repeated"),
+    "ip": Key(lambda text: int(units.choice("4", "6")(text)), "4", "4 or 6"),
+    "offload": Key(units.on_off, "off", "segmentation offload on hosts: on or off"),
+    "ack": Key(units.choice("delayed", "every"), "delayed", "acknowledgments: delayed or every"),
+    "host": Key(parse.host, "exact", "what hosts do beside TCP. exact: no more than it needs. nic:"
+                " interrupts 50 us after a first packet at both ends, acknowledgments processed"
+                " 0.3 us apart, at the sender TSO, at the receiver GRO of up to 64 kB. fq: the"
+                " sender's root qdisc, which paces. default: Debian's tcp_rmem and tcp_wmem with"
+                " autotuning. vm: short of CPU, so that acknowledgments wait for 1 to 20 ms."
+                " slow: acknowledgments processed 4 us apart. Several: nic,fq"),
+    "ecn": Key(units.on_off, "off", "explicit congestion notification, by hosts and by a qdisc"
+               " that can"
+               " mark (fq_codel, codel, pie, fq_pie, red, warn, cake): on or off"),
+    "sample": Key(units.time(0, 10), None, "interval of the time series; 0 is none (default 5ms)"),
+    "timeout": Key(units.time(0.1, 1e6), None, "virtual seconds for bytes to arrive (default 300)"),
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """A scenario's settings, ready to use: seconds, bits per second, bytes, packets."""
+
+    rate: int
+    rtt: tuple[float, ...]
+    buffer: str
+    loss: float
+    last_hop: float
+    qdisc: str
+    flows: int
+    start: float
+    mtu: int
+    ip: int
+    offload: bool
+    ack: str
+    ecn: bool
+    mix: tuple[tuple[str, int], ...] | None = None
+    jitter: float | None = None
+    app: App | None = None
+    ssthresh: str | None = None
+    drop: int | None = None
+    reverse: tuple[str, int] | None = None
+    police: Police | None = None
+    batch: float | None = None
+    aggregate: float | None = None
+    access: int | None = None
+    bytes: int | None = None
+    duration: float | None = None
+    host: tuple[str, ...] = ()
+    reorder: Reorder | None = None
+    blackout: tuple[Blackout, ...] = ()
+    switch: tuple[Switch, ...] = ()
+    lie: tuple[Lie, ...] = ()
+    cross: tuple[Cross, ...] = ()
+    change: tuple[Change, ...] = ()
+    param: tuple[tuple[str, str, str], ...] = ()
+    sample: float | None = None
+    timeout: float | None = None
+    network: str | None = None
+    scale: float | None = None
+    short: Short | None = None
+    router: str | None = None
+    stages: tuple[float, ...] = ()
+    scatter: float | None = None
+
+    @cached_property
+    def net(self) -> Network:
+        """Links, hosts and users."""
+        if self.network is None:
+            rtts = self.rtt if len(self.rtt) > 1 else self.rtt * self.flows
+            return network.dumbbell(self.rate, rtts, self.start)
+        return network.scaled(_load(self.network), self.scale or 1)
+
+    def buffer_of(self, link: int) -> int:
+        """Of a network's link, packets; its bandwidth-delay product is of the longest rtt."""
+        if self.network is None:
+            return self.buffer_packets
+        if not self.buffer.endswith("bdp"):
+            return int(self.buffer)
+        bits = self.net.links[link].rate * self.net.longest_rtt(link)
+        return max(1, round(float(self.buffer[:-3]) * bits / 8 / self.frame))
+
+    @property
+    def bounds(self) -> list[tuple[float, float]]:
+        """From when to when each stage lasts, s."""
+        at = (0.0, *self.stages, self.end)
+        return list(pairwise(at))
+
+    @property
+    def frame(self) -> int:
+        """Bytes of a full packet on the link."""
+        return self.mtu + ETHERNET_HEADER
+
+    @property
+    def min_rtt(self) -> float:
+        return min(self.rtt)
+
+    @property
+    def bdp(self) -> float:
+        """Full packets in flight that fill the path with the shortest rtt."""
+        return self.rate * self.min_rtt / 8 / self.frame
+
+    @property
+    def buffer_packets(self) -> int:
+        if self.buffer.endswith("bdp"):
+            return max(1, round(float(self.buffer[:-3]) * self.bdp))
+        return int(self.buffer)
+
+    @property
+    def ssthresh_packets(self) -> int | None:
+        if self.ssthresh and self.ssthresh.endswith("bdp"):
+            return max(2, round(float(self.ssthresh[:-3]) * self.bdp))
+        return self.ssthresh and int(self.ssthresh)
+
+    @property
+    def end(self) -> float:
+        """Virtual seconds after which the run ends, whatever has happened by then."""
+        return self.duration if self.bytes is None else self.timeout
+
+    def capacity_bits(self, end: float) -> float:
+        """What the bottleneck could have carried until then, of what the policer lets pass."""
+        most = self.police.rate if self.police else math.inf
+        total, since, rate = 0.0, 0.0, min(self.rate, most)
+        for change in self.change:
+            if change.rate and change.at < end:
+                total, since = total + rate * (change.at - since), change.at
+                rate = min(change.rate, most)
+        return total + rate * (end - since)
+
+    def ccs(self, cc: str) -> list[str]:
+        """The congestion control of each flow in a run whose --cc is cc."""
+        if self.mix:
+            return [name for name, count in self.mix for _ in range(count)]
+        return [cc] * self.flows
+
+    def every_cc(self, cc: str) -> list[str]:
+        """The same, that of the flows in the other direction, and what flows switch to."""
+        later = [switch.cc for switch in self.switch]
+        return self.ccs(cc) + ([self.reverse[0]] if self.reverse else []) + later
+
+    @property
+    def late(self) -> float:
+        """How much later a reordered packet is, s."""
+        if not self.reorder or self.reorder.time:
+            return self.reorder.time if self.reorder else 0.0
+        return self.reorder.packets * self.frame * 8 / self.rate
+
+    def as_json(self) -> dict[str, Any]:
+        """For the result: SI units; what is not set is absent."""
+        shown = {f.name: getattr(self, f.name) for f in fields(self)}
+        shown["buffer"] = self.buffer_packets
+        shown["ssthresh"] = self.ssthresh_packets
+        if len(self.net.links) > 1:
+            shown["buffer"] = [self.buffer_of(k) for k in range(len(self.net.links))]
+        shown["mix"] = self.mix and ",".join(f"{name}:{count}" for name, count in self.mix)
+        shown["reverse"] = self.reverse and "{}:{}".format(*self.reverse)
+        shown["police"] = self.police and vars(self.police)
+        shown["app"] = self.app and {k: v for k, v in vars(self.app).items() if v != ()}
+        shown["host"] = ",".join(self.host) or None
+        shown["reorder"] = self.reorder and {"share": self.reorder.share, "late": self.late}
+        shown["blackout"] = [vars(b) for b in self.blackout]
+        shown["switch"] = [vars(s) for s in self.switch]
+        shown["lie"] = [vars(lie) for lie in self.lie]
+        shown["short"] = self.short and vars(self.short)
+        shown["param"] = [f"{m}.{p}={v}" for m, p, v in self.param]
+        shown["cross"] = [{"rate": c.rate, "start": c.start, "end": c.end} for c in self.cross]
+        shown["change"] = [{k: v for k, v in vars(c).items() if v is not None} for c in self.change]
+        return {k: v for k, v in shown.items() if v is not None and v not in ([], ())}
+
+
+def _load(name: str) -> Network:
+    try:
+        return network.load(name, units.rate, units.seconds)
+    except ValueError as error:
+        raise LabError(str(error)) from None
+
+
+# What a network's file says itself, and what only goes with a single link.
+_OF_NETWORK = ("rate", "rtt", "flows", "start", "mix")
+_SINGLE = ("loss", "last_hop", "jitter", "reverse", "police", "batch", "aggregate", "cross",
+           "change", "ssthresh", "drop", "bytes", "reorder", "blackout", "switch",
+           "lie")  # fmt: skip
+
+
+def _with_network(texts: dict[str, str], values: dict[str, Any]) -> None:
+    """Sets what else there is to know of a run on that network."""
+    for name in _OF_NETWORK:
+        if name in texts:
+            raise usage(f"a network has its own {name}: drop {name}, or network")
+    for name in _SINGLE:
+        if name in texts:
+            raise usage(f"{name} goes with one link of its own: drop {name}, or network")
+    net = network.scaled(_load(values["network"]), values.get("scale", 1))
+    values["rate"] = max(link.rate for link in net.links)
+    values["rtt"] = tuple(net.groups[user.group].rtt for user in net.users)
+    values["flows"] = len(net.users)
+
+
+def compile_settings(texts: dict[str, str]) -> Settings:
+    """Reads every value, and checks that they go together."""
+    values: dict[str, Any] = {}
+    for name, key in KEYS.items():
+        text = texts.get(name, key.default)
+        if text is None:
+            continue
+        try:
+            values[name] = key.parse(text.strip())
+        except ValueError as error:
+            raise usage(f"{name}={text}: {name} takes {error}") from None
+    if "bytes" in values and "duration" in values:
+        raise usage("bytes and duration exclude each other: set one of them")
+    if "bytes" in values:
+        values.setdefault("timeout", 300.0)
+    else:
+        values.setdefault("duration", 10.0)
+        if values.pop("timeout", None) is not None:
+            raise usage("timeout limits a run of bytes: set bytes, or drop timeout")
+    if "network" in values:
+        _with_network(texts, values)
+        if one := [host for host in values["host"] if host in ("nic", "vm", "slow")]:
+            raise usage(f"host={one[0]} goes with one link of its own: drop host, or network")
+    elif "scale" in values:
+        raise usage("scale is of a network's rates: set network, or drop scale")
+    if "mix" in values:
+        total = sum(count for _, count in values["mix"])
+        if "flows" in texts and values["flows"] != total:
+            raise usage(f"mix has {total} flows: drop flows={values['flows']}")
+        values["flows"] = total
+    if isinstance(values["rtt"], Spread):
+        values["rtt"] = values["rtt"].over(values["flows"])
+    if len(values["rtt"]) not in (1, values["flows"]):
+        count = len(values["rtt"])
+        if "flows" in texts or "mix" in texts:
+            raise usage(f"rtt has {count} values for {values['flows']} flows: give 1, or one each")
+        values["flows"] = count
+    settings = Settings(**values)
+    if settings.ip == 6 and settings.mtu < 1280:
+        raise usage(f"ip=6 needs an mtu of at least 1280, not {settings.mtu}")
+    if settings.qdisc in SHAPING and settings.offload:
+        raise usage(f"qdisc={settings.qdisc} needs offload=off")
+    links = range(len(settings.net.links))
+    if settings.qdisc == "red" and min(map(settings.buffer_of, links)) < RED_BUFFER:
+        raise usage(f"qdisc=red needs a buffer of at least {RED_BUFFER} packets")
+    if settings.qdisc == "warn" and not settings.ecn:
+        raise usage("qdisc=warn needs ecn=on: it marks, and drops nothing before it is full")
+    if settings.qdisc == "warn" and min(map(settings.buffer_of, links)) < WARN:
+        raise usage(f"qdisc=warn needs a buffer of at least {WARN} packets")
+    if settings.police and settings.offload:
+        raise usage("police needs offload=off")
+    if settings.offload and "nic" in settings.host:
+        raise usage("host=nic says itself what hosts offload: drop offload=on, or nic")
+    if settings.offload and settings.reorder:
+        raise usage("reorder is of single packets: it needs offload=off (host=nic may stay)")
+    if settings.drop and (settings.flows != 1 or settings.offload or settings.short):
+        raise usage("drop is of a single flow's packets: it needs flows=1 and offload=off")
+    if settings.police:
+        least, most = settings.frame, min(2**30, settings.police.rate * 100 // 8)
+        if not least <= settings.police.burst <= most:
+            raise usage(f"police takes a burst from {least} to {most} bytes,"
+                         f" not {settings.police.burst}")  # fmt: skip
+    if settings.lie and (settings.ip == 6 or settings.offload):
+        raise usage("lie needs ip=4 and offload=off")
+    if settings.lie and max(lie.flow for lie in settings.lie) >= settings.flows:
+        raise usage(f"lie is of flows from 0 to {settings.flows - 1}")
+    last = max(user.start for user in settings.net.users) + (settings.scatter or 0)
+    if last >= settings.end:
+        raise usage(f"the last flow would start after the end of the run ({settings.end:g} s)")
+    if settings.stages and settings.stages[-1] >= settings.end:
+        raise usage(f"the last stage would begin after the end of the run ({settings.end:g} s)")
+    for name, at in (("blackout", settings.blackout), ("switch", settings.switch)):
+        if at and at[-1].at >= settings.end:
+            raise usage(f"the last {name} would begin after the end of the run"
+                         f" ({settings.end:g} s)")  # fmt: skip
+    if settings.short and settings.bytes is not None:
+        raise usage("short flows go with a duration: drop bytes, or short")
+    if settings.short and settings.short.rate * settings.end > MOST_SHORT:
+        raise usage(f"short makes at most {MOST_SHORT} flows in a run: shorten it")
+    if settings.change and (len(settings.rtt) > 1 or settings.qdisc in SHAPING):
+        raise usage("change goes with one rtt, and not with a qdisc that shapes")
+    if settings.cross and any(c.end > settings.end for c in settings.cross):
+        raise usage(f"cross traffic outlasts the run ({settings.end:g} s)")
+    return settings
+
+
+def check_keys(given: Iterable[str]) -> None:
+    for name in given:
+        if name not in KEYS:
+            raise usage(f"no setting {name!r}; there are: {', '.join(KEYS)}")

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Plain values as people write them: numbers, rates, sizes, times, shares.
+
+Each function reads a text, or makes a function that does.  ValueError says what is wanted instead.
+"""
+
+import math
+import re
+from collections.abc import Callable
+
+_DECIMAL = {"": 1, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
+_SECONDS = {"": 1, "s": 1, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+
+
+def number(text: str, low: float, high: float) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not low <= value <= high:
+        raise ValueError(f"a number from {low:g} to {high:g}")
+    return value
+
+
+def count(low: int, high: int) -> Callable[[str], int]:
+    def parse(text: str) -> int:
+        if not re.fullmatch(r"\d{1,12}", text) or not low <= int(text) <= high:
+            raise ValueError(f"a whole number from {low} to {high}")
+        return int(text)
+
+    return parse
+
+
+def rate(text: str) -> int:
+    """Bits per second, as tc writes them."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([kmgt]?)(?:bit|bps)?", text.lower())
+    value = round(float(found[1]) * _DECIMAL[found[2]]) if found else 0
+    if text.lower().endswith("bps") or not 1000 <= value <= 400_000_000_000:
+        raise ValueError("a rate from 1kbit to 400gbit, such as 100mbit")
+    return value
+
+
+def size(text: str) -> int:
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([kmgt]?)b?", text.lower())
+    value = round(float(found[1]) * _DECIMAL[found[2]]) if found else 0
+    if not 1 <= value <= 10**13:
+        raise ValueError("a number of bytes from 1 to 10T, such as 100M")
+    return value
+
+
+def time(low: float, high: float) -> Callable[[str], float]:
+    """Seconds, as tc writes times; a bare number is seconds."""
+
+    def parse(text: str) -> float:
+        found = re.fullmatch(r"(\d+(?:\.\d+)?(?:e-?\d+)?)(s|ms|us|ns|)", text.lower())
+        # To the nanosecond, which is what the kernel keeps.
+        value = round(float(found[1]) * _SECONDS[found[2]], 9) if found else math.nan
+        if not low <= value <= high:
+            raise ValueError(f"a time from {_show_time(low)} to {_show_time(high)}, such as 40ms")
+        return value
+
+    return parse
+
+
+def _show_time(seconds: float) -> str:
+    for unit, size in (("s", 1), ("ms", 1e-3), ("us", 1e-6)):
+        if seconds >= size or not seconds:
+            return f"{seconds / size:g}{unit}"
+    return f"{seconds * 1e9:g}ns"
+
+
+def loss(text: str) -> float:
+    scale, digits = (100, text[:-1]) if text.endswith("%") else (1, text)
+    return number(digits, 0, 0.5 * scale) / scale
+
+
+def choice(*allowed: str) -> Callable[[str], str]:
+    def parse(text: str) -> str:
+        if text not in allowed:
+            raise ValueError(" or ".join(allowed))
+        return text
+
+    return parse
+
+
+def on_off(text: str) -> bool:
+    return choice("on", "off")(text) == "on"
+
+
+seconds = time(0, 1e6)
