@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from conftest import runs_made_once
-from labkit.measure import result
 from labkit.measure.job import Job
 from labkit.measure.runner import run_all
+from labkit.measure.series import series
 from labkit.model import scenario
 from labkit.model.settings import ETHERNET_HEADER
 from test_hosts import SENDERS
@@ -84,7 +84,7 @@ def _pairs():
 
 def _dropped(r: dict) -> float:
     """Share of the packets that came to the bottleneck in the last half of the run."""
-    rows = result.series(Path(r["series"]) / "links.csv", (0, 4, 6))
+    rows = series(Path(r["series"]) / "links.csv", (0, 4, 6))
     sent, drops = rows[-1, 1:] - rows[rows[:, 0] <= r["virtual_s"] / 2][-1, 1:]
     return drops / (sent + drops)
 

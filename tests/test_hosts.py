@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from conftest import REPO, assert_ktap, runs_made_once
-from labkit.measure import result
+from labkit.measure.metrics import payload_bps
+from labkit.measure.series import series
 
 NIST = ["reno", "bic", "ctcp", "fast", "hstcp", "htcp", "scalable"]
 SENDERS = [
@@ -74,7 +75,7 @@ def _time(r: dict) -> float:
         return flow["request_mean_s"]
     silence = 0.0
     if "blackout" in r["settings"]:
-        rows = result.series(Path(r["series"]) / "flows.csv", (0, 7))
+        rows = series(Path(r["series"]) / "flows.csv", (0, 7))
         moved = rows[1:, 0][np.diff(rows[:, 1]) > 0]
         silence = np.diff(moved).max()
     return flow["completion_s"] - silence
@@ -82,7 +83,7 @@ def _time(r: dict) -> float:
 
 def _queued(r: dict, times_s: np.ndarray, before_s: float = 0.08) -> np.ndarray:
     """Whether the bottleneck had a queue all the time in two round trips before each of times_s."""
-    rows = result.series(Path(r["series"]) / "links.csv", (0, 2))
+    rows = series(Path(r["series"]) / "links.csv", (0, 2))
     empty_s = np.append(-np.inf, rows[rows[:, 1] == 0, 0])
     last_s = empty_s[np.searchsorted(empty_s, times_s, side="right") - 1]
     return times_s - last_s > before_s
@@ -90,7 +91,7 @@ def _queued(r: dict, times_s: np.ndarray, before_s: float = 0.08) -> np.ndarray:
 
 def _shown(r: dict, case: str, cc: str) -> np.ndarray:
     """Capacities, bit/s: after a second, or at the end if there was nothing to see in between."""
-    rows = result.series(Path(r["series"]) / "flows.csv", (0, 13))
+    rows = series(Path(r["series"]) / "flows.csv", (0, 13))
     rows = rows[rows[:, 0] > 1]
     if cc in SHOW_SHARE:
         rows = rows[_queued(r, rows[:, 0])]
@@ -105,7 +106,7 @@ def test_sender(measured, case, cc):
     if cc in SHOW_CAPACITY and not case.startswith("idle"):
         shown = _shown(r, case, cc)
         assert len(shown)
-        assert shown == pytest.approx(result.payload_bps(r["settings"]), rel=0.1)
+        assert shown == pytest.approx(payload_bps(r["settings"]), rel=0.1)
 
 
 @pytest.mark.parametrize("cc", ["ccpd_path", "mccp_path"])
@@ -142,6 +143,6 @@ def test_ccpd_path_tells_jitter_from_a_queue(measured, case):
     The capacity that it shows is within a half of the truth, as on stock kernels (stock_hosts.sh).
     """
     r = measured(case, "ccpd_path")
-    assert _shown(r, case, "ccpd_path") == pytest.approx(result.payload_bps(r["settings"]), rel=0.5)
+    assert _shown(r, case, "ccpd_path") == pytest.approx(payload_bps(r["settings"]), rel=0.5)
     assert _time(r) <= 1.25 * _time(measured(case, "cubic"))
     assert r["links"][0]["queue_mean"] < measured(case, "cubic")["links"][0]["queue_mean"] / 2

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from labkit.errors import LabError
-from labkit.measure import result
 from labkit.measure.job import Job
 from labkit.measure.runner import run_all
+from labkit.measure.series import series
 from labkit.model import scenario
 from labkit.world import topology
 from test_truth import _measure, _runs, _settings
@@ -21,7 +21,7 @@ MSS, FRAME = 1448, 1514
 
 
 def _table(r: dict, name: str, *columns: int):
-    return result.series(Path(r["series"]) / name, columns)
+    return series(Path(r["series"]) / name, columns)
 
 
 def _summary(r: dict) -> dict:

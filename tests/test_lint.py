@@ -57,7 +57,7 @@ def upward(found: dict[str, set[str]]) -> list[str]:
 
 def test_no_package_of_the_laboratory_imports_one_above_it() -> None:
     found = imports(LABKIT)
-    assert "model.scenario" in found["measure.result"], "this test sees no imports"
+    assert "model.scenario" in found["measure.job"], "this test sees no imports"
     assert not upward(found)
 
 

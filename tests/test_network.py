@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from labkit.errors import LabError
-from labkit.measure import result
+from labkit.measure.series import series
 from labkit.model import network, scenario
 from labkit.world import topology
 
@@ -118,7 +118,7 @@ def test_the_lab_builds_the_network(lab):
     """Round-trip times and rates are the file's; short flows come to an end."""
     (r,) = lab("run", "dumbbell", "--cc", "reno", "--json", "--set", "network=three-links",
                "--set", "duration=42", "--set", "stages=20,40").json  # fmt: skip
-    table = result.series(Path(r["series"]) / "flows.csv", (0, 1, 5))
+    table = series(Path(r["series"]) / "flows.csv", (0, 1, 5))
     for flow, rtt in enumerate((0.16, *[0.08] * 6)):
         least = table[table[:, 1] == flow][:, 2].min()
         assert rtt <= least < rtt + 0.001  # and what it takes to send

@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from labkit.measure import result
+from labkit.measure import stages
 from labkit.model import scenario
 from labkit.tell import findings
 
@@ -23,13 +23,13 @@ def test_a_sawtooth() -> None:
     at = np.concatenate((np.arange(0.1, 20, 0.1), np.arange(20, 100, 0.4)))
     windows = np.where(at < 10, 2 + 11.8 * at, 50 + 5 * (at % 10))
     thresholds = np.where(at < 10, np.nan, 50 + at // 10 / 100)
-    found = result._windows(_rows(at, windows, thresholds), 0)
+    found = stages._windows(_rows(at, windows, thresholds), 0)
     assert found["cwnd_mean"] == pytest.approx((9 * 75 + 61) / 10, rel=0.01)
     assert found["cwnd_reduced"] == pytest.approx(120, abs=2)
     assert found["cycle_s"] == pytest.approx(10, rel=0.01)
     assert found["cwnd_least"] == windows.min()
     assert found["granted_least_bps"] == pytest.approx(5e6 + 1)
-    quiet = result._windows(_rows(at, windows, np.full(len(at), np.nan)), 0)
+    quiet = stages._windows(_rows(at, windows, np.full(len(at), np.nan)), 0)
     assert set(quiet) == {
         "cwnd_mean", "window_mean", "cwnd_least", "cwnd_most", "granted_least_bps",
     }  # fmt: skip
@@ -42,11 +42,11 @@ def test_a_window_that_is_being_reduced() -> None:
     recovery = at < 1
     windows = np.where(recovery, 100 - 50 * at, 50)
     rows = _rows(at, windows, np.full(len(at), 50), np.where(recovery, 3, 0))
-    found = result._windows(rows, 0)
+    found = stages._windows(rows, 0)
     assert found["window_mean"] == 50
     assert found["cwnd_mean"] == pytest.approx(52.5, abs=0.1)
     rows = _rows(at, windows, np.full(len(at), np.nan), np.where(recovery, 3, 0))
-    assert result._windows(rows, 0)["window_mean"] == pytest.approx(52.5, abs=0.1)  # as with BBR
+    assert stages._windows(rows, 0)["window_mean"] == pytest.approx(52.5, abs=0.1)  # as with BBR
 
 
 def test_what_a_loss_leaves() -> None:
@@ -57,7 +57,7 @@ def test_what_a_loss_leaves() -> None:
         state[(at >= since) & (at < since + 1)] = 3
     windows = np.select([at < 2, at < 5, at < 6], [100, 50, 80], 40)
     windows = np.where((at >= 4) & (at < 5), 80, windows)
-    found = result._windows(_rows(at, windows, np.full(len(at), 50), state), 0)
+    found = stages._windows(_rows(at, windows, np.full(len(at), 50), state), 0)
     assert found["cwnd_kept"] == pytest.approx(0.5)
 
 
@@ -68,12 +68,12 @@ def test_what_a_stage_does_to_a_link() -> None:
     users = np.where(at < 6, 15, 10.2)
     rows = np.transpose([at, np.where(at < 4, 3, 7), sent, 0 * at, users, 0 * at])
     then = {"flows_estimated": 10.2}
-    found = result._link_changes(rows, then, 100e6, 0)
+    found = stages._link_changes(rows, then, 100e6, 0)
     assert found["queue_max"] == 7
-    assert found["full_s"] == pytest.approx(3 + result.FULL_OVER_S, abs=0.05)
+    assert found["full_s"] == pytest.approx(3 + stages.FULL_OVER_S, abs=0.05)
     assert found["flows_settle_s"] == pytest.approx(6, abs=0.02)
     assert found["flows_most"] == 15
-    assert result._link_changes(rows, {}, 1e9, 0)["full_s"] == pytest.approx(9.99)
+    assert stages._link_changes(rows, {}, 1e9, 0)["full_s"] == pytest.approx(9.99)
 
 
 def test_windows_that_come_together() -> None:
@@ -84,9 +84,9 @@ def test_windows_that_come_together() -> None:
     new = _rows(at, np.minimum(50, 1.25 * (at - 100).clip(0)), nothing)[1000:]
     apart = _rows(at, np.full(len(at), 40), nothing)
     # 51.5 to 48.5 is a sixteenth; means lag behind by half of their length
-    assert result._converged([old, new], 100, 200) == pytest.approx(100 + 38.8 + 2.5, abs=0.6)
-    assert result._converged([old, apart], 150, 200) == 200
-    assert result._converged([old], 0, 100) == result.ALIKE_OVER_S
+    assert stages._converged([old, new], 100, 200) == pytest.approx(100 + 38.8 + 2.5, abs=0.6)
+    assert stages._converged([old, apart], 150, 200) == 200
+    assert stages._converged([old], 0, 100) == stages.ALIKE_OVER_S
 
 
 def test_a_scenarios_metric_of_a_stage() -> None:

@@ -12,9 +12,10 @@ import pytest
 
 from conftest import REPO
 from labkit.errors import LabError
-from labkit.measure import result
+from labkit.measure import limits
 from labkit.measure.job import Job
 from labkit.measure.runner import run_all
+from labkit.measure.series import series
 from labkit.model import scenario
 from labkit.model.settings import Settings
 from labkit.world import topology
@@ -129,7 +130,7 @@ def test_single_loss_is_the_one_asked_for(laboratory, number, mtu, ip) -> None:
     (r,) = _runs(laboratory, ["reno"], [1], f"drop={number}", f"mtu={mtu}", f"ip={ip}",
                  "duration=3", "rtt=100ms")  # fmt: skip
     assert r["flows"][0]["retransmits"] == 1
-    table = result.series(Path(r["series"]) / "flows.csv", (7, 9))
+    table = series(Path(r["series"]) / "flows.csv", (7, 9))
     first = table[table[:, 1] > 0][0]
     assert round(first[0] / (mtu - {4: 52, 6: 72}[ip])) == number - 1
 
@@ -184,7 +185,7 @@ def test_path_may_begin_and_cease_to_lose(laboratory) -> None:
     """And another change in between takes nothing of it back."""
     (r,) = _runs(laboratory, ["reno"], [1], "change=1:loss=0.02,1.5:rtt=60ms,2:loss=0",
                  "duration=4", "rate=1gbit", "rtt=20ms", "ssthresh=50")  # fmt: skip
-    table = result.series(Path(r["series"]) / "flows.csv", (0, 8))
+    table = series(Path(r["series"]) / "flows.csv", (0, 8))
 
     def retransmits(since: float, until: float) -> int:
         rows = table[(table[:, 0] >= since) & (table[:, 0] <= until)]
@@ -220,7 +221,7 @@ def test_full_pipe_is_full(laboratory) -> None:
     for rate, exact in (("10mbit", 1e-3), ("1gbit", 2e-4), ("10gbit", 1e-3)):
         (r,) = _runs(laboratory, ["cubic"], [1], f"rate={rate}", "rtt=2ms", "buffer=2bdp",
                      "duration=0.4", "sample=2ms")  # fmt: skip
-        table = result.series(Path(r["series"]) / "links.csv", (0, 2, 5))
+        table = series(Path(r["series"]) / "links.csv", (0, 2, 5))
         busy = table[(table[:, 0] > 0.2) & (table[:, 1] > 0)]
         sent = (busy[-1, 2] - busy[0, 2]) * 8 / (busy[-1, 0] - busy[0, 0])
         bits = r["settings"]["rate"]
@@ -258,7 +259,7 @@ def test_reno_follows_the_square_root_law(laboratory, ack) -> None:
 def test_slow_start_ends_at_ssthresh(laboratory, ip) -> None:
     (r,) = _runs(laboratory, ["reno"], [1], "ssthresh=64", "flows=2", "start=0.3", "rtt=10ms,20ms",
                  "rate=1gbit", "duration=1", f"ip={ip}")  # fmt: skip
-    table = result.series(Path(r["series"]) / "flows.csv", (0, 1, 2, 6))  # no ssthresh: an error
+    table = series(Path(r["series"]) / "flows.csv", (0, 1, 2, 6))  # no ssthresh: an error
     for flow, rtt in ((0, 0.01), (1, 0.02)):
         rows = table[table[:, 1] == flow]
         assert (rows[:, 3] == 64).all()
@@ -283,7 +284,7 @@ def test_app_writes_no_more_than_it_says(laboratory) -> None:
     (r,) = _runs(laboratory, ["reno"], [1], "app=250k/100ms", "duration=4", "flows=2", "start=3",
                  "buffer=4bdp")  # fmt: skip  # nothing is lost where bursts meet
     summary = json.loads((Path(r["series"]) / "summary.json").read_text())
-    assert summary["flows"][0]["starved"] > result.STARVED  # and yet it is not refused
+    assert summary["flows"][0]["starved"] > limits.STARVED  # and yet it is not refused
     for flow, written in zip(r["flows"], (40 * 250_000, 10 * 250_000), strict=True):
         assert 0.99 * written <= flow["bytes"] <= written  # some of the last may be on its way
     # In the second half, 20 Mb/s for 2 s and for 1 s, with 1448 bytes in each frame of 1514.
@@ -328,9 +329,9 @@ def test_runs_that_the_hosts_limit_are_refused(laboratory, limit, tiny, why) -> 
     assert after
     old = after[: after.index('"', 1) + 1] if after[0] == '"' else after[: after.index("\n")]
     starved = replace(plan, setup=before + limit + f'"{tiny}"' + after[len(old) :])
-    result.check(_measure(laboratory, plan), settings)
+    limits.check(_measure(laboratory, plan), settings)
     with pytest.raises(LabError, match=f"run refused: .*{why}"):
-        result.check(_measure(laboratory, starved), settings)
+        limits.check(_measure(laboratory, starved), settings)
 
 
 # Reproducibility --------------------------------------------------------------------------------
@@ -358,9 +359,9 @@ def test_same_seed_same_bytes(laboratory, tmp_path, cc, sets) -> None:
     first, other = run_all(laboratory, [job, replace(job, seed=8)], out=tmp_path / "a")
     (second,) = run_all(laboratory, [job], out=tmp_path / "longer" / "path")
     assert _without_wall(first) == _without_wall(second)
-    for series in ("flows.csv", "links.csv"):
-        assert (Path(first["series"]) / series).read_bytes() == (
-            Path(second["series"]) / series
+    for file in ("flows.csv", "links.csv"):
+        assert (Path(first["series"]) / file).read_bytes() == (
+            Path(second["series"]) / file
         ).read_bytes()
     assert first["flows"] != other["flows"]
 

@@ -91,7 +91,7 @@ def make(
         laboratory.kernel, laboratory.modules, plan, job.seed,
         lambda virtual_s: progress(virtual_s / settings.end),
     ) as measured:  # fmt: skip
-        from . import result
+        from . import metrics, result
 
         built = result.build(measured, job.scenario.name, settings, job.cc, job.seed, release)
         wall = round(time.monotonic() - started, 3)
@@ -100,6 +100,6 @@ def make(
         built = dict([*entries[:at], ("wall_s", wall), *entries[at:]])
         if with_series:
             built["series"] = str(home)
-        built = result.place(built, job.scenario, job.column, job.case)
+        built = metrics.place(built, job.scenario, job.column, job.case)
         store.keep(measured, home, built, with_series)
     return built

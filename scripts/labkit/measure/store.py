@@ -27,6 +27,9 @@ KEPT_DAYS = 60  # a run that nobody has asked for again for so long is removed
 # What is left of a run beside its result, if it is kept with its series.
 SERIES = ("setup.sh", "plan", "summary.json", "flows.csv", "links.csv", "requests.csv", "console")
 
+# What turns a run into its result.  metrics.py is not among it: metrics are of results.
+_MEASURING = ("limits.py", "result.py", "series.py", "stages.py", "statistics.py")
+
 
 def root() -> Path:
     """Where runs are that may be asked for again."""
@@ -46,9 +49,9 @@ def shown_home(laboratory: Laboratory, job: Job, out: Path | None) -> Path:
 
 @functools.cache
 def _measuring() -> str:
-    """What turns a run into numbers, in short: a kept run is as good as this is unchanged."""
-    code = Path(__file__).with_name("result.py")
-    parts = [code.read_bytes(), kernels.agent().read_bytes()]
+    """What stands for that: a kept run is as good as this is unchanged."""
+    code = [Path(__file__).with_name(name) for name in _MEASURING]
+    parts = [path.read_bytes() for path in (*code, kernels.agent())]
     return hashlib.sha256(b"\0".join(parts)).hexdigest()[:6]
 
 

@@ -26,7 +26,7 @@ from statistics import fmean, median
 from typing import Any
 
 from ..errors import LabError
-from ..measure.result import METRICS, metric, part, split
+from ..measure.metrics import METRICS, metric, part, split
 from ..model import fluid
 from ..model import scenario as scenarios
 from ..model.scenario import Finding, Scenario

@@ -12,7 +12,7 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 
-from ..measure.result import split
+from ..measure.metrics import split
 from ..model.scenario import Scenario
 from . import claims, findings, plot
 from .claims import Claim, Judge, Paper, Shown

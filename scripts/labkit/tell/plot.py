@@ -29,7 +29,8 @@ import numpy as np
 from matplotlib.colors import to_rgb
 
 from ..errors import LabError
-from ..measure.result import LINK_COLUMNS, payload_bps, series, split
+from ..measure.metrics import payload_bps, split
+from ..measure.series import LINK_COLUMNS, series
 from ..model import fluid
 from ..model.scenario import Scenario
 from ..paths import REPO

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import LabError
-from ..measure import result, runner, store
+from ..measure import metrics, runner, store
 from ..measure.job import Job
 from ..measure.runner import Task
 from ..model import scenario
@@ -181,7 +181,7 @@ def _execute(
             report.failed_cells.add(key)
         else:
             job = task.job
-            placed = result.place(results[task.home], job.scenario, job.column, job.case)
+            placed = metrics.place(results[task.home], job.scenario, job.column, job.case)
             report.cells[key].runs.append(placed)
 
 
@@ -193,7 +193,7 @@ def _take_kept(report: Report, tasks: dict[tuple[Key, int], Task]) -> None:
             report.cells.pop(key, None)
         elif key in report.cells:
             job = task.job
-            report.cells[key].runs.append(result.place(found, job.scenario, job.column, job.case))
+            report.cells[key].runs.append(metrics.place(found, job.scenario, job.column, job.case))
 
 
 class _Progress:

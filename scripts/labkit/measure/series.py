@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Reads what was sampled in the course of a run."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+
+# Of a link's series: time, queue, bytes sent; of kind acp the rate that it wants of each flow, and
+# how many flows it takes to be there; of kind estcp the number of the phase.
+LINK_COLUMNS = (0, 2, 5, 7, 8, 10)
+
+
+def series(path: Path, columns: tuple[int | str, ...]) -> np.ndarray:
+    """Columns of a series, by number or name; what a row leaves empty is not a number.
+
+    Nor is a column that the series lacks: a sender's fields are there if it has told any.
+    """
+    header, _, rows = path.read_text().partition("\n")
+    if not rows:
+        return np.empty((0, len(columns)))
+    whole = re.sub(r",(?=[,\n])", ",nan", rows)
+    names = header.split(",")
+    at = [names.index(c) if c in names else c for c in columns]
+    there = [k for k, c in enumerate(at) if not isinstance(c, str)]
+    table = np.loadtxt(whole.splitlines(), delimiter=",", usecols=[at[k] for k in there], ndmin=2)
+    found = np.full((len(table), len(columns)), np.nan)
+    found[:, there] = table
+    return found
