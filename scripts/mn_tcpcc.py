@@ -35,7 +35,6 @@ from labkit.errors import LabError
 from labkit.model import scenario
 from labkit.world import topology
 
-TIMER_SLACK_S = 1e-4  # by which real timers may be late
 FIRST_PORT = 5201
 
 
@@ -78,7 +77,7 @@ class Network(Topo):
         queues = "\n".join(topology.queues(s, row, place))
         if place in row.b:
             rate = row.net.links[row.b.index(place)].rate
-            queues = topology.for_real_timers(queues, rate, TIMER_SLACK_S)
+            queues = topology.for_real_timers(queues, rate)
         commands = [(f"sysctl -qw {topology.sysctls(s, place)}", "")]
         commands += [(f"ip link set {device} mtu {s.mtu}", "") for device in devices]
         commands.append((f"ip {version}-batch -", "\n".join(topology.addresses(s, row, place))))

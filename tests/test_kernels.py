@@ -13,6 +13,7 @@ import pytest
 from conftest import REPO, assert_ktap, assert_kunit, assert_kunit_log, wanted_kernels
 from labkit.host import environment
 from labkit.world import alone, kernel, races, stock
+from labkit.world.machine import boot
 from test_modules import LIVES, SUITES, live
 
 Edit = Callable[[str], str]
@@ -308,7 +309,7 @@ def test_no_data_races(name: str) -> None:
     machine = races.ensure(progress=False)
     modules = stock.build(machine, strict=False)
     script = REPO / f"tests/selftests/{name}.sh"
-    done = stock.boot(machine, races.watched([str(script), *RACES[name].split()]),
+    done = boot(machine, races.watched([str(script), *RACES[name].split()]),
                       modules=modules, cpus=2, timeout_s=1800)  # fmt: skip
     assert re.search(r"kcsan: selftest: (\d+)/\1 tests passed", done.log), done.log[-3000:]
     assert not (found := races.reports(done.log, races.own_modules(modules))), "\n".join(found)

@@ -12,6 +12,7 @@ import pytest
 
 from conftest import REPO, assert_ktap, wanted_kernels
 from labkit.world import races, stock
+from labkit.world.machine import boot
 
 ASKED = os.environ.get("LIFE_ROUNDS")
 ROUNDS = ASKED or "10"
@@ -39,7 +40,7 @@ def test_lives_on_two_processors():
     """And KCSAN finds no race of ours, nor lockdep a lock amiss, in one kernel."""
     machine = races.ensure(progress=False)
     modules = stock.build(machine, strict=False)
-    done = stock.boot(machine, races.watched(LIFE), modules=modules, cpus=2, timeout_s=TIMEOUT_S)
+    done = boot(machine, races.watched(LIFE), modules=modules, cpus=2, timeout_s=TIMEOUT_S)
     assert not (found := races.reports(done.log, races.own_modules(modules))), "\n".join(found)
     assert re.search(r"kcsan: selftest: (\d+)/\1 tests passed", done.log), done.log[-3000:]
     assert "Lock dependency validator" in done.log, done.log[-3000:]

@@ -9,7 +9,7 @@ import pytest
 
 from conftest import REPO, run_ktap, wanted_kernels
 from labkit.errors import LabError
-from labkit.world import stock
+from labkit.world import machine, stock
 
 SELFTESTS = REPO / "tests/selftests"
 SCRIPTS = ["stock_ccpd.sh", "stock_acp.sh", "stock_estcp.sh"]
@@ -47,13 +47,13 @@ TWO_PROCESSORS = [
 
 
 @pytest.fixture(scope="session", params=KERNELS)
-def booted(request: pytest.FixtureRequest) -> tuple[stock.Result, dict[str, str]]:
+def booted(request: pytest.FixtureRequest) -> tuple[machine.Result, dict[str, str]]:
     """A kernel that ran all the scripts, and by script what it printed."""
     kernel = stock.ensure(request.param)
     names = [*SCRIPTS, MININET] if request.param == "6.12" else SCRIPTS
     run_all = 'for script; do echo "== ${script##*/}"; "$script"; done'
     command = ["sh", "-c", run_all, "sh", *(str(SELFTESTS / name) for name in names)]
-    result = stock.boot(
+    result = machine.boot(
         kernel, command, modules=stock.build(kernel), nics=True, timeout_s=2400
     )
     parts = re.split(r"^== (.*)\n", result.stdout, flags=re.M)
@@ -61,7 +61,7 @@ def booted(request: pytest.FixtureRequest) -> tuple[stock.Result, dict[str, str]
 
 
 def assert_all_ran(
-    result: stock.Result, printed: str, left_out: frozenset[str] = frozenset()
+    result: machine.Result, printed: str, left_out: frozenset[str] = frozenset()
 ) -> None:
     """Each point is ok, and none was left out but those of left_out."""
     bad = [
@@ -78,7 +78,7 @@ def assert_all_ran(
 
 @pytest.mark.parametrize("script", [*SCRIPTS, MININET])
 def test_modules_on_stock_kernel(
-    booted: tuple[stock.Result, dict[str, str]], script: str
+    booted: tuple[machine.Result, dict[str, str]], script: str
 ) -> None:
     """They load, are chosen in every way, do what their law says and unload."""
     result, printed = booted
@@ -92,7 +92,7 @@ def test_strangers(version: str) -> None:
     """Feedback works through what hosts have between TCP and the network, or is absent."""
     kernel = stock.ensure(version)
     command = [str(SELFTESTS / "stock_strangers.sh")]
-    result = stock.boot(kernel, command, modules=stock.build(kernel), cpus=1, timeout_s=1800)
+    result = machine.boot(kernel, command, modules=stock.build(kernel), cpus=1, timeout_s=1800)
     # which Debian's 6.1 and 6.12 do not have
     assert_all_ran(result, result.stdout, left_out=frozenset({"tcp_ao"}))
 
@@ -102,7 +102,7 @@ def test_real_hosts(name: str, version: str) -> None:
     """ACKs in bunches, idle times, outages, reordering, two processors: as good as CUBIC."""
     kernel = stock.ensure(version)
     script, *arguments = (HOSTS | MORE_HOSTS)[name].split()
-    result = stock.boot(
+    result = machine.boot(
         kernel, [str(SELFTESTS / script), *arguments], modules=stock.build(kernel),
         cpus=1 if name in ONE_PROCESSOR else 2, nics=True, timeout_s=1800,
     )  # fmt: skip
@@ -119,7 +119,7 @@ def test_real_hosts(name: str, version: str) -> None:
 def test_tunnels(version: str) -> None:
     """ACP and ESTCP through IPIP, GRE and ESP: they work, or are Reno, and nothing is lost."""
     kernel = stock.ensure(version)
-    result = stock.boot(
+    result = machine.boot(
         kernel, [str(SELFTESTS / "stock_tunnels.sh")], modules=stock.build(kernel),
         timeout_s=1800,
     )  # fmt: skip
@@ -128,15 +128,15 @@ def test_tunnels(version: str) -> None:
 
 def test_guest_has_two_processors() -> None:
     kernel = stock.ensure("6.12")
-    assert stock.boot(kernel, ["nproc"], cpus=2, timeout_s=300).stdout == "2\n"
+    assert machine.boot(kernel, ["nproc"], cpus=2, timeout_s=300).stdout == "2\n"
 
 
 def test_no_second_emulated_processor_is_said() -> None:
     """By 6.1, which would never get past starting it."""
     kernel = stock.ensure("6.1")
-    if stock.emulated(kernel):
+    if machine.emulated(kernel):
         with pytest.raises(LabError, match="second emulated processor"):
-            stock.boot(kernel, ["true"], cpus=2, timeout_s=300)
+            machine.boot(kernel, ["true"], cpus=2, timeout_s=300)
 
 
 def test_guest_keeps_the_host_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,7 +146,7 @@ def test_guest_keeps_the_host_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     mark.write_text("host\n")
     command = f"cat {mark}; echo guest >mark; printf 'a\\001b' >&2; id -u; uname -r; exit 37"
     kernel = stock.ensure("6.1")
-    result = stock.boot(kernel, ["sh", "-c", command], timeout_s=300)
+    result = machine.boot(kernel, ["sh", "-c", command], timeout_s=300)
     assert result.returncode == 37
     assert result.stdout == f"host\n0\n{kernel.release}\n"
     assert result.stderr.endswith("a\001b")

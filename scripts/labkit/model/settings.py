@@ -26,7 +26,6 @@ from .parse import (
 
 MOST_SHORT = 20_000  # flows of a run, for which there are ports
 
-
 ETHERNET_HEADER = 14  # bytes; the frame check sequence is not counted, as nowhere in Linux
 
 # TCP and IP headers, with timestamps: what a segment leaves of the mtu.

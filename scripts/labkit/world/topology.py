@@ -409,9 +409,14 @@ def _purpose_of_a(s: Settings) -> str:
     return ", ".join(name for name, there in what.items() if there)
 
 
-def for_real_timers(text: str, rate: int, slack_s: float) -> str:
+# By which a real kernel's timers may be late.  The shaper may hold back one frame, which only
+# virtual time can do without losing rate.
+REAL_SLACK_S = 1e-4
+
+
+def for_real_timers(text: str, rate: int) -> str:
     """Commands of this module for a kernel whose timers fire late: shapers may make up for it."""
-    more = round(rate / 8 * slack_s)
+    more = round(rate / 8 * REAL_SLACK_S)
     return re.sub(r" burst (\d+)", lambda found: f" burst {int(found[1]) + more}", text)
 
 

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The verbs of scripts/stock."""
+
+import argparse
+import contextlib
+import json
+import signal
+import sys
+from typing import NoReturn
+
+from .errors import LabError
+from .world import machine, stock
+
+
+class _Parser(argparse.ArgumentParser):
+    """Errors are one line, as everywhere."""
+
+    def error(self, message: str) -> NoReturn:
+        raise LabError(f"{message} (see {self.prog} --help)", status=2)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="stock",
+        description="Our modules on distributions' unmodified kernels, in QEMU.",
+    )
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
+    text = "The kernels, and which of them are in the cache."
+    verbs.add_parser("list", help=text, description=text).set_defaults(does=_list_verb)
+    text = "Builds the modules for a kernel; prints the directory that has them."
+    building = verbs.add_parser("build", help=text, description=text)
+    building.set_defaults(does=_build_verb)
+    text = "Runs a command as root on a kernel; its output and its exit status are yours."
+    running = verbs.add_parser(
+        "run", help=text, description=f"{text} It sees this machine's files, but changes none."
+    )
+    running.set_defaults(does=_run_verb)
+    for verb in (building, running):
+        verb.add_argument("--kernel", metavar="VERSION", default="6.12",
+                          help=f"one of {', '.join(stock.SUITES)} (default 6.12)")  # fmt: skip
+    running.add_argument("--timeout", type=_seconds, default=600, metavar="SECONDS",
+                         help="of real time, boot included (default 600)")  # fmt: skip
+    running.add_argument("--cpus", type=int, choices=range(1, 9), metavar="N",
+                         help="processors, 1 to 8 (default 2 with KVM, else 1)")  # fmt: skip
+    running.add_argument("--nics", action="store_true",
+                         help="with two network cards, connected with each other")  # fmt: skip
+    running.add_argument("command", nargs="+", metavar="COMMAND",
+                         help="and its arguments, after --")  # fmt: skip
+    return parser
+
+
+def _seconds(text: str) -> float:
+    with contextlib.suppress(ValueError):
+        if 0 < float(text) < 1e6:
+            return float(text)
+    raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds")
+
+
+def _list_verb(_: argparse.Namespace) -> int:
+    for version, suite in stock.SUITES.items():
+        done = stock.home_of(version) / ".done"
+        have = json.loads(done.read_text())["release"] if done.exists() else "not fetched yet"
+        print(f"{version:6}{suite:10}{have}")
+    return 0
+
+
+def _build_verb(args: argparse.Namespace) -> int:
+    print(stock.build(stock.ensure(args.kernel)))
+    return 0
+
+
+def _run_verb(args: argparse.Namespace) -> int:
+    kernel = stock.ensure(args.kernel)
+    return machine.boot(
+        kernel, args.command, timeout_s=args.timeout, cpus=args.cpus, nics=args.nics, echo=True
+    ).returncode
+
+
+def main(argv: list[str] | None = None) -> int:
+    """The exit status; everything that goes wrong is one line on standard error."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        args = _parser().parse_args(argv)
+        return args.does(args)
+    except LabError as error:
+        print(f"{error.log}\nstock: {error}".lstrip(), file=sys.stderr)
+        return error.status
+    except KeyboardInterrupt:
+        return 130
+    except OSError as error:
+        print(f"stock: {error.strerror}: {error.filename or 'no file'}", file=sys.stderr)
+        return 1

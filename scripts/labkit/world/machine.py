@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Boots stock kernels under QEMU, and runs a command there as root."""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import LabError
+from ..host import environment, locked, output_of, run_logged, tail_of, write_marker
+from ..paths import REPO, cache
+from .kernel import tc_plugins
+from .stock import StockKernel, build, require_tools
+
+VIRTME = "virtme-ng==1.42"
+
+# The card of boot(nics=True): QEMU's cuts a packet into segments as a real one does.  virtio-net
+# leaves that to the other end of its wire, and e1000e makes IP fragments of it until QEMU 8.
+_NIC = "e1000"
+
+# Where virtme-ng mounts empty file systems over the host's directories.
+_HIDDEN = [Path(p) for p in ("/tmp", "/run", "/var/tmp", "/var/log", "/var/cache")]
+
+_GUEST_RUN = "/run/tcpcc"  # where a guest sees the directory of its run
+_GUEST_HOT = "/run/hot"  # copies in its memory
+
+_HOT_PROGRAMS = """awk cat dmesg ethtool grep ip iperf3 kill lsmod mktemp modprobe nft nstat
+    ping rm rmmod sed sh sleep ss sysctl tc""".split()
+
+# An emulated processor takes 2 ns for each instruction and no time to be idle: however busy the
+# host is, and however slow, the guest's clock does not show it.  QEMU runs several such processors
+# in turns, so that they interrupt each other anywhere, but are no faster than one.  With a regular
+# tick, the clock of an idle guest does not leap to a timer minutes ahead while it waits for a file
+# of the host.
+_EMULATION = ["--disable-kvm", "--qemu-opts=-icount shift=1,sleep=off", "--append=nohz=off"]
+
+# 6.1 does not get past starting its second emulated processor.
+_ONE_EMULATED = {"6.1"}
+
+# Two network cards, and a wire between them that goes nowhere else.
+_WIRE = [
+    f"--qemu-opts=-netdev hubport,hubid=0,id=end{n} "
+    f"-device {_NIC},netdev=end{n},mac=52:54:00:00:00:0{n}"
+    for n in (1, 2)
+]
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a command in a guest came to."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+    log: str  # the kernel's
+    wall_s: float  # with boot and power off
+
+
+def boot(
+    kernel: StockKernel, command: list[str], *, modules: Path | None = None,
+    timeout_s: float = 600, cpus: int | None = None, memory_mb: int = 1024,
+    nics: bool = False, echo: bool = False,
+) -> Result:  # fmt: skip
+    """Runs a command as root on kernel, which sees the host's files but can change none of them.
+
+    modules is what build() returned.  nics gives the guest two network cards that are connected
+    with each other and with nothing else.  echo passes the command's output on as it comes.
+    timeout_s is real time; the guest's own is so only under KVM: see _EMULATION.  cpus is how many
+    processors the guest has, by default two under KVM and otherwise one.  LabError if the kernel
+    cannot have so many.
+    """
+    require_tools()
+    tree = modules or build(kernel)
+    vng = _virtme()
+    emulating = emulated(kernel)
+    cpus = cpus or (1 if emulating else 2)
+    if cpus > 1 and emulating and kernel.version in _ONE_EMULATED:
+        raise LabError(f"kernel {kernel.version} cannot start a second emulated processor")
+    start = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="stock-", dir=cache("run")) as name:
+        run = Path(name)
+        (run / "init").write_text(_guest_init(command))
+        for stream in ("stdout", "stderr", "console"):
+            (run / stream).touch()
+        visible = {Path.cwd(), REPO, tree, kernel.root, *(p.parent for p in tc_plugins())}
+        line = [
+            # Ends the guest even if we are killed and can not.
+            "timeout", "--kill-after=5", str(timeout_s + 10),
+            vng, "--verbose", "--force-9p", "--disable-monitor", "--user", "root",
+            "--cpus", str(cpus), "--memory", f"{memory_mb}M",
+            "--run", tree / "vmlinuz",
+            *(_EMULATION if emulating else []),
+            *(_WIRE if nics else []),
+            f"--rwdir={_GUEST_RUN}={run}",
+            *(f"--rodir={path}={path}" for path in sorted(visible)
+              if any(path.is_relative_to(hidden) for hidden in _HIDDEN)),
+            "--exec", f"sh {_GUEST_RUN}/init",
+        ]  # fmt: skip
+        home = cache("stock", "home")  # not the user's, whose settings for virtme-ng are her own
+        env = {"HOME": str(home), "PATH": f"{vng.parent}:{environment()['PATH']}"}
+        with _Follower(run, echo) as follower:
+            deadline = time.monotonic() + timeout_s
+
+            def poll() -> None:
+                follower.copy()
+                if time.monotonic() > deadline:
+                    raise TimeoutError
+
+            try:
+                run_logged(line, run / "console", poll=poll, cwd=run, **env)
+            except TimeoutError:
+                why = f"did not finish within {timeout_s:g} s"
+            else:
+                why = "ended before the command did"
+        wall = time.monotonic() - start
+        log = (run / "console").read_text(errors="replace").replace("\r", "")
+        out = [(run / stream).read_text(errors="replace") for stream in ("stdout", "stderr")]
+        if not (run / "status").exists():
+            if "Kernel panic" in log:
+                why = "panicked"
+            tail = [*"".join(out).splitlines()[-15:], *_end_of(log.splitlines())]
+            raise LabError(
+                f"the guest with kernel {kernel.release} {why}", log="\n".join(tail)
+            )
+        return Result(int((run / "status").read_text()), *out, log, wall)
+
+
+def _end_of(log: list[str], least: int = 25, most: int = 150) -> list[str]:
+    """The last lines of a kernel's log: from the first sign of trouble on, if there is one.
+
+    The line that names the cause is the first of a trace, far above the panic that ends it.
+    """
+    trouble = re.compile(r"BUG:|Oops|WARNING:|general protection|rcu: INFO|Kernel panic")
+    first = next((i for i, line in enumerate(log) if trouble.search(line)), len(log))
+    return log[max(0, min(first, len(log) - least)) :][:most]
+
+
+def emulated(kernel: StockKernel) -> bool:
+    """Whether boot() emulates processors, for want of KVM."""
+    return not _kvm_works(kernel)
+
+
+class _Follower:
+    """Passes a guest's output on while it is written."""
+
+    def __init__(self, run: Path, wanted: bool) -> None:
+        pairs = (("stdout", sys.stdout), ("stderr", sys.stderr)) if wanted else ()
+        self.files = [((run / name).open("rb"), stream) for name, stream in pairs]
+
+    def __enter__(self) -> "_Follower":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.copy()
+        for file, _stream in self.files:
+            file.close()
+
+    def copy(self) -> None:
+        for file, stream in self.files:
+            if new := file.read():
+                stream.buffer.write(new)
+                stream.flush()
+
+
+def _guest_init(command: list[str]) -> str:
+    """What the guest executes: the command, its output and status left in files of the host."""
+    return f"""#!/bin/sh
+export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+export HOME=/tmp TMPDIR=/tmp LC_ALL=C.UTF-8
+mkdir {_GUEST_HOT} &&
+cp -L {shlex.join(_hot_files())} {_GUEST_HOT} &&
+export PATH={_GUEST_HOT}:$PATH LD_LIBRARY_PATH={_GUEST_HOT} TC_LIB_DIR={_GUEST_HOT}
+(
+    cd {shlex.quote(str(Path.cwd()))} &&
+    exec {shlex.join(command)}
+) </dev/null >{_GUEST_RUN}/stdout 2>{_GUEST_RUN}/stderr
+echo $? >{_GUEST_RUN}/status.part
+mv {_GUEST_RUN}/status.part {_GUEST_RUN}/status
+"""
+
+
+def _hot_files() -> list[str]:
+    """The programs that tests run all the time, with their libraries and what tc loads and reads.
+
+    An emulated clock runs fast while the guest waits for the host's files: these it reads once.
+    """
+    found = [shutil.which(name, path=environment()["PATH"]) for name in _HOT_PROGRAMS]
+    programs = [path for path in found if path]
+    libraries = re.findall(r"=> (/\S+) \(0x", output_of(["ldd", *programs]))
+    for_tc = [*Path("/usr/lib").glob("tc/*"), *Path("/usr/lib").glob("*/tc/*"), *tc_plugins()]
+    return sorted({*programs, *libraries, *map(str, for_tc)})
+
+
+def _virtme() -> Path:
+    """virtme-ng, in an environment of its own."""
+    home = cache("venv", VIRTME.replace("==", "-"))
+    done = home / ".done"
+    with locked(home):
+        if not done.exists():
+            log = home / "install.log"
+            if run_logged(["/usr/bin/python3", "-m", "venv", "--clear", home], log) or run_logged(
+                [home / "bin/pip", "install", "-q", "--disable-pip-version-check", VIRTME],
+                log := home / "install.log",
+            ):
+                raise LabError(
+                    f"cannot install {VIRTME} from PyPI: check the network", log=tail_of(log)
+                )
+            write_marker(done, "")
+    return home / "bin/vng"
+
+
+def _kvm_works(kernel: StockKernel) -> bool:
+    """Whether a guest really runs under KVM; some hosts offer a device on which it only hangs.
+
+    A kernel without a root file system panics within a second or two.
+    """
+    if not os.access("/dev/kvm", os.R_OK | os.W_OK):
+        return False
+    verdict = cache("stock") / f"kvm-{Path('/proc/sys/kernel/random/boot_id').read_text().strip()}"
+    with locked(cache("stock") / "kvm"):
+        if not verdict.exists():
+            command = [
+                "qemu-system-x86_64", "-accel", "kvm", "-cpu", "host", "-m", "512M",
+                "-nodefaults", "-display", "none", "-serial", "stdio", "-no-reboot",
+                "-kernel", str(kernel.image), "-append", "console=ttyS0 panic=-1",
+            ]  # fmt: skip
+            try:
+                done = subprocess.run(
+                    command, env=environment(), timeout=10, stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                )  # fmt: skip
+                works = b"Kernel panic" in done.stdout
+            except subprocess.TimeoutExpired:
+                works = False
+            for old in cache("stock").glob("kvm-*"):
+                old.unlink()
+            write_marker(verdict, "yes" if works else "no")
+        return verdict.read_text() == "yes"
