@@ -33,7 +33,8 @@ sys.path.insert(0, str(Path(sys._getframe().f_code.co_filename).resolve().parent
 
 from labkit.errors import LabError
 from labkit.model import scenario
-from labkit.world import topology
+from labkit.world import queues, script
+from labkit.world.topology import Row
 
 FIRST_PORT = 5201
 
@@ -62,7 +63,7 @@ class Network(Topo):
         except LabError as error:
             raise SystemExit(f"{name}: {error}") from None
         self.cc = column.cc
-        self.row = topology.Row(self.settings)
+        self.row = Row(self.settings)
         for place in self.row.spaces:
             self.addHost(place, cls=Place, ip=None, commands=self._commands(place))
         for hop in self.row.hops:
@@ -74,16 +75,16 @@ class Network(Topo):
         s, row = self.settings, self.row
         devices = [hop.device(place) for hop in row.hops if place in (hop.a, hop.b)]
         version = "" if s.ip == 4 else "-6 "
-        queues = "\n".join(topology.queues(s, row, place))
+        tc = "\n".join(queues.queues(s, row, place))
         if place in row.b:
             rate = row.net.links[row.b.index(place)].rate
-            queues = topology.for_real_timers(queues, rate)
-        commands = [(f"sysctl -qw {topology.sysctls(s, place)}", "")]
+            tc = queues.for_real_timers(tc, rate)
+        commands = [(f"sysctl -qw {script.sysctls(s, place)}", "")]
         commands += [(f"ip link set {device} mtu {s.mtu}", "") for device in devices]
-        commands.append((f"ip {version}-batch -", "\n".join(topology.addresses(s, row, place))))
-        commands += [(command, "") for command in topology.offloads(s, row, place)]
-        if queues:
-            commands.append(("tc -batch -", queues))
+        commands.append((f"ip {version}-batch -", "\n".join(script.addresses(s, row, place))))
+        commands += [(command, "") for command in script.offloads(s, row, place)]
+        if tc:
+            commands.append(("tc -batch -", tc))
         return commands
 
 

@@ -21,8 +21,9 @@ from labkit.errors import LabError  # noqa: E402
 from labkit.measure.job import Job  # noqa: E402
 from labkit.measure.runner import run_all  # noqa: E402
 from labkit.model import scenario  # noqa: E402
-from labkit.world import kernel, topology  # noqa: E402
+from labkit.world import kernel  # noqa: E402
 from labkit.world.laboratory import Laboratory  # noqa: E402
+from labkit.world.plan import compile_plan  # noqa: E402
 
 
 class KtapResult(NamedTuple):
@@ -204,7 +205,7 @@ def stream(lab, tmp_path):
 
     def call(direction: str, *sets: str, pause: float = 1e-4, size: int = 16) -> list[list[int]]:
         settings = scenario.override(scenario.load("dumbbell"), sets)
-        plan = topology.compile_plan(settings, "reno", 1)
+        plan = compile_plan(settings, "reno", 1)
         (tmp_path / "setup.sh").write_text(plan.setup)
         (tmp_path / "stream.py").write_text(STREAM)
         ends = {"data": "s0 10.77.10.1 r 10.77.2.2", "acks": "r 10.77.2.2 s0 10.77.10.1"}

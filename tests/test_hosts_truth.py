@@ -14,7 +14,8 @@ from labkit.measure.job import Job
 from labkit.measure.runner import run_all
 from labkit.measure.series import series
 from labkit.model import scenario
-from labkit.world import topology
+from labkit.world.plan import compile_plan
+from labkit.world.topology import BLACKOUT, BOTTLENECK, LAST_HOP
 from test_truth import _measure, _runs, _settings
 
 MSS, FRAME = 1448, 1514
@@ -50,7 +51,7 @@ def test_flows_are_scattered_by_the_seed() -> None:
     """Within what was asked for, elsewhere with each seed, and the same with the same."""
 
     def starts(seed: int) -> list[int]:
-        plan = topology.compile_plan(_settings("flows=4", "start=1", "scatter=10ms"), "cubic", seed)
+        plan = compile_plan(_settings("flows=4", "start=1", "scatter=10ms"), "cubic", seed)
         return [int(s) for s in re.findall(r"^flow id=\d+ .* start=(\d+)", plan.traffic, re.M)]
 
     for seed in (1, 2):
@@ -60,7 +61,7 @@ def test_flows_are_scattered_by_the_seed() -> None:
 
 
 def test_exact_is_the_default_and_adds_nothing() -> None:
-    plans = [topology.compile_plan(_settings(*sets), "cubic", 1) for sets in ([], ["host=exact"])]
+    plans = [compile_plan(_settings(*sets), "cubic", 1) for sets in ([], ["host=exact"])]
     assert plans[0] == plans[1]
     assert "host" not in _settings().as_json()
 
@@ -217,7 +218,7 @@ def test_reorder_says_how_late(sets, late) -> None:
 def _constant_rate(laboratory, *sets: str) -> dict:
     """What happens to 50 Mb/s of UDP in 3 s, and to nothing else."""
     settings = _settings("rate=100mbit", "cross=udp:50mbit:0-3", "duration=3", *sets)
-    plan = topology.compile_plan(settings, "reno", 1)
+    plan = compile_plan(settings, "reno", 1)
     alone = "\n".join(x for x in plan.traffic.splitlines() if not x.startswith("flow ")) + "\n"
     return _measure(laboratory, replace(plan, traffic=alone))
 
@@ -226,11 +227,11 @@ def _constant_rate(laboratory, *sets: str) -> dict:
 def test_last_hop_loses_behind_the_bottleneck(laboratory, sets) -> None:
     """That share of what has passed it, within four standard deviations."""
     links = {x["name"]: x for x in _constant_rate(laboratory, *sets)["links"]}
-    passed = links[topology.BOTTLENECK]["sent_bytes"] / FRAME
+    passed = links[BOTTLENECK]["sent_bytes"] / FRAME
     assert passed == pytest.approx(3 * 50e6 / 8 / FRAME, rel=0.01)
-    lost = links[topology.LAST_HOP]["drops"]
+    lost = links[LAST_HOP]["drops"]
     assert lost == pytest.approx(0.02 * passed, abs=4 * (0.02 * 0.98 * passed) ** 0.5)
-    assert not sum(x["drops"] for name, x in links.items() if name != topology.LAST_HOP)
+    assert not sum(x["drops"] for name, x in links.items() if name != LAST_HOP)
 
 
 def test_last_hop_loses_no_acks(stream) -> None:
@@ -244,17 +245,17 @@ def test_blackout_drops_what_comes_in_it(laboratory) -> None:
     """At a constant bit rate so many packets as come in that time, and no other."""
     settings = _settings("rate=100mbit", "cross=udp:10mbit:0-3", "blackout=1:0.5,2:0.1",
                          "duration=3")  # fmt: skip
-    plan = topology.compile_plan(settings, "reno", 1)
+    plan = compile_plan(settings, "reno", 1)
     alone = "\n".join(x for x in plan.traffic.splitlines() if not x.startswith("flow ")) + "\n"
     links = _measure(laboratory, replace(plan, traffic=alone))["links"]
-    lost = sum(link["drops"] for link in links if link["name"] == topology.BLACKOUT)
+    lost = sum(link["drops"] for link in links if link["name"] == BLACKOUT)
     assert lost == pytest.approx(0.6 * 10e6 / 8 / FRAME, abs=4)
 
 
 def test_blackout_is_silent_in_both_directions(laboratory) -> None:
     (r,) = _runs(laboratory, ["cubic"], [1], "blackout=1:0.5", "duration=3", "reverse=cubic:1",
                  "rate=20mbit")  # fmt: skip
-    doors = [x["drops"] for x in _summary(r)["links"] if x["name"] == topology.BLACKOUT]
+    doors = [x["drops"] for x in _summary(r)["links"] if x["name"] == BLACKOUT]
     assert len(doors) == 2 and all(doors)
     assert r["links"][0]["blackout_drops"] == sum(doors)
     rows = _table(r, "flows.csv", 0, 7)

@@ -15,8 +15,8 @@ import pytest
 from conftest import REPO
 from labkit.errors import LabError
 from labkit.model import scenario
-from labkit.world import topology
 from labkit.world.laboratory import Laboratory, traffic
+from labkit.world.plan import Plan, compile_plan
 
 LAB = REPO / "scripts" / "lab"
 SHORT = ("--set", "duration=0.2")
@@ -223,12 +223,12 @@ def test_hung_command_is_given_up(lab) -> None:
     assert call.stderr.splitlines()[-1] == "lab: gave up after 2 s"
 
 
-def _plan(**changes: str) -> topology.Plan:
-    plan = topology.compile_plan(scenario.override(scenario.load("dumbbell"), []), "cubic", 1)
+def _plan(**changes: str) -> Plan:
+    plan = compile_plan(scenario.override(scenario.load("dumbbell"), []), "cubic", 1)
     return replace(plan, **changes)
 
 
-def _execute(plan: topology.Plan) -> None:
+def _execute(plan: Plan) -> None:
     laboratory = Laboratory()
     with traffic(laboratory.kernel, laboratory.modules, plan, 1):
         pytest.fail("this run has a result")

@@ -9,7 +9,7 @@ import pytest
 from labkit.errors import LabError
 from labkit.measure.series import series
 from labkit.model import network, scenario
-from labkit.world import topology
+from labkit.world import traffic
 
 MBIT = 1e6
 
@@ -106,12 +106,12 @@ def test_settings_that_do_not_go_together(given: dict[str, str], says: str) -> N
 def test_short_flows_are_what_they_are_said_to_be():
     """A Poisson process, sizes of Pareto's distribution (its mean converges slowly: the median)."""
     s = settings(short="200:30:1.35", duration=60, mtu=1000)
-    found = topology._arrivals(s, 1)
+    found = traffic._arrivals(s, 1)
     assert len(found) == pytest.approx(12000, rel=0.03)
     packets = sorted(size / 948 for _, size in found)
     assert packets[0] == 8  # 30 * 0.35 / 1.35, and nothing below
     assert packets[len(packets) // 2] == pytest.approx(30 * 0.35 / 1.35 * 2 ** (1 / 1.35), abs=1)
-    assert found == topology._arrivals(s, 1) != topology._arrivals(s, 2)
+    assert found == traffic._arrivals(s, 1) != traffic._arrivals(s, 2)
 
 
 def test_the_lab_builds_the_network(lab):

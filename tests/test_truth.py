@@ -18,8 +18,9 @@ from labkit.measure.runner import run_all
 from labkit.measure.series import series
 from labkit.model import scenario
 from labkit.model.settings import Settings
-from labkit.world import topology
 from labkit.world.laboratory import traffic
+from labkit.world.plan import Plan, compile_plan
+from labkit.world.topology import POLICER
 
 # Sends echo requests over an idle path; prints each round-trip time in ns.
 PING = """
@@ -49,7 +50,7 @@ def _runs(laboratory, ccs, seeds, *sets) -> list:
     return run_all(laboratory, jobs)
 
 
-def _measure(laboratory, plan: topology.Plan) -> dict:
+def _measure(laboratory, plan: Plan) -> dict:
     with traffic(laboratory.kernel, laboratory.modules, plan, 1) as where:
         return json.loads((where / "summary.json").read_text())
 
@@ -60,7 +61,7 @@ def _measure(laboratory, plan: topology.Plan) -> dict:
 @pytest.mark.parametrize("ip", ["4", "6"])
 @pytest.mark.parametrize("rtt_ms", [1, 190])
 def test_ping_takes_the_rtt(lab, tmp_path, ip, rtt_ms) -> None:
-    plan = topology.compile_plan(_settings(f"rtt={rtt_ms}ms", "rate=1gbit", f"ip={ip}"), "reno", 1)
+    plan = compile_plan(_settings(f"rtt={rtt_ms}ms", "rate=1gbit", f"ip={ip}"), "reno", 1)
     (tmp_path / "setup.sh").write_text(plan.setup)
     (tmp_path / "ping.py").write_text(PING)
     address = {"4": "10.77.2.2", "6": "fd77:0:0:2::2"}[ip]
@@ -83,7 +84,7 @@ def test_ping_takes_the_rtt(lab, tmp_path, ip, rtt_ms) -> None:
 def test_udp_rate_is_exact(laboratory, offered, carried) -> None:
     seconds, frame = 4, 1514
     settings = _settings("rate=100mbit", f"duration={seconds}", f"cross=udp:{offered}:0-{seconds}")
-    plan = topology.compile_plan(settings, "reno", 1)
+    plan = compile_plan(settings, "reno", 1)
     alone = "\n".join(x for x in plan.traffic.splitlines() if not x.startswith("flow ")) + "\n"
     link = _measure(laboratory, replace(plan, traffic=alone))["links"][0]
     expected = carried * seconds / 8
@@ -139,12 +140,12 @@ def test_single_loss_is_the_one_asked_for(laboratory, number, mtu, ip) -> None:
 def test_policer_is_exact(laboratory, police, least_bytes) -> None:
     seconds, frame = 4, 1514
     settings = _settings(f"police={police}", f"duration={seconds}", f"cross=udp:80mbit:0-{seconds}")
-    plan = topology.compile_plan(settings, "reno", 1)
+    plan = compile_plan(settings, "reno", 1)
     alone = "\n".join(x for x in plan.traffic.splitlines() if not x.startswith("flow ")) + "\n"
     links = _measure(laboratory, replace(plan, traffic=alone))["links"]
     carried, offered = 40e6 * seconds / 8 + least_bytes, 80e6 * seconds / 8
     assert abs(links[0]["sent_bytes"] - carried) <= 2 * frame
-    policed = sum(link["drops"] for link in links if link["name"] == topology.POLICER)
+    policed = sum(link["drops"] for link in links if link["name"] == POLICER)
     assert abs(policed * frame - (offered - carried)) <= 3 * frame
     assert links[0]["drops"] == 0
 
@@ -324,7 +325,7 @@ def test_reverse_flows_fill_the_other_direction(laboratory) -> None:
 )
 def test_runs_that_the_hosts_limit_are_refused(laboratory, limit, tiny, why) -> None:
     settings = _settings("rate=1gbit", "rtt=50ms", "duration=2", "buffer=1bdp")
-    plan = topology.compile_plan(settings, "cubic", 1)
+    plan = compile_plan(settings, "cubic", 1)
     before, _, after = plan.setup.partition(limit)
     assert after
     old = after[: after.index('"', 1) + 1] if after[0] == '"' else after[: after.index("\n")]

@@ -7,8 +7,9 @@ from pathlib import Path
 from ..errors import LabError
 from ..model.settings import Settings
 from ..world.machine import boot
+from ..world.plan import compile_plan
+from ..world.queues import for_real_timers
 from ..world.stock import StockKernel
-from ..world.topology import compile_plan, for_real_timers
 
 
 def goodputs(

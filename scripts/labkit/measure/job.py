@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ..model.scenario import Scenario
 from ..model.settings import Settings
 from ..world.laboratory import Laboratory
-from ..world.topology import compile_plan
+from ..world.plan import compile_plan
 
 BOOT_PACKETS = 200_000  # that are forwarded in the time in which a guest boots
 

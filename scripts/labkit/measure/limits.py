@@ -47,7 +47,7 @@ def check(summary: Json, settings: Settings) -> None:
         if name in limits:
             raise LabError(
                 f"run refused: {limits[name]} ({name} = {value} in {space}); raise the memory"
-                " limits in topology.py, or shrink rate, rtt, buffer or flows"
+                " limits in world/script.py, or shrink rate, rtt, buffer or flows"
             )
     for flow in () if small else summary["flows"]:
         for limit, what in (("rwnd_limited_s", "receive"), ("sndbuf_limited_s", "send")):
@@ -55,17 +55,17 @@ def check(summary: Json, settings: Settings) -> None:
                 raise LabError(
                     f"run refused: flow {flow['id']} waited {flow[limit]:g} s for {what} buffer"
                     f" ({limit} of {flow['busy_s']:g} s busy); raise the memory limits in"
-                    " topology.py, or shrink rate, rtt or buffer"
+                    " world/script.py, or shrink rate, rtt or buffer"
                 )
         if not settings.app and flow["starved"] > STARVED + STARVED_SHARE * flow["refills"]:
             raise LabError(
                 f"run refused: flow {flow['id']} ran out of data {flow['starved']} times: its send"
-                " buffer is too small; raise the memory limits in topology.py"
+                " buffer is too small; raise the memory limits in world/script.py"
             )
     if summary["backlog_drops"]:
         raise LabError(
             f"run refused: {summary['backlog_drops']} packets fell out of a device's input queue"
-            " (softnet_stat); raise netdev_max_backlog in topology.py"
+            " (softnet_stat); raise netdev_max_backlog in world/script.py"
         )
     bottlenecks = Row(settings).link_names()
     for link in summary["links"]:
@@ -74,5 +74,5 @@ def check(summary: Json, settings: Settings) -> None:
         if link["drops"] and link["name"] not in lossy:
             raise LabError(
                 f"run refused: netem dropped {link['drops']} packets of its own on link"
-                f" {link['name']}; raise its limit in topology.py"
+                f" {link['name']}; raise its limit in world/queues.py"
             )

@@ -15,7 +15,7 @@ from typing import Any
 from ..errors import LabError
 from ..world.guests import end_all
 from ..world.laboratory import Laboratory, traffic
-from ..world.topology import compile_plan
+from ..world.plan import compile_plan
 from . import store
 from .job import Job
 

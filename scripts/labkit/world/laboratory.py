@@ -19,7 +19,7 @@ from ..host import digest_of, file_digest, output_of
 from ..model.settings import SHAPING, Settings
 from . import kernel as kernels
 from .guests import Guest, sweep
-from .topology import Plan
+from .plan import Plan
 
 STALL_S = 120  # wall seconds without progress in virtual time before a run counts as hung
 

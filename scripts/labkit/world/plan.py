@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Compiles settings to what a guest executes: a shell script of ip and tc, and the agent's plan."""
+
+from dataclasses import dataclass
+from math import ceil
+
+from ..model.settings import Settings
+from .queues import ASLEEP_S
+from .script import setup
+from .topology import Row
+from .traffic import traffic
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What one run executes."""
+
+    setup: str  # shell script
+    traffic: str  # the agent's plan
+    memory: int  # bytes the guest needs
+
+
+def compile_plan(settings: Settings, cc: str, seed: int) -> Plan:
+    row = Row(settings)
+    slowest = max(settings.rtt) + sum(
+        filter(None, (settings.jitter, settings.batch, settings.aggregate))
+    )
+    slowest += settings.late + (ASLEEP_S[1] if "vm" in settings.host else 0)
+    links = range(len(row.net.links))
+    queues = sum(map(settings.buffer_of, links)) * (2 if settings.reverse else 1)
+    window = settings.rate * slowest / 8 + queues * settings.frame
+    return Plan(
+        setup(settings, row, settings.every_cc(cc), window),
+        traffic(settings, row, cc, seed),
+        memory=max(4 << 30, ceil(16 * window) * (2 if settings.reverse else 1)),
+    )

@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What tc is told: delays, losses, shapers and queues, and what hosts' cards do to packets."""
+
+import re
+from math import ceil
+
+from ..model.settings import ETHERNET_HEADER, RED_MAX, SHAPING, WARN, Settings
+from .topology import Row, ways_back
+from .traffic import FIRST_PORT
+
+NO_LIMIT = "limit 100000000"
+
+ECHO = 0xFD08AC50  # how an ACP echo begins; see tcpcc_feedback.h
+
+# host=nic: from a first packet to the interrupt, of the size that drivers of fast cards have by
+# default (rx-usecs); and what a CPU needs for an acknowledgment.
+MODERATION_S = 50e-6
+POLL_GAP_S = 0.3e-6
+# host=slow: what a processor needs that QEMU emulates.
+SLOW_GAP_S = 4e-6
+# host=vm: how long a virtual machine that is not running keeps acknowledgments waiting.
+ASLEEP_S = (1e-3, 20e-3)
+
+# netem adds its jitter once for so much in the table that it draws from (NETEM_DIST_SCALE).
+NETEM_TABLE_ONE = 8192
+
+# The shaper of tbf may hold back by one frame exactly, or packet pairs would lose their spacing;
+# but a timer that fires late would then cost rate: the lab's timers are late by a nanosecond.
+SHAPER_SLACK_S = 2e-9
+
+
+def queues(s: Settings, row: Row, name: str) -> list[str]:
+    """What tc is told in one namespace, line by line."""
+    if name in row.senders:
+        device = row.hops[row.senders.index(name)].device(name)
+        lines = _tbf("add", s, s.access, device) if s.access else []
+        where = "parent 1: handle 10:" if s.access else "root"
+        lines += [f"qdisc add dev {device} {where} fq"] * ("fq" in s.host)
+        return lines + _lies(s, row, name, device)
+    if name in row.d:
+        k = row.d.index(name)
+        cards = [line for device, _ in ways_back(row, k) for line in _chain(device, _card(s), 1)]
+        return [*delays("add", s, row, k), *cards, *_single_loss(s)]
+    if name in row.b:
+        k = row.b.index(name)
+        rate = row.net.links[k].rate
+        return [*bottleneck("add", s, row, k, rate), *_delay_back(row, k), *_policer(s)]
+    if name == "a":
+        # tc takes a table only beside a delay of its own, which is a microsecond at least.
+        late = f"delay {_tc_time(1e-6)} {_tc_time(s.late)} distribution late" * bool(s.reorder)
+        # One netem for both, since a run's seed is given to the first.
+        first = f"{late}{_lost(s.last_hop)}".strip()
+        interrupt = [_slot(MODERATION_S)] * ("nic" in s.host)
+        acks, data = ([_slot(gap)] if gap else [] for gap in (s.batch, s.aggregate))
+        return [
+            *_chain("a-b", acks),
+            *_chain("a-r", [*[first] * bool(first), *data, *interrupt]),
+            *(f"qdisc add dev {door} ingress" for door in ("a-b", "a-r") if s.blackout),
+        ]
+    return []
+
+
+def _slot(least: float, most: float | None = None) -> str:
+    """netem's option for a batch: its first packet waits so long, and all leave together."""
+    return f"slot {_tc_time(least)} {_tc_time(least if most is None else most)}"
+
+
+def _card(s: Settings) -> list[str]:
+    """What netem does to acknowledgments in the sender's card and driver, from first to last."""
+    held = [_slot(MODERATION_S)] * ("nic" in s.host) + [_slot(*ASLEEP_S)] * ("vm" in s.host)
+    # A cell larger than any packet: each takes the same time, as in a CPU.
+    cell = 30_000
+    slow = "slow" in s.host
+    poll = f"rate {round(cell * 8 / (SLOW_GAP_S if slow else POLL_GAP_S))}bit 0 {cell}"
+    return [*held, poll] if held or slow else []
+
+
+def _chain(device: str, options: list[str], above: int = 0) -> list[str]:
+    """One netem below the other, below so many that the device has already."""
+    lines = []
+    for k, option in enumerate(options, above + 1):
+        place = f"parent {k - 1}: handle {k}:" if k > 1 else "root"
+        place += " handle 1:" if k == 1 and len(options) > 1 else ""
+        lines.append(f"qdisc add dev {device} {place} netem {option} {NO_LIMIT}")
+    return lines
+
+
+def _lies(s: Settings, row: Row, name: str, device: str) -> list[str]:
+    """What receivers say is changed where it arrives: the word of an echo, the first TCP option."""
+    filters = [
+        f"filter add dev {device} ingress protocol ip u32 match u32 {ECHO:#x} 0xffffffff at 40"
+        f" match u16 {FIRST_PORT + lie.flow} 0xffff at 22 action pedit munge offset 44 u32 set"
+        f" {lie.word} pipe action csum tcp"
+        for lie in s.lie if row.senders[row.net.users[lie.flow].group] == name
+    ]  # fmt: skip
+    return [f"qdisc add dev {device} ingress", *filters] if filters else []
+
+
+# By which a real kernel's timers may be late.  The shaper may hold back one frame, which only
+# virtual time can do without losing rate.
+REAL_SLACK_S = 1e-4
+
+
+def for_real_timers(text: str, rate: int) -> str:
+    """Commands of this module for a kernel whose timers fire late: shapers may make up for it."""
+    more = round(rate / 8 * REAL_SLACK_S)
+    return re.sub(r" burst (\d+)", lambda found: f" burst {int(found[1]) + more}", text)
+
+
+def _lost(share: float) -> str:
+    """netem's option for random loss, behind others."""
+    return f" loss random {share * 100:.9g}%" if share else ""
+
+
+def delays(verb: str, s: Settings, row: Row, k: int) -> list[str]:
+    """Of a link: its delay on the way to the receivers, and of each host's rtt what is left."""
+    d, forward = row.d[k], row.net.links[k].delay
+    delay = _tc_time(forward)
+    loss = _lost(s.loss)
+    if s.jitter:
+        # netem draws from the mean, less or more; a rate, here one that takes no time, keeps order.
+        delay = f"{_tc_time(forward + s.jitter / 2)} {_tc_time(s.jitter / 2)} rate 100tbit"
+    handle = " handle 1:" if _card(s) else ""
+    return [
+        f"qdisc {verb} dev {d}-{row.b[k]} root netem delay {delay}{loss} {NO_LIMIT}",
+        *(f"qdisc {verb} dev {device} root{handle} netem delay {_tc_time(rest)} {NO_LIMIT}"
+          for device, rest in ways_back(row, k)),
+    ]  # fmt: skip
+
+
+def _delay_back(row: Row, k: int) -> list[str]:
+    if len(row.b) == 1:
+        return []
+    device = row.between(row.b[k], row.d[k]).device(row.b[k])
+    delay = _tc_time(row.net.links[k].delay)
+    return [f"qdisc add dev {device} root netem delay {delay} {NO_LIMIT}"]
+
+
+def _single_loss(s: Settings) -> list[str]:
+    """Drops one data packet at d: gact chooses every so-manyth, a policer lets only one be lost.
+
+    The policer has the tokens for one packet, and for the next after 200 s; it conforms to drop.
+    The first two packets make the connection.
+    """
+    if not s.drop:
+        return []
+    once = f"police rate {s.frame * 8 // 200}bit burst {s.frame + s.frame // 20} mtu {s.frame}"
+    actions = f"pass random determ continue {s.drop + 2}", f"{once} conform-exceed pass/drop"
+    protocol = "ip" if s.ip == 4 else "ipv6"
+    return [
+        "qdisc add dev d-s0 ingress",
+        *(f"filter add dev d-s0 ingress prio {k} protocol {protocol} flower ip_proto tcp"
+          f" action {action}" for k, action in enumerate(actions, 1)),
+    ]  # fmt: skip
+
+
+def _policer(s: Settings) -> list[str]:
+    """Drops what comes too fast to b; at its doors, packets are without Ethernet headers."""
+    if not s.police:
+        return []
+    doors = ["b-d"] + ["b-x"] * bool(s.cross)
+    police = (
+        f"police rate {s.police.rate}bit burst {s.police.burst} mtu {s.frame}"
+        f" overhead {ETHERNET_HEADER} conform-exceed drop index 1"
+    )
+    return [
+        line
+        for door, action in zip(doors, (police, "police index 1"), strict=False)
+        for line in (
+            f"qdisc add dev {door} ingress",
+            f"filter add dev {door} ingress matchall action {action}",
+        )
+    ]
+
+
+def bottleneck(verb: str, s: Settings, row: Row, k: int, rate: int) -> list[str]:
+    devices = [row.exits[k]] + ["b-d"] * bool(s.reverse)
+    return [line for device in devices for line in _shaper(verb, s, rate, s.buffer_of(k), device)]
+
+
+def _shaper(verb: str, s: Settings, rate: int, limit: int, device: str) -> list[str]:
+    if s.qdisc in SHAPING:
+        shaping = f"{s.qdisc} bandwidth {rate}bit limit {limit}"
+        shaping += f" {s.router}" if s.router else ""
+        return [f"qdisc {verb} dev {device} root handle 1: {shaping}"]
+    # In this order: a change of tbf passes its limit on to the queue below it.
+    return [
+        *_tbf(verb, s, rate, device),
+        f"qdisc {verb} dev {device} parent 1: handle 10: {_queue(s, rate, limit)}",
+    ]
+
+
+def _queue(s: Settings, rate: int, limit: int) -> str:
+    """What holds up to so many packets below the shaper.  cake marks where hosts have ECN."""
+    if s.qdisc == "cake":
+        return f"cake unlimited memlimit {limit * _memory_of(s.frame)}"
+    ecn = " ecn" if s.ecn and s.qdisc in ("codel", "pie", "fq_pie", "red") else ""
+    ecn += " noecn" if not s.ecn and s.qdisc == "fq_codel" else ""
+    if s.qdisc == "red":
+        return f"red {_red(s.frame, rate, limit)}{ecn}"
+    if s.qdisc == "warn":
+        return f"red {_warn(s.frame, rate, limit)} ecn nodrop"
+    return f"{'pfifo' if s.qdisc == 'fifo' else s.qdisc} limit {limit}{ecn}"
+
+
+def _memory_of(frame: int) -> int:
+    """What the kernel takes for a packet: its head, and a power of two for data and their end."""
+    return 256 + (1 << (frame + 320).bit_length())
+
+
+def _red(frame: int, rate: int, limit: int) -> str:
+    """The defaults of tc for red, but from the buffer: its man page says which and why."""
+    size = limit * frame
+    most = size // RED_MAX
+    least = most // 3
+    burst = (2 * least + most) // (3 * frame)
+    return (
+        f"limit {size} min {least} max {most} probability 0.02 avpkt {frame} burst {burst}"
+        f" bandwidth {rate}bit"
+    )
+
+
+def _warn(frame: int, rate: int, limit: int) -> str:
+    """red as a threshold: max is next to min, and the average all but the queue itself.
+
+    That is tc's least weight, 1/2, for a burst as long as min.
+    """
+    start = limit // WARN
+    return (
+        f"limit {limit * frame} min {start * frame} max {start * frame + 1} probability 1"
+        f" avpkt {frame} burst {start} bandwidth {rate}bit"
+    )
+
+
+def _tbf(verb: str, s: Settings, rate: int, device: str) -> list[str]:
+    burst = s.frame + ceil(rate / 8 * SHAPER_SLACK_S)
+    return [f"qdisc {verb} dev {device} root handle 1: tbf rate {rate}bit burst {burst} limit 1gb"]
+
+
+def _tc_time(seconds: float) -> str:
+    """tc 6.1 knows no ns, but takes fractions; netem keeps the nanosecond."""
+    return f"{round(seconds * 1e9) / 1000:.10g}us"

@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The shell script that sets a run up: modules, namespaces, cables, addresses, routes, queues.
+
+It runs on any Linux kernel; the lab's own gives it virtual time.
+"""
+
+import re
+from dataclasses import replace
+from functools import cache
+
+from ..model.parse import REORDER_TABLE
+from ..model.settings import SHAPING, Settings
+from ..paths import REPO
+from .queues import NETEM_TABLE_ONE, bottleneck, delays, queues
+from .topology import Hop, Row, has_a
+from .traffic import START_NS
+
+# host=default: Debian's, on a machine with 4 GB or more.
+DEFAULT_RMEM, DEFAULT_WMEM = "4096 131072 6291456", "4096 16384 4194304"
+
+
+def setup(s: Settings, row: Row, ccs: list[str], window: float) -> str:
+    """The shell script; window is what path and buffer hold, in bytes."""
+    # Eight windows: an skb occupies up to four times its data, and only half may be window.  More
+    # where hosts may mislead a sender about its path.
+    memory = min(2**31 - 1, max((128 if s.host else 16) << 20, int(8 * window)))
+    rmem, wmem = f"4096 {memory} {memory}", f"4096 {1 << 20} {memory}"
+    limits = "# No limit but the path's own: buffers for whole windows, and no drops in between."
+    if "default" in s.host:
+        rmem, wmem = DEFAULT_RMEM, DEFAULT_WMEM
+        limits = "# The distribution's buffers, which grow with the window; no drops in between."
+    version = "" if s.ip == 4 else "-6 "
+    lines = [
+        "#!/bin/sh",
+        "# Made by scripts/lab: a bottleneck between senders and a receiver.",
+        "set -e",
+        "",
+        "# Modules and their parameters.",
+        *_modules(s, ccs),
+        "",
+        limits,
+        'sysctl -qw net.ipv4.tcp_mem="100000000 100000000 100000000" \\',
+        f'  net.ipv4.tcp_rmem="{rmem}" \\',
+        f'  net.ipv4.tcp_wmem="{wmem}" \\',
+        "  net.core.netdev_max_backlog=10000000",
+        "",
+        "# Namespaces and the cables between them.",
+        "ip -batch - <<END",
+        *(f"netns add {n}" for n in row.spaces),
+        *(f"link add {h.device(h.a)} netns {h.a} mtu {s.mtu} address {h.mac(h.a)} type veth"
+          f" peer name {h.device(h.b)} netns {h.b} mtu {s.mtu} address {h.mac(h.b)}"
+          for h in row.hops),
+        "END",
+    ]  # fmt: skip
+    for name in row.spaces:
+        lines += ["", f"# {name}", f"ip netns exec {name} sysctl -qw {sysctls(s, name)}"]
+        if name[0] == "r" and s.ack == "every":
+            lines.append("# Linux 6.7 and later")
+            lines.append(f"ip netns exec {name} sysctl -eqw net.ipv4.tcp_backlog_ack_defer=0")
+        lines += [f"ip {version}-n {name} -batch - <<END", *addresses(s, row, name), "END"]
+        lines += [f"ip netns exec {name} {command}" for command in offloads(s, row, name)]
+    if s.ssthresh:
+        lines += _acquaintance(s, row)
+    for d, b in zip(row.d, row.b, strict=True):
+        lines += [
+            "",
+            f"# {d}: the path's delay, and its loss, which only data meets.",
+            f"tc -n {d} -batch - <<END",
+            *queues(s, row, d),
+            "END",
+            "",
+            f"# {b}: the bottleneck.",
+            f"tc -n {b} -batch - <<END",
+            *queues(s, row, b),
+            "END",
+        ]
+    for name in row.senders if s.access or "fq" in s.host or s.lie else ():
+        lines += [
+            "",
+            f"# {name}: {_sender_queue(s)}.",
+            f"tc -n {name} -batch - <<END",
+            *queues(s, row, name),
+            "END",
+        ]
+    if s.reorder:
+        late = round(s.reorder.share * REORDER_TABLE)
+        table = f"while (i++ < {REORDER_TABLE}) print (i > {late} ? 0 : {NETEM_TABLE_ONE})"
+        lines += [
+            "",
+            f"# netem's table for packets that come late: {late} of {REORDER_TABLE}.",
+            f"awk 'BEGIN {{ {table} }}' >\"$TC_LIB_DIR/late.dist\"",
+        ]
+    if has_a(s):
+        lines += [
+            "",
+            f"# a: {_purpose_of_a(s)}.",
+            "tc -n a -batch - <<END",
+            *queues(s, row, "a"),
+            "END",
+        ]
+    now = s
+    for change in s.change:
+        if change.rate:
+            name, what = "b", bottleneck("change", s, row, 0, change.rate)
+        else:
+            now = replace(now, rtt=(change.rtt,)) if change.rtt else replace(
+                now, loss=change.loss)  # fmt: skip
+            name, what = "d", delays("change", now, Row(now), 0)
+        lines += _later(change.at, *_tc(name, what, f"the change at {change.at:g} s"))
+    for blackout in s.blackout:
+        doors, what = ("a-b", "a-r"), f"the blackout at {blackout.at:g} s"
+        on = [f"filter add dev {door} ingress matchall action drop" for door in doors]
+        off = [f"filter del dev {door} ingress" for door in doors]
+        lines += _later(blackout.at, *_tc("a", on, what), f"  sleep {blackout.length:g}",
+                        *_tc("a", off, what))  # fmt: skip
+    return "\n".join(lines) + "\n"
+
+
+def _later(at: float, *commands: str) -> list[str]:
+    """Commands that are executed so many seconds after traffic begins."""
+    return [
+        "",
+        f"# {at:g} s after traffic begins; /proc/uptime says when that is.",
+        "{",
+        "  read -r now _ </proc/uptime",
+        f'  sleep "$(echo "$now" | awk \'{{ print {START_NS / 1e9 + at:g} - $1 }}\')"',
+        *commands,
+        "} &",
+    ]
+
+
+def _tc(name: str, commands: list[str], what: str) -> list[str]:
+    """A batch of tc in a namespace, in the background: a failure goes to a file."""
+    return [f"  tc -n {name} -batch - <<END || echo '{what} failed' >failed", *commands, "END"]
+
+
+def addresses(s: Settings, row: Row, name: str) -> list[str]:
+    """What ip is told in one namespace, line by line."""
+    lines = ["link set lo up"]
+    for hop in row.hops:
+        if name not in (hop.a, hop.b):
+            continue
+        device, peer = hop.device(name), hop.b if name == hop.a else hop.a
+        size, flags = (24, "") if s.ip == 4 else (64, " nodad")
+        lines += [
+            f"link set {device} {'' if s.ip == 4 else 'addrgenmode none '}up",
+            f"addr add {hop.address(name, s.ip)}/{size} dev {device}{flags}",
+            f"neigh add {hop.address(peer, s.ip)} lladdr {hop.mac(peer)} dev {device}",
+        ]
+    return lines + _routes(s, name, row)
+
+
+def offloads(s: Settings, row: Row, name: str) -> list[str]:
+    """Commands that make a host send and receive packets as they are on the wire.
+
+    TCP makes large packets in any case (since 4.17); without offload they are cut as they leave it.
+    """
+    if name == "a" and "nic" in s.host:
+        return ["ethtool -K a-r tso off"]  # or veth would have r do without GRO
+    if s.offload or name[0] not in "sr":
+        return []
+    gro = "on" if "nic" in s.host and name[0] == "r" else "off"
+    return [
+        f"ethtool -K {hop.device(name)} tso off gso off gro {gro}"
+        for hop in row.hops if name in (hop.a, hop.b)
+    ]  # fmt: skip
+
+
+def _sender_queue(s: Settings) -> str:
+    access, paced, lies = "as fast as its own link", "fq, which paces", "what receivers make up"
+    return ", and ".join([access] * bool(s.access) + [paced] * ("fq" in s.host)
+                         + [lies] * bool(s.lie))  # fmt: skip
+
+
+def _purpose_of_a(s: Settings) -> str:
+    """What the comment in the script says."""
+    if not (s.last_hop or s.reorder or s.blackout or "nic" in s.host):
+        return "the first packet of a batch waits for others, and all leave together"
+    what = {
+        "losses of the last hop": s.last_hop, "late packets": s.reorder,
+        "batches": s.batch or s.aggregate,
+        "the receiver's interrupts": "nic" in s.host, "blackouts": s.blackout,
+    }  # fmt: skip
+    return ", ".join(name for name, there in what.items() if there)
+
+
+def _modules(s: Settings, ccs: list[str]) -> list[str]:
+    """modprobe says nothing about what is built in, and fails for what does not exist."""
+    options: dict[str, list[str]] = {}
+    for module, name, value in s.param:
+        options.setdefault(module, []).append(f"{name}={value}")
+    wanted = dict.fromkeys([*options, *(f"tcp_{cc}" for cc in ccs if cc != "reno")])
+    if s.qdisc in SHAPING:
+        wanted[f"sch_{s.qdisc}"] = None
+    if not _viewed().isdisjoint(ccs):
+        wanted["tcpcc_view"] = None
+    lines = []
+    for module in wanted:
+        lines.append(f"modprobe {module}")
+        for option in options.get(module, []):
+            name, _, value = option.partition("=")
+            lines.append(f"echo {value} >/sys/module/{module}/parameters/{name}")
+    return lines
+
+
+@cache
+def _viewed() -> frozenset[str]:
+    """This project's own congestion controls, whose fields /proc/net/tcpcc shows.
+
+    Each has a module tcp_NAME of its own, or is another name of one.
+    """
+    found = set()
+    for path in REPO.glob("tcp_*.c"):
+        found.add(path.stem.removeprefix("tcp_"))
+        found |= set(re.findall(r'^MODULE_ALIAS\("tcp_(\w+)"\)', path.read_text(), re.M))
+    return frozenset(found)
+
+
+def sysctls(s: Settings, name: str) -> str:
+    """What sysctl is told in one namespace.
+
+    Without IPv6, or at least its link-local addresses, its own chatter is not on the links.
+    """
+    quiet = ["net.ipv6.conf.all.disable_ipv6=1"] if s.ip == 4 else []
+    if name[0] in "dba":
+        forward = "net.ipv4.ip_forward=1" if s.ip == 4 else "net.ipv6.conf.all.forwarding=1"
+        return " ".join([*quiet, forward])
+    values = [*quiet, "net.ipv4.tcp_no_metrics_save=1", f"net.ipv4.tcp_ecn={int(s.ecn)}"]
+    if s.ssthresh and name[0] == "s":
+        values.append("net.ipv4.tcp_no_ssthresh_metrics_save=0")
+    if s.ack == "every":
+        values.append("net.ipv4.tcp_comp_sack_nr=0")
+    return " ".join(values)
+
+
+def _routes(s: Settings, name: str, row: Row) -> list[str]:
+    def via(other: str) -> str:
+        hop = row.between(name, other)
+        return f"via {hop.address(other, s.ip)} dev {hop.device(name)}"
+
+    def net(hop: Hop) -> str:
+        return f"10.77.{hop.net}.0/24" if s.ip == 4 else f"fd77:0:0:{hop.net}::/64"
+
+    if name in row.senders:
+        ssthresh = f" ssthresh lock {s.ssthresh_packets}" if s.ssthresh else ""
+        first = row.net.groups[row.senders.index(name)].first
+        return [f"route add default {via(row.d[first])}{ssthresh}"]
+    if name in row.d:
+        k = row.d.index(name)
+        earlier = [h for g, h in zip(row.net.groups, row.hops, strict=False) if g.first < k]
+        return [f"route add default {via(row.b[k])}"] + [
+            f"route add {net(hop)} {via(row.b[k - 1])}" for hop in earlier
+        ]
+    if name in row.b:
+        k = row.b.index(name)
+        lines = [f"route add default {via(row.d[k])}"]
+        if has_a(s):
+            lines.append(f"route add {net(row.between('a', 'r'))} {via('a')}")
+        return lines + [
+            f"route add {net(row.between(row.door(j), r))} {via(row.d[k + 1])}"
+            for j, r in row.receivers.items() if k <= j and k + 1 < len(row.d)
+        ]  # fmt: skip
+    if name in ("a", "x"):
+        return [f"route add default {via('b')}"]
+    last = next(k for k, r in row.receivers.items() if r == name)
+    quick = " quickack 1" if s.ack == "every" else ""
+    return [f"route add default {via('a' if has_a(s) else row.door(last))}{quick}"]
+
+
+def _acquaintance(s: Settings, row: Row) -> list[str]:
+    """TCP takes ssthresh from an entry in tcp_metrics, not from the route that the entry copies.
+
+    An entry is there from the end of a first connection on.  This one meets no delay and no loss
+    yet, so that nothing else of the entry, such as its rtt, makes a difference to the next.
+    """
+    receiver = row.address("r", s.ip)
+    lines = ["", "# A first connection of each sender, from which later ones know their ssthresh."]
+    for sender in row.senders:
+        save = f"ip netns exec {sender} sysctl -qw net.ipv4.tcp_no_metrics_save"
+        meet = f"./agent meet {sender} {row.address(sender, s.ip)} r {receiver}"
+        lines += [f"{save}=0", meet, f"{save}=1"]
+    return lines

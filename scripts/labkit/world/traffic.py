@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The agent's plan: which flows there are and when, and what is sampled how often."""
+
+import hashlib
+from dataclasses import dataclass
+from math import ceil, inf
+from random import Random
+
+from ..model.settings import Settings
+from .topology import BLACKOUT, LAST_HOP, POLICER, Row, ways_back
+
+START_NS = 5_000_000_000  # of traffic on CLOCK_MONOTONIC: set-up is over, and it is always the same
+SAMPLE_S = 0.005
+ROWS = 5_000  # per series, more than a plot can show; then the interval doubles
+FLOW_ROWS = 40_000  # all flows together, since each costs time
+
+FIRST_PORT = 20000  # of flow 0, at its sender
+
+
+def traffic(s: Settings, row: Row, cc: str, seed: int) -> str:
+    sample, link_sample = intervals(s)
+    receivers = list(row.receivers.values())
+    lines = [
+        f"run start={START_NS} end={_ns(s.end)} sample={_ns(sample)}"
+        f" link_sample={_ns(link_sample)} rows={ROWS}{' eager=1' if 'default' in s.host else ''}",
+        *(f"link name={name} ns={b} dev={device} sampled=1"
+          for name, b, device in zip(row.link_names(), row.b, row.exits, strict=True)),
+    ]  # fmt: skip
+    for k, (d, b) in enumerate(zip(row.d, row.b, strict=True)):
+        lines.append(f"link name=forward{d[1:]} ns={d} dev={d}-{b} sampled=0")
+        lines += [f"link name=back{device.partition('-s')[2]} ns={d} dev={device} sampled=0"
+                  for device, _ in ways_back(row, k)]  # fmt: skip
+    lines += [
+        *(f"ingress name={POLICER} ns=b dev={door} sampled=0"
+          for door in ["b-d"] * bool(s.police) + ["b-x"] * bool(s.police and s.cross)),
+        *[f"link name={LAST_HOP} ns=a dev=a-r sampled=0"] * bool(s.last_hop),
+        *(f"ingress name={BLACKOUT} ns=a dev={door} sampled=0"
+          for door in ("a-b", "a-r") if s.blackout),
+        *(f"seed ns={d} dev={d}-{b} seed={_netem_seed(seed, f'{d}-{b}')}"
+          for d, b in zip(row.d, row.b, strict=True)),
+        *[f"seed ns=a dev=a-r seed={_netem_seed(seed, 'a-r')}"] * bool(s.reorder or s.last_hop),
+        *(f"count ns={n}" for n in [*row.senders, *receivers]),
+    ]  # fmt: skip
+    dice = Random(f"{seed} scatter")
+    flows = [
+        _Flow(row, user.group, user.start + dice.uniform(0, s.scatter or 0), cc, s.bytes or 0,
+              user.stop)
+        for user, cc in zip(row.net.users, s.ccs(cc), strict=True)
+    ]  # fmt: skip
+    count = len(flows)
+    if s.short:
+        flows += [_Flow(row, 0, start, cc, size) for start, size in _arrivals(s, seed)]
+    lines += [f.line(i, s.ip, "flow" if i < count else "short") for i, f in enumerate(flows)]
+    if s.reverse:
+        name, count = s.reverse
+        lines += [
+            f"reverse id={len(flows) + i} ns=r peer=s0 src={row.address('r', s.ip)}"
+            f" sport={30000 + i} dst={row.address('s0', s.ip)} dport=5001 cc={name} start=0 bytes=0"
+            for i in range(count)
+        ]
+    if s.app:
+        sizes = ",".join(map(str, s.app.sizes))
+        lines.append(f"app size={sizes} interval={_ns(s.app.interval)}")
+    lines += [f"switch at={_ns(switch.at)} cc={switch.cc}" for switch in s.switch]
+    headers = 28 if s.ip == 4 else 48
+    for i, cross in enumerate(s.cross):
+        lines.append(
+            f"udp ns=x peer=r src={row.address('x', s.ip)} sport={6000 + i}"
+            f" dst={row.address('r', s.ip)} dport={6000 + i} size={s.mtu - headers}"
+            f" frame={s.frame} rate={cross.rate} from={_ns(cross.start)} to={_ns(cross.end)}"
+        )
+    return "\n".join(lines) + "\n"
+
+
+@dataclass(frozen=True)
+class _Flow:
+    row: Row
+    group: int
+    start: float
+    cc: str
+    bytes: int  # 0: without end
+    stop: float = inf
+
+    def line(self, number: int, ip: int, kind: str) -> str:
+        sender = self.row.senders[self.group]
+        receiver = self.row.receivers[self.row.net.groups[self.group].last]
+        stop = "" if self.stop == inf else f" stop={_ns(self.stop)}"
+        return (
+            f"{kind} id={number} ns={sender} peer={receiver} src={self.row.address(sender, ip)}"
+            f" sport={FIRST_PORT + number} dst={self.row.address(receiver, ip)} dport=5001"
+            f" cc={self.cc} start={_ns(self.start)} bytes={self.bytes}{stop}"
+        )
+
+
+def _arrivals(s: Settings, seed: int) -> list[tuple[float, int]]:
+    """When short flows come, and with how many bytes."""
+    dice = Random(f"{seed} short")
+    least = s.short.mean * (s.short.shape - 1) / s.short.shape
+    payload = s.mtu - (52 if s.ip == 4 else 72)
+    found, now = [], dice.expovariate(s.short.rate)
+    while now < s.end:
+        packets = max(1, round(least * dice.paretovariate(s.short.shape)))
+        found.append((now, min(packets, 10**9) * payload))
+        now += dice.expovariate(s.short.rate)
+    return found
+
+
+def intervals(s: Settings) -> tuple[float, float]:
+    """Seconds between samples of flows and of links: fine, but never so many that they cost."""
+    if s.sample is not None:
+        return s.sample, s.sample
+    if s.bytes is not None or s.flows == 1:
+        share = s.flows / 4
+    else:
+        share = max(s.flows / 4, s.flows * s.duration / FLOW_ROWS / SAMPLE_S)
+    return SAMPLE_S * max(1, ceil(share)), SAMPLE_S
+
+
+def _ns(seconds: float) -> int:
+    return round(seconds * 1e9)
+
+
+def _netem_seed(seed: int, device: str) -> int:
+    """Independent of whatever else draws random numbers; positive, to fit where a sign may be."""
+    return int.from_bytes(hashlib.sha256(f"{seed} {device}".encode()).digest()[:7])
