@@ -12,7 +12,7 @@ from labkit.tell import claims, page
 
 SCENARIO = """
 title = "Speeds"
-seed = "999 (NONE)"
+paper = "999 (NONE)"
 figure = "Figs. 1-3, Table II, on two links"
 about = "None."
 cc = ["reno"]
@@ -27,7 +27,7 @@ high = 0
 
 LIST = """
 [[paper]]
-seed = "999 (NONE)"
+name = "999 (NONE)"
 title = "On <Pigs>"
 [[paper.entry]]
 at = "Fig. 1"
@@ -91,7 +91,7 @@ def flying(of, finding):
 
 def test_the_papers_are_complete() -> None:
     """What is committed is sound, and has each number of the papers once, in their order."""
-    found = {p.seed: [c.entry.number for c in p.claims if c.entry.number] for p in claims.load()}
+    found = {p.name: [c.entry.number for c in p.claims if c.entry.number] for p in claims.load()}
     roman = ["I", "II", "III", "IV", "V"]
     wanted = {
         "000 (CCPD)": {"Table": roman, "Fig.": range(1, 10), "Eq.": range(1, 7)},
@@ -106,10 +106,10 @@ def test_the_papers_are_complete() -> None:
         "004 (MCCP)": {"Table": [1, 2], "Fig.": range(1, 5), "Eq.": range(1, 7)},
     }  # fmt: skip
     assert list(found) == list(wanted)
-    for seed, kinds in wanted.items():
+    for paper, kinds in wanted.items():
         for kind, numbers in kinds.items():
-            have = [n for n in found[seed] if re.fullmatch(rf"{kind} ([IV]+|[\d-]+[ab]?)", n)]
-            assert have == [f"{kind} {n}" for n in numbers], seed
+            have = [n for n in found[paper] if re.fullmatch(rf"{kind} ([IV]+|[\d-]+[ab]?)", n)]
+            assert have == [f"{kind} {n}" for n in numbers], paper
 
 
 @pytest.mark.parametrize(
@@ -210,5 +210,5 @@ def test_the_terminal(lab) -> None:
     assert lines[0].startswith("000 (CCPD): TCP Congestion Avoidance")
     for paper, line in zip(claims.load(), lines[-5:], strict=True):
         *_, total = numbers = [int(n) for n in re.sub(r"^.*\)", "", line).split()]
-        assert line.split(")")[0].strip() + ")" == paper.seed
+        assert line.split(")")[0].strip() + ")" == paper.name
         assert sum(numbers[:-1]) == total == len(paper.claims)

@@ -17,7 +17,7 @@ from labkit.world.laboratory import Laboratory
 
 CHEAP = """
 title = "A cheap one"
-seed = "999 (NONE)"
+paper = "999 (NONE)"
 figure = "Table 0"
 about = "Two flows & nothing else."
 seeds = 2
@@ -66,7 +66,7 @@ note = "They have no wings."
 
 CLAIMS = """
 [[paper]]
-seed = "999 (NONE)"
+name = "999 (NONE)"
 title = "Nothing"
 [[paper.entry]]
 at = "Table 0"
@@ -322,7 +322,7 @@ def test_scenario_is_sound(name) -> None:
     of = scenario.load(name)
     findings.check(of)
     plot.check(of)
-    assert not of.seed or (of.figure and of.about)
+    assert not of.paper or (of.figure and of.about)
 
 
 _FINDINGS = {

@@ -134,7 +134,7 @@ def _list(args: argparse.Namespace) -> int:
     if args.json:
         shown = [
             {"name": s.name, "title": s.title, "cc": list(s.cc), "settings": s.settings}
-            | ({"seed": s.seed} if s.seed else {})
+            | ({"seed": s.paper} if s.paper else {})
             | ({"figure": s.figure} if s.figure else {})
             | ({} if (columns := [c.name for c in s.column]) == [*s.cc] else {"columns": columns})
             | ({"cases": [c.name for c in s.case]} if s.case else {})
@@ -144,7 +144,7 @@ def _list(args: argparse.Namespace) -> int:
         return 0
     width = max(len(s.name) for s in found)
     for s in found:
-        of = f"  [{', '.join(filter(None, (s.seed, s.figure)))}]" if s.seed else ""
+        of = f"  [{', '.join(filter(None, (s.paper, s.figure)))}]" if s.paper else ""
         print(f"{s.name:{width}}  {s.title}{of}")
     return 0
 

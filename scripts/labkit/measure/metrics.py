@@ -24,7 +24,7 @@ def place(result: Json, scenario: Scenario, column: str = "", case: str = "") ->
     if relevant := [
         e for e in scenario.expected if e.column in ("", column) and e.case in ("", case)
     ]:
-        source = " ".join(filter(None, (scenario.seed, scenario.figure)))
+        source = " ".join(filter(None, (scenario.paper, scenario.figure)))
         placed["expected"] = [_compare(e, source, result) for e in relevant]
     return rounded(placed)
 

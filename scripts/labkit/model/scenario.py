@@ -44,7 +44,7 @@ class Expected:
 
     metric: str
     tolerance: float  # as a share of paper, or if that is none: see within
-    source: str = ""  # default: the scenario's seed and figure
+    source: str = ""  # default: the scenario's paper and figure
     column: str = ""  # of the run it belongs to; empty: of any
     case: str = ""
     paper: float = math.nan  # default: the mean of trials
@@ -111,7 +111,7 @@ class Scenario:
 
     name: str
     title: str
-    seed: str = ""  # the paper it comes from
+    paper: str = ""  # that it comes from
     figure: str = ""  # which table or figure of it
     about: str = ""
     seeds: int = 1  # the report runs 1 to this

@@ -97,7 +97,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Paper:
-    seed: str  # as scenarios name it
+    name: str  # as scenarios say it
     title: str
     claims: tuple[Claim, ...]
 
@@ -111,27 +111,27 @@ def load() -> list[Paper]:
         content = tomllib.loads(LIST.read_text())
     except ValueError as error:
         raise LabError(f"{LIST}: {error}") from None
-    papers = {p.get("seed", ""): p for p in content.get("paper", [])}
-    every = [s for s in map(scenarios.load, scenarios.names()) if s.seed]
+    papers = {p.get("name", ""): p for p in content.get("paper", [])}
+    every = [s for s in map(scenarios.load, scenarios.names()) if s.paper]
     for one in every:
-        if one.seed not in papers:
-            raise LabError(f"{one.path}: {LIST.name} has no paper {one.seed!r};"
+        if one.paper not in papers:
+            raise LabError(f"{one.path}: {LIST.name} has no paper {one.paper!r};"
                            f" there are: {', '.join(papers)}")  # fmt: skip
     return [
-        Paper(seed, paper.get("title", ""),
-              tuple(_claims(seed, paper, [s for s in every if s.seed == seed])))
-        for seed, paper in papers.items()
+        Paper(name, paper.get("title", ""),
+              tuple(_claims(name, paper, [s for s in every if s.paper == name])))
+        for name, paper in papers.items()
     ]  # fmt: skip
 
 
-def _claims(seed: str, paper: dict, mine: list[Scenario]) -> Iterator[Claim]:
-    entries = [_entry(seed, content) for content in paper.get("entry", [])]
+def _claims(name: str, paper: dict, mine: list[Scenario]) -> Iterator[Claim]:
+    entries = [_entry(name, content) for content in paper.get("entry", [])]
     numbers = [e.number for e in entries if e.number]
     if twice := [n for n, count in Counter(numbers).items() if count > 1]:
-        raise LabError(f"{LIST}: {seed} has {twice[0]} more than once")
+        raise LabError(f"{LIST}: {name} has {twice[0]} more than once")
     named = {s.name: names_of(s, numbers) for s in mine}
     for entry in entries:
-        where = f"{LIST}: {seed} {entry.at}"
+        where = f"{LIST}: {name} {entry.at}"
         shown = [_shown(where, text, mine) for text in entry.by]
         told = {s.scenario.name for s in shown if s.scenario}
         shown += [
@@ -144,8 +144,8 @@ def _claims(seed: str, paper: dict, mine: list[Scenario]) -> Iterator[Claim]:
         yield Claim(entry, tuple(shown))
 
 
-def _entry(seed: str, content: dict) -> Entry:
-    where = f"{LIST}: {seed} {content.get('at', '')}".rstrip()
+def _entry(of: str, content: dict) -> Entry:
+    where = f"{LIST}: {of} {content.get('at', '')}".rstrip()
     for name, value in content.items():
         if name not in Entry.__dataclass_fields__:
             raise LabError(f"{where}: there is no {name}: {', '.join(Entry.__dataclass_fields__)}")
@@ -171,7 +171,7 @@ def names_of(of: Scenario, numbers: list[str]) -> set[str]:
             names = [f"{kind} {x}" for x in part.split("-")]
         for name in names:
             if name not in numbers:
-                raise LabError(f"{of.path}: figure: {LIST.name} has no {name} of {of.seed}")
+                raise LabError(f"{of.path}: figure: {LIST.name} has no {name} of {of.paper}")
         between = numbers[numbers.index(names[0]) : numbers.index(names[-1]) + 1]
         found |= {n for n in between if n.startswith(kind)}
     return found
@@ -221,7 +221,7 @@ def table(papers: list[Paper], judge: Judge) -> str:
     """For the eye: a line for each entry, and how many there are of each state."""
     lines = []
     for paper in papers:
-        lines.append(f"{paper.seed}: {paper.title}")
+        lines.append(f"{paper.name}: {paper.title}")
         width = max(len(c.entry.at) for c in paper.claims)
         for claim in paper.claims:
             entry, parts = claim.entry, [claim.entry.says]
@@ -236,5 +236,5 @@ def table(papers: list[Paper], judge: Judge) -> str:
     for paper in papers:
         found = counts(paper.claims, judge)
         numbers = (*(found[s] for s in STATES), len(paper.claims))
-        lines.append(f"{paper.seed:>15}" + "".join(f"{n:>15}" for n in numbers))
+        lines.append(f"{paper.name:>15}" + "".join(f"{n:>15}" for n in numbers))
     return "\n".join(lines)

@@ -118,9 +118,9 @@ def _numbers(m: Measured) -> str:
 def _findings(measured: list[Measured]) -> str:
     """By paper and scenario; what does not hold before what does."""
     parts = []
-    for seed in dict.fromkeys(m.scenario.seed for m in measured):
-        parts.append(f"<h3>{e(seed or 'Other')}</h3>")
-        mine = [m for m in measured if m.scenario.seed == seed]
+    for paper in dict.fromkeys(m.scenario.paper for m in measured):
+        parts.append(f"<h3>{e(paper or 'Other')}</h3>")
+        mine = [m for m in measured if m.scenario.paper == paper]
         for name in dict.fromkeys(m.scenario.name for m in mine):
             of = sorted((m for m in mine if m.scenario.name == name), key=lambda m: m.holds is True)
             parts.append(f"<h4>{e(of[0].scenario.title)}</h4>")
@@ -285,7 +285,7 @@ def _commands(of: Scenario) -> str:
 def _section(report: Report, of: Scenario) -> str:
     cells = report.of(of)
     about = "".join(f"<p>{e(_unwrap(p))}</p>" for p in of.about.strip().split("\n\n") if p)
-    origin = ": ".join(filter(None, (of.seed, of.figure)))
+    origin = ": ".join(filter(None, (of.paper, of.figure)))
     settings = " ".join(f"{k}={v}" for k, v in of.settings.items())
     table = _table(report, of, cells) if cells else ""
     if len(cells) > MANY:
@@ -327,9 +327,9 @@ def compose(report: Report, wanted: list[Scenario], measured: list[Measured]) ->
     if missing:
         trouble += f"<h2>Left out</h2><ul>{missing}</ul>"
     sections = []
-    for seed in dict.fromkeys(s.seed for s in wanted):
-        sections.append(f"<h2>{e(seed or 'Other')}</h2>")
-        sections += [_section(report, s) for s in wanted if s.seed == seed]
+    for paper in dict.fromkeys(s.paper for s in wanted):
+        sections.append(f"<h2>{e(paper or 'Other')}</h2>")
+        sections += [_section(report, s) for s in wanted if s.paper == paper]
     return _PAGE.format(
         kernel=e(report.release), runs=report.made + report.reused, count=count,
         trouble=trouble, findings=_findings(measured), sections="\n".join(sections), style=_STYLE,
@@ -349,12 +349,12 @@ def compose_claims(papers: list[Paper], judge: Judge, wanted: list[Scenario]) ->
     for paper in papers:
         found = claims.counts(paper.claims, judge)
         numbers = [*(found[s] for s in claims.STATES), len(paper.claims)]
-        name = e(paper.seed.partition(" ")[0])
+        name = e(paper.name.partition(" ")[0])
         cells = "".join(f"<td>{n}</td>" for n in numbers)
-        rows.append(f'<tr><td><a href="#p{name}">{e(paper.seed)}</a></td>{cells}</tr>')
+        rows.append(f'<tr><td><a href="#p{name}">{e(paper.name)}</a></td>{cells}</tr>')
         body = "\n".join(_claim(c, judge, linked) for c in paper.claims)
         sections.append(
-            f'<h2 id="p{name}">{e(paper.seed)}: {e(paper.title)}</h2><div class=scroll>'
+            f'<h2 id="p{name}">{e(paper.name)}: {e(paper.title)}</h2><div class=scroll>'
             f"<table class=claims><tr><th>where</th><th>what it says</th><th>state</th>"
             f"<th>shown by</th><th>what is missing</th></tr>\n{body}</table></div>"
         )

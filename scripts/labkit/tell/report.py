@@ -54,7 +54,7 @@ def main(names: list[str], parallel: int) -> int:
 
 
 def _of_papers() -> list[Scenario]:
-    return [s for s in map(scenario.load, scenario.names()) if s.seed]
+    return [s for s in map(scenario.load, scenario.names()) if s.paper]
 
 
 def kept() -> Report:
