@@ -169,7 +169,8 @@ def test_what_is_not_measured_is_absent(lab) -> None:
 def test_list_names_every_scenario(lab) -> None:
     names = [s["name"] for s in lab("list", "--json").json]
     assert names == sorted(p.stem for p in (REPO / "scripts/scenarios").glob("*.toml"))
-    assert all(name in lab("list").stdout for name in names)
+    shown = lab("list").stdout
+    assert all(name in shown for name in names)
 
 
 def test_out_holds_whole_series_only(lab, tmp_path) -> None:
