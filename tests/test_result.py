@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
 """What is made of a run's series."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from labkit.measure import stages
+from labkit.measure import result, stages, statistics
 from labkit.model import scenario
+from labkit.model.settings import compile_settings
 from labkit.tell import findings
 
 
@@ -16,6 +19,45 @@ def _rows(
     nothing = np.zeros(len(at))
     granted = np.where(at < 1, 0, 5e6 + at)
     return np.transpose([at, nothing, windows, nothing, thresholds, nothing + states, granted])
+
+
+def test_who_has_nothing_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two of three flows send at one rate; the third was there all the time without a connection,
+    and a fourth had ended before the second half."""
+    at = np.arange(0.1, 10, 0.1)
+    nothing = np.zeros(len(at))
+    rows = [
+        np.transpose([at, nothing + flow, nothing + 10, *[nothing + np.nan] * 6, 1e5 * at,
+                      *[nothing + np.nan] * 2])
+        for flow in (0, 1)
+    ]  # fmt: skip
+    monkeypatch.setattr(result, "series", lambda *_: np.concatenate(rows))
+    flows = [{"id": i, "cc": "cubic", "start_s": 0.0, "end_s": 10.0} for i in range(4)]
+    flows[3] |= {"end_s": 2.0, "completion_s": 2.0}
+    later = result._flow_means(flows, Path(), 10)
+    assert later == pytest.approx([8e5, 8e5, 0])
+    assert statistics.jain(later) == pytest.approx(2 / 3)
+
+
+def test_a_flow_without_connection_is_not_fair(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One flow has all of its half of a link of 10 Mb/s, the other no connection."""
+    texts = {"flows": "2", "rate": "10mbit", "duration": "10", "stages": "5"}
+    settings = compile_settings(scenario.load("dumbbell").settings | texts)
+    at = np.arange(0.1, 10, 0.1)
+    nothing = np.zeros(len(at))
+    own = np.transpose([at, nothing, nothing + 10, 5e6 / 8 * at, nothing, nothing, nothing])
+    link = np.transpose([at, nothing, 5e6 / 8 * at, nothing, nothing, nothing])
+    monkeypatch.setattr(stages, "series", lambda path, _: link if "links" in path.name else own)
+    flows = [{"id": i, "cc": "cubic", "start_s": 0.0, "end_s": 10.0} for i in range(2)]
+    for stage in stages.of_stages(flows, [{"rate_bps": 10e6}], settings, Path()):
+        assert stage["fair_error"] == 1
+        assert stage["settle_s"] == stage["converge_s"] == 5
+
+
+def test_nothing_is_not_fair() -> None:
+    assert statistics.jain([]) is None
+    assert statistics.jain([0.0, 0.0]) is None
+    assert statistics.jain([1.0, 1.0]) == 1
 
 
 def test_a_sawtooth() -> None:

@@ -45,10 +45,9 @@ def build(
         "virtual_s": end,
         "flows": flows,
         "links": links,
-        "jain": jain([flow["goodput_bps"] for flow in flows]),
     }
-    if later:
-        result["jain_equilibrium"] = jain(later)
+    shares = {"jain": [flow["goodput_bps"] for flow in flows], "jain_equilibrium": later}
+    result |= {name: index for name, of in shares.items() if (index := jain(of)) is not None}
     if sampled and (settings.stages or settings.network):
         result["stages"] = of_stages(flows, links, settings, run)
     if sampled and settings.qdisc == "estcp" and (worst := _slowest_answer(flows, run)) is not None:
@@ -114,13 +113,13 @@ ESTIMATORS = ("ccp", "ccpd", "ccpd_path")
 def _flow_means(flows: list[Json], path: Path, end: float) -> list[float]:
     """Adds each flow's; returns the rates of those that live in the second half of the run.
 
+    Who was there all that time and is not in the series got no connection, and has nothing.
+
     The columns are time, flow, window, in flight, rtt, four estimates or nothing, bytes, ssthresh
     or nothing, and state.
     """
     table = series(path, (0, 1, 2, 3, 4, 13, 14, "cc_buffer_segs", "cc_level_segs", 7, 6, 10))
     later: list[float] = []
-    if not len(table):
-        return later
     order = np.argsort(table[:, 1], kind="stable")
     table = table[order]
     ids = [flow["id"] for flow in flows]
@@ -143,6 +142,8 @@ def _flow_means(flows: list[Json], path: Path, end: float) -> list[float]:
             if len(half) > 1:
                 time, done = half[-1, [0, 9]] - half[0, [0, 9]]
                 later.append(done * 8 / time)
+        elif flow["start_s"] <= end / 2 and "completion_s" not in flow:
+            later.append(0.0)
     return later
 
 

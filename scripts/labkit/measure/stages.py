@@ -46,9 +46,14 @@ def of_stages(flows: list[Json], links: list[Json], settings: Settings, run: Pat
                 errors.append(abs(had - 1))
                 settled.append(_settled(whole[:, 0], whole[:, 2], mean))
                 there.append(rows)
+            elif share and flow["start_s"] <= half[0] and flow["end_s"] >= until:
+                # no connection all that time: it has nothing of its share
+                errors.append(1.0)
+                settled.append(until)
         if errors:
             stage |= {"fair_error": max(errors), "settle_s": max(0, max(settled) - since)}
-            stage["converge_s"] = _converged(there, since, until) - since
+            alike = _converged(there, since, until) if len(there) == len(errors) else until
+            stage["converge_s"] = alike - since
         stages.append(stage)
         for k, link in enumerate(links):
             rows = of_links[k :: len(links)]
@@ -116,7 +121,7 @@ def _converged(flows: list[np.ndarray], since: float, until: float) -> float:
         area = np.cumsum(rows[:, 2] * np.diff(rows[:, 0], prepend=rows[0, 0]))
         now, before = (np.interp(t, rows[:, 0], area) for t in (at, at - ALIKE_OVER_S))
         means.append((now - before) / ALIKE_OVER_S)
-    alike = [jain(windows) >= ALIKE for windows in np.transpose(means)]
+    alike = [(jain(windows) or 0) >= ALIKE for windows in np.transpose(means)]
     return at[alike.index(True)] if any(alike) else until
 
 

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0
 """Arithmetic on what was measured."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 
-def jain(rates: list[float]) -> float:
-    """Jain's fairness index."""
+def jain(rates: Sequence[float]) -> float | None:
+    """Jain's fairness index; None if nobody has anything, which is neither fair nor unfair."""
     squares = sum(r * r for r in rates)
-    return sum(rates) ** 2 / (len(rates) * squares) if squares else 1.0
+    return sum(rates) ** 2 / (len(rates) * squares) if squares else None
 
 
 def rounded(value: Any) -> Any:

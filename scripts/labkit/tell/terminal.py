@@ -28,7 +28,7 @@ def table(results: list[Any]) -> str:
             f"{name:<{width}}{len(flows):>6}{rate(sum(f['goodput_bps'] for f in flows)):>12}"
             f"{completion:>12}{sum(f['retransmits'] for f in flows):>9}{rtt:>10}"
             f"{link['utilization']:>8.3f}{queue:>9}{highest:>8}{link['drops']:>8}"
-            f"{r['jain']:>7.3f}"
+            + (f"{r['jain']:>7.3f}" if "jain" in r else f"{'-':>7}")
         )
     lines.append(f"series: {os.path.commonpath([r['series'] for r in results])}")
     return "\n".join(lines)
