@@ -143,8 +143,10 @@ def test_json_is_the_contract(lab) -> None:
     for r in results:
         assert set(r) == {
             "scenario", "cc", "seed", "kernel", "settings", "virtual_s", "wall_s", "flows",
-            "links", "jain", "jain_equilibrium", "series",
+            "links", "jain", "jain_equilibrium", "series", "provenance",
         }  # fmt: skip
+        assert set(r["provenance"]) >= {"kernel", "modules", "programs"}
+        assert set(r["provenance"]["modules"]) == {f"tcp_{r['cc']}"} - {"tcp_reno"}
         # No flow of a run of fixed duration has a completion time.
         assert set(r["flows"][0]) == {
             "cc", "bytes", "start_s", "end_s", "goodput_bps", "retransmits", "cwnd_mean",

@@ -355,3 +355,21 @@ def test_runs_are_made_again_for_the_modules_that_they_load(tmp_path):
         for cc in ("cubic", "ccpd", "acp")
     }
     assert same == {"cubic": 1, "ccpd": 1, "acp": 2}
+
+
+def test_runs_are_made_again_for_each_setting():
+    """Also for those on which only what is made of the samples depends."""
+    own, dumbbell = Laboratory(), scenario.load("dumbbell")
+    plain, changed = (scenario.override(dumbbell, texts) for texts in ([], ["stages=2"]))
+    jobs = (Job(dumbbell, settings, "cubic", 1) for settings in (plain, changed))
+    assert len({identity(own, job) for job in jobs}) == 2
+
+
+def test_runs_are_made_again_for_another_tool(monkeypatch):
+    own, dumbbell = Laboratory(), scenario.load("dumbbell")
+    job = Job(dumbbell, scenario.override(dumbbell, []), "cubic", 1)
+    before = identity(own, job)
+    programs = own.programs()
+    assert {"agent", "init", "norandom.so", "ip", "tc"} <= set(programs)
+    monkeypatch.setattr(own, "programs", lambda: programs | {"tc": "another"})
+    assert identity(own, job) != before

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """A run that is wanted, and what stands for it."""
 
-import hashlib
+import json
 import math
-import re
 from dataclasses import dataclass
 
+from ..host import digest_of
 from ..model.scenario import Scenario
 from ..model.settings import Settings
 from ..world.laboratory import Laboratory
@@ -38,9 +38,11 @@ class Job:
 
 
 def identity(laboratory: Laboratory, job: Job) -> str:
-    """Of all that a run depends on but its seed: kernel, its own modules, what is executed."""
+    """Of all that a run's result depends on but its seed: kernel, its own modules, programs, what
+    they execute, and the settings, by some of which only the result is made, as by its stages."""
     plan = compile_plan(job.settings, job.cc, job.seed)
-    loaded = re.findall(r"^modprobe (\S+)", plan.setup, re.MULTILINE)
-    modules = (laboratory.digest(name) for name in loaded)
-    parts = (laboratory.kernel.key, *modules, plan.setup, plan.traffic)
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:10]
+    modules = (laboratory.digest(name) for name in plan.modules)
+    wanted = (repr(job.settings), repr(job.settings.net))
+    programs = json.dumps(laboratory.programs(), sort_keys=True)
+    parts = (laboratory.kernel.key, *modules, programs, plan.setup, plan.traffic, *wanted)
+    return digest_of(*parts)

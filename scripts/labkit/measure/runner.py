@@ -16,7 +16,7 @@ from ..errors import LabError
 from ..world.guests import end_all
 from ..world.laboratory import Laboratory, traffic
 from ..world.plan import compile_plan
-from . import store
+from . import provenance, store
 from .job import Job
 
 
@@ -100,6 +100,7 @@ def make(
         built = dict([*entries[:at], ("wall_s", wall), *entries[at:]])
         if with_series:
             built["series"] = str(home)
+        built["provenance"] = provenance.of(laboratory, plan)
         built = metrics.place(built, job.scenario, job.column, job.case)
         store.keep(measured, home, built, with_series)
     return built

@@ -69,6 +69,15 @@ class Report:
     def of(self, one: Scenario) -> list[Cell]:
         return [cell for key, cell in self.cells.items() if key[0] == one.name]
 
+    def origins(self) -> list[str]:
+        """The commits of which the runs are, and whether what made them was not as committed."""
+        made = (run["provenance"] for cell in self.cells.values() for run in cell.runs)
+        found = {(p.get("commit", ""), p.get("clean", False)) for p in made}
+        return sorted(
+            (commit[:12] or "no commit") + ("" if clean else ", with changes")
+            for commit, clean in found
+        )
+
     def left_out(self) -> dict[str, list[str]]:
         """The columns that were not run, by what they lack."""
         found: dict[str, list[str]] = {}

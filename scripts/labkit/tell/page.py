@@ -332,6 +332,7 @@ def compose(report: Report, wanted: list[Scenario], measured: list[Measured]) ->
         sections += [_section(report, s) for s in wanted if s.paper == paper]
     return _PAGE.format(
         kernel=e(report.release), runs=report.made + report.reused, count=count,
+        origins=e("; ".join(report.origins()) or "nothing"),
         trouble=trouble, findings=_findings(measured), sections="\n".join(sections), style=_STYLE,
     )  # fmt: skip
 
@@ -428,6 +429,8 @@ _PAGE = """<!DOCTYPE html>
 modules in a real Linux kernel (user-mode Linux {kernel}, virtual time): {runs} runs.
 Each table and figure is a file in <code>scripts/scenarios</code>; the same seed gives the same
 result on any machine.
+Made from {origins}; each run's JSON has digests of its kernel, modules and programs, and a run is
+made again when one of these, or what it executes, has changed.
 <code>make report</code> makes this page again, and only the runs that have changed.</p>
 <p class=count>{count}.</p>
 <p><a href="claims.html">What the papers have and claim, and what shows it</a>.</p>

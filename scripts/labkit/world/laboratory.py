@@ -7,6 +7,7 @@ import functools
 import os
 import re
 import shlex
+import shutil
 import sys
 import termios
 import time
@@ -22,6 +23,9 @@ from .guests import Guest, sweep
 from .plan import Plan
 
 STALL_S = 120  # wall seconds without progress in virtual time before a run counts as hung
+
+# Programs of the host by which a plan's setup is made
+TOOLS = ("ip", "tc", "sysctl", "modprobe", "ethtool")
 
 # What is built is in a directory of its own, whose files do not change: they are read once.
 
@@ -57,6 +61,15 @@ def _digest(modules: Path, release: str, module: str) -> str:
     return digest_of(*(file_digest(Path(path)) for path in needed))
 
 
+@functools.cache
+def _programs() -> dict[str, str]:
+    own = [kernels.shim(), kernels.agent(), kernels.GUEST / "init", *kernels.tc_plugins()]
+    path = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
+    there = {name: shutil.which(name, path=path) for name in TOOLS}
+    files = {p.name: p for p in own} | {name: Path(p) for name, p in there.items() if p}
+    return {name: digest_of(file_digest(p)) for name, p in sorted(files.items())}
+
+
 class Laboratory:
     """A lab kernel with this project's modules, and what can be run on it."""
 
@@ -79,6 +92,10 @@ class Laboratory:
     def digest(self, module: str) -> str:
         """Of a module and of those that it needs; none of what is built in."""
         return _digest(self.modules, self.kernel.release, module)
+
+    def programs(self) -> dict[str, str]:
+        """What stands for each program that a guest runs: this project's, and the host's."""
+        return _programs()
 
     def ccs(self) -> list[str]:
         """The congestion controls that a flow may have here."""

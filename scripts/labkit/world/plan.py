@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Compiles settings to what a guest executes: a shell script of ip and tc, and the agent's plan."""
 
+import re
 from dataclasses import dataclass
 from math import ceil
 
@@ -18,6 +19,11 @@ class Plan:
     setup: str  # shell script
     traffic: str  # the agent's plan
     memory: int  # bytes the guest needs
+
+    @property
+    def modules(self) -> list[str]:
+        """Those that it loads, in order."""
+        return re.findall(r"^modprobe (\S+)", self.setup, re.MULTILINE)
 
 
 def compile_plan(settings: Settings, cc: str, seed: int) -> Plan:

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What a run was made from: whoever doubts a number can tell whether it is of this source."""
+
+import functools
+import subprocess
+from typing import Any
+
+from ..paths import REPO
+from ..world.laboratory import Laboratory
+from ..world.plan import Plan
+
+
+def of(laboratory: Laboratory, plan: Plan) -> dict[str, Any]:
+    """The commit, and digests of all that is in the guest: kernel, modules, programs."""
+    return {
+        **_commit(),
+        "kernel": laboratory.kernel.key,
+        "modules": {name: laboratory.digest(name) for name in plan.modules},
+        "programs": laboratory.programs(),
+    }
+
+
+@functools.cache
+def _commit() -> dict[str, Any]:
+    """The commit of this source, and whether it is as it was committed; nothing outside of git."""
+
+    def git(*arguments: str) -> str:
+        done = subprocess.run(["git", "-C", str(REPO), *arguments], capture_output=True, text=True)
+        return done.stdout.strip() if done.returncode == 0 else ""
+
+    commit = git("rev-parse", "HEAD")
+    return {"commit": commit, "clean": not git("status", "--porcelain")} if commit else {}
