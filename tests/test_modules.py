@@ -120,3 +120,10 @@ def test_kunit_under_sanitizers(lab, suite):
 @each_life
 def test_life_under_sanitizers(lab, name):
     live(lab, name, *LIVES[name].split(), "kernel_is_quiet", variant="debug")
+
+
+def test_modules_do_not_say_where_they_were_built():
+    """One source is one module, in any directory: a digest tells of the source."""
+    built = kernel.build_modules(kernel.ensure(progress=False))
+    where = str(built.parent).encode()
+    assert [p.name for p in built.rglob("*.ko") if where in p.read_bytes()] == []
