@@ -219,10 +219,13 @@ mptcp()
 # blackout CC SECONDS: both ways, without a word.  When the kernel looks again depends on
 # the round-trip time that it had seen, hence on the queue: the time until then doubles, and
 # is the kernel's own.  So what is compared is the time without that silence, which is no
-# longer than the backoff can make it, and no shorter than the blackout.
+# longer than the backoff can make it, and no shorter than the blackout.  After it what had
+# arrived before makes the timeout look spurious, so that TCP goes on with what is in flight;
+# the printed law may then leave no room for a segment that would show what is lost, and a
+# second timeout follows.  Its time is of an rtt that the blackout is a part of.
 blackout()
 {
-	local begun lasted_ms
+	local begun lasted_ms least most
 
 	rm -f third
 	tc -n "$RTR" qdisc add dev rtr0 clsact &&
@@ -240,7 +243,11 @@ blackout()
 	answer && read -r TIMES SILENCE_MS SHOWN_KBPS <<<"$ANSWER" || return
 	diag "$1: $TIMES ms, of them $SILENCE_MS of silence; a blackout of up to $lasted_ms ms"
 	TIMES=$((TIMES - SILENCE_MS))
-	within "$(awk -v s="$2" 'BEGIN { print 800 * s }')" "$SILENCE_MS" $((2 * lasted_ms + 1500))
+	least=$(awk -v s="$2" 'BEGIN { print 800 * s }') most=$((2 * lasted_ms + 1500))
+	within "$least" "$SILENCE_MS" $most || {
+		[[ " ccpd ccp " = *" $1 "* ]] && within "$least" "$SILENCE_MS" $((2 * most)) &&
+			xfail "$SILENCE_MS ms of silence: a second timeout"
+	}
 }
 
 blackout_300ms()
