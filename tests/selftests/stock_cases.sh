@@ -303,16 +303,17 @@ cubic()
 #
 # By the printed law a loss before there was a queue, and reordering that is taken for one and
 # not undone, leave a buffer of next to nothing (head of tcp_ccpd.c), and a window of as little
-# as two segments.  ccpd_path takes reordering by a hundred packets in slow start for an
-# overflow, now and then, and goes on with what was delivered amid the repairs, as little as
-# four segments a round trip.  Of its two subflows one may leave its half of the link unused.
+# as two segments, whose ACK the receiver may hold back for 40 ms.  ccpd_path takes reordering
+# by a hundred packets in slow start for an overflow, now and then, and goes on with what was
+# delivered amid the repairs, as little as four segments a round trip.  Of its two subflows one
+# may leave its half of the link unused.
 known_ms()
 {
 	case $1/$2 in
 	switch/ccpd|switch/ccp)
-		echo $((SWITCH * (RTT_MS + 1) / (2 * 1448))) ;;
+		echo $((SWITCH * (RTT_MS + 41) / (2 * 1448))) ;;
 	reordering_100/ccpd|reordering_100/ccp)
-		echo $((SHORT * (RTT_MS + 61) / (2 * 1448))) ;;
+		echo $((SHORT * (RTT_MS + 101) / (2 * 1448))) ;;
 	reordering_100/ccpd_path)
 		echo $((SHORT * (RTT_MS + 61) / (4 * 1448))) ;;
 	mptcp/ccpd_path)
