@@ -53,6 +53,8 @@ def _guests(directory: Path) -> list[str]:
         (["run", "dumbbell", "--set", "qdisc=nonesuch"], "fq_codel"),
         (["run", "dumbbell", "--set", "qdisc=red", "--set", "buffer=23"], "24 packets"),
         (["run", "dumbbell", "--set", "qdisc=red", "--set", "buffer=24"], None),
+        (["run", "dumbbell", "--set", "qdisc=sfq", "--set", "buffer=128"], "at most 127"),
+        (["run", "dumbbell", "--set", "loss=1e-3", "--set", "offload=on"], "offload=off"),
         (["run", "dumbbell", "--set", "flows=0"], "from 1 to"),
         (["run", "dumbbell", "--set", "mtu=100"], "from 576 to 9000"),
         (["run", "dumbbell", "--set", "ip=5"], "4 or 6"),

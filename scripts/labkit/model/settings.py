@@ -48,6 +48,8 @@ SHAPING = ("acp", "estcp", "rcp", "xcp")
 RED_MAX = 4
 # Of the buffer, where warn begins: TCP New Jersey's threshold is not known.
 WARN = 3
+# What sfq takes of one flow at most, in packets (SFQ_MAX_DEPTH).
+SFQ_DEPTH = 127
 # tc finds no time constant for averages over less than a few packets.
 RED_BUFFER = 24
 
@@ -362,6 +364,8 @@ def compile_settings(texts: dict[str, str]) -> Settings:
     links = range(len(settings.net.links))
     if settings.qdisc == "red" and min(map(settings.buffer_of, links)) < RED_BUFFER:
         raise usage(f"qdisc=red needs a buffer of at least {RED_BUFFER} packets")
+    if settings.qdisc == "sfq" and max(map(settings.buffer_of, links)) > SFQ_DEPTH:
+        raise usage(f"qdisc=sfq holds at most {SFQ_DEPTH} packets of a flow: take such a buffer")
     if settings.qdisc == "warn" and not settings.ecn:
         raise usage("qdisc=warn needs ecn=on: it marks, and drops nothing before it is full")
     if settings.qdisc == "warn" and min(map(settings.buffer_of, links)) < WARN:
@@ -372,6 +376,8 @@ def compile_settings(texts: dict[str, str]) -> Settings:
         raise usage("host=nic says itself what hosts offload: drop offload=on, or nic")
     if settings.offload and settings.reorder:
         raise usage("reorder is of single packets: it needs offload=off (host=nic may stay)")
+    if settings.offload and (settings.loss or settings.last_hop):
+        raise usage("loss is of single packets: it needs offload=off (host=nic may stay)")
     if settings.drop and (settings.flows != 1 or settings.offload or settings.short):
         raise usage("drop is of a single flow's packets: it needs flows=1 and offload=off")
     if settings.police:

@@ -4,7 +4,7 @@
 import re
 from math import ceil
 
-from ..model.settings import ETHERNET_HEADER, RED_MAX, SHAPING, WARN, Settings
+from ..model.settings import ETHERNET_HEADER, RED_MAX, SFQ_DEPTH, SHAPING, WARN, Settings
 from .topology import Row, ways_back
 from .traffic import FIRST_PORT
 
@@ -200,7 +200,11 @@ def _queue(s: Settings, rate: int, limit: int) -> str:
         return f"red {_red(s.frame, rate, limit)}{ecn}"
     if s.qdisc == "warn":
         return f"red {_warn(s.frame, rate, limit)} ecn nodrop"
-    return f"{'pfifo' if s.qdisc == 'fifo' else s.qdisc} limit {limit}{ecn}"
+    # Other limits that these have must not be reached first: of a flow, and of bytes.
+    of_flow = {"fq": f" flow_limit {limit}", "sfq": f" depth {min(limit, SFQ_DEPTH)}"}
+    of_memory = f" memory_limit {max(32 << 20, limit * _memory_of(s.frame))}"
+    more = of_memory if s.qdisc in ("fq_codel", "fq_pie") else of_flow.get(s.qdisc, "")
+    return f"{'pfifo' if s.qdisc == 'fifo' else s.qdisc} limit {limit}{more}{ecn}"
 
 
 def _memory_of(frame: int) -> int:
