@@ -54,6 +54,18 @@ def test_a_flow_without_connection_is_not_fair(monkeypatch: pytest.MonkeyPatch) 
         assert stage["settle_s"] == stage["converge_s"] == 5
 
 
+def test_means_are_over_time() -> None:
+    """A queue of 10 for 5 s, sampled every 0.1 s, and of 0 for 5 s, sampled every 0.4 s."""
+    at = np.concatenate((np.arange(0.1, 5.05, 0.1), np.arange(5.4, 10.05, 0.4)))
+    queue, nothing = np.where(at < 5.05, 10, 0), np.zeros(len(at))
+    link = np.transpose([at, queue, 1e5 * at, nothing, queue, nothing])
+    found = stages._link_stage(link, 0, 1e6)
+    assert found["queue_equilibrium"] == pytest.approx(5, abs=0.2)
+    assert found["flows_estimated"] == pytest.approx(5, abs=0.2)
+    flow = np.transpose([at, nothing, queue, 1e5 * at])
+    assert stages._flow_stage(flow, 0)["cwnd_equilibrium"] == pytest.approx(5, abs=0.2)
+
+
 def test_nothing_is_not_fair() -> None:
     assert statistics.jain([]) is None
     assert statistics.jain([0.0, 0.0]) is None

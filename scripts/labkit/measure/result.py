@@ -15,7 +15,7 @@ from ..world.topology import BLACKOUT, POLICER, Row
 from .limits import check
 from .series import LINK_COLUMNS, series
 from .stages import kept_share, of_stages
-from .statistics import jain, rounded
+from .statistics import jain, over_time, rounded
 
 Json = dict[str, Any]
 
@@ -58,12 +58,14 @@ def build(
         result["short"] = {
             "flows": len(others),
             "completed": len(done),
+            "unfinished": len(others) - len(done),
             "bytes": sum(flow["bytes"] for flow in others),
             "retransmits": sum(flow["retransmits"] for flow in others),
         }
         if done:
             result["short"]["completion_mean_s"] = sum(done) / len(done)
             result["short"]["completion_median_s"] = done[len(done) // 2]
+            result["short"]["completion_p95_s"] = done[min(len(done) - 1, len(done) * 95 // 100)]
             result["short"]["completion_p99_s"] = done[min(len(done) - 1, len(done) * 99 // 100)]
     if settings.reverse:
         name, count = settings.reverse
@@ -135,10 +137,11 @@ def _flow_means(flows: list[Json], path: Path, end: float) -> list[float]:
             if flow["cc"] in ESTIMATORS:
                 _estimates(flow, rows, weight)
             half = rows[rows[:, 0] > end / 2]
+            since = max(flow["start_s"], end / 2)
             if len(half) and not np.isnan(half[:, 10]).any():
-                flow["ssthresh_equilibrium"] = half[:, 10].mean()
+                flow["ssthresh_equilibrium"] = over_time(half[:, 0], half[:, 10], since)
             if flow["cc"] in ("mccp", "mccp_path") and len(half):
-                flow["estimated_share_bps"] = half[:, 5].mean()
+                flow["estimated_share_bps"] = over_time(half[:, 0], half[:, 5], since)
             if len(half) > 1:
                 time, done = half[-1, [0, 9]] - half[0, [0, 9]]
                 later.append(done * 8 / time)

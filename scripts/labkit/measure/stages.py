@@ -8,7 +8,7 @@ import numpy as np
 
 from ..model.settings import HEADERS, Settings
 from .series import LINK_COLUMNS, series
-from .statistics import jain
+from .statistics import jain, over_time
 
 Json = dict[str, Any]
 
@@ -35,7 +35,8 @@ def of_stages(flows: list[Json], links: list[Json], settings: Settings, run: Pat
         errors, settled, there = [], [], []
         for flow in flows:
             rows, share = of_flow[flow["id"]], fair[flow["id"]]
-            own = _flow_stage(rows[_within(rows, *half)]) if share else {}
+            begun = max(half[0], flow["start_s"])
+            own = _flow_stage(rows[_within(rows, *half)], begun) if share else {}
             whole = rows[_within(rows, since, until)]
             flow.setdefault("stages", []).append(own)
             if own:
@@ -57,7 +58,7 @@ def of_stages(flows: list[Json], links: list[Json], settings: Settings, run: Pat
         stages.append(stage)
         for k, link in enumerate(links):
             rows = of_links[k :: len(links)]
-            own = _link_stage(rows[_within(rows, *half)], link["rate_bps"])
+            own = _link_stage(rows[_within(rows, *half)], half[0], link["rate_bps"])
             own |= _link_changes(rows[_within(rows, since, until)], own, link["rate_bps"], since)
             own["users"] = settings.net.present(k, *half)
             link.setdefault("stages", []).append(own)
@@ -68,11 +69,11 @@ def _within(rows: np.ndarray, since: float, until: float) -> np.ndarray:
     return (rows[:, 0] > since) & (rows[:, 0] <= until)
 
 
-def _flow_stage(rows: np.ndarray) -> Json:
+def _flow_stage(rows: np.ndarray, since: float) -> Json:
     if len(rows) < 2:
         return {}
     rate = (rows[-1, 3] - rows[0, 3]) * 8 / (rows[-1, 0] - rows[0, 0])
-    return {"goodput_bps": rate, "cwnd_equilibrium": rows[:, 2].mean()}
+    return {"goodput_bps": rate, "cwnd_equilibrium": over_time(rows[:, 0], rows[:, 2], since)}
 
 
 # States in which TCP is on its way to a smaller window: CWR and recovery.
@@ -94,11 +95,10 @@ def _windows(rows: np.ndarray, since: float) -> Json:
     what it will be, which is what the congestion control has decided on; the window that the first
     reduction met; how long it is from one reduction to the next; what is left of it then; its least
     and largest one; and the least rate that a router has granted."""
-    weight = np.diff(rows[:, 0], prepend=since)
     decided = np.where(np.isin(rows[:, 5], REDUCING), np.fmin(rows[:, 2], rows[:, 4]), rows[:, 2])
     found = {
-        "cwnd_mean": np.average(rows[:, 2], weights=weight),
-        "window_mean": np.average(decided, weights=weight),
+        "cwnd_mean": over_time(rows[:, 0], rows[:, 2], since),
+        "window_mean": over_time(rows[:, 0], decided, since),
         "cwnd_least": rows[:, 2].min(), "cwnd_most": rows[:, 2].max(),
     }
     found |= kept_share(rows[:, 2], rows[:, 5])
@@ -131,14 +131,14 @@ def _settled(times: np.ndarray, values: np.ndarray, mean: float) -> float:
     return away[-1] if len(away) else times[0]
 
 
-def _link_stage(rows: np.ndarray, rate: float) -> Json:
+def _link_stage(rows: np.ndarray, since: float, rate: float) -> Json:
     sent = (rows[-1, 2] - rows[0, 2]) * 8
     found = {
         "utilization_equilibrium": sent / (rows[-1, 0] - rows[0, 0]) / rate,
-        "queue_equilibrium": rows[:, 1].mean(),
+        "queue_equilibrium": over_time(rows[:, 0], rows[:, 1], since),
     }
     if not np.isnan(rows[:, 4]).any():
-        found["flows_estimated"] = rows[:, 4].mean()
+        found["flows_estimated"] = over_time(rows[:, 0], rows[:, 4], since)
     return found
 
 

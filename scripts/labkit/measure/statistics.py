@@ -13,6 +13,11 @@ def jain(rates: Sequence[float]) -> float | None:
     return sum(rates) ** 2 / (len(rates) * squares) if squares else None
 
 
+def over_time(times: np.ndarray, values: np.ndarray, since: float) -> float:
+    """The mean of samples over time from since on: intervals between them may become longer."""
+    return np.average(values, weights=np.diff(times, prepend=since))
+
+
 def rounded(value: Any) -> Any:
     """Nine digits: all that was measured, and nothing of how a library adds."""
     if isinstance(value, dict):
