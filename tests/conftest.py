@@ -77,9 +77,12 @@ def run_ktap(output: str) -> list[KtapResult]:
 
 
 def assert_ktap(output: str) -> None:
-    """Every point of a KTAP stream is ok; run_ktap() makes one that is not of an empty stream."""
-    failed = [f"{r.name}\n{r.diag}" for r in run_ktap(output) if not r.ok]
+    """Every point of a KTAP stream is ok, and not all of them were skipped; run_ktap() makes one
+    that is not of an empty stream."""
+    points = run_ktap(output)
+    failed = [f"{r.name}\n{r.diag}" for r in points if not r.ok]
     assert not failed, "\n".join(failed)
+    assert not all(r.skip for r in points), f"nothing but skips:\n{output}"
 
 
 def assert_kunit(lab: Callable[..., "LabCall"], suite: str, **options: str) -> None:

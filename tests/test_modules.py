@@ -96,6 +96,13 @@ def test_kunit_that_dies_fails(lines):
         assert_kunit(lab, "tcp_x")
 
 
+@pytest.mark.parametrize("skipped", ["1..0 # SKIP no module", "1..1\nok 1 one # SKIP no module"])
+def test_nothing_but_skips_is_no_pass(skipped):
+    with pytest.raises(AssertionError, match="nothing but skips"):
+        assert_ktap(f"KTAP version 1\n{skipped}\n")
+    assert_ktap("KTAP version 1\n1..2\nok 1 one # SKIP no module\nok 2 two\n")
+
+
 @each_life
 def test_life(lab, name):
     live(lab, name)
