@@ -165,6 +165,32 @@ static inline void comes_back(struct kunit *test, u32 segs,
 	KUNIT_EXPECT_EQ(test, left[1], left[0]);
 }
 
+/*
+ * Section 5.1: a loss cuts the window once, and nothing grows for the rest of a round trip,
+ * not by a fraction of a segment either.  When it is over, the law goes on.
+ */
+static inline void rests(struct kunit *test)
+{
+	struct sock *sk = nist_socket(1000);
+	const struct nist *nist = inet_csk_ca(sk);
+	u64 left;
+	int n;
+
+	for (n = 0; n < 42; n++)
+		nist_socket_ack(sk, 24, 1000, 42000);
+	nist_socket_lose(sk);
+	left = nist->cwnd;
+	for (n = 0; n < 42; n++) {
+		nist_socket_ack(sk, 12, 1000, 42000);
+		KUNIT_ASSERT_EQ(test, nist->cwnd, left);
+	}
+	KUNIT_EXPECT_EQ(test, tcp_sk(sk)->snd_cwnd, left >> NIST_SCALE);
+	inet_csk(sk)->icsk_ca_state = TCP_CA_Open;
+	for (n = 0; n < 42; n++)
+		nist_socket_ack(sk, 24, 1000, 42000);
+	KUNIT_EXPECT_GT(test, nist->cwnd, left);
+}
+
 /* No window leads the law out of what a window can be, nor past slow start's pace. */
 static inline void survives(struct kunit *test, struct nist *nist)
 {

@@ -175,6 +175,11 @@ static void as_the_kernel(struct kunit *test)
 	bic_linux = 0;
 }
 
+static void rests_after_a_loss(struct kunit *test)
+{
+	rests(test);
+}
+
 static void extremes(struct kunit *test)
 {
 	begin(&bic.nist, sizeof(bic), 1);
@@ -192,6 +197,7 @@ static struct kunit_case bic_cases[] = {
 	KUNIT_CASE(undone),
 	KUNIT_CASE(loses),
 	KUNIT_CASE(as_the_kernel),
+	KUNIT_CASE(rests_after_a_loss),
 	KUNIT_CASE(extremes),
 	{}
 };

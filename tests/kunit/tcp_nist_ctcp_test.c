@@ -157,6 +157,11 @@ static void low(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, nist->cwnd, nist_segs(20));
 }
 
+static void rests_after_a_loss(struct kunit *test)
+{
+	rests(test);
+}
+
 static void extremes(struct kunit *test)
 {
 	u32 srtt;
@@ -182,6 +187,7 @@ static struct kunit_case ctcp_cases[] = {
 	KUNIT_CASE(unused),
 	KUNIT_CASE(undone),
 	KUNIT_CASE(low),
+	KUNIT_CASE(rests_after_a_loss),
 	KUNIT_CASE(extremes),
 	{}
 };

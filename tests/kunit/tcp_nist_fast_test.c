@@ -157,6 +157,11 @@ static void undone(struct kunit *test)
 	}
 }
 
+static void rests_after_a_loss(struct kunit *test)
+{
+	rests(test);
+}
+
 static void extremes(struct kunit *test)
 {
 	begin(&fast.nist, sizeof(fast), 1);
@@ -174,6 +179,7 @@ static struct kunit_case fast_cases[] = {
 	KUNIT_CASE(loses),
 	KUNIT_CASE(times_out),
 	KUNIT_CASE(undone),
+	KUNIT_CASE(rests_after_a_loss),
 	KUNIT_CASE(extremes),
 	{}
 };

@@ -113,6 +113,11 @@ static void odd_parameters(struct kunit *test)
 	high_window = was;
 }
 
+static void rests_after_a_loss(struct kunit *test)
+{
+	rests(test);
+}
+
 static void extremes(struct kunit *test)
 {
 	begin(&hstcp.nist, sizeof(hstcp), 1);
@@ -126,6 +131,7 @@ static struct kunit_case hstcp_cases[] = {
 	KUNIT_CASE(times_out),
 	KUNIT_CASE(is_cached),
 	KUNIT_CASE(odd_parameters),
+	KUNIT_CASE(rests_after_a_loss),
 	KUNIT_CASE(extremes),
 	{}
 };

@@ -131,6 +131,11 @@ static void undone_of_another(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, flow->beta, HTCP_ONE / 2);
 }
 
+static void rests_after_a_loss(struct kunit *test)
+{
+	rests(test);
+}
+
 static void extremes(struct kunit *test)
 {
 	begin(&htcp.nist, sizeof(htcp), 1);
@@ -144,6 +149,7 @@ static struct kunit_case htcp_cases[] = {
 	KUNIT_CASE(life),
 	KUNIT_CASE(undone),
 	KUNIT_CASE(undone_of_another),
+	KUNIT_CASE(rests_after_a_loss),
 	KUNIT_CASE(extremes),
 	{}
 };

@@ -183,6 +183,11 @@ static void undo_cwnd(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tp->snd_cwnd, 60);
 }
 
+static void rests_after_a_loss(struct kunit *test)
+{
+	rests(test);
+}
+
 static void extremes(struct kunit *test)
 {
 	begin(&reno.nist, sizeof(reno), 1);
@@ -199,6 +204,7 @@ static struct kunit_case reno_cases[] = {
 	KUNIT_CASE(cong_avoid),
 	KUNIT_CASE(pkts_acked),
 	KUNIT_CASE(undo_cwnd),
+	KUNIT_CASE(rests_after_a_loss),
 	KUNIT_CASE(extremes),
 	{}
 };

@@ -58,6 +58,11 @@ static void ratio_stays(struct kunit *test)
 	KUNIT_EXPECT_GT(test, small.nist.cwnd, nist_segs(980));
 }
 
+static void rests_after_a_loss(struct kunit *test)
+{
+	rests(test);
+}
+
 static void extremes(struct kunit *test)
 {
 	begin(&scalable.nist, sizeof(scalable), 1);
@@ -69,6 +74,7 @@ static struct kunit_case scalable_cases[] = {
 	KUNIT_CASE(decreases),
 	KUNIT_CASE(times_out),
 	KUNIT_CASE(ratio_stays),
+	KUNIT_CASE(rests_after_a_loss),
 	KUNIT_CASE(extremes),
 	{}
 };
