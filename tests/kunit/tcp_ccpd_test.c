@@ -272,6 +272,55 @@ static void one_sample_a_round_trip(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, ccpd_pair_start(sk, &p));
 }
 
+/*
+ * Such a growth is Eq. 3's, from one ACK to the next.  100 Mb/s, 50 ms, as much of a buffer, and
+ * 270 segments in flight: Eq. 3 wants 286, and 16 may leave.
+ */
+static void eq3_adds_two_for_a_sample(struct kunit *test)
+{
+	static const struct {
+		u32 less;
+		bool sample;
+	} c[] = { { 0, false }, { 1, false }, { 2, true }, { 100, true } };
+	struct tcp_sock *tp = kunit_kzalloc(test, sizeof(*tp), GFP_KERNEL);
+	struct rate_sample rs = { .rtt_us = -1 };
+	struct sock *sk = (struct sock *)tp;
+	struct ccpd *ca = inet_csk_ca(sk);
+	u32 wanted, i;
+
+	KUNIT_ASSERT_NOT_NULL(test, tp);
+	sk->sk_max_pacing_rate = ~0UL;
+	tp->mss_cache = 1448;
+	tp->snd_cwnd_clamp = U32_MAX;
+	tp->packets_out = 270;
+	tp->snd_wnd = 1000 * 1448;
+	ccpd_start(sk, false);
+	ca->mode = CCPD_AVOIDANCE;
+	ca->probe.rtt_min_us = 50000;
+	ca->probe.rtt_max_us = 100000;
+	ca->probe.rtt_s = 50000 << 3;
+	ccpd_pair_add(&ca->probe, link_bw(100), 100000);
+	wanted = ccpd_window(ccpd_p_term(2, 2 * ccpd_buffer(&ca->probe, link_bw(100)), 0,
+					 segs(270)), segs(1000));
+	for (i = 0; i < ARRAY_SIZE(c); i++) {
+		/* nothing that may show a sample is in flight any more */
+		ccpd_pair_drop(sk, &ca->probe);
+		tp->snd_una += 1448;
+		tp->snd_nxt = tp->snd_una;
+		tp->snd_wl1 = tp->snd_una;
+		tp->write_seq = tp->snd_nxt + 100 * 1448;
+		tcp_snd_cwnd_set(tp, wanted - c[i].less);
+#ifdef TCPCC_HAVE_CONG_CONTROL_ACK
+		ccpd_cong_control(sk, 0, 0, &rs);
+#else
+		ccpd_cong_control(sk, &rs);
+#endif
+		KUNIT_EXPECT_EQ(test, tcp_snd_cwnd(tp), wanted);
+		KUNIT_EXPECT_EQ_MSG(test, ca->probe.pair_stage == PAIR_SENT, c[i].sample,
+				    "%u more", c[i].less);
+	}
+}
+
 /* A card's poll: eight segments in 1.2 us are no 77 Gb/s, whatever their rtt. */
 static void poll_is_one_moment(struct kunit *test)
 {
@@ -507,6 +556,7 @@ static struct kunit_case ccpd_cases[] = {
 	KUNIT_CASE(capacity_is_what_was_delivered),
 	KUNIT_CASE(pair_shows_the_link),
 	KUNIT_CASE(one_sample_a_round_trip),
+	KUNIT_CASE(eq3_adds_two_for_a_sample),
 	KUNIT_CASE(poll_is_one_moment),
 	KUNIT_CASE(held_back_acks_are_no_pair),
 	KUNIT_CASE(burst_in_two_bunches_is_no_pair),
