@@ -212,6 +212,67 @@ static void as_printed(struct kunit *test)
 	}
 }
 
+/* A path of 100 ms whose samples, 10 ms each, are @each ten segments */
+static void samples(struct estimator *e, u32 count, const u32 each[4])
+{
+	u32 i;
+
+	for (i = 0; i < count; i++)
+		ack(e, 10000, each[i % 4]);
+}
+
+/*
+ * "To dampen estimates when the network exhibits very unstable behavior and react quickly to
+ * persistent changes" (ABE).  With tau = RTT the estimate is within a tenth of a lasting change
+ * after ln 10 = 2.3 RTT, with tau = 11 RTT after 25.3 RTT.  N = 10 takes it from the first to
+ * the second, and forgets the change itself in the ten samples of U_max, another RTT.  One sample
+ * that is off counts by its weight, of 2/21 and 2/221: 10.5 times less.  Of samples that stay
+ * unstable every other one is as the one before here, which leaves 0.6 of U: tau is 7 RTT or more
+ * and the weight at most 2/141, 6.7 times less.
+ */
+static void follows_what_lasts_and_dampens_the_rest(struct kunit *test)
+{
+	static const u32 steady[] = { 10, 10, 10, 10 }, more[] = { 20, 20, 20, 20 };
+	static const u32 less[] = { 5, 5, 5, 5 }, swings[] = { 5, 5, 15, 15 };
+	struct abe_rules rules = PAPER;
+	u64 dip[2], ripple[2];
+	struct estimator e;
+	u32 after, i, n;
+
+	rules.mean = false;
+	/* doubled, and halved again */
+	begin(test, &e, 100000, 100, rules);
+	samples(&e, 100, steady);
+	for (after = 0; TO_PER_S(e.abe.rate) < 1900 && after < 500; after++)
+		samples(&e, 1, more);
+	KUNIT_EXPECT_LE(test, after, 23 + 10 + 1);
+	samples(&e, 100, more);
+	for (after = 0; TO_PER_S(e.abe.rate) > 600 && after < 500; after++)
+		samples(&e, 1, less);
+	KUNIT_EXPECT_LE(test, after, 23 + 10 + 1);
+
+	/* N = 0: tau is RTT, whatever happens */
+	for (n = 0; n < 2; n++) {
+		u64 least = ABE_RATE_MAX, most = 0;
+
+		rules.n = n ? 10 : 0;
+		begin(test, &e, 100000, 100, rules);
+		samples(&e, 100, steady);
+		samples(&e, 1, less);
+		dip[n] = 1000 * 1000 - TO_PER_S(1000 * e.abe.rate);
+		samples(&e, 400, swings);
+		for (i = 0; i < 40; i++) {
+			ack(&e, 10000, swings[i % 4]);
+			least = min(least, e.abe.rate);
+			most = max(most, e.abe.rate);
+		}
+		ripple[n] = TO_PER_S(1000 * (most - least));
+		EXPECT_NEAR(test, mean_per_s(&e), 1000, 20000);
+	}
+	KUNIT_EXPECT_LE(test, dip[1] * 10, dip[0]);
+	KUNIT_EXPECT_LE(test, ripple[1] * 6, ripple[0]);
+}
+
 /* ------------------------------------------------------------------------- */
 
 /* 8000 segments/s at 100 ms, by ACKs of many kinds: all the same */
@@ -940,6 +1001,7 @@ static struct kunit_case mccp_cases[] = {
 	KUNIT_CASE(eq6),
 	KUNIT_CASE(eq1),
 	KUNIT_CASE(as_printed),
+	KUNIT_CASE(follows_what_lasts_and_dampens_the_rest),
 	KUNIT_CASE(whatever_acks),
 	KUNIT_CASE(batches),
 	KUNIT_CASE(trains),
