@@ -55,6 +55,7 @@ def _guests(directory: Path) -> list[str]:
         (["run", "dumbbell", "--set", "qdisc=red", "--set", "buffer=24"], None),
         (["run", "dumbbell", "--set", "qdisc=sfq", "--set", "buffer=128"], "at most 127"),
         (["run", "dumbbell", "--set", "loss=1e-3", "--set", "offload=on"], "offload=off"),
+        (["run", "dumbbell", "--set", "change=2:loss=0.1", "--set", "offload=on"], "offload=off"),
         (["run", "dumbbell", "--set", "flows=0"], "from 1 to"),
         (["run", "dumbbell", "--set", "mtu=100"], "from 576 to 9000"),
         (["run", "dumbbell", "--set", "ip=5"], "4 or 6"),
@@ -109,7 +110,7 @@ def test_every_key_is_accepted(lab) -> None:
     values = {
         "rate": "50mbit", "rtt": "20ms,30ms", "buffer": "0.5bdp", "loss": "0.1%",
         "qdisc": "fq_codel", "start": "0.05", "duration": "0.5", "mtu": "1400",
-        "cross": "udp:5mbit:0.1-0.4", "param": "tcp_cubic.hystart=0", "ip": "6", "offload": "on",
+        "cross": "udp:5mbit:0.1-0.4", "param": "tcp_cubic.hystart=0", "ip": "6",
         "ack": "every", "ecn": "on", "sample": "10ms", "flows": "2",
     }  # fmt: skip
     sets = [f"--set={key}={value}" for key, value in values.items()]
@@ -118,7 +119,7 @@ def test_every_key_is_accepted(lab) -> None:
     assert settings["rtt"] == [0.02, 0.03]
     assert settings["cross"] == [{"rate": 5_000_000, "start": 0.1, "end": 0.4}]
     assert settings["param"] == ["tcp_cubic.hystart=0"]
-    assert (settings["loss"], settings["offload"], settings["ecn"]) == (0.001, True, True)
+    assert (settings["loss"], settings["ecn"]) == (0.001, True)
     values = {
         "jitter": "1ms", "app": "100k/50ms", "ssthresh": "40", "reverse": "reno", "batch": "1ms",
         "police": "50mbit:20k", "aggregate": "2ms", "change": "0.2:loss=0.01", "duration": "0.5",
@@ -130,6 +131,8 @@ def test_every_key_is_accepted(lab) -> None:
     assert [settings[key] for key in ("jitter", "ssthresh", "batch", "aggregate", "access")] == [
         0.001, 40, 0.001, 0.002, 1_000_000_000,
     ]  # fmt: skip
+    (large,) = lab("run", "dumbbell", "--json", "--set=offload=on", "--set=duration=0.5").json
+    assert large["settings"]["offload"] is True
     assert settings["app"] == {"bytes": 100_000, "interval": 0.05}
     assert settings["police"] == {"rate": 50_000_000, "burst": 20_000}
     assert settings["reverse"] == "reno:1"

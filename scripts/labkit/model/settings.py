@@ -376,7 +376,8 @@ def compile_settings(texts: dict[str, str]) -> Settings:
         raise usage("host=nic says itself what hosts offload: drop offload=on, or nic")
     if settings.offload and settings.reorder:
         raise usage("reorder is of single packets: it needs offload=off (host=nic may stay)")
-    if settings.offload and (settings.loss or settings.last_hop):
+    lossy = (settings.loss, settings.last_hop, *(c.loss for c in settings.change))
+    if settings.offload and any(lossy):
         raise usage("loss is of single packets: it needs offload=off (host=nic may stay)")
     if settings.drop and (settings.flows != 1 or settings.offload or settings.short):
         raise usage("drop is of a single flow's packets: it needs flows=1 and offload=off")
