@@ -28,7 +28,7 @@ TESTS="loads needs_bandwidth default_bandwidth shows_options shows_json changes_
 	leaves_others_alone leaves_ecn_alone other_dscp overwrites_foreign changes_phase
 	phase_v6 follows_equation is_patient limits_packets changes_under_traffic
 	shrinks_without_loss replaces_under_traffic deletes_under_traffic below_htb
-	beside_others forgets_on_down device_goes unloads_under_traffic
+	beside_others beside_udp forgets_on_down device_goes unloads_under_traffic
 	loads_again_and_again survives_attributes kernel_is_quiet"
 
 # codepoints ADDRESS COUNT BATCH [DSFIELD [PROTOCOL]]: prints how many came with 00, 01, 10, 11
@@ -308,10 +308,8 @@ stream()
 }
 
 # The recipe of tc-estcp(8): a class of HTB for ESTCP, told by the DSCP, and one for others
-beside_others()
+two_classes()
 {
-	local address cc alone beside count before
-
 	qdisc add handle 1: htb default 2 &&
 		tc -n "$SND" class add dev veth0 parent 1: classid 1:1 htb rate 50mbit &&
 		tc -n "$SND" class add dev veth0 parent 1: classid 1:2 htb rate 50mbit &&
@@ -320,7 +318,15 @@ beside_others()
 		tc -n "$SND" filter add dev veth0 parent 1: protocol ip prio 1 \
 			flower ip_tos 0xc/0xfc classid 1:1 &&
 		tc -n "$SND" filter add dev veth0 parent 1: protocol ipv6 prio 2 \
-			flower ip_tos 0xc/0xfc classid 1:1 || return
+			flower ip_tos 0xc/0xfc classid 1:1
+}
+
+# Each packet is in its class, and neither class of TCP takes anything from the other.
+beside_others()
+{
+	local address cc alone beside count before
+
+	two_classes || return
 
 	# each packet in its class, but for what flows of other tests have left to send
 	for address in 192.0.2.2 2001:db8::2; do
@@ -349,6 +355,34 @@ beside_others()
 		end_long
 	done
 	qdisc del
+}
+
+# What a class sends in two seconds, bytes/s
+class_rate()
+{
+	local count
+
+	count=$(KIND=$1 field bytes) && sleep 2 && echo $((($(KIND=$1 field bytes) - count) / 2))
+}
+
+# UDP that asks for 80 of the 50 Mb/s of its class takes nothing from ESTCP, nor ESTCP from it.
+beside_udp()
+{
+	local alone estcp udp flood
+
+	two_classes && stream && stream -6 && sleep 2 && alone=$(class_rate estcp) || return
+	while raw "$SND" burst 192.0.2.2 1000 1000; do
+		sleep 0.1
+	done &
+	flood=$!
+	sleep 1
+	estcp=$(class_rate estcp)
+	udp=$(class_rate fq_codel)
+	kill $flood
+	end_long
+	echo "# $alone bytes/s of ESTCP alone, $estcp beside $udp of UDP"
+	[ $((estcp * 100)) -ge $((alone * 97)) ] && [ "$estcp" -gt 5800000 ] &&
+		[ "$udp" -gt 5800000 ] && qdisc del
 }
 
 forgets_on_down()
