@@ -131,6 +131,12 @@
 /* Rounds of a smaller queue after which to cease to compete; path-share */
 #define PATH_CALM	31U
 
+/*
+ * Rounds of avoidance in which a loss is still of those that ended slow start: two repairs, and
+ * the DSACK of each, one after the other; stock_cases, reordering_100
+ */
+#define PATH_REPAIRS	4U
+
 /* Rounds without a drain after which a standing queue is one of ours; path-flows */
 #define PATH_ROUNDS	15U
 
@@ -473,6 +479,15 @@ static void path_rtt(struct sock *sk, const struct rate_sample *rs)
 	if (!rtt_us || overtook)
 		rtt_us = max(others_us, p->rtt_min_us);
 	path_add_delay(ca, rtt_us - p->rtt_min_us, rs->acked_sacked);
+}
+
+/*
+ * The rate of an overtaker is that of a part of a round trip, which it does not end.  So may be
+ * that of a segment sent twice: its ACK may be one of the first time (Karn).
+ */
+static bool path_of_a_part(const struct cpath *ca, const struct rate_sample *rs)
+{
+	return rs->is_retrans || path_overtook(ca, max(rs->rtt_us, 0L));
 }
 
 /* ------------------------------------------------------------------------- */
@@ -958,8 +973,7 @@ tcpcc_cong_control(path_cong_control)
 	else if (rs->rtt_us > 0)
 		ccpd_pair_ack(sk, p, rs->rtt_us, path_least_us(sk));
 
-	/* the rate of an overtaker is that of a part of a round trip, which it does not end */
-	rate = path_overtook(ca, max(rs->rtt_us, 0L)) ? 0 : ccpd_round_rate(p, rs);
+	rate = path_of_a_part(ca, rs) ? 0 : ccpd_round_rate(p, rs);
 	if (rate) {
 		/* what a timeout takes for lost says nothing of the path's rate */
 		if (state != TCP_CA_Loss && p->round_rtt_us != U32_MAX)
@@ -1011,13 +1025,18 @@ static void path_init(struct sock *sk)
 	}
 }
 
-/* What the claim is worth as a window; a loss in slow start does not end it. */
+/*
+ * What the claim is worth as a window; a loss in slow start does not end it.  Nor do those that
+ * follow: if they are undone, so is the end of slow start.
+ */
 static u32 path_ssthresh(struct sock *sk)
 {
 	struct cpath *ca = inet_csk_ca(sk);
 
-	ca->before_loss = ca->mode;
-	if (ca->mode == PATH_SLOW_START)
+	if (ca->before_loss != PATH_SLOW_START || ca->mode != PATH_AVOIDANCE ||
+	    ca->rounds >= PATH_REPAIRS)
+		ca->before_loss = ca->mode;
+	if (ca->before_loss == PATH_SLOW_START)
 		return TCP_INFINITE_SSTHRESH;
 	return clamp_t(s64, ccpd_segs(ca->claim, ca->probe.rtt_s >> 3) >> SEG_SCALE,
 		       PATH_LEAST_WINDOW, TCP_INFINITE_SSTHRESH - 1);
@@ -1051,6 +1070,8 @@ static u32 path_undo_cwnd(struct sock *sk)
 		/* the train that the loss has ended is no train any more */
 		if (ca->mode != PATH_SLOW_START || ca->train == TRAIN_NONE) {
 			path_enter(ca, PATH_SLOW_START);
+			/* what was delivered amid repairs is no window to stop at */
+			ca->claim = 0;
 			/* a train takes the place of the floor */
 			ca->rival = PATH_FRIENDLY;
 			ca->doubt = 0;

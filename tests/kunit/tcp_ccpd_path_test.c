@@ -136,6 +136,15 @@ static struct sock *flow(struct kunit *test)
 	return sk;
 }
 
+static void ack(struct sock *sk, const struct rate_sample *rs)
+{
+#ifdef TCPCC_HAVE_CONG_CONTROL_ACK
+	path_cong_control(sk, 0, 0, rs);
+#else
+	path_cong_control(sk, rs);
+#endif
+}
+
 /* What a policer lets through is the capacity until it lets more through. */
 static void policer_caps(struct kunit *test)
 {
@@ -189,11 +198,7 @@ static void noise_and_outages_do_not_cap(struct kunit *test)
 	inet_csk(sk)->icsk_ca_state = TCP_CA_Loss;
 	tcp_sk(sk)->snd_ssthresh = path_ssthresh(sk);
 	ca->probe.round_delivered = 0;
-#ifdef TCPCC_HAVE_CONG_CONTROL_ACK
-	path_cong_control(sk, 0, 0, &rs);
-#else
-	path_cong_control(sk, &rs);
-#endif
+	ack(sk, &rs);
 	KUNIT_EXPECT_FALSE(test, ca->capped);
 	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_SLOW_START);
 	KUNIT_EXPECT_GE(test, ca->claim, claim);
@@ -232,6 +237,44 @@ static void undo_gives_back(struct kunit *test)
 	path_enter(ca, PATH_AVOIDANCE);
 	path_undo_cwnd(sk);
 	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_SLOW_START);
+	/* and which goes on: not to the window of what was delivered amid the repairs */
+	KUNIT_EXPECT_EQ(test, ca->claim, 0);
+
+	/* the same if they go on, and only the second time it was none */
+	ca->claim = claim / 10;
+	path_enter(ca, PATH_AVOIDANCE);
+	ca->rounds = PATH_REPAIRS - 1;
+	KUNIT_EXPECT_EQ(test, path_ssthresh(sk), TCP_INFINITE_SSTHRESH);
+	path_undo_cwnd(sk);
+	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_SLOW_START);
+	/* later ones are of avoidance */
+	ca->claim = claim / 10;
+	path_enter(ca, PATH_AVOIDANCE);
+	ca->rounds = PATH_REPAIRS;
+	tp->snd_ssthresh = path_ssthresh(sk);
+	KUNIT_EXPECT_LT(test, tp->snd_ssthresh, TCP_INFINITE_SSTHRESH);
+	path_undo_cwnd(sk);
+	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_AVOIDANCE);
+	EXPECT_NEAR(test, ca->claim, claim / 10, 5000);
+}
+
+/* What was sent twice may be acknowledged for the first time: that ends no round trip. */
+static void sent_twice_shows_no_rate(struct kunit *test)
+{
+	struct rate_sample rs = {
+		.prior_delivered = 1, .delivered = 2, .interval_us = 41000, .acked_sacked = 1,
+		.rtt_us = -1, .is_retrans = true,
+	};
+	struct sock *sk = flow(test);
+	struct cpath *ca = inet_csk_ca(sk);
+	u32 claim = ca->claim;
+
+	tcp_sk(sk)->delivered = 300;
+	ack(sk, &rs);
+	KUNIT_EXPECT_EQ(test, ca->claim, claim);
+	rs.is_retrans = false;
+	ack(sk, &rs);
+	KUNIT_EXPECT_LT(test, ca->claim, claim);
 }
 
 /* RFC 8511's 0.85 of the claim; nothing is added while the mark is answered. */
@@ -496,6 +539,7 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(policer_caps),
 	KUNIT_CASE(noise_and_outages_do_not_cap),
 	KUNIT_CASE(undo_gives_back),
+	KUNIT_CASE(sent_twice_shows_no_rate),
 	KUNIT_CASE(mark_is_answered),
 	KUNIT_CASE(little_to_send_teaches_nothing),
 	KUNIT_CASE(idle_is_a_drain),
