@@ -52,7 +52,8 @@
  *   o A spurious loss is undone: the claim from before it comes back, the cap ends.  ssthresh
  *     holds that claim, as a window.
  *   o A CE mark leaves 0.85 of the claim (RFC 8511), at most once in a round trip.
- *   o It paces, by the kernel's timer or by fq.  Under SO_MAX_PACING_RATE no pair is timed.
+ *   o It paces, by the kernel's timer or by fq.  Under SO_MAX_PACING_RATE, and of a subflow of
+ *     MPTCP, no pair is timed.
  *
  * Any process may choose it (TCP_CONG_NON_RESTRICTED): it answers queues before losses, and
  * many losses beside a queue by a quarter of its claim.
@@ -61,6 +62,7 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/module.h>
+#include <net/mptcp.h>
 #include <net/tcp.h>
 
 #include "ccpd_probe.h"
@@ -917,6 +919,36 @@ static void path_round_begin(struct sock *sk)
 }
 
 /*
+ * MPTCP.  TCP notes that there is too little to send when the application writes.  A subflow is
+ * filled without that, and one with an unused window would look like a slow path.
+ */
+static void path_look_for_data(struct sock *sk)
+{
+	if (sk_is_mptcp(sk))
+		tcp_rate_check_app_limited(sk);
+}
+
+/* Of a burst that is paced no pair is timed. */
+static bool path_may_burst(const struct sock *sk)
+{
+	return !sk_is_mptcp(sk) && READ_ONCE(sk->sk_max_pacing_rate) == ~0UL;
+}
+
+/*
+ * Without a limit, so that a pair may form.  But MPTCP shares data out by the pacing rates of its
+ * subflows, and one without a limit would have all.  A subflow's is the kernel's own in slow
+ * start: twice the window in a round trip, bytes/s.
+ */
+static u64 path_start_rate(const struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+
+	if (!sk_is_mptcp(sk) || !tp->srtt_us)
+		return ~0ULL;
+	return div_u64((u64)tcp_snd_cwnd(tp) * tp->mss_cache * 16 * USEC_PER_SEC, tp->srtt_us);
+}
+
+/*
  * A burst that is timed is not paced.  A train leaves at the rate of
  * our claim, all else a quarter faster, but not beyond 17/16 of the capacity: what
  * refills the path would meet a queue that the window does not show yet.  Until
@@ -928,7 +960,7 @@ static void path_pace(struct sock *sk, bool burst)
 	u64 claim = ca->claim, rate = claim;
 
 	if (burst || !claim) {
-		ccpd_set_rate(sk, ~0ULL);
+		ccpd_set_rate(sk, path_start_rate(sk));
 		return;
 	}
 	if (ca->mode != PATH_SLOW_START || ca->train <= TRAIN_WANTED) {
@@ -961,6 +993,7 @@ tcpcc_cong_control(path_cong_control)
 	bool burst = false;
 	u32 cwnd = tcp_snd_cwnd(tp), rate;
 
+	path_look_for_data(sk);
 	if (p->mss != tp->mss_cache)
 		path_rescale(sk);
 	ca->limited |= rs->is_app_limited;
@@ -999,8 +1032,7 @@ tcpcc_cong_control(path_cong_control)
 		cwnd += 2;
 	}
 
-	if (state == TCP_CA_Open && tcp_snd_cwnd(tp) >= cwnd &&
-	    READ_ONCE(sk->sk_max_pacing_rate) == ~0UL)
+	if (state == TCP_CA_Open && tcp_snd_cwnd(tp) >= cwnd && path_may_burst(sk))
 		burst = ccpd_pair_start(sk, p);
 	path_pace(sk, burst);
 }
@@ -1015,11 +1047,11 @@ static void path_init(struct sock *sk)
 	ca->before_loss = PATH_NOT_OURS;
 	ca->noise = PATH_NO_NOISE;
 	ccpd_probe_init(sk, &ca->probe);
-	ccpd_set_rate(sk, ~0ULL);
+	ccpd_set_rate(sk, path_start_rate(sk));
 	cmpxchg(&sk->sk_pacing_status, SK_PACING_NONE, SK_PACING_NEEDED);
 
 	/* the first window is a burst too, if all of it is there to send */
-	if (READ_ONCE(start) && !tp->packets_out) {
+	if (READ_ONCE(start) && !tp->packets_out && path_may_burst(sk)) {
 		ca->train = TRAIN_WANTED;
 		ccpd_pair_begin(sk, &ca->probe, min(tcp_snd_cwnd(tp), CCPD_BURST));
 	}

@@ -303,8 +303,7 @@ cubic()
 #
 # By the printed law a loss before there was a queue, and reordering that is taken for one and
 # not undone, leave a buffer of next to nothing (head of tcp_ccpd.c), and a window of as little
-# as two segments, whose ACK the receiver may hold back for 40 ms.  Of two subflows of ccpd_path
-# one may leave its half of the link unused.
+# as two segments, whose ACK the receiver may hold back for 40 ms.
 known_ms()
 {
 	case $1/$2 in
@@ -312,8 +311,6 @@ known_ms()
 		echo $((SWITCH * (RTT_MS + 41) / (2 * 1448))) ;;
 	reordering_100/ccpd|reordering_100/ccp)
 		echo $((SHORT * (RTT_MS + 101) / (2 * 1448))) ;;
-	mptcp/ccpd_path)
-		echo $((2 * CUBIC[mptcp])) ;;
 	*)
 		echo 0 ;;
 	esac
