@@ -484,12 +484,16 @@ static void path_rtt(struct sock *sk, const struct rate_sample *rs)
 }
 
 /*
- * The rate of an overtaker is that of a part of a round trip, which it does not end.  So may be
- * that of a segment sent twice: its ACK may be one of the first time (Karn).
+ * The rate of an overtaker is that of a part of a round trip, which it does not end.  So is that
+ * of a segment sent twice, if its ACK came too soon to be one of the second time (RFC 3522).
  */
 static bool path_of_a_part(const struct cpath *ca, const struct rate_sample *rs)
 {
-	return rs->is_retrans || path_overtook(ca, max(rs->rtt_us, 0L));
+	u32 others_us = ca->probe.rtt_s >> 3;
+
+	if (rs->is_retrans && rs->interval_us < others_us - (others_us >> 2))
+		return true;
+	return path_overtook(ca, max(rs->rtt_us, 0L));
 }
 
 /* ------------------------------------------------------------------------- */

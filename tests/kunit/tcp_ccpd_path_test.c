@@ -258,7 +258,7 @@ static void undo_gives_back(struct kunit *test)
 	EXPECT_NEAR(test, ca->claim, claim / 10, 5000);
 }
 
-/* What was sent twice may be acknowledged for the first time: that ends no round trip. */
+/* What was sent twice, and is acknowledged sooner than others, came the first time. */
 static void sent_twice_shows_no_rate(struct kunit *test)
 {
 	struct rate_sample rs = {
@@ -270,9 +270,11 @@ static void sent_twice_shows_no_rate(struct kunit *test)
 	u32 claim = ca->claim;
 
 	tcp_sk(sk)->delivered = 300;
+	ca->probe.rtt_s = 90000 << 3;
 	ack(sk, &rs);
 	KUNIT_EXPECT_EQ(test, ca->claim, claim);
-	rs.is_retrans = false;
+	/* it was lost, and its repair has its round trip */
+	rs.interval_us = 80000;
 	ack(sk, &rs);
 	KUNIT_EXPECT_LT(test, ca->claim, claim);
 }
