@@ -17,21 +17,15 @@ from .measure import runner
 from .measure.job import Job
 from .model import scenario
 from .model.settings import KEYS
+from .parser import Parser
 from .tell.terminal import Progress, table
 from .world import guests, laboratory
 from .world import kernel as kernels
 from .world.laboratory import Laboratory
 
 
-class _Parser(argparse.ArgumentParser):
-    """Errors are one line, as everywhere."""
-
-    def error(self, message: str) -> NoReturn:
-        raise LabError(f"{message} (see {self.prog} --help)", status=2)
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(
+def _parser() -> Parser:
+    parser = Parser(
         prog="lab",
         description="Runs TCP congestion control on a real kernel in virtual time.",
     )

@@ -6,21 +6,14 @@ import contextlib
 import json
 import signal
 import sys
-from typing import NoReturn
 
 from .errors import LabError
+from .parser import Parser
 from .world import machine, stock
 
 
-class _Parser(argparse.ArgumentParser):
-    """Errors are one line, as everywhere."""
-
-    def error(self, message: str) -> NoReturn:
-        raise LabError(f"{message} (see {self.prog} --help)", status=2)
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(
+def _parser() -> Parser:
+    parser = Parser(
         prog="stock",
         description="Our modules on distributions' unmodified kernels, in QEMU.",
     )
