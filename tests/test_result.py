@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from labkit.measure import result, stages, statistics
+from labkit.measure import metrics, result, stages, statistics
 from labkit.model import scenario
 from labkit.model.settings import compile_settings
 from labkit.tell import findings
@@ -70,6 +70,7 @@ def test_nothing_is_not_fair() -> None:
     assert statistics.jain([]) is None
     assert statistics.jain([0.0, 0.0]) is None
     assert statistics.jain([1.0, 1.0]) == 1
+    assert metrics.metric({"flows": [{"goodput_bps": 0.0}], "links": []}, "jain") is None
 
 
 def test_a_sawtooth() -> None:

@@ -141,7 +141,8 @@ def metric(result: Json, name: str) -> float | None:
     """
     asked = split(name)
     try:
-        return float(METRICS[asked.base](part(result, asked.which, asked.stage)))
+        found = METRICS[asked.base](part(result, asked.which, asked.stage))
+        return None if found is None else float(found)
     except (KeyError, ValueError, ZeroDivisionError, IndexError):
         return None
 
