@@ -151,6 +151,15 @@ def lab_kernel() -> kernel.LabKernel:
     return kernel.ensure(progress=False)
 
 
+def a_run(seed: int, goodput: float = 1e8, drops: float = 10, cc: str = "cubic", **more) -> dict:
+    """A result that no guest made, with what is asked of it where results are compared."""
+    flow = {"cc": cc, "bytes": 1, "start_s": 0, "end_s": 1, "goodput_bps": goodput,
+            "retransmits": drops}  # fmt: skip
+    link = {"name": "r", "utilization": 0.9, "drops": drops}
+    return {"scenario": "dumbbell", "cc": cc, "seed": seed, "settings": {"rate": 100_000_000},
+            "flows": [flow], "links": [link], "series": "/x/y"} | more  # fmt: skip
+
+
 # Sends 150 datagrams from one namespace to another, so many seconds apart and of so many bytes;
 # prints of each, as it arrives, its number, and when it was sent and arrived, in ns.
 STREAM = """

@@ -73,6 +73,10 @@ def _guests(directory: Path) -> list[str]:
         (["run", "dumbbell", "--set", "param=tcp_nonesuch.kp=4"], "tcp_cubic"),
         (["run", "dumbbell", "--set", "param=tcp_cubic.nonesuch=4"], "hystart"),
         (["run", "dumbbell", "--seed", "x"], "whole number"),
+        (["run", "dumbbell", "--seeds", "3-1"], "no range"),
+        (["run", "dumbbell", "--seeds", "1-"], "whole number"),
+        (["run", "dumbbell", "--seeds", "1-3,2"], "twice"),
+        (["run", "dumbbell", "--seeds", "1-3", "--seed", "2"], "not allowed with"),
         (["run", "dumbbell", "--kernel", "newest"], "6.12"),
         (["run", "dumbbell", "--set", "ssthresh=1"], "from 2 to"),
         (["run", "dumbbell", "--set", "ssthresh=xbdp"], "1bdp"),
@@ -148,7 +152,7 @@ def test_json_is_the_contract(lab) -> None:
     for r in results:
         assert set(r) == {
             "scenario", "cc", "seed", "kernel", "settings", "virtual_s", "wall_s", "flows",
-            "links", "jain", "jain_equilibrium", "series", "provenance",
+            "links", "jain", "jain_equilibrium", "series", "provenance", "cell",
         }  # fmt: skip
         assert set(r["provenance"]) >= {"kernel", "modules", "programs"}
         assert set(r["provenance"]["modules"]) == {f"tcp_{r['cc']}"} - {"tcp_reno"}
@@ -162,6 +166,33 @@ def test_json_is_the_contract(lab) -> None:
             "queue_equilibrium", "queue_max", "queue_least", "drops",
         }  # fmt: skip
         assert (Path(r["series"]) / "flows.csv").stat().st_size
+        # One seed has no interval, and says that it is one.
+        assert set(r["cell"]) - {"differences"} == {"seeds", "metrics"} and r["cell"]["seeds"] == 1
+        assert r["cell"]["metrics"]["goodput_bps"] == {
+            "n": 1, "mean": r["flows"][0]["goodput_bps"],
+        }  # fmt: skip
+    assert "differences" not in results[0]["cell"]
+    assert results[1]["cell"]["differences"]["to"] == "reno"
+
+
+def test_several_seeds_have_intervals(lab) -> None:
+    call = ("run", "dumbbell", "--cc", "reno", "--cc", "cubic", "--set=loss=0.01", "--seeds=1,3")
+    results = lab(*call, "--json", "--set=duration=0.5").json
+    assert [(r["cc"], r["seed"]) for r in results] == [
+        ("reno", 1), ("reno", 3), ("cubic", 1), ("cubic", 3),
+    ]  # fmt: skip
+    one, other = (r["flows"][0]["goodput_bps"] for r in results[:2])
+    assert one != other
+    found = results[0]["cell"]["metrics"]["goodput_bps"]
+    assert found == {
+        "n": 2, "mean": pytest.approx((one + other) / 2), "low": pytest.approx(min(one, other)),
+        "high": pytest.approx(max(one, other)),
+    }  # fmt: skip
+    assert results[1]["cell"] == results[0]["cell"]
+    less = results[2]["cell"]["differences"]
+    assert less["to"] == "reno" and set(less["metrics"]["drops"]) == {"n", "mean", "low", "high"}
+    shown = lab(*call, "--set=duration=0.5").stdout
+    assert "reno (2 seeds)" in shown and "cubic - reno" in shown and shown.count("95 % from") == 3
 
 
 def test_what_is_not_measured_is_absent(lab) -> None:
@@ -184,6 +215,7 @@ def test_out_holds_whole_series_only(lab, tmp_path) -> None:
     (r,) = lab("run", "dumbbell", "--json", "--out", tmp_path, *SHORT).json
     (kept,) = tmp_path.iterdir()
     assert str(kept) == r["series"]
+    assert r.pop("cell")["seeds"] == 1  # of all that were asked for with it
     assert json.loads((kept / "result.json").read_text()) == r
 
 

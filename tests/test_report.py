@@ -120,6 +120,12 @@ def test_page(laboratory, monkeypatch) -> None:
     compared = next(r for r in runs if "expected" in r)["expected"][0]
     assert compared["source"] == "999 (NONE) Table 0" and compared["paper"] == 9.5e6
     assert compared["within"] is True
+    # means have intervals, and say that they are of two seeds
+    assert text.count("<th>95 %</th>") == text.count("<th>mean</th>") > 0
+    assert len(re.findall(r" to [^<]+\(n=2\)</td>", text)) >= 8
+    assert len(re.findall(r"<b>[\d.]+</b> \(95 %: [\d.]+ to [\d.]+; 2 seeds\)", text)) == 5
+    assert len(re.findall(r"<b>[\d.]+</b> \(2 seeds\)", text)) == 1  # the most of something
+    assert all(r["cell"]["seeds"] == 2 and "low" in r["cell"]["metrics"]["drops"] for r in runs)
     # every link of the page leads somewhere in it
     assert {*re.findall(r'href="#([^"]+)"', text)} <= {*re.findall(r'id="([^"]+)"', text)}
 

@@ -55,8 +55,12 @@ def _parser() -> Parser:
                          help="a column of the scenario, or any congestion control; may be"
                          " repeated")  # fmt: skip
     running.add_argument("--case", default="", metavar="NAME", help="a case of the scenario")
-    running.add_argument("--seed", type=_seed, default=1, metavar="N",
+    seeding = running.add_mutually_exclusive_group()
+    seeding.add_argument("--seed", type=_seed, default=1, metavar="N",
                          help="of all random numbers (default 1)")  # fmt: skip
+    seeding.add_argument("--seeds", type=_seeds, metavar="LIST",
+                         help="several, as 1-10 or 1,4,7-9: the table has means and their 95 %%"
+                         " intervals, and how columns differ over the same seeds")  # fmt: skip
     running.add_argument("--set", action="append", default=[], metavar="KEY=VALUE",
                          help="a setting, see below; may be repeated")  # fmt: skip
     running.add_argument("--json", action="store_true", help="a JSON array, and nothing else")
@@ -104,6 +108,21 @@ def _seed(text: str) -> int:
     if not text.isdecimal() or not 0 <= int(text) < 2**63:
         raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 0 to 2^63-1")
     return int(text)
+
+
+def _seeds(text: str) -> tuple[int, ...]:
+    """Seeds of a list such as 1,4,7-9, in its order; at most 1000."""
+    found: list[int] = []
+    for part in text.split(","):
+        first, dash, last = part.partition("-")
+        low = _seed(first)
+        high = _seed(last) if dash else low
+        if high < low or high - low >= 1000:
+            raise argparse.ArgumentTypeError(f"{part!r} is no range of at most 1000 seeds")
+        found += range(low, high + 1)
+    if len(found) > 1000 or len(set(found)) < len(found):
+        raise argparse.ArgumentTypeError(f"{text!r} has a seed twice, or more than 1000")
+    return tuple(found)
 
 
 def _count(text: str) -> int:
@@ -158,13 +177,16 @@ def _run(args: argparse.Namespace) -> int:
     jobs = []
     for column in columns:
         own = scenario.override(wanted, args.set, column, case)
-        jobs.append(Job(wanted, own, column.cc or "mix", args.seed, column.name, args.case))
+        jobs += [Job(wanted, own, column.cc or "mix", seed, column.name, args.case)
+                 for seed in args.seeds or (args.seed,)]  # fmt: skip
     where = Laboratory(args.kernel, args.variant)
     out = args.out.absolute() if args.out else None
     with Progress([job.name for job in jobs]) as shown:
         results = runner.run_all(where, jobs, args.jobs, out, shown.update)
     if args.json:
-        print(json.dumps(results, indent=1))
+        from .measure import cells
+
+        print(json.dumps(cells.with_cells(results), indent=1))
     else:
         print(table(results))
     return 0

@@ -102,7 +102,9 @@ METRICS = {
     "settle_s": lambda r: max(stage["settle_s"] for stage in r["stages"]),
     "converge_s": lambda r: max(stage["converge_s"] for stage in r["stages"]),
     "answer_rtts": lambda r: r["answer_rtts"],
+    "requests_unanswered": lambda r: sum(f["requests"] - f["answered"] for f in r["flows"]),
     "short_completion_s": lambda r: r["short"]["completion_mean_s"],
+    "short_unfinished": lambda r: r["short"]["unfinished"],
     **{
         name: (lambda r, name=name, of=of: of(link[name] for link in r["links"]))
         for name, of in (
@@ -145,6 +147,18 @@ def metric(result: Json, name: str) -> float | None:
         return None if found is None else float(found)
     except (KeyError, ValueError, ZeroDivisionError, IndexError):
         return None
+
+
+def given(result: Json, name: str) -> float | None:
+    """What counts for a metric that was not measured: a flow that did not finish took as long as it
+    was given.  None if nothing does."""
+    return result["settings"].get("timeout") if split(name).base == "completion_s" else None
+
+
+def at_least(result: Json, name: str) -> float | None:
+    """A metric of a run, or what counts for it."""
+    found = metric(result, name)
+    return given(result, name) if found is None else found
 
 
 def part(result: Json, which: str, stage: int | None) -> Json:

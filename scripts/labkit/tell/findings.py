@@ -19,14 +19,19 @@ or of a model that needs no runs: fluid('margin'), with the names of fluid.MEASU
 """
 
 import ast
+import functools
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from statistics import fmean, median
 from typing import Any
 
+import numpy as np
+
 from ..errors import LabError
-from ..measure.metrics import METRICS, metric, part, split
+from ..measure import intervals
+from ..measure.intervals import Interval
+from ..measure.metrics import METRICS, given, metric, part, split
 from ..model import fluid
 from ..model import scenario as scenarios
 from ..model.scenario import Finding, Scenario
@@ -35,6 +40,16 @@ STATISTICS: dict[str, Callable[[list[float]], float]] = {
     "mean": fmean, "median": median, "least": min, "most": max,
 }  # fmt: skip
 PLAIN = {"min": min, "max": max, "abs": abs}
+
+# The same of many draws at once.  The least and the most of some seeds have no interval that says
+# anything of other seeds.
+_DRAWN = {name: functools.partial(of, axis=1)
+          for name, of in (("mean", np.mean), ("median", np.median))}  # fmt: skip
+_DRAWN_PLAIN = {
+    "min": lambda *of: functools.reduce(np.minimum, of),
+    "max": lambda *of: functools.reduce(np.maximum, of),
+    "abs": np.abs,
+}
 MODELS = {"fluid": fluid.measure}
 
 _ALLOWED = (
@@ -81,7 +96,11 @@ def _parse(text: str, where: str) -> ast.Expression:
 
 
 def _evaluate(tree: ast.Expression, names: Mapping[str, Any]) -> float:
-    return float(eval(compile(tree, "measure", "eval"), {"__builtins__": {}}, names))
+    return float(_compute(tree, names))
+
+
+def _compute(tree: ast.Expression, names: Mapping[str, Any]) -> Any:
+    return eval(compile(tree, "measure", "eval"), {"__builtins__": {}}, names)
 
 
 # Metrics ----------------------------------------------------------------------------------------
@@ -141,9 +160,7 @@ def value(of: Scenario, run: Any, name: str) -> float | None:
 def at_least(of: Scenario, run: Any, name: str) -> float | None:
     """The same, but a flow that did not finish took as long as it was given."""
     found = value(of, run, name)
-    if found is None and split(name).base == "completion_s":
-        found = run["settings"].get("timeout")
-    return found
+    return given(run, name) if found is None else found
 
 
 # Findings ---------------------------------------------------------------------------------------
@@ -232,14 +249,8 @@ def measure(of: Scenario, finding: Finding, lookup: Lookup) -> float:
 
     def over(statistic: Callable[[list[float]], float]) -> Callable[..., float]:
         def compute(*names: str, **more: str) -> float:
-            reference = Reference(*names, **more)
-            other = scenarios.load(reference.scenario) if reference.scenario else of
-            values = [
-                at_least(other, run, reference.metric)
-                for column, case in reference.cells(other)
-                for run in lookup(other.name, column, case)
-            ]
-            return statistic([_known(v) for v in values])
+            by_cell = _values(of, Reference(*names, **more), lookup)
+            return statistic([v for values in by_cell for v in values])
 
         return compute
 
@@ -253,6 +264,46 @@ def measure(of: Scenario, finding: Finding, lookup: Lookup) -> float:
     if math.isnan(measured):
         raise NotMeasuredError
     return measured
+
+
+def _values(of: Scenario, reference: Reference, lookup: Lookup) -> list[list[float]]:
+    """Of each cell that a reference names, the metric of each of its seeds."""
+    other = scenarios.load(reference.scenario) if reference.scenario else of
+    return [
+        [_known(at_least(other, run, reference.metric)) for run in lookup(other.name, column, case)]
+        for column, case in reference.cells(other)
+    ]
+
+
+def interval(of: Scenario, finding: Finding, lookup: Lookup) -> Interval | None:
+    """What measure() has, with its interval; None if that is of a model alone.
+
+    Seeds are drawn for all cells at once: of two columns in one draw the same seeds are compared.
+    n is the seeds of the cell that has fewest.  There is no interval if that has one, or if the
+    measure has the least or the most of something, or a quotient by what may be 0.
+    """
+    measured = measure(of, finding, lookup)
+    cells = [v for r in references(of, finding) for v in _values(of, r, lookup)]
+    if not cells:
+        return None
+    fewest = min(map(len, cells))
+
+    def over(statistic: Callable[[np.ndarray], np.ndarray]) -> Callable[..., np.ndarray]:
+        def compute(*names: str, **more: str) -> np.ndarray:
+            by_cell = _values(of, Reference(*names, **more), lookup)
+            drawn = [np.asarray(values)[intervals.draws(len(values))] for values in by_cell]
+            return statistic(np.concatenate(drawn, axis=1))
+
+        return compute
+
+    functions = {name: over(statistic) for name, statistic in _DRAWN.items()}
+    tree = _parse(finding.measure, str(of.path))
+    called = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    if fewest < 2 or called & (STATISTICS.keys() - functions.keys()):
+        return Interval(fewest, measured)
+    with np.errstate(all="ignore"):
+        drawn = _compute(tree, functions | _DRAWN_PLAIN | MODELS)
+    return Interval(fewest, measured, *intervals.bounds(drawn))
 
 
 def holds(finding: Finding, measured: float) -> bool:

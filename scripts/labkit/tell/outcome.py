@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..measure.intervals import Interval
 from ..model import scenario
 from ..model.scenario import Case, Column, Finding, Scenario
 from . import findings
@@ -46,6 +47,7 @@ class Measured:
     unfinished: int = 0  # of its runs, which then count as long as they were given
     runs: int = 0
     why_not: str = ""
+    interval: Interval | None = None  # of the value; None if that is of a model alone
 
     @property
     def holds(self) -> bool | None:
@@ -101,6 +103,7 @@ class Report:
         measured = Measured(of, finding)
         try:
             measured.value = findings.measure(of, finding, self.lookup)
+            measured.interval = findings.interval(of, finding, self.lookup)
         except findings.NotMeasuredError as error:
             measured.why_not = str(error) or "one of its runs has no such metric"
             return measured

@@ -12,6 +12,9 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 
+from ..measure import cells as of_cells
+from ..measure import intervals
+from ..measure.intervals import Interval
 from ..measure.metrics import split
 from ..model.scenario import Scenario
 from . import claims, findings, plot
@@ -80,6 +83,18 @@ def _bound(low: float, high: float) -> str:
     return f"at least {_plain(low)}" if high == float("inf") else f"{_plain(low)} to {_plain(high)}"
 
 
+def _seeds(n: int) -> str:
+    return f"{n} seeds" if n > 1 else "one seed"
+
+
+def _between(found: Interval, text: Callable[[float], str]) -> str:
+    """The interval, and how many seeds it is of where these are few."""
+    if found.low is None:
+        return "one seed" if found.n == 1 else ""
+    few = f" (n={found.n})" if found.n <= intervals.FEW else ""
+    return f"{text(found.low)} to {text(found.high)}{few}"
+
+
 # Findings ---------------------------------------------------------------------------------------
 
 
@@ -106,13 +121,21 @@ def _numbers(m: Measured) -> str:
     if m.finding.paper is not None:
         parts.append(f"paper {_plain(m.finding.paper)}")
     if m.value is not None:
-        parts.append(f"measured <b>{_plain(m.value)}</b>")
+        parts.append(f"measured <b>{_plain(m.value)}</b>{_spread(m.interval)}")
     parts.append(f"wanted {_bound(m.finding.low, m.finding.high)}")
     if m.why_not:
         parts.append(e(m.why_not))
     if m.unfinished:
         parts.append(f"{m.unfinished} of {m.runs} runs did not finish: counted as the time given")
     return "; ".join(parts)
+
+
+def _spread(found: Interval | None) -> str:
+    if not found:
+        return ""
+    if found.low is None:
+        return f" ({_seeds(found.n)})"
+    return f" (95 %: {_plain(found.low)} to {_plain(found.high)}; {_seeds(found.n)})"
 
 
 def _findings(measured: list[Measured]) -> str:
@@ -163,7 +186,7 @@ def _other_metrics(of: Scenario, cells: list[Cell]) -> list[str]:
 
 
 def _measured_cells(cell: Cell, metric: str, compared: bool) -> str:
-    """Mean, median, and least to most of the runs of a cell; the paper beside them."""
+    """Mean, its interval, median, and least to most of a cell's runs; the paper beside them."""
     values = [findings.value(cell.scenario, run, metric) for run in cell.runs]
     done = [v for v in values if v is not None]
     paper = next(iter(plot.expected(cell, metric)), None)
@@ -174,14 +197,26 @@ def _measured_cells(cell: Cell, metric: str, compared: bool) -> str:
     if done:
         texts.append(f"<b>{_text(metric, fmean(done))}</b>")
         if cell.scenario.seeds > 1:
-            texts += [_text(metric, median(done)), _range(metric, done)]
+            between = _between(intervals.mean(done), lambda v: _text(metric, v))
+            texts += [between, _text(metric, median(done)), _range(metric, done)]
     else:
-        texts += ["-"] * (3 if cell.scenario.seeds > 1 else 1)
+        texts += ["-"] * (4 if cell.scenario.seeds > 1 else 1)
     if open_:
         texts[-1] += f" <em>{open_} of {len(values)} not done</em>"
     if compared:
         texts += _ratio(paper, fmean(done), bool(open_)) if paper and done else ["", ""]
     return "".join(f"<td>{t}</td>" for t in texts)
+
+
+def _mean(metric: str, values: list[float]) -> str:
+    """And its interval, in small."""
+    if not values:
+        return ""
+    found = intervals.mean(values)
+    text = _text(metric, found.value)
+    if found.low is None:
+        return text
+    return f"{text} <small>{_between(found, lambda v: _text(metric, v))}</small>"
 
 
 def _range(metric: str, values: list[float]) -> str:
@@ -216,8 +251,9 @@ def _table(report: Report, of: Scenario, cells: list[Cell]) -> str:
     below = []
     for metric in main:
         compared = any(x.metric == metric for x in of.expected)
-        shown = ["paper (trials)"] * compared + ["mean", "median", "least to most"]
-        shown = shown if of.seeds > 1 else ["paper (trials)"] * compared + ["measured"]
+        several = ["mean", "95 %", "median", "least to most"]
+        shown = ["paper (trials)"] * compared
+        shown += several if of.seeds > 1 else ["measured, one seed"]
         shown += ["to paper", ""] * compared
         head.append(f"<th colspan={len(shown)}>{e(_words(metric))}</th>")
         below += shown
@@ -238,8 +274,7 @@ def _row(report: Report, cell: Cell, main: list[str], others: list[str]) -> str:
     parts = [_measured_cells(cell, m, any(x.metric == m for x in expected)) for m in main]
     for metric in others:
         values = [findings.value(cell.scenario, run, metric) for run in cell.runs]
-        values = [v for v in values if v is not None]
-        parts.append(f"<td>{_text(metric, fmean(values)) if values else ''}</td>")
+        parts.append(f"<td>{_mean(metric, [v for v in values if v is not None])}</td>")
     return f"<tr>{title}{''.join(parts)}</tr>"
 
 
@@ -265,6 +300,7 @@ def _picture(asked: str, cells: list[Cell]) -> str:
 
 def _raw(of: Scenario, cells: list[Cell]) -> str:
     runs = [{k: v for k, v in run.items() if k != "series"} for cell in cells for run in cell.runs]
+    runs = of_cells.with_cells(runs)
     coded = base64.b64encode(json.dumps(runs, separators=(",", ":")).encode()).decode()
     return (
         f'<a id="{of.name}-raw" download="{of.name}.json" '
@@ -432,6 +468,9 @@ result on any machine.
 Made from {origins}; each run's JSON has digests of its kernel, modules and programs, and a run is
 made again when one of these, or what it executes, has changed.
 <code>make report</code> makes this page again, and only the runs that have changed.</p>
+<p>Where a cell was run with several seeds, &ldquo;95 %&rdquo; and the small numbers are the mean's
+interval (percentile bootstrap over the seeds). With two or three seeds, which is then said, it goes
+from the least to the most of them, and has the true mean in half, or three quarters, of cases.</p>
 <p class=count>{count}.</p>
 <p><a href="claims.html">What the papers have and claim, and what shows it</a>.</p>
 {trouble}

@@ -29,6 +29,7 @@ import numpy as np
 from matplotlib.colors import to_rgb
 
 from ..errors import LabError
+from ..measure import intervals
 from ..measure.metrics import payload_bps, split
 from ..measure.series import LINK_COLUMNS, series
 from ..model import fluid
@@ -100,6 +101,27 @@ def _by_case(cells: list[Cell]) -> tuple[Any, list[Any]]:
     return figure, [axes[place] for place in places]
 
 
+WHISKERS = {"linewidth": 1, "capsize": 3, "ecolor": "black"}  # of intervals
+SEEDS = {"marker": "o", "linestyle": "", "color": "black", "alpha": 0.4, "markersize": 3}
+
+
+def _interval(values: list[float]) -> tuple[float, float, float]:
+    """The mean of some seeds, and how far its 95 % interval goes below and above it; these are not
+    numbers if there is one seed, and no whisker is drawn."""
+    found = intervals.mean(values)
+    if found.low is None or found.high is None:
+        return found.value, np.nan, np.nan
+    # What was added up in another order may differ in the last digit.
+    return found.value, max(0.0, found.value - found.low), max(0.0, found.high - found.value)
+
+
+def _whiskers(found: list[tuple[float, float, float]]) -> list[list[float]] | None:
+    """How far the intervals of some means go below and above them, as matplotlib wants it; None if
+    there is no interval."""
+    spread = [[below for _, below, _ in found], [above for *_, above in found]]
+    return None if np.isnan(spread).all() else spread
+
+
 def _title(metric: str) -> str:
     """Words for the name of a metric."""
     words, _, unit = split(metric).base.rpartition("_")
@@ -118,11 +140,11 @@ def _times(cells: list[Cell], metric: str) -> Any:
     for place, cell in enumerate(cells):
         values = cell.values(metric)
         if values:
-            mean = sum(values) / len(values)
-            axis.barh(place, mean, 0.7, color=_colour(cell))
+            mean = _interval(values)
+            axis.barh(place, mean[0], 0.7, color=_colour(cell), xerr=_whiskers([mean]),
+                      error_kw=WHISKERS)  # fmt: skip
             if len(values) > 1:
-                axis.plot([min(values), max(values)], [place, place], color="black", linewidth=1,
-                          marker="|", markersize=7)  # fmt: skip
+                axis.plot(values, [place] * len(values), **SEEDS)
             highest = max(highest, *values)
         for number in expected(cell, metric):
             trials = number.trials or (number.mean,)
@@ -131,7 +153,8 @@ def _times(cells: list[Cell], metric: str) -> Any:
                       markersize=5)  # fmt: skip
             highest = max(highest, *trials)
     axis.plot([], [], "D", color="white", markeredgecolor="black", label="the paper's mean, trials")
-    axis.plot([], [], color="black", marker="|", label="least and most of the seeds")
+    axis.plot([], [], color="black", marker="|", label="95 % interval of the mean")
+    axis.plot([], [], label="seeds", **SEEDS)
     axis.set(yticks=range(len(cells)), yticklabels=[c.name for c in cells], xlabel=_title(metric),
              xlim=(0, highest * 1.05 or 1))  # fmt: skip
     axis.invert_yaxis()
@@ -233,8 +256,9 @@ def _pair_bar(axis: Any, place: float, cell: Cell, flow: int, metric: str) -> No
     if not values:
         return
     cc = cell.runs[0]["flows"][flow]["cc"]
-    axis.bar(place, sum(values) / len(values), 0.38, color=_lighter(_base(cc), 0.15 * flow))
-    axis.plot([place, place], [min(values), max(values)], color="black", linewidth=1, marker="_")
+    mean = _interval(values)
+    axis.bar(place, mean[0], 0.38, color=_lighter(_base(cc), 0.15 * flow), yerr=_whiskers([mean]),
+             error_kw=WHISKERS)  # fmt: skip
 
 
 def _sweep(cells: list[Cell], metric: str) -> Any:
@@ -249,11 +273,10 @@ def _sweep(cells: list[Cell], metric: str) -> Any:
         if not points:
             continue
         x = [p[0] for p in points]
-        means = [sum(v) / len(v) for _, v, _ in points]
-        spread = [[m - min(v) for m, (_, v, _) in zip(means, points, strict=True)],
-                  [max(v) - m for m, (_, v, _) in zip(means, points, strict=True)]]  # fmt: skip
-        axis.errorbar(x, means, spread, label=column, color=_colour(points[0][2]), marker="o",
-                      markersize=4, linestyle=_line(points[0][2]), capsize=2)  # fmt: skip
+        means = [_interval(values) for _, values, _ in points]
+        axis.errorbar(x, [m[0] for m in means], _whiskers(means), label=column,
+                      color=_colour(points[0][2]), marker="o", markersize=4,
+                      linestyle=_line(points[0][2]), capsize=2)  # fmt: skip
     xs = [cell.case.x for cell in cells if cell.case and cell.case.x]
     if xs and min(xs) > 0 and max(xs) / min(xs) > 20:
         axis.set_xscale("log")
@@ -364,9 +387,10 @@ def _bars(cells: list[Cell], metric: str) -> Any:
     names = [link["name"] for link in cells[0].runs[0]["links"]]
     width = 0.8 / len(cells)
     for n, cell in enumerate(cells):
-        means = [float(np.mean(cell.values(f"{metric}:{name}") or [np.nan])) for name in names]
+        means = [_interval(cell.values(f"{metric}:{name}") or [np.nan]) for name in names]
         places = np.arange(len(names)) + (n + 0.5) * width - 0.4
-        axis.bar(places, means, width * 0.95, color=_colour(cell), label=cell.name)
+        axis.bar(places, [m[0] for m in means], width * 0.95, color=_colour(cell), label=cell.name,
+                 yerr=_whiskers(means), error_kw=WHISKERS)  # fmt: skip
     axis.set(xticks=range(len(names)), xticklabels=names, ylabel=_title(metric))
     axis.grid(axis="y", alpha=0.3)
     axis.legend(fontsize="small", loc="lower right")

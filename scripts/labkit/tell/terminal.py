@@ -4,11 +4,16 @@
 import os
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 
 def table(results: list[Any]) -> str:
-    """Results for the eye: a line per flow, or per run when there are many."""
+    """Results for the eye: a line per run; with several seeds their means, the 95 % interval of
+    these, and the differences between columns."""
+    where = f"series: {os.path.commonpath([r['series'] for r in results])}"
+    if len({r["seed"] for r in results}) > 1:
+        return f"{_cells(results)}\n{where}"
     names = [r.get("column", r["cc"]) for r in results]
     width = max(12, *map(len, names)) + 2
     lines = [
@@ -30,8 +35,64 @@ def table(results: list[Any]) -> str:
             f"{link['utilization']:>8.3f}{queue:>9}{highest:>8}{link['drops']:>8}"
             + (f"{r['jain']:>7.3f}" if "jain" in r else f"{'-':>7}")
         )
-    lines.append(f"series: {os.path.commonpath([r['series'] for r in results])}")
+    lines.append("one seed, and so no interval: --seeds 1-10 has one")
+    lines.append(where)
     return "\n".join(lines)
+
+
+# What a line of means has, and how wide.
+_COLUMNS = {
+    "goodput_bps": ("goodput", 12), "completion_s": ("completion", 12),
+    "retransmits": ("retrans", 9), "rtt_mean_s": ("rtt", 11), "utilization": ("use", 9),
+    "queue_mean": ("queue", 9), "queue_max": ("max", 9), "drops": ("drops", 9), "jain": ("Jain", 9),
+}  # fmt: skip
+
+
+def _cells(results: list[Any]) -> str:
+    from ..measure import cells, intervals
+
+    by_cell = cells.by_cell(results)
+    lines: list[tuple[str, Any, Callable[[Any], float | None], bool]] = []
+
+    def add(name: str, found: Any, signed: bool = False) -> None:
+        lines.append((name, found, lambda i: i.value, signed))
+        if any(i.low is not None for i in found.values()):
+            lines.append(("  95 % from", found, lambda i: i.low, signed))
+            lines.append(("       to", found, lambda i: i.high, signed))
+
+    for key, runs in by_cell.items():
+        add(f"{key[1]} ({len(runs)} seeds)", cells.means(runs))
+    for key, runs in by_cell.items():
+        if other := cells.reference(by_cell, key):
+            add(f"{key[1]} - {other[1]}", cells.differences(by_cell[other], runs), True)
+    width = max(12, *(len(name) for name, *_ in lines)) + 2
+    shown = [f"{'cc':<{width}}" + "".join(f"{head:>{w}}" for head, w in _COLUMNS.values())]
+    for name, found, part, signed in lines:
+        values = [part(found[m]) if m in found else None for m in _COLUMNS]
+        shown.append(f"{name:<{width}}" + "".join(
+            f"{'-' if v is None else amount(m, v, signed):>{w}}"
+            for v, (m, (_, w)) in zip(values, _COLUMNS.items(), strict=True)
+        ))  # fmt: skip
+    late = sum("completion_s" not in f for r in results for f in r["flows"])
+    if late and any("bytes" in r["settings"] for r in results):
+        shown.append(f"{late} transfers did not end: they count as the time that they were given")
+    if len(by_cell) > 1:
+        shown.append("differences are means over the same seeds")
+    if max(map(len, by_cell.values())) <= intervals.FEW:
+        shown.append("of so few seeds an interval is from the least to the most: take ten")
+    return "\n".join(shown)
+
+
+def amount(metric: str, value: float, signed: bool = False) -> str:
+    """A metric's value with its unit; signed: as a difference."""
+    sign = "-" if value < 0 else "+" if signed and value > 0 else ""
+    if metric.endswith("_bps"):
+        return sign + rate(abs(value))
+    if metric in ("rtt_mean_s", "request_p95_s"):
+        return f"{sign}{abs(value) * 1e3:.4g} ms"
+    if metric.endswith("_s"):
+        return f"{sign}{abs(value):.4g} s"
+    return f"{sign}{abs(value):.4g}"
 
 
 def rate(bps: float) -> str:

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Runs by cell, which is a scenario's column in a case: what its seeds come to, and how it differs
+from another whose runs have the same seeds."""
+
+from . import intervals
+from .intervals import Interval
+from .metrics import Json, at_least
+from .statistics import rounded
+
+Key = tuple[str, str, str]  # scenario, column or congestion control, case
+
+# What cells are compared by, and whether more of it is better (1) or worse (-1).  A transfer, a
+# request or a short flow that did not end counts: as long as it was given, or by the number of it.
+DIRECTIONS = {
+    "goodput_bps": 1, "utilization": 1, "jain": 1, "completion_s": -1, "rtt_mean_s": -1,
+    "queue_mean": -1, "queue_max": -1, "drops": -1, "retransmits": -1, "request_p95_s": -1,
+    "requests_unanswered": -1, "short_completion_s": -1, "short_unfinished": -1,
+}  # fmt: skip
+
+
+def key(run: Json) -> Key:
+    """The cell of a run."""
+    return run["scenario"], run.get("column", run["cc"]), run.get("case", "")
+
+
+def by_cell(results: list[Json]) -> dict[Key, list[Json]]:
+    """The runs of each cell, in the order of results."""
+    found: dict[Key, list[Json]] = {}
+    for run in results:
+        found.setdefault(key(run), []).append(run)
+    return found
+
+
+def means(runs: list[Json]) -> dict[str, Interval]:
+    """What the runs of a cell come to, by metric: the mean, in the metric's unit, of those runs in
+    which it was measured."""
+    found = {}
+    for name in DIRECTIONS:
+        values = [v for run in runs if (v := at_least(run, name)) is not None]
+        if values:
+            found[name] = intervals.mean(values)
+    return found
+
+
+def differences(a: list[Json], b: list[Json]) -> dict[str, Interval]:
+    """By metric, the mean of b less a over the seeds of which both have a run that measured it, in
+    the metric's unit.
+
+    Of several runs of a seed in one of them, the last counts.
+    """
+    first, second = ({run["seed"]: run for run in runs} for runs in (a, b))
+    shared = [seed for seed in first if seed in second]
+    found = {}
+    for name in DIRECTIONS:
+        both = [(at_least(first[seed], name), at_least(second[seed], name)) for seed in shared]
+        pairs = [pair for pair in both if None not in pair]
+        if pairs:
+            found[name] = intervals.difference(*zip(*pairs, strict=True))
+    return found
+
+
+def reference(cells: dict[Key, list[Json]], of: Key) -> Key | None:
+    """The cell that another is told against: the first column's of its case; None if it is that."""
+    first = next(k for k in cells if (k[0], k[2]) == (of[0], of[2]))
+    return None if first == of else first
+
+
+def with_cells(results: list[Json]) -> list[Json]:
+    """The results, each with `cell`: what all runs of its cell among them come to.
+
+    That is `seeds`, how many; `metrics`, by name n, mean, low and high, the last two only if n is
+    at least 2; and, unless it is the first column's, `differences`: `to` that column, and `metrics`
+    of the runs of the same seeds, this column's less that one's.
+    """
+    cells = by_cell(results)
+    told: dict[Key, Json] = {}
+    for own, runs in cells.items():
+        found = means(runs)
+        told[own] = {"seeds": len(runs), "metrics": {k: v.json() for k, v in found.items()}}
+        other = reference(cells, own)
+        if other and (less := differences(cells[other], runs)):
+            of = {k: v.json() for k, v in less.items()}
+            told[own]["differences"] = {"to": other[1], "metrics": of}
+    return [run | {"cell": rounded(told[key(run)])} for run in results]

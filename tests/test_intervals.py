@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Intervals over seeds: of means, of differences and ratios of pairs, of findings, and of cells."""
+
+import numpy as np
+import pytest
+
+from conftest import a_run
+from labkit.measure import cells, intervals
+from labkit.model.scenario import Column, Finding, Scenario
+from labkit.tell import findings, plot, terminal
+
+# Intervals --------------------------------------------------------------------------------------
+
+
+def test_an_interval_of_a_mean_is_as_long_as_theory_has_it() -> None:
+    """Of 400 numbers: 1.96 standard errors to each side."""
+    values = np.random.default_rng(3).normal(7, 2, 400)
+    found = intervals.mean(values)
+    error = values.std() / 20
+    assert found.n == 400 and found.value == pytest.approx(values.mean())
+    assert found.low == pytest.approx(values.mean() - 1.96 * error, abs=0.1 * error)
+    assert found.high == pytest.approx(values.mean() + 1.96 * error, abs=0.1 * error)
+
+
+@pytest.mark.parametrize(("n", "share"), [(2, 0.5), (3, 0.75), (5, 0.84), (10, 0.9), (30, 0.94)])
+def test_it_has_the_true_mean_as_often_as_is_said(n: int, share: float) -> None:
+    rng = np.random.default_rng(n)
+    found = [intervals.mean(rng.normal(5, 1, n)) for _ in range(400)]
+    assert np.mean([i.low <= 5 <= i.high for i in found]) == pytest.approx(share, abs=0.05)
+
+
+def test_of_lopsided_numbers_it_is_lopsided() -> None:
+    found = intervals.mean([1, 1, 1, 1, 1, 1, 1, 1, 1, 101])
+    assert found.value == 11
+    assert found.low == 1 and found.high - found.value > 1.5 * (found.value - found.low)
+
+
+def test_few_seeds_have_their_range_and_one_has_none() -> None:
+    assert intervals.mean([4, 2]) == intervals.Interval(2, 3, 2, 4)
+    assert intervals.mean([6, 2, 4]) == intervals.Interval(3, 4, 2, 6)
+    assert intervals.mean([5]) == intervals.Interval(1, 5)
+    assert intervals.mean([5]).json() == {"n": 1, "mean": 5}
+    with pytest.raises(ValueError):
+        intervals.mean([])
+
+
+def test_the_same_numbers_have_the_same_interval() -> None:
+    values = np.random.default_rng(9).normal(0, 1, 12)
+    first = intervals.mean(values)
+    intervals.draws.cache_clear()
+    assert intervals.mean(values) == first
+
+
+def test_pairs_take_away_what_seeds_do_to_both() -> None:
+    a = np.random.default_rng(5).normal(100, 30, 10)
+    b = a + 1
+    found = intervals.difference(a, b)
+    assert (found.low, found.high) == (pytest.approx(1), pytest.approx(1))
+    found = intervals.ratio(a, 2 * a)
+    assert (found.value, found.low, found.high) == (2, pytest.approx(2), pytest.approx(2))
+    # of the same numbers in another order nothing is known
+    apart = intervals.difference(a, b[::-1])
+    assert apart.low < 1 < apart.high and apart.high - apart.low > 10
+
+
+def test_a_ratio_has_no_interval_where_it_may_be_to_nothing() -> None:
+    assert intervals.ratio([0, 0, 1], [1, 1, 1]) == intervals.Interval(3, pytest.approx(3))
+    with pytest.raises(ZeroDivisionError):
+        intervals.ratio([0, 0], [1, 1])
+    with pytest.raises(ValueError):
+        intervals.difference([1, 2], [1])
+
+
+def measured(text: str, of: dict[str, list[float]]) -> intervals.Interval | None:
+    """The interval of a finding's measure, of columns with so many drops by seed."""
+    one = Scenario("x", "X", column=tuple(Column(name, name) for name in of))
+    runs = {name: [a_run(s, drops=v) for s, v in enumerate(values)] for name, values in of.items()}
+    return findings.interval(one, Finding("C", text), lambda scenario, column, case: runs[column])
+
+
+def test_findings_have_intervals() -> None:
+    a = [100.0, 140, 60, 180, 90, 20, 70, 130, 40, 170]
+    of = {"a": a, "b": [2 * v for v in a], "c": [1.0]}
+    # Both columns are drawn with the same seeds.
+    twice = measured("mean('drops', 'b') / mean('drops', 'a')", of)
+    assert twice == intervals.Interval(10, 2, pytest.approx(2), pytest.approx(2))
+    plain = measured("mean('drops', 'a')", of)
+    assert plain == intervals.mean(a)
+    middle = measured("max(0, median('drops', 'a') - 1)", of)
+    assert middle.value == 94 and 40 < middle.low < 94 < middle.high < 160
+    # One seed, an extreme and a model have none.
+    assert measured("mean('drops', 'a') + mean('drops', 'c')", of) == intervals.Interval(1, 101)
+    assert measured("most('drops', 'a')", of) == intervals.Interval(10, 180)
+    assert measured("fluid('queues')", of) is None
+
+
+# Cells ------------------------------------------------------------------------------------------
+
+
+def test_cells_and_their_differences() -> None:
+    runs = [a_run(s, 1e8 + s, cc="reno") for s in (1, 2, 3)]
+    runs += [a_run(s, 2e8 + s) for s in (2, 3, 4)]
+    told = cells.with_cells(runs)
+    assert told[0]["cell"]["metrics"]["goodput_bps"] == {
+        "n": 3, "mean": 1e8 + 2, "low": 1e8 + 1, "high": 1e8 + 3,
+    }  # fmt: skip
+    less = told[5]["cell"]["differences"]
+    assert less["to"] == "reno"
+    assert less["metrics"]["goodput_bps"] == {"n": 2, "mean": 1e8, "low": 1e8, "high": 1e8}
+    assert "cell" not in runs[0]
+
+
+def test_what_did_not_end_took_the_time_that_it_was_given() -> None:
+    runs = [a_run(1, settings={"bytes": 1, "timeout": 300.0}), a_run(2)]
+    runs[1]["flows"][0]["completion_s"] = 100.0
+    assert cells.means(runs)["completion_s"] == intervals.Interval(2, 200, 100, 300)
+
+
+def test_who_has_nothing_is_no_trouble() -> None:
+    """Nobody's goodput is anything, which is neither fair nor unfair."""
+    found = cells.means([a_run(1, 0), a_run(2, 0)])
+    assert found["goodput_bps"].value == 0 and "jain" not in found
+
+
+def test_the_table_says_how_many_seeds() -> None:
+    shown = terminal.table([a_run(s, 1e8 + 1e7 * s) for s in range(10)])
+    assert "cubic (10 seeds)" in shown and "145 Mb/s" in shown and "so few" not in shown
+    assert "so few seeds" in terminal.table([a_run(s) for s in range(3)])
+    links = [{"utilization": 1, "drops": 0}]
+    assert "one seed, and so no interval" in terminal.table([a_run(1, links=links)])
+
+
+def test_bars_of_pictures() -> None:
+    assert plot._interval([2, 4]) == (3, 1, 1)
+    assert plot._whiskers([(3, 1, 1), (2, 0, 1)]) == [[1, 0], [1, 1]]
+    assert plot._whiskers([plot._interval([5])]) is None
+    assert plot._interval([5]) == pytest.approx((5, np.nan, np.nan), nan_ok=True)
