@@ -18,7 +18,7 @@ from .measure.job import Job
 from .model import scenario
 from .model.settings import KEYS
 from .parser import Parser
-from .tell.terminal import Progress, table
+from .tell.terminal import Progress, compared, table
 from .world import guests, laboratory
 from .world import kernel as kernels
 from .world.laboratory import Laboratory
@@ -80,6 +80,18 @@ def _parser() -> Parser:
 
     shell = verb("shell", _shell, "A shell as root in the lab kernel.")
     with_kernel(shell)
+
+    comparing = verb(
+        "compare", _compare, "What became better or worse from one set of results to another: of"
+        " each metric its means, and their difference over the same seeds with its 95 % interval.",
+        epilog="exit status: 0 if nothing became worse beyond its interval, 1 if something did, 2"
+        " if the sets cannot be compared.  What has one seed has no interval, and is never worse.",
+    )  # fmt: skip
+    for name in ("A", "B"):
+        comparing.add_argument(name.lower(), metavar=name,
+                               help="a file that 'lab run --json' wrote, a directory of such files,"
+                               " or a commit of which 'lab report' has kept runs")  # fmt: skip
+    comparing.add_argument("--json", action="store_true", help="a JSON array, and nothing else")
 
     reporting = verb("report", _report, "Runs every scenario; writes report/index.html, and"
                      " report/claims.html.")  # fmt: skip
@@ -201,6 +213,19 @@ def _shell(args: argparse.Namespace) -> int:
     if not sys.stdin.isatty():
         raise LabError("lab shell needs a terminal; for scripts there is: lab exec", status=2)
     return laboratory.shell(Laboratory(args.kernel, args.variant))
+
+
+def _compare(args: argparse.Namespace) -> int:
+    from .measure.compare import compare, read
+
+    made = compare(read(args.a), read(args.b))
+    if args.json:
+        print(json.dumps([row.json() for row in made.rows], indent=1))
+    else:
+        print(compared(made))
+    for note in made.notes:
+        print(f"lab: {note}", file=sys.stderr)
+    return int(bool(made.of("worse")))
 
 
 def _report(args: argparse.Namespace) -> int:

@@ -23,10 +23,11 @@ def of(laboratory: Laboratory, plan: Plan) -> dict[str, Any]:
 @functools.cache
 def _commit() -> dict[str, Any]:
     """The commit of this source, and whether it is as it was committed; nothing outside of git."""
-
-    def git(*arguments: str) -> str:
-        done = subprocess.run(["git", "-C", str(REPO), *arguments], capture_output=True, text=True)
-        return done.stdout.strip() if done.returncode == 0 else ""
-
     commit = git("rev-parse", "HEAD")
     return {"commit": commit, "clean": not git("status", "--porcelain")} if commit else {}
+
+
+def git(*arguments: str) -> str:
+    """What git says of this source; nothing if it fails."""
+    done = subprocess.run(["git", "-C", str(REPO), *arguments], capture_output=True, text=True)
+    return done.stdout.strip() if done.returncode == 0 else ""

@@ -91,6 +91,19 @@ def find(home: Path, with_series: bool = False) -> Any:
     return None
 
 
+def of_commit(commit: str) -> list[Any]:
+    """The results of all runs that may be asked for again and were made of that commit (its whole
+    hash), without changes."""
+    found = []
+    for path in sorted(root().glob("*/result.json")):
+        with contextlib.suppress(OSError, ValueError):
+            run = json.loads(path.read_text())
+            made = run.get("provenance", {})
+            if made.get("commit") == commit and made.get("clean"):
+                found.append(run)
+    return found
+
+
 def sweep() -> None:
     """Removes runs that nobody has asked for again for long."""
     oldest = time.time() - KEPT_DAYS * 86400

@@ -5,7 +5,10 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # numpy takes its time to load
+    from ..measure.compare import Comparison
 
 
 def table(results: list[Any]) -> str:
@@ -93,6 +96,37 @@ def amount(metric: str, value: float, signed: bool = False) -> str:
     if metric.endswith("_s"):
         return f"{sign}{abs(value):.4g} s"
     return f"{sign}{abs(value):.4g}"
+
+
+def compared(made: "Comparison") -> str:
+    """Two sets of results for the eye: a line per cell and metric that is not the same in all runs,
+    and what it all comes to."""
+    lines = []
+    changed = [row for row in made.rows if row.changed]
+    for cell in dict.fromkeys(row.cell for row in changed):
+        rows = [row for row in changed if row.cell == cell]
+        name, n = " ".join(filter(None, cell)), max(row.difference.n for row in rows)
+        seeds = f"{n} seeds" if n > 1 else "one seed: no intervals"
+        lines.append(f"{name} ({seeds})")
+        lines.append(f"{'':<22}{'A':>12}{'B':>12}{'B - A':>12}  95 %")
+        for row in rows:
+            of = row.difference
+            texts = [amount(row.metric, row.a), amount(row.metric, row.b),
+                     amount(row.metric, of.value, True)]  # fmt: skip
+            line = f"  {row.metric:<20}" + "".join(f"{text:>12}" for text in texts)
+            if of.low is not None and of.high is not None:
+                ends = (amount(row.metric, end, True) for end in (of.low, of.high))
+                line += f"  {' to '.join(ends)}{f'  {row.verdict}' * bool(row.verdict)}"
+            if of.n < n:
+                line += f"  (n={of.n})"
+            lines.append(line)
+    worse, better = made.of("worse"), made.of("better")
+    judged = sum(row.difference.low is not None for row in made.rows)
+    lines.append(f"{len(changed)} of {len(made.rows)} metrics of {len({r.cell for r in made.rows})}"
+                 f" cells differ; of {judged} with an interval {len(worse)} are worse beyond it,"
+                 f" {len(better)} better")  # fmt: skip
+    lines += [f"worse: {' '.join(filter(None, (*row.cell, row.metric)))}" for row in worse]
+    return "\n".join(lines)
 
 
 def rate(bps: float) -> str:

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Two sets of results, run by run: what became better or worse from one to the other.
+
+A set is a file that `scripts/lab run --json` wrote, a directory of such files (or one that
+`scripts/lab run --out` filled), or a commit: then it is the runs that the store keeps of it, made
+when there were no changes that had not been committed.
+"""
+
+import json
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn
+
+from ..errors import LabError
+from . import provenance, store
+from .cells import DIRECTIONS, Key, differences, key
+from .intervals import FEW, Interval
+from .metrics import Json, at_least
+
+
+@dataclass(frozen=True)
+class Row:
+    """A metric of a cell, over the seeds that both sets have: its means, and b less a."""
+
+    cell: Key
+    metric: str
+    a: float
+    b: float
+    difference: Interval
+
+    @property
+    def changed(self) -> bool:
+        """Whether any run differs from the same one of the other set."""
+        return any((self.difference.value, self.difference.low, self.difference.high))
+
+    @property
+    def verdict(self) -> str:
+        """worse or better if all of the interval is; else nothing, as of one seed."""
+        low, high = self.difference.low, self.difference.high
+        if low is None or low <= 0 <= high:
+            return ""
+        return "better" if (low > 0) == (DIRECTIONS[self.metric] > 0) else "worse"
+
+    def json(self) -> Json:
+        """One object, SI units; low, high and verdict are absent where there are none."""
+        scenario, column, case = self.cell
+        shown = {"scenario": scenario, "cc": column} | ({"case": case} if case else {})
+        shown |= {"metric": self.metric, "n": self.difference.n, "a": self.a, "b": self.b}
+        shown["difference"] = self.difference.value
+        if self.difference.low is not None:
+            shown |= {"low": self.difference.low, "high": self.difference.high}
+        return shown | ({"verdict": self.verdict} if self.verdict else {})
+
+
+@dataclass
+class Comparison:
+    """All rows, by cell, and what must be said of the two sets."""
+
+    rows: list[Row] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def of(self, verdict: str) -> list[Row]:
+        return [row for row in self.rows if row.verdict == verdict]
+
+
+# Reading ----------------------------------------------------------------------------------------
+
+
+def read(text: str) -> list[Json]:
+    """The results of a set, which text names: a file, a directory or a commit.
+
+    LabError of status 2 if it is none of these, or what is in it is no result.
+    """
+    path = Path(text)
+    try:
+        if path.is_dir():
+            paths = sorted([*path.glob("*.json"), *path.glob("*/result.json")])
+            results = [run for one in paths for run in _of_file(one)]
+        elif path.exists():
+            results = _of_file(path)
+        else:
+            results = _of_commit(text)
+    except OSError as error:
+        _refuse(f"{error.filename or text}: {error.strerror}")
+    if not results:
+        _refuse(f"{text}: there are no results in it")
+    seen = set()
+    for run in results:
+        name = (*key(run), run["seed"])
+        if name in seen:
+            _refuse(f"{text}: more than one run of {_words(key(run))}, seed {run['seed']}")
+        seen.add(name)
+    return results
+
+
+def _refuse(message: str) -> NoReturn:
+    raise LabError(message, status=2)
+
+
+def _of_file(path: Path) -> list[Json]:
+    try:
+        content = json.loads(path.read_text())
+    except (ValueError, RecursionError) as error:
+        _refuse(f"{path} is not JSON: {error}")
+    found = content if isinstance(content, list) else [content]
+    for place, run in enumerate(found):
+        if wrong := _fault(run):
+            _refuse(f"{path}: number {place + 1} in it is no result of scripts/lab run: {wrong}")
+    return found
+
+
+_KINDS = {"scenario": str, "cc": str, "seed": int, "settings": dict, "flows": list, "links": list}
+
+
+def _fault(run: Any) -> str:
+    """What is wrong with it, if anything."""
+    if not isinstance(run, dict):
+        return "not an object"
+    for name, kind in _KINDS.items():
+        if not isinstance(run.get(name), kind):
+            return f"its {name} is missing, or wrong"
+    if not all(isinstance(run.get(name, ""), str) for name in ("column", "case")):
+        return "its column or case is not text"
+    if not all(isinstance(part, dict) for part in (*run["flows"], *run["links"])):
+        return "one of its flows or links is not an object"
+    for name in DIRECTIONS:
+        try:
+            found = at_least(run, name)
+            if found is not None and not math.isfinite(found):
+                return f"its {name} is not a number"
+        except (TypeError, AttributeError, ArithmeticError):
+            return f"its {name} is not a number"
+    return ""
+
+
+def _of_commit(text: str) -> list[Json]:
+    commit = provenance.git("rev-parse", "--verify", "--quiet", "--end-of-options",
+                            f"{text}^{{commit}}")  # fmt: skip
+    if not commit:
+        _refuse(f"{text}: no such file or directory, and no commit")
+    found = sorted((run for run in store.of_commit(commit) if not _fault(run)),
+                   key=lambda run: (key(run), run["seed"]))  # fmt: skip
+    if not found:
+        _refuse(f"{text}: no run made of that commit, without changes, is kept; check it out, and"
+                " scripts/lab report makes them")  # fmt: skip
+    return found
+
+
+# Comparing --------------------------------------------------------------------------------------
+
+
+def compare(a: list[Json], b: list[Json]) -> Comparison:
+    """Pairs the runs of two sets by scenario, column, case and seed; see read() for these.
+
+    LabError of status 2 if they have no run, or no metric, in common.
+    """
+    first, second = ({(key(run), run["seed"]): run for run in runs} for runs in (a, b))
+    shared = [name for name in first if name in second]
+    if not shared:
+        _refuse("the two have no run in common: scenario, column, case and seed must be the same")
+    made = Comparison()
+    for cell in dict.fromkeys(own for own, _ in shared):
+        seeds = [seed for own, seed in shared if own == cell]
+        runs = [[of[cell, seed] for seed in seeds] for of in (first, second)]
+        for metric, less in differences(*runs).items():
+            both = [[at_least(run, metric) for run in of] for of in runs]
+            pairs = [pair for pair in zip(*both, strict=True) if None not in pair]
+            of_a, of_b = (sum(of) / len(pairs) for of in zip(*pairs, strict=True))
+            made.rows.append(Row(cell, metric, of_a, of_b, less))
+        if any(one["settings"] != other["settings"] for one, other in zip(*runs, strict=True)):
+            made.notes.append(f"{_words(cell)}: settings differ")
+    if not made.rows:
+        _refuse("the runs that the two have in common share no metric")
+    if single := len({row.cell for row in made.rows if row.difference.n == 1}):
+        made.notes.append(f"{single} cells have one seed in common: their metrics have no interval,"
+                          " and are compared by value alone")  # fmt: skip
+    if few := len({row.cell for row in made.rows if 1 < row.difference.n <= FEW}):
+        made.notes.append(f"{few} cells have 2 or {FEW} seeds in common: of what chance alone"
+                          " changes a quarter or an eighth is worse beyond its"
+                          " interval")  # fmt: skip
+    for name, of, other in (("A", first, second), ("B", second, first)):
+        if alone := sum(run not in other for run in of):
+            made.notes.append(f"{alone} of {len(of)} runs of {name} are not in the other")
+    return made
+
+
+def _words(cell: Key) -> str:
+    return " ".join(filter(None, cell))
