@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Intervals over seeds: of means, of differences and ratios of pairs, of findings, and of cells."""
+"""Intervals over seeds: of means, of differences of pairs, of findings, and of cells."""
 
 import numpy as np
 import pytest
@@ -56,17 +56,12 @@ def test_pairs_take_away_what_seeds_do_to_both() -> None:
     b = a + 1
     found = intervals.difference(a, b)
     assert (found.low, found.high) == (pytest.approx(1), pytest.approx(1))
-    found = intervals.ratio(a, 2 * a)
-    assert (found.value, found.low, found.high) == (2, pytest.approx(2), pytest.approx(2))
     # of the same numbers in another order nothing is known
     apart = intervals.difference(a, b[::-1])
     assert apart.low < 1 < apart.high and apart.high - apart.low > 10
 
 
-def test_a_ratio_has_no_interval_where_it_may_be_to_nothing() -> None:
-    assert intervals.ratio([0, 0, 1], [1, 1, 1]) == intervals.Interval(3, pytest.approx(3))
-    with pytest.raises(ZeroDivisionError):
-        intervals.ratio([0, 0], [1, 1])
+def test_pairs_are_as_many() -> None:
     with pytest.raises(ValueError):
         intervals.difference([1, 2], [1])
 

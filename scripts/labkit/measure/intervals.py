@@ -76,17 +76,6 @@ def difference(a: Sequence[float], b: Sequence[float]) -> Interval:
     return _of(lambda a, b: (b - a).mean(axis=-1), a, b)
 
 
-def ratio(a: Sequence[float], b: Sequence[float]) -> Interval:
-    """The mean of b over the mean of a, where a[i] and b[i] are of the same seed.
-
-    Without an interval if the mean of a is 0 in some draw.  ValueError if they are not as many, or
-    none; ZeroDivisionError if the mean of a is 0.
-    """
-    if len(a) and not np.mean(a):
-        raise ZeroDivisionError("a ratio to 0")
-    return _of(lambda a, b: b.mean(axis=-1) / a.mean(axis=-1), a, b)
-
-
 def _of(statistic: Callable[..., np.ndarray], *samples: Sequence[float]) -> Interval:
     """A statistic of one or more samples of the same seeds, over the last axis of each."""
     of = [np.asarray(sample, dtype=float) for sample in samples]
@@ -96,5 +85,4 @@ def _of(statistic: Callable[..., np.ndarray], *samples: Sequence[float]) -> Inte
     value = float(statistic(*of))
     if n == 1:
         return Interval(n, value)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return Interval(n, value, *bounds(statistic(*(sample[draws(n)] for sample in of))))
+    return Interval(n, value, *bounds(statistic(*(sample[draws(n)] for sample in of))))
