@@ -210,6 +210,54 @@ nfqueue_of_gso()
 	queue gso
 }
 
+# trace_locks PROCESS: who takes a plain spin lock in it and in what interrupts it; and each
+# unlocking there takes as long as keeping the stack
+trace_locks()
+{
+	mount_tracing && [ -e $TRACING/set_ftrace_pid ] && mkdir $TRACING/instances/locks && (
+		cd $TRACING/instances/locks && echo _raw_spin_lock >set_ftrace_filter &&
+			echo "$1" >set_ftrace_pid && echo function >current_tracer
+	) && (
+		cd $TRACING && echo _raw_spin_unlock >set_ftrace_filter &&
+			echo "$1" >set_ftrace_pid && echo function >current_tracer &&
+			echo 1 >options/func_stack_trace
+	)
+}
+
+# What was traced, into locks.txt: lines with who took a lock
+end_trace()
+{
+	(
+		cd $TRACING && echo 0 >options/func_stack_trace && echo nop >current_tracer &&
+			echo >set_ftrace_pid && echo >set_ftrace_filter
+	)
+	grep ' _raw_spin_lock <-' $TRACING/instances/locks/trace >locks.txt
+	rmdir $TRACING/instances/locks
+}
+
+# Every other segment comes to the receiver's hook in a process, with a verdict, and those
+# between them in softirqs that interrupt it.  If a hook locked the socket, as a softirq does, the
+# next would find it locked by what it has interrupted, and spin for ever: this case would not
+# end.  A lock that is held for ten instructions is hardly ever met: so unlocking takes longer
+# here.  And if it is not met, the trace shows that a hook took it.
+nfqueue_of_some()
+{
+	local status=0
+
+	rules "$RCV" <<-END || return
+		table inet t {
+			chain arrive { type filter hook input priority 0; meta l4proto tcp numgen inc mod 2 0 queue num 5; };
+		}
+	END
+	helper "$RCV" queue 5 && trace_locks "${HELPERS##* }" || return
+	transfer snd 4 bytes=$((BYTES * 3)) && [ "${CAME[InData]}" -ge 600 ] &&
+		[ "${CAME[InEchoes]}" -ge 600 ] || status=1
+	end_trace
+	# of TCP, which is called with bottom halves off: there is a trace
+	diag "$(grep -c . locks.txt) locks, $(grep -c '<-tcp_v4_rcv' locks.txt) in tcp_v4_rcv()"
+	grep -q '<-tcp_v4_rcv' locks.txt && ! grep '<-feedback_' locks.txt && return $status
+}
+
 conntrack()
 {
 	local ns
@@ -497,7 +545,7 @@ synproxy()
 	works snd 4
 }
 
-TESTS="forwarding nfqueue nfqueue_of_gso conntrack nat_of_source nat_of_destination nat_at_the_sender
+TESTS="forwarding nfqueue nfqueue_of_gso nfqueue_of_some conntrack nat_of_source nat_of_destination nat_at_the_sender
 	vrf vrf_of_receiver policy_routing bonding_active_backup bonding_balance_rr bridge_with_filter
 	container vlan vlan_in_vlan xdp_generic ip_options extension_headers tcp_md5 tcp_ao mptcp fast_open
 	syn_cookies synproxy checksums_are_right kernel_is_quiet"
