@@ -8,7 +8,7 @@
 #   +----------+                 +------------------+                 +----------+
 #   |   $SND   +-----------------+       $RTR       +-----------------+   $RCV   |
 #   |          |                 |   acp or estcp   |                 |          |
-#   |   tun0 =================== ESP, IPIP or GRE =================== tun0    |
+#   |   tun0 ============= ESP, IPIP, GRE or WireGuard ============ tun0    |
 #   +----------+                 +------------------+                 +----------+
 #    10.77.4.1                                                          10.77.4.2
 #
@@ -46,7 +46,7 @@ declare -A OURS_OF=([acp]=headers [estcp]=marked)
 setup()
 {
 	modprobe -q ghash-generic # which 7.2 has in its crypto library
-	modprobe -a esp4 gcm seqiv tcp_acp_host tcp_estcp tcpcc_view &&
+	modprobe -a esp4 gcm seqiv wireguard tcp_acp_host tcp_estcp tcpcc_view &&
 		setup_router && look_at acp "$RTR" rtr1 && tc -n "$RTR" qdisc add dev rtr0 root netem delay ${RTT_MS}ms limit 10000
 }
 
@@ -69,6 +69,26 @@ device()
 		[ "$ns" = "$SND" ] || host=2 peer=1
 		ip -n "$ns" link add tun0 type "$kind" local 10.77.$host.$host \
 			remote 10.77.$peer.$peer ttl 64 "$@" &&
+			ip -n "$ns" addr add 10.77.4.$host/24 dev tun0 &&
+			ip -n "$ns" link set tun0 up || return
+	done
+	NETWORK=4
+}
+
+# wireguard MTU: tun0 at both ends
+wireguard()
+{
+	local ns host peer other
+
+	for ns in "$SND" "$RCV"; do
+		(umask 077 && wg genkey >"key-$ns") && ip -n "$ns" link add tun0 mtu "$1" type wireguard || return
+	done
+	for ns in "$SND" "$RCV"; do
+		host=1 peer=2 other=$RCV
+		[ "$ns" = "$SND" ] || host=2 peer=1 other=$SND
+		ip netns exec "$ns" wg set tun0 listen-port 51820 private-key "key-$ns" \
+			peer "$(wg pubkey <"key-$other")" endpoint 10.77.$peer.$peer:51820 \
+			allowed-ips 10.77.4.0/24 &&
 			ip -n "$ns" addr add 10.77.4.$host/24 dev tun0 &&
 			ip -n "$ns" link set tun0 up || return
 	done
@@ -198,8 +218,9 @@ inside()
 
 requires sch_tcpcc
 requires tcp_acp_host
+command -v wg >/dev/null || skip_all "needs wg"
 own_log stock_tunnels
-ksft_begin 20
+ksft_begin 24
 diag "kernel $(uname -r)"
 
 # ACP's segments have room for 16 bytes more than ESTCP's
@@ -225,6 +246,12 @@ for way in gre:1424 ipip:1428; do
 	ksft_test "acp at the device of $kind works" inside works acp 1444 "$SND" tun0
 	ksft_test "estcp at the device of $kind works" inside works estcp 1460 "$SND" tun0
 done
+# with this MTU frames of 1514 bytes outside, and 1440 at the device
+TUNNEL=(wireguard 1440)
+ksft_test "acp in WireGuard is Reno" inside is_reno acp 1372
+ksft_test "estcp in WireGuard is Reno" inside is_reno estcp 1388
+ksft_test "acp at the device of WireGuard works" inside works acp 1442 "$SND" tun0
+ksft_test "estcp at the device of WireGuard works" inside works estcp 1459 "$SND" tun0
 ksft_test "no wrong checksum" checksums_are_right
 ksft_test "kernel log without warnings" kernel_is_quiet
 ksft_end

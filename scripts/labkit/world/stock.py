@@ -40,7 +40,7 @@ SUITES = {"6.1": "bookworm", "6.12": "bookworm", "7.2": "sid"}
 
 # Raised when what _fetch() leaves in the cache changes: it is in the name of what was fetched, so
 # that working trees of either side can share a cache.
-LAYOUT = 3
+LAYOUT = 4
 
 TOOLS = {
     "apt-get": "apt", "dpkg-deb": "dpkg", "make": "make", "depmod": "kmod", "file": "file",
@@ -55,7 +55,8 @@ _BUILD_PACKAGES = re.compile(r"(linux-|gcc-|cpp-|binutils|pahole|lib|zlib1g)")
 # tenth.
 _GUEST_MODULES = re.compile(
     r"kernel/(arch|crypto|lib|net|fs/(9p|fscache|fuse|netfs|overlayfs)"
-    r"|drivers/(block|char|input|net/[^/]+\.ko|net/(bonding|ethernet/intel/e1000)|virtio))\b"
+    r"|drivers/(block|char|input|net/[^/]+\.ko|net/(bonding|wireguard|ethernet/intel/e1000)"
+    r"|virtio))\b"
 )
 
 
