@@ -590,13 +590,18 @@ static struct sock *feedback_socket(const struct feedback_segment *s,
 /*
  * The next sequence number to send, as it will be when TCP looks.  While TCP sends, a packet
  * is not in snd_nxt before the device has taken it.  Over a veth its ACK is back by then, and
- * waits until the socket is free.
+ * waits until the socket is free.  A process that sends owns the socket; a softirq, of another
+ * processor, has its lock.  Who finds it free afterwards finds snd_nxt as the sender left it.
  */
 static u32 feedback_snd_nxt(const struct tcp_sock *tp)
 {
-	const struct sock *sk = (const struct sock *)tp;
+	struct sock *sk = (struct sock *)tp;	/* spin_is_locked() wants no const */
 
-	return READ_ONCE(sk->sk_lock.owned) ? READ_ONCE(tp->write_seq) : READ_ONCE(tp->snd_nxt);
+	if (READ_ONCE(sk->sk_lock.owned) || spin_is_locked(&sk->sk_lock.slock))
+		return READ_ONCE(tp->write_seq);
+	/* pairs with the release of the lock */
+	smp_rmb();
+	return READ_ONCE(tp->snd_nxt);
 }
 
 /*

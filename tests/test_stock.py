@@ -117,7 +117,7 @@ def test_real_hosts(name: str, version: str) -> None:
     ],
 )  # fmt: skip
 def test_tunnels(version: str) -> None:
-    """ACP and ESTCP through IPIP, GRE, ESP and WireGuard: they work, or are Reno, and nothing is lost."""
+    """ACP and ESTCP through IPIP, GRE, ESP, WireGuard: works, or is Reno, and nothing is lost."""
     kernel = stock.ensure(version)
     result = machine.boot(
         kernel, [str(SELFTESTS / "stock_tunnels.sh")], modules=stock.build(kernel),

@@ -146,6 +146,7 @@ echoed()
 	sent=$(($(count rcv OutEchoes) - sent)) taken=$(($(count snd InEchoes) - taken))
 	if [ $taken -gt $sent ] || [ $taken -lt $((sent - 2)) ]; then
 		echo "# $sent echoes sent, $taken taken"
+		snd sed 's/^/# /' /proc/net/tcpcc_feedback
 		return 1
 	fi
 }
