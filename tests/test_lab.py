@@ -78,7 +78,7 @@ def _guests(directory: Path) -> list[str]:
         (["run", "dumbbell", "--seeds", "1-3,2"], "twice"),
         (["run", "dumbbell", "--seeds", "1-3", "--seed", "2"], "not allowed with"),
         (["compare", "HEAD"], "required: B"),
-        (["compare", "HEAD", "nonesuch"], "no such file or directory, and no commit"),
+        (["compare", "nonesuch", "HEAD"], "no such file or directory, and no commit"),
         (["run", "dumbbell", "--kernel", "newest"], "6.12"),
         (["run", "dumbbell", "--set", "ssthresh=1"], "from 2 to"),
         (["run", "dumbbell", "--set", "ssthresh=xbdp"], "1bdp"),
