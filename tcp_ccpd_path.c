@@ -1106,8 +1106,9 @@ static u32 path_undo_cwnd(struct sock *sk)
 		/* the train that the loss has ended is no train any more */
 		if (ca->mode != PATH_SLOW_START || ca->train == TRAIN_NONE) {
 			path_enter(ca, PATH_SLOW_START);
-			/* what was delivered amid repairs is no window to stop at */
-			ca->claim = 0;
+			/* without a pair, what came amid repairs would be the window to stop at */
+			if (!ccpd_pair_bw(&ca->probe))
+				ca->claim = 0;
 			/* a train takes the place of the floor */
 			ca->rival = PATH_FRIENDLY;
 			ca->doubt = 0;

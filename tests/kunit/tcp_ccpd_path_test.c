@@ -231,7 +231,8 @@ static void undo_gives_back(struct kunit *test)
 	path_undo_cwnd(sk);
 	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_AVOIDANCE);
 
-	/* in the start, which losses have ended */
+	/* in the start, which losses have ended before a pair was seen */
+	memset(ca->probe.best, 0, sizeof(ca->probe.best));
 	path_enter(ca, PATH_SLOW_START);
 	KUNIT_EXPECT_EQ(test, path_ssthresh(sk), TCP_INFINITE_SSTHRESH);
 	path_enter(ca, PATH_AVOIDANCE);
