@@ -252,7 +252,7 @@ tcpcc_cong_control(ccpd_cong_control)
 
 	/* the paper's estimators pause during recovery, as its window does */
 	if (ordered)
-		rtt_us = ccpd_rtt(p, rs);
+		rtt_us = ccpd_rtt(sk, p, rs);
 	if (state != TCP_CA_Open || rs->is_retrans)
 		ccpd_pair_drop(sk, p);
 	else if (advanced && rtt_us)

@@ -466,7 +466,7 @@ static void path_rtt(struct sock *sk, const struct rate_sample *rs)
 	struct ccpd_probe *p = &ca->probe;
 	s32 delivered = tcp_sk(sk)->delivered - rs->acked_sacked - p->round_delivered;
 	u32 before_us = p->rtt_min_us, others_us = p->rtt_s >> 3;
-	u32 rtt_us = ccpd_rtt(p, rs);
+	u32 rtt_us = ccpd_rtt(sk, p, rs);
 	bool overtook = path_overtook(ca, rtt_us);
 
 	if (!p->rtt_s)

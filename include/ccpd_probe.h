@@ -569,15 +569,18 @@ static inline bool ccpd_pair_start(struct sock *sk, struct ccpd_probe *p)
 
 /**
  * ccpd_rtt() - the rtt sample of an ACK
+ * @sk: the socket
  * @p: the estimators
  * @rs: rate sample of the ACK
  *
  * A lone segment acknowledged by a receiver that otherwise acknowledges two has waited for
- * the delayed-ACK timer: that is no queue, and no sample.
+ * the delayed-ACK timer: that is no queue, and no sample.  Unless a segment is missing: then
+ * a receiver acknowledges each one at once (RFC 5681 section 4.2).
  *
  * Return: the sample, us, at most CCPD_RTT_CAP; 0: none
  */
-static inline u32 ccpd_rtt(struct ccpd_probe *p, const struct rate_sample *rs)
+static inline u32 ccpd_rtt(const struct sock *sk, struct ccpd_probe *p,
+			   const struct rate_sample *rs)
 {
 	u32 rtt_us;
 
@@ -590,7 +593,7 @@ static inline u32 ccpd_rtt(struct ccpd_probe *p, const struct rate_sample *rs)
 	}
 	if (rs->acked_sacked > 1)
 		p->stretch = 3;
-	else if (p->stretch)
+	else if (p->stretch && !tcp_sk(sk)->sacked_out)
 		return 0;
 
 	rtt_us = min_t(long, rs->rtt_us, CCPD_RTT_CAP);
