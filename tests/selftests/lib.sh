@@ -257,6 +257,15 @@ count()
 	echo "${number:-0}"
 }
 
+# mib snd|rcv NAME...: the sum of counters of /proc/net/netstat; one that a kernel lacks is 0
+mib()
+{
+	# shellcheck disable=SC2016 # the dollars are awk's
+	"$1" awk -v names="${*:2}" 'BEGIN { split(names, n); for (i in n) wanted[n[i]] }
+		NR % 2 { split($0, k); next }
+		{ for (i in k) if (k[i] in wanted) sum += $i } END { print sum + 0 }' /proc/net/netstat
+}
+
 # grows snd|rcv NAME BEFORE: says so if it does not
 grows()
 {

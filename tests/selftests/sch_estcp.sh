@@ -169,21 +169,15 @@ leaves_ecn_alone()
 {
 	local CLASS=() capable ce data
 
-	counter()
-	{
-		# shellcheck disable=SC2016 # the dollars are awk's
-		rcv awk -v name="$1" '/^IpExt/ { if (!n++) split($0, k); else
-			for (i in k) if (k[i] == name) print $i }' /proc/net/netstat
-	}
 	snd sysctl -qw net.ipv4.tcp_ecn=1
 	rcv sysctl -qw net.ipv4.tcp_ecn=1
-	capable=$(counter InECT0Pkts)
-	ce=$(counter InCEPkts)
+	capable=$(mib rcv InECT0Pkts)
+	ce=$(mib rcv InCEPkts)
 	qdisc add estcp bandwidth 100mbit && flow --bytes 2000000 && busywait empty
-	data=$(($(counter InECT0Pkts) - capable))
+	data=$(($(mib rcv InECT0Pkts) - capable))
 	snd sysctl -qw net.ipv4.tcp_ecn=2
 	rcv sysctl -qw net.ipv4.tcp_ecn=2
-	[ $data -ge 1380 ] && [ "$(counter InCEPkts)" = "$ce" ] && [ "$(field other)" -ge 1380 ] &&
+	[ $data -ge 1380 ] && [ "$(mib rcv InCEPkts)" = "$ce" ] && [ "$(field other)" -ge 1380 ] &&
 		[ "$(field marked)" = 0 ] && qdisc del
 }
 
