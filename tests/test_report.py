@@ -9,7 +9,7 @@ import shutil
 import pytest
 
 from labkit.errors import LabError
-from labkit.measure import runner, store
+from labkit.measure import provenance, result, runner, store
 from labkit.measure.job import Job, identity
 from labkit.model import scenario
 from labkit.tell import claims, findings, plot, report
@@ -149,6 +149,27 @@ def test_resuming_makes_only_what_is_missing(laboratory, monkeypatch) -> None:
     (made[0] / "result.json").unlink()
     assert report.main(["cheap"], 2) == 0
     assert len(made) == 13
+
+
+def test_samples_are_read_again_when_their_reading_changes(laboratory, monkeypatch) -> None:
+    """And not run again.  A result that no longer says what was sampled is put right."""
+    laboratory(CHEAP)
+    assert report.main(["cheap"], 2) == 0
+    paths = sorted(store.root().glob("*/result.json"))
+    before = [json.loads(path.read_text()) for path in paths]
+    monkeypatch.setattr(runner, "make", None)
+    assert report.main(["cheap"], 2) == 0
+    for path, run in zip(paths, before, strict=True):
+        wrong = run | {"links": [run["links"][0] | {"utilization": 0.5, "queue_mean": 7}]}
+        path.write_text(json.dumps(wrong))
+    monkeypatch.setattr(provenance, "measuring", lambda: "other")
+    monkeypatch.setattr(result, "measuring", lambda: "other")
+    assert report.main(["cheap"], 2) == 0
+    for path, run in zip(paths, before, strict=True):
+        after = json.loads(path.read_text())
+        assert after["provenance"].pop("measuring") == "other"
+        run["provenance"].pop("measuring")
+        assert run | after == run
 
 
 def test_claims_are_judged_by_what_is_kept(laboratory, monkeypatch) -> None:

@@ -3,11 +3,16 @@
 
 import functools
 import subprocess
+from pathlib import Path
 from typing import Any
 
+from ..host import digest_of, file_digest
 from ..paths import REPO
 from ..world.laboratory import Laboratory
 from ..world.plan import Plan
+
+# What turns samples into a result.  metrics.py is not among it: metrics are of results.
+_MEASURING = ("limits.py", "result.py", "series.py", "stages.py", "statistics.py")
 
 
 def of(laboratory: Laboratory, plan: Plan) -> dict[str, Any]:
@@ -18,6 +23,12 @@ def of(laboratory: Laboratory, plan: Plan) -> dict[str, Any]:
         "modules": {name: laboratory.digest(name) for name in plan.modules},
         "programs": laboratory.programs(),
     }
+
+
+@functools.cache
+def measuring() -> str:
+    """What stands for the code that reads samples: a result is as good as this is unchanged."""
+    return digest_of(*(file_digest(Path(__file__).with_name(name)) for name in _MEASURING))
 
 
 @functools.cache

@@ -12,7 +12,9 @@ import numpy as np
 
 from ..model.settings import Settings
 from ..world.topology import BLACKOUT, POLICER, Row
+from .job import Job
 from .limits import check
+from .provenance import measuring
 from .series import LINK_COLUMNS, series
 from .stages import kept_share, of_stages
 from .statistics import jain, over_time, rounded
@@ -20,10 +22,12 @@ from .statistics import jain, over_time, rounded
 Json = dict[str, Any]
 
 
-def build(
-    run: Path, scenario: str, settings: Settings, cc: str, seed: int, kernel: str
-) -> Json:
-    """The result of the run in that directory, without what only its scenario knows."""
+def build(run: Path, job: Job, kernel: str, made: Json) -> Json:
+    """The result of the run in that directory, without what only its scenario knows.
+
+    made has how long it took (wall_s), and its provenance.
+    """
+    settings = job.settings
     summary = json.loads((run / "summary.json").read_text())
     check(summary, settings)
     sampled = settings.sample != 0
@@ -37,12 +41,13 @@ def build(
     links = _links(summary, settings, run / "links.csv" if sampled else None)
     later = _flow_means(flows, run / "flows.csv", end) if sampled else []
     result = {
-        "scenario": scenario,
-        "cc": ",".join(f"{n}:{c}" for n, c in settings.mix) if settings.mix else cc,
-        "seed": seed,
+        "scenario": job.scenario.name,
+        "cc": ",".join(f"{n}:{c}" for n, c in settings.mix) if settings.mix else job.cc,
+        "seed": job.seed,
         "kernel": kernel,
         "settings": settings.as_json(),
         "virtual_s": end,
+        "wall_s": made["wall_s"],
         "flows": flows,
         "links": links,
     }
@@ -71,6 +76,7 @@ def build(
         name, count = settings.reverse
         rate = sum(flow["goodput_bps"] for flow in others)
         result["reverse"] = {"cc": name, "flows": count, "goodput_bps": rate}
+    result["provenance"] = made["provenance"] | {"measuring": measuring()}
     return rounded(result)
 
 

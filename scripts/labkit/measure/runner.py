@@ -22,11 +22,11 @@ from .job import Job
 
 @dataclass(frozen=True)
 class Task:
-    """A run that is to be made, and where it is kept: with all that was sampled, or without."""
+    """A run that is to be made, and where it is kept: to be looked at, or packed."""
 
     job: Job
     home: Path
-    with_series: bool = True
+    packed: bool = False
 
 
 def run_all(
@@ -63,7 +63,7 @@ def run_each(
     threading.Thread(target=importlib.import_module, args=(f"{__package__}.result",)).start()
     with ThreadPoolExecutor(parallel or os.cpu_count()) as pool:
         pending = {
-            pool.submit(make, laboratory, task.job, task.home, with_series=task.with_series,
+            pool.submit(make, laboratory, task.job, task.home, packed=task.packed,
                         progress=lambda share, i=i: progress(i, share)): i
             for i, task in enumerate(tasks)
         }
@@ -81,26 +81,23 @@ def run_each(
 
 def make(
     laboratory: Laboratory, job: Job, home: Path,
-    progress: Callable[[float], None] = lambda share: None, with_series: bool = True,
+    progress: Callable[[float], None] = lambda share: None, packed: bool = False,
 ) -> Any:  # fmt: skip
-    """One run's result, which is kept in home with, or without, all that was sampled."""
+    """One run's result, which is kept in home with all that was sampled."""
     started = time.monotonic()
-    settings, release = job.settings, laboratory.kernel.release
-    plan = compile_plan(settings, job.cc, job.seed)
+    plan = compile_plan(job.settings, job.cc, job.seed)
     with traffic(
         laboratory.kernel, laboratory.modules, plan, job.seed,
-        lambda virtual_s: progress(virtual_s / settings.end),
+        lambda virtual_s: progress(virtual_s / job.settings.end),
     ) as measured:  # fmt: skip
         from . import metrics, result
 
-        built = result.build(measured, job.scenario.name, settings, job.cc, job.seed, release)
-        wall = round(time.monotonic() - started, 3)
-        at = list(built).index("virtual_s") + 1
-        entries = list(built.items())
-        built = dict([*entries[:at], ("wall_s", wall), *entries[at:]])
-        if with_series:
-            built["series"] = str(home)
-        built["provenance"] = provenance.of(laboratory, plan)
+        made = {
+            "wall_s": round(time.monotonic() - started, 3),
+            "provenance": provenance.of(laboratory, plan),
+        }
+        built = result.build(measured, job, laboratory.kernel.release, made)
+        built["series"] = str(home)
         built = metrics.place(built, job.scenario, job.column, job.case)
-        store.keep(measured, home, built, with_series)
+        store.keep(measured, home, built, packed)
     return built

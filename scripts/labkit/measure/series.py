@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Reads what was sampled in the course of a run."""
 
+import gzip
 import re
 from pathlib import Path
 
@@ -16,7 +17,7 @@ def series(path: Path, columns: tuple[int | str, ...]) -> np.ndarray:
 
     Nor is a column that the series lacks: a sender's fields are there if it has told any.
     """
-    header, _, rows = path.read_text().partition("\n")
+    header, _, rows = _text(path).partition("\n")
     if not rows:
         return np.empty((0, len(columns)))
     whole = re.sub(r",(?=[,\n])", ",nan", rows)
@@ -27,3 +28,9 @@ def series(path: Path, columns: tuple[int | str, ...]) -> np.ndarray:
     found = np.full((len(table), len(columns)), np.nan)
     found[:, there] = table
     return found
+
+
+def _text(path: Path) -> str:
+    """Of a file, or of the packed one in its place."""
+    packed = path.with_name(f"{path.name}.gz")
+    return gzip.decompress(packed.read_bytes()).decode() if packed.exists() else path.read_text()

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Where runs are kept: a directory each, whole or not there.
+"""Where runs are kept: a directory each, with all that was sampled, whole or not there.
 
 Its name says all that the run depends on.  What is asked for again, as by the report, is found by
-that name alone; what scripts/lab run makes is named for people, too.
+that name alone; what scripts/lab run makes is named for people, too.  A result is a reading of the
+samples: when the code that reads them has changed, they are read again, and nothing is run.
 """
 
 import contextlib
-import functools
-import hashlib
+import gzip
 import json
 import os
 import shutil
@@ -18,17 +18,15 @@ from typing import Any
 
 from ..errors import LabError
 from ..paths import cache
-from ..world import kernel as kernels
 from ..world.laboratory import Laboratory
+from . import provenance
 from .job import Job, identity
 
 KEPT_DAYS = 60  # a run that nobody has asked for again for so long is removed
 
-# What is left of a run beside its result, if it is kept with its series.
-SERIES = ("setup.sh", "plan", "summary.json", "flows.csv", "links.csv", "requests.csv", "console")
-
-# What turns a run into its result.  metrics.py is not among it: metrics are of results.
-_MEASURING = ("limits.py", "result.py", "series.py", "stages.py", "statistics.py")
+# What is left of a run beside its result; requests.csv is there with app= only.
+LEFT = ("setup.sh", "plan", "summary.json", "console")
+SERIES = ("flows.csv", "links.csv", "requests.csv")
 
 
 def root() -> Path:
@@ -38,7 +36,7 @@ def root() -> Path:
 
 def home(laboratory: Laboratory, job: Job) -> Path:
     """The directory of a run that may be asked for again."""
-    return root() / f"{identity(laboratory, job)}-{_measuring()}-{job.seed}"
+    return root() / f"{identity(laboratory, job)}-{job.seed}"
 
 
 def shown_home(laboratory: Laboratory, job: Job, out: Path | None) -> Path:
@@ -47,28 +45,26 @@ def shown_home(laboratory: Laboratory, job: Job, out: Path | None) -> Path:
     return (out or cache("run")) / name
 
 
-@functools.cache
-def _measuring() -> str:
-    """What stands for that: a kept run is as good as this is unchanged."""
-    code = [Path(__file__).with_name(name) for name in _MEASURING]
-    parts = [path.read_bytes() for path in (*code, kernels.agent())]
-    return hashlib.sha256(b"\0".join(parts)).hexdigest()[:6]
-
-
-def keep(measured: Path, target: Path, built: Any, with_series: bool) -> None:
+def keep(measured: Path, target: Path, built: Any, packed: bool) -> None:
     """Keeps a run's result, and what it left in measured, all of it or nothing.
 
-    LabError if there is no room.
+    Series are packed in a fifth of their room, or as they are, for people.  LabError if there is
+    no room.
     """
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".part-", dir=target.parent) as part:
             whole = Path(part, "new")
             whole.mkdir()
-            for name in SERIES if with_series else ():
-                if name != "requests.csv" or (measured / name).exists():  # only with app
+            for name in LEFT:
+                shutil.copyfile(measured / name, whole / name)
+            for name in filter(lambda name: (measured / name).exists(), SERIES):
+                if packed:
+                    samples = gzip.compress((measured / name).read_bytes(), 6, mtime=0)
+                    (whole / f"{name}.gz").write_bytes(samples)
+                else:
                     shutil.copyfile(measured / name, whole / name)
-            (whole / "result.json").write_text(json.dumps(built, indent=1) + "\n")
+            _write(whole / "result.json", built)
             with contextlib.suppress(FileNotFoundError):
                 target.rename(Path(part, "old"))
             # Should another process have put the same run there meanwhile, it is the same.
@@ -78,17 +74,28 @@ def keep(measured: Path, target: Path, built: Any, with_series: bool) -> None:
         raise LabError(f"cannot keep the series in {target}: {error.strerror}") from None
 
 
-def find(home: Path, with_series: bool = False) -> Any:
-    """The result of a run made before, if it is there with all that is needed of it, or None."""
-    with contextlib.suppress(OSError, ValueError):
-        if with_series and not (home / "flows.csv").exists():
-            return None
+def find(home: Path, job: Job) -> Any:
+    """The result of a run made before, if it is there, or None.
+
+    Nor is it there if limits.py refuses what was sampled.
+    """
+    with contextlib.suppress(OSError, ValueError, KeyError, LabError):
         found = json.loads((home / "result.json").read_text())
+        if found["provenance"]["measuring"] != provenance.measuring():
+            from . import result
+
+            found = result.build(home, job, found["kernel"], found)
+            _write(home / "result.json", found)
         os.utime(home)
-        if "series" in found:
-            found["series"] = str(home)
+        found["series"] = str(home)
         return found
     return None
+
+
+def _write(path: Path, built: Any) -> None:
+    part = path.with_suffix(".part")
+    part.write_text(json.dumps(built, indent=1) + "\n")
+    part.rename(path)
 
 
 def of_commit(commit: str) -> list[Any]:

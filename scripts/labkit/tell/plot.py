@@ -463,11 +463,6 @@ def of_runs(asked: str) -> bool:
     return KINDS[asked.partition(":")[0]].of_runs
 
 
-def sampled(of: Scenario) -> bool:
-    """Whether its pictures need series."""
-    return any(KINDS[asked.partition(":")[0]].sampled for asked in of.plot)
-
-
 def draw(asked: str, cells: list[Cell]) -> tuple[Any, str]:
     """A picture, and what it shows in words."""
     kind, _, detail = asked.partition(":")

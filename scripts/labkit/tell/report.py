@@ -11,7 +11,6 @@ import sys
 import threading
 import time
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -130,8 +129,7 @@ def _plan(
         return
     for seed in range(1, of.seeds + 1):
         job = Job(of, settings, column.cc or "mix", seed, column.name, case_name)
-        with_series = seed == 1 and plot.sampled(of)
-        tasks[key, seed] = Task(job, store.home(laboratory, job), with_series)
+        tasks[key, seed] = Task(job, store.home(laboratory, job), packed=True)
 
 
 def _missing(laboratory: Laboratory, settings: Settings, cc: str) -> str:
@@ -155,15 +153,13 @@ def _execute(
     """Fills the report's cells with what is kept, and by runs of what is not."""
     results: dict[Path, Any] = {}
     missing: dict[Path, Task] = {}
-    with_series = {task.home for task in tasks.values() if task.with_series}
     for task in tasks.values():
         home = task.home
         if home not in results and home not in missing:
-            found = store.find(home, home in with_series)
-            if found:
+            if found := store.find(home, task.job):
                 results[home] = found
             else:
-                missing[home] = replace(task, with_series=home in with_series)
+                missing[home] = task
     report.reused = len(results)
     report.made = len(missing)
     errors: dict[Path, str] = {}
@@ -188,7 +184,7 @@ def _execute(
 def _take_kept(report: Report, tasks: dict[tuple[Key, int], Task]) -> None:
     """Fills the report's cells with what is kept; those of which a run is missing go."""
     for (key, _), task in tasks.items():
-        found = store.find(task.home)
+        found = store.find(task.home, task.job)
         if not found:
             report.cells.pop(key, None)
         elif key in report.cells:
