@@ -131,11 +131,20 @@ def _table(best: Any, runs: dict[str, list[Any]], settings: Settings) -> str:
         )
         if row["open"]:
             lines[-1] += f" {row['open']} of {len(runs[name])} not done after {settings.end:g} s"
+    least = _least_s(settings)
+    lines.append(f"{'physical':<10}{f'{least:.2f} s':>10}{'':>13}{least / floor:>9.2f}")
     lines.append(
-        "\nlimit: no loss, a buffer without bound; queue in packets, mean and maximum;\n"
+        "\nlimit: a start that doubles, no loss, a buffer without bound; physical: the bytes at\n"
+        "the link's rate, and 1.5 round trips; queue in packets, mean and maximum;\n"
         f"95 %: the mean time's interval; of {len(SEEDS)} seeds it is from the least to the most"
     )
     return "\n".join(lines)
+
+
+def _least_s(settings: Settings) -> float:
+    """What nobody can beat: a handshake, all bytes at the link's rate, and the way of the last."""
+    assert settings.bytes is not None
+    return settings.bytes * 8 / settings.rate + 1.5 * settings.min_rtt
 
 
 def _means(results: list[Any], settings: Settings) -> dict[str, Any]:
