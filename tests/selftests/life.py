@@ -37,11 +37,12 @@ SENDERS = ["ccpd", "ccp", "ccpd_path", "mccp", "mccp_path", "acp", "estcp", "nis
            "newjersey", "rcp", "xcp"]  # fmt: skip
 SCHED = "sch_tcpcc"
 SHARED = ["tcp_feedback", "tcpcc_view"]  # loaded by others, and the last to go
-QDISCS = [*(f"{kind} bandwidth 100mbit" for kind in ("acp", "estcp", "rcp", "xcp")),
-          "pfifo limit 100"]  # fmt: skip
+# What flows send costs most of a round's time: they need not send much.
+QDISCS = [*(f"{kind} bandwidth 20mbit" for kind in ("acp", "estcp", "rcp", "xcp")),
+          "tbf rate 20mbit burst 3000 limit 60000"]  # fmt: skip
 OFFERED = ["cubic", "reno", *SENDERS]
 
-ROUND_S = 0.2  # of sending
+ROUND_S = 0.1  # of sending
 LAST_S = 200.0  # until the last socket has gone
 # The smallest object that any of the modules allocates.  One that is left in each round
 # shows as that; SLAB_ROUNDS make it more than the kernel's own caches vary by.
@@ -94,13 +95,13 @@ def remove(module: str) -> bool:
 
 
 def make_pair(names: tuple[str, str]) -> None:
-    """Two namespaces with a path of 100 Mbit/s and 2 ms."""
+    """Two namespaces with a path of 5 ms."""
     batch("ip", *(f"netns add {name}" for name in names),
           f"link add veth0 netns {names[0]} type veth peer veth0 netns {names[1]}")  # fmt: skip
     for number, name in enumerate(names, 1):
         batch("ip", "link set lo up", "link set veth0 up",
               f"addr add 192.0.2.{number}/24 dev veth0", namespace=name)  # fmt: skip
-    batch("tc", "qdisc add dev veth0 root netem delay 2ms", namespace=names[1])
+    batch("tc", "qdisc add dev veth0 root netem delay 5ms", namespace=names[1])
 
 
 def flow(names: tuple[str, str], ccs: list[str], cpu: int) -> None:
