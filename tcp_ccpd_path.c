@@ -122,10 +122,12 @@
 
 /*
  * Slow start ends at a queue of 2 * q0 and this, us: more than a host's own delays.  The least
- * rtt of so many segments tells it, which are more than one batch of ACKs; stock_hosts.
+ * rtt of so many segments tells it, which take 1/2^3 of a round trip or longer: they are more
+ * than one batch of ACKs; stock_hosts.
  */
 #define PATH_HOST_DELAY_US	1000
 #define PATH_BATCH	16U
+#define PATH_BATCH_TIME	3
 
 /* Rounds for which to give way to a queue above 2 * q0; path-flows */
 #define PATH_DOUBT	2
@@ -180,6 +182,9 @@ enum path_verdict {
  * @prev: in avoidance: the evaluation before
  * @train_us: in slow start, of a train: when its first ACK came
  * @train_end: in slow start, of a train: tp->delivered after it
+ * @batch_begin: in slow start, without a train: when a batch of segments began, PATH_NOISE us
+ * @batch_delivered: and tp->delivered then
+ * @batch_rtt_us: and its least rtt, us; 0: none has begun
  * @before_us: in a drain: mean rtt before it, us
  * @round_lost: losses that ACKs told of in this round trip, segments
  * @rtt_min_stamp: when rtt_min was last met, PATH_TICK
@@ -212,6 +217,11 @@ struct cpath {
 		struct {
 			u32	train_us;
 			u32	train_end;
+		};
+		struct {
+			u16	batch_begin;
+			u16	batch_delivered;
+			u32	batch_rtt_us;
 		};
 		u32	before_us;
 	};
@@ -459,18 +469,20 @@ static u32 path_least_us(const struct sock *sk)
 /*
  * What an ACK acknowledges without an rtt of its own, as in a repair, took what others take.  So
  * did an overtaker, for this: it does not tell what an empty path takes.
+ *
+ * Return: rtt of this ACK, us; 0: none
  */
-static void path_rtt(struct sock *sk, const struct rate_sample *rs)
+static u32 path_rtt(struct sock *sk, const struct rate_sample *rs)
 {
 	struct cpath *ca = inet_csk_ca(sk);
 	struct ccpd_probe *p = &ca->probe;
 	s32 delivered = tcp_sk(sk)->delivered - rs->acked_sacked - p->round_delivered;
 	u32 before_us = p->rtt_min_us, others_us = p->rtt_s >> 3;
-	u32 rtt_us = ccpd_rtt(sk, p, rs);
+	u32 rtt_us = ccpd_rtt(sk, p, rs), took_us = rtt_us;
 	bool overtook = path_overtook(ca, rtt_us);
 
 	if (!p->rtt_s)
-		return;
+		return 0;
 	if (rtt_us) {
 		/* met again, and not by chance: no need to look for it */
 		if (p->rtt_s >> 3 <= before_us + (before_us >> 7))
@@ -479,19 +491,22 @@ static void path_rtt(struct sock *sk, const struct rate_sample *rs)
 			path_rtt_min(ca, before_us, overtook ? max(delivered, 0) : 0);
 	}
 	if (!rtt_us || overtook)
-		rtt_us = max(others_us, p->rtt_min_us);
-	path_add_delay(ca, rtt_us - p->rtt_min_us, rs->acked_sacked);
+		took_us = max(others_us, p->rtt_min_us);
+	path_add_delay(ca, took_us - p->rtt_min_us, rs->acked_sacked);
+	return rtt_us;
 }
 
 /*
  * The rate of an overtaker is that of a part of a round trip, which it does not end.  So is that
  * of a segment sent twice, if its ACK came too soon to be one of the second time (RFC 3522).
  */
-static bool path_of_a_part(const struct cpath *ca, const struct rate_sample *rs)
+static bool path_of_a_part(const struct sock *sk, const struct rate_sample *rs)
 {
+	const struct cpath *ca = inet_csk_ca(sk);
 	u32 others_us = ca->probe.rtt_s >> 3;
 
-	if (rs->is_retrans && rs->interval_us < others_us - (others_us >> 2))
+	if (rs->is_retrans && tcp_stamp_us_delta(tcp_sk(sk)->tcp_mstamp, rs->prior_mstamp) <
+			      others_us - (others_us >> 2))
 		return true;
 	return path_overtook(ca, max(rs->rtt_us, 0L));
 }
@@ -607,6 +622,14 @@ static bool path_train_done(struct sock *sk)
 	return path_train_send(sk, cwnd * PATH_TRAIN_GROWTH);
 }
 
+/* No train is under way. */
+static void path_train_stop(struct cpath *ca, enum path_train train)
+{
+	if (ca->train > TRAIN_WANTED)
+		ca->batch_rtt_us = 0;
+	ca->train = train;
+}
+
 /*
  * The start.  Once a capacity is known, a train at that rate goes out in
  * every round trip, each PATH_TRAIN_GROWTH times as long as the one before, and
@@ -618,13 +641,20 @@ static bool path_train(struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct cpath *ca = inet_csk_ca(sk);
+	u32 claim = ca->claim;
 
 	switch (ca->train) {
 	case TRAIN_WANTED:
 		if (!ccpd_pair_bw(&ca->probe) || !ca->probe.rtt_s)
 			break;
 		ca->claim = path_capacity(ca);
-		return path_train_send(sk, tcp_snd_cwnd(tp) + CCPD_BURST);
+		if (!path_train_send(sk, tcp_snd_cwnd(tp) + CCPD_BURST))
+			break;
+		/* a few segments may begin a train, which tells, but do not end the start */
+		if (ca->probe.sure)
+			return true;
+		ca->claim = claim;
+		break;
 	case TRAIN_SENT:
 		if (before(tp->delivered, ca->train_begin + 1))
 			break;
@@ -640,22 +670,48 @@ static bool path_train(struct sock *sk)
 	return false;
 }
 
-/* In slow start: a queue that a batch of segments has met, in this round trip already */
-static bool path_is_full(const struct sock *sk)
+/*
+ * In slow start: a queue that each segment of a batch has met.  In the second half of a round trip
+ * the path may be full of what the first half found empty.  The link was busy all that time, so the
+ * batch came at its rate.  @rtt_us: of this ACK, 0: none.
+ *
+ * Return: that rate, BW_SCALE; 0: it is not full
+ */
+static u32 path_is_full(const struct sock *sk, u32 rtt_us)
 {
-	const struct cpath *ca = inet_csk_ca(sk);
-	const struct ccpd_probe *p = &ca->probe;
+	struct cpath *ca = inet_csk_ca(sk);
+	u32 least_time = ca->probe.rtt_min_us / PATH_NOISE >> PATH_BATCH_TIME;
+	u16 now = (u32)tcp_sk(sk)->tcp_mstamp / PATH_NOISE, took, segs;
+	u32 delivered = tcp_sk(sk)->delivered, known, least_us;
 
-	return !ca->limited && p->round_rtt_us != U32_MAX &&
-	       !before(tcp_sk(sk)->delivered, p->round_delivered + PATH_BATCH) &&
-	       path_round_queue_us(ca) > 2 * path_q0(ca) + PATH_HOST_DELAY_US;
+	if (!ca->batch_rtt_us) {
+		ca->batch_begin = now;
+		ca->batch_delivered = delivered;
+		ca->batch_rtt_us = U32_MAX;
+	}
+	if (rtt_us)
+		ca->batch_rtt_us = min(ca->batch_rtt_us, rtt_us);
+	least_us = ca->batch_rtt_us;
+	took = now - ca->batch_begin;
+	segs = delivered - ca->batch_delivered;
+	if (segs < PATH_BATCH || took < max(least_time, 1U))
+		return 0;
+	ca->batch_rtt_us = 0;
+	if (ca->limited || least_us == U32_MAX ||
+	    least_us <= path_base_us(ca) + 2 * path_q0(ca) + PATH_HOST_DELAY_US)
+		return 0;
+	/* a round trip of slow start delivers at least half of what the path can */
+	known = ccpd_delivery_rate(&ca->probe);
+	return clamp_t(u64, ccpd_bw(segs, 1, (u64)took * PATH_NOISE * NSEC_PER_USEC),
+		       known, known ? 2ULL * known : U32_MAX);
 }
 
-static void path_slow_start(struct sock *sk, u32 acked)
+/* @rtt_us: of this ACK, 0: none */
+static void path_slow_start(struct sock *sk, u32 acked, u32 rtt_us)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct cpath *ca = inet_csk_ca(sk);
-	u32 bw = ccpd_pair_bw(&ca->probe) ?: ca->claim;
+	u32 bw = (ca->probe.sure ? ccpd_pair_bw(&ca->probe) : 0) ?: ca->claim, full;
 
 	if (ca->train != TRAIN_NONE && path_train(sk)) {
 		path_enter(ca, PATH_AVOIDANCE);
@@ -663,8 +719,9 @@ static void path_slow_start(struct sock *sk, u32 acked)
 	}
 	if (ca->train > TRAIN_WANTED)
 		return;
-	if (path_is_full(sk)) {
-		ca->claim = ccpd_delivery_rate(&ca->probe) ?: ca->claim;
+	full = path_is_full(sk, rtt_us);
+	if (full) {
+		ca->claim = full;
 		path_enter(ca, PATH_AVOIDANCE);
 		return;
 	}
@@ -995,7 +1052,7 @@ tcpcc_cong_control(path_cong_control)
 	struct ccpd_probe *p = &ca->probe;
 	u8 state = inet_csk(sk)->icsk_ca_state;
 	bool burst = false;
-	u32 cwnd = tcp_snd_cwnd(tp), rate;
+	u32 cwnd = tcp_snd_cwnd(tp), rate, rtt_us;
 
 	path_look_for_data(sk);
 	if (p->mss != tp->mss_cache)
@@ -1004,13 +1061,13 @@ tcpcc_cong_control(path_cong_control)
 	ca->train_limited |= rs->is_app_limited;
 	ca->round_lost = min_t(u32, ca->round_lost + rs->losses, U16_MAX);
 
-	path_rtt(sk, rs);
+	rtt_us = path_rtt(sk, rs);
 	if (state != TCP_CA_Open || rs->is_retrans)
 		ccpd_pair_drop(sk, p);
 	else if (rs->rtt_us > 0)
 		ccpd_pair_ack(sk, p, rs->rtt_us, path_least_us(sk));
 
-	rate = path_of_a_part(ca, rs) ? 0 : ccpd_round_rate(p, rs);
+	rate = path_of_a_part(sk, rs) ? 0 : ccpd_round_rate(p, rs);
 	if (rate) {
 		/* what a timeout takes for lost says nothing of the path's rate */
 		if (state != TCP_CA_Loss && p->round_rtt_us != U32_MAX)
@@ -1021,13 +1078,13 @@ tcpcc_cong_control(path_cong_control)
 	}
 
 	if (state == TCP_CA_Loss) {
-		ca->train = TRAIN_NONE;
+		path_train_stop(ca, TRAIN_NONE);
 		if (ca->mode != PATH_SLOW_START)
 			path_enter(ca, PATH_SLOW_START);
 	}
 
 	if (ca->mode == PATH_SLOW_START) {
-		path_slow_start(sk, rs->acked_sacked);
+		path_slow_start(sk, rs->acked_sacked, rtt_us);
 		/* one ACK, and what it acknowledges, releases as many */
 		cwnd++;
 	} else {
@@ -1154,7 +1211,7 @@ static void path_tx_start(struct sock *sk)
 		return;
 	if (ca->mode == PATH_SLOW_START) {
 		if (ca->train > TRAIN_WANTED)
-			ca->train = TRAIN_WANTED;
+			path_train_stop(ca, TRAIN_WANTED);
 		if (!ca->claim)
 			path_restart(sk);
 	} else {

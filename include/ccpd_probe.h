@@ -76,6 +76,12 @@
  */
 #define CCPD_UNEVEN	8
 
+/*
+ * Where packets have jitter, a burst of a few segments may show half of the truth or twice it; one
+ * of so many segments is worth more; stock_cases, idle
+ */
+#define CCPD_SURE	8U
+
 /* A CE mark leaves 218/256 = 0.85 of the window: RFC 8511's factor */
 #define CCPD_ECN_KEEP	218U
 
@@ -122,6 +128,7 @@ struct ccpd_pair {
  * @doubt: ACKs of a batch have been taken for a pair; epochs for which to believe it
  * @epoch: round trips of this epoch
  * @stretch: the receiver delays ACKs; round trips for which to believe it
+ * @sure: the best pair, the last one that became it, is of at least CCPD_SURE segments
  * @timed_out: what comes back may have been sent before a timeout
  */
 struct ccpd_probe {
@@ -145,7 +152,8 @@ struct ccpd_probe {
 		doubt:2,
 		epoch:5,
 		stretch:2,
-		timed_out:1;
+		timed_out:1,
+		sure:1;
 };
 
 /* ------------------------------------------------------------------------- */
@@ -370,16 +378,16 @@ static inline bool ccpd_pair_wrong(const struct ccpd_probe *p, u32 bw)
 	       ccpd_queue_us(p, p->rtt_min_us) > p->rtt_min_us / (2 * CCPD_UNEVEN);
 }
 
-static inline void ccpd_pair_add(struct ccpd_probe *p, u32 bw, u32 delay_us)
+/* Return: whether it is the best one of this epoch */
+static inline bool ccpd_pair_add(struct ccpd_probe *p, u32 bw, u32 delay_us)
 {
 	struct ccpd_pair *b = p->best;
 
-	if (p->doubt && ccpd_pair_far(p, bw))
-		return;
-	if (!b[0].bw || delay_us < b[0].delay_us) {
-		b[0].bw = bw;
-		b[0].delay_us = delay_us;
-	}
+	if ((p->doubt && ccpd_pair_far(p, bw)) || (b[0].bw && delay_us >= b[0].delay_us))
+		return false;
+	b[0].bw = bw;
+	b[0].delay_us = delay_us;
+	return true;
 }
 
 /* Such a burst was of a batch; what is remembered may be of one as well. */
@@ -440,8 +448,9 @@ static inline void ccpd_pair_done(struct sock *sk, struct ccpd_probe *p, u32 lea
 	if (p->pair_close && ccpd_pair_wrong(p, bw))
 		ccpd_doubt(p);
 	/* both ends of the burst left at once: one rtt tells both */
-	else if (known && bw && p->pair_rtt_us - min(least_us, p->pair_rtt_us) <= span_us)
-		ccpd_pair_add(p, bw, 2 * p->pair_rtt_us + span_us);
+	else if (known && bw && p->pair_rtt_us - min(least_us, p->pair_rtt_us) <= span_us &&
+		 ccpd_pair_add(p, bw, 2 * p->pair_rtt_us + span_us))
+		p->sure = p->last_seq - p->first_seq >= CCPD_SURE * p->mss;
 	ccpd_pair_drop(sk, p);
 }
 

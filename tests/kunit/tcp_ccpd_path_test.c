@@ -263,7 +263,7 @@ static void undo_gives_back(struct kunit *test)
 static void sent_twice_shows_no_rate(struct kunit *test)
 {
 	struct rate_sample rs = {
-		.prior_delivered = 1, .delivered = 2, .interval_us = 41000, .acked_sacked = 1,
+		.prior_delivered = 1, .delivered = 2, .interval_us = 80000, .acked_sacked = 1,
 		.rtt_us = -1, .is_retrans = true,
 	};
 	struct sock *sk = flow(test);
@@ -271,11 +271,14 @@ static void sent_twice_shows_no_rate(struct kunit *test)
 	u32 claim = ca->claim;
 
 	tcp_sk(sk)->delivered = 300;
+	tcp_sk(sk)->tcp_mstamp = USEC_PER_SEC;
 	ca->probe.rtt_s = 90000 << 3;
+	/* the interval may be that in which others were sent */
+	rs.prior_mstamp = tcp_sk(sk)->tcp_mstamp - 41000;
 	ack(sk, &rs);
 	KUNIT_EXPECT_EQ(test, ca->claim, claim);
 	/* it was lost, and its repair has its round trip */
-	rs.interval_us = 80000;
+	rs.prior_mstamp = tcp_sk(sk)->tcp_mstamp - 80000;
 	ack(sk, &rs);
 	KUNIT_EXPECT_LT(test, ca->claim, claim);
 }
@@ -502,20 +505,78 @@ static void floor_is_of_the_claim(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, !ca->doubt);
 }
 
-/* Slow start ends in the round trip that meets a queue, by the least rtt of a batch. */
+/* An ACK in slow start for so many segments, @after_us the one before, with that rtt */
+static u32 batch_ack(struct sock *sk, u32 after_us, u32 segs, u32 rtt_us)
+{
+	tcp_sk(sk)->tcp_mstamp += after_us;
+	tcp_sk(sk)->delivered += segs;
+	return path_is_full(sk, rtt_us);
+}
+
+/*
+ * Slow start ends in the round trip that meets a queue, by the least rtt of a batch: not of the
+ * round trip, whose first segments met none.
+ */
 static void queue_ends_slow_start(struct kunit *test)
 {
 	struct sock *sk = flow(test);
 	struct cpath *ca = inet_csk_ca(sk);
+	u32 full_us = 50000 + 2 * path_q0(ca) + PATH_HOST_DELAY_US + 1, i;
 
 	ca->noise = 0;
-	ca->probe.round_rtt_us = 50000 + 2 * path_q0(ca) + PATH_HOST_DELAY_US + 1;
-	tcp_sk(sk)->delivered = ca->probe.round_delivered + PATH_BATCH - 1;
-	KUNIT_EXPECT_FALSE(test, path_is_full(sk));
-	tcp_sk(sk)->delivered++;
-	KUNIT_EXPECT_TRUE(test, path_is_full(sk));
-	ca->probe.round_rtt_us--;
-	KUNIT_EXPECT_FALSE(test, path_is_full(sk));
+	path_enter(ca, PATH_SLOW_START);
+	ca->probe.round_rtt_us = 50000;
+	KUNIT_EXPECT_EQ(test, 0, batch_ack(sk, 0, 0, full_us));
+	for (i = 1; i < PATH_BATCH; i++)
+		KUNIT_EXPECT_EQ(test, 0, batch_ack(sk, 1000, 1, full_us));
+	/* a segment in a millisecond: 2^24 * 1000 */
+	ca->probe.rate[0] = 10000;
+	EXPECT_NEAR(test, batch_ack(sk, 1000, 1, full_us), BIT(BW_SCALE) / 1000, 5000);
+
+	/* one of a batch that met less */
+	for (i = 0; i < PATH_BATCH; i++)
+		KUNIT_EXPECT_EQ(test, 0, batch_ack(sk, 1000, 1, i == 5 ? full_us - 1 : full_us));
+	KUNIT_EXPECT_EQ(test, 0, batch_ack(sk, 1000, 1, full_us));
+	/* no rtt at all */
+	for (i = 0; i < 3 * PATH_BATCH; i++)
+		KUNIT_EXPECT_EQ(test, 0, batch_ack(sk, 1000, 1, 0));
+	/* ACKs that were held back and come together: of a bunch the last has waited least */
+	ca->batch_rtt_us = 0;
+	for (i = 0; i < 40; i++)
+		KUNIT_EXPECT_EQ(test, 0, batch_ack(sk, i ? 1 : 20000, 1, full_us + 2000));
+	KUNIT_EXPECT_EQ(test, 0, batch_ack(sk, 1, 1, 50000));
+	KUNIT_EXPECT_EQ(test, 0, batch_ack(sk, 20000, 1, full_us));
+	/* the application sends too little */
+	ca->limited = 1;
+	for (i = 0; i < 2 * PATH_BATCH; i++)
+		KUNIT_EXPECT_EQ(test, 0, batch_ack(sk, 1000, 1, full_us));
+}
+
+/*
+ * Two segments that jitter has drawn apart show too little.  They do not end the start at a
+ * window that is there already; a burst does.
+ */
+static void few_segments_do_not_end_the_start(struct kunit *test)
+{
+	struct sock *sk = flow(test);
+	struct cpath *ca = inet_csk_ca(sk);
+
+	path_enter(ca, PATH_SLOW_START);
+	ca->train = TRAIN_WANTED;
+	ca->claim = 0;
+	ca->probe.best[0].bw = link_bw(5);
+	ca->probe.sure = 0;
+	tcp_snd_cwnd_set(tcp_sk(sk), 100);
+	KUNIT_EXPECT_FALSE(test, path_train(sk));
+	KUNIT_EXPECT_TRUE(test, ca->train == TRAIN_WANTED);
+	KUNIT_EXPECT_EQ(test, ca->claim, 0);
+	ca->probe.sure = 1;
+	KUNIT_EXPECT_TRUE(test, path_train(sk));
+	/* more than is in flight: a train tells */
+	ca->probe.sure = 0;
+	ca->probe.best[0].bw = link_bw(100);
+	KUNIT_EXPECT_FALSE(test, path_train(sk));
+	KUNIT_EXPECT_TRUE(test, ca->train == TRAIN_SENT);
 }
 
 /* The claim is in segments: other segments, the same bytes. */
@@ -552,6 +613,7 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(claim_has_a_floor),
 	KUNIT_CASE(floor_is_of_the_claim),
 	KUNIT_CASE(queue_ends_slow_start),
+	KUNIT_CASE(few_segments_do_not_end_the_start),
 	KUNIT_CASE(segments_change_their_size),
 	{}
 };
