@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # What hosts and paths do to a flow, on a distribution's kernel: each sender finishes, and
-# takes at most 1.25 times what CUBIC takes in the same place.  Arguments name the cases to
-# run, with "+" before one that only $FEW go through, since it is long.
+# takes at most 1.25 times what CUBIC takes in the same place, in the median of three.  Arguments
+# name the cases to run, with "+" before one that only $FEW go through, since it is long.
 #
 # The path is that of stock_lib.sh: $RATE_MBIT Mb/s with a queue of two bandwidth-delay
 # products, $RTT_MS ms, receive buffers as the kernel tunes them.
@@ -225,7 +225,32 @@ mptcp()
 # second timeout follows.  Its time is of an rtt that the blackout is a part of.
 blackout()
 {
-	local begun lasted_ms least most
+	local try lasted_ms least most
+
+	least=$(awk -v s="$2" 'BEGIN { print 800 * s }')
+	# Nothing passes it: where there was less silence, the flow was gone before the filters were
+	# there, which an emulated guest reads from its host.
+	for try in 1 2 3; do
+		dark "$1" "$2" || return
+		diag "$1: $TIMES ms, of them $SILENCE_MS of silence; a blackout of up to $lasted_ms ms"
+		if [ "$SILENCE_MS" -ge "$least" ] || [ $try = 3 ]; then
+			break
+		fi
+		diag "too late for the flow: once more"
+		restore
+	done
+	TIMES=$((TIMES - SILENCE_MS))
+	most=$((2 * lasted_ms + 1500))
+	within "$least" "$SILENCE_MS" $most || {
+		[[ " ccpd ccp " = *" $1 "* ]] && within "$least" "$SILENCE_MS" $((2 * most)) &&
+			xfail "$SILENCE_MS ms of silence: a second timeout"
+	}
+}
+
+# dark CC SECONDS: a flow that meets it; leaves what the flow says, and $lasted_ms of it at most
+dark()
+{
+	local begun
 
 	rm -f third
 	tc -n "$RTR" qdisc add dev rtr0 clsact &&
@@ -240,14 +265,7 @@ blackout()
 	sleep "$2"
 	tc -n "$RTR" qdisc del dev rtr0 clsact
 	lasted_ms=$(((${EPOCHREALTIME/./} - begun) / 1000))
-	answer && read -r TIMES SILENCE_MS SHOWN_KBPS <<<"$ANSWER" || return
-	diag "$1: $TIMES ms, of them $SILENCE_MS of silence; a blackout of up to $lasted_ms ms"
-	TIMES=$((TIMES - SILENCE_MS))
-	least=$(awk -v s="$2" 'BEGIN { print 800 * s }') most=$((2 * lasted_ms + 1500))
-	within "$least" "$SILENCE_MS" $most || {
-		[[ " ccpd ccp " = *" $1 "* ]] && within "$least" "$SILENCE_MS" $((2 * most)) &&
-			xfail "$SILENCE_MS ms of silence: a second timeout"
-	}
+	answer && read -r TIMES SILENCE_MS SHOWN_KBPS <<<"$ANSWER"
 }
 
 blackout_300ms()
@@ -303,7 +321,10 @@ cubic()
 #
 # By the printed law a loss before there was a queue, and reordering that is taken for one and
 # not undone, leave a buffer of next to nothing (head of tcp_ccpd.c), and a window of as little
-# as two segments, whose ACK the receiver may hold back for 40 ms.
+# as two segments, whose ACK the receiver may hold back for 40 ms.  MCCP's samples cover two ACKs.
+# Where they have jitter, its estimate falls behind the window, and the start ends at the initial
+# ssthresh of 24: by one segment in each round trip 200 take nine, of 2 ms of jitter and two
+# segments more.
 known_ms()
 {
 	case $1/$2 in
@@ -311,34 +332,67 @@ known_ms()
 		echo $((SWITCH * (RTT_MS + 41) / (2 * 1448))) ;;
 	reordering_100/ccpd|reordering_100/ccp)
 		echo $((SHORT * (RTT_MS + 101) / (2 * 1448))) ;;
+	idle/mccp|long_idle/mccp)
+		echo $((9 * (RTT_MS + 4))) ;;
 	*)
 		echo 0 ;;
 	esac
 }
 
-# as_fast_as_cubic CASE CC: the first window of ACP, RCP and XCP is 1, and CUBIC's is 10, so that
-# their first eight segments may take three round trips more
-as_fast_as_cubic()
+# late_ones CASE CC TIME...: the times that are more than 1.25 times CUBIC's there.  The first window
+# of ACP, RCP and XCP is 1, and CUBIC's is 10, so that their first eight segments may take three
+# round trips more.
+late_ones()
 {
-	local time most=() late="" slowest=0 more=0
+	local time most=() more=0
 
+	read -ra most <<<"${CUBIC[$1]-}"
 	case $2 in
 	acp|rcp|xcp) more=$((3 * RTT_MS)) ;;
 	esac
-	"$@" || return
-	restore
-	diag "$2: $TIMES ms; CUBIC: ${CUBIC[$1]-none}"
-	read -ra most <<<"${CUBIC[$1]-}"
-	for time in $TIMES; do
-		[ "$((time * 4))" -le "$((${most[0]-0} * 5 + more * 4))" ] ||
-			late="$late $time"
-		slowest=$((time > slowest ? time : slowest))
+	for time in "${@:3}"; do
+		[ "$((time * 4))" -le "$((${most[0]-0} * 5 + more * 4))" ] || echo "$time"
 		more=0
 		most=("${most[@]:1}")
 	done
+}
+
+# of_three: the median of each number in three lines
+of_three()
+{
+	awk '{ for (i = 1; i <= NF; i++) { sum[i] += $i
+			if (NR == 1 || $i < least[i]) least[i] = $i
+			if (NR == 1 || $i > most[i]) most[i] = $i } }
+		END { for (i = 1; i <= NF; i++) printf "%d ", sum[i] - least[i] - most[i] }'
+}
+
+# as_fast_as_cubic CASE CC: jitter, and what is overtaken by what, make times differ.  If one is
+# late the median of three decides.
+as_fast_as_cubic()
+{
+	local late slowest times
+
+	"$@" || return
+	restore
+	diag "$2: $TIMES ms; CUBIC: ${CUBIC[$1]-none}"
+	# shellcheck disable=SC2086
+	late=$(late_ones "$@" $TIMES)
+	[ -n "$late" ] || return 0
+	times=$TIMES
+	for _ in 1 2; do
+		TOGETHER=()
+		"$@" || return
+		restore
+		diag "$2, once more: $TIMES ms"
+		times+=$'\n'$TIMES
+	done
+	TIMES=$(of_three <<<"$times")
+	# shellcheck disable=SC2086
+	late=$(late_ones "$@" $TIMES)
 	[ -z "$late" ] || {
-		diag "more than 1.25 times:$late"
-		[ $slowest -le "$(known_ms "$@")" ] && xfail "$slowest ms"
+		diag "more than 1.25 times: ${late//$'\n'/ }"
+		slowest=$(sort -n <<<"$late" | tail -n 1)
+		[ "$slowest" -le "$(known_ms "$@")" ] && xfail "$slowest ms"
 	}
 }
 
