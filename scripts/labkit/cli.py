@@ -98,6 +98,8 @@ def _parser() -> Parser:
     reporting.add_argument("scenarios", nargs="*", metavar="SCENARIO")
     reporting.add_argument("--jobs", type=int, default=0, metavar="N",
                            help="runs side by side (default: one per core)")  # fmt: skip
+    reporting.add_argument("--docs", action="store_true",
+                           help="also write the numbers of README.md that are of these scenarios")
 
     verb("claims", _claims, "What the papers have and claim, what shows it, and whether it holds.")
 
@@ -231,7 +233,7 @@ def _compare(args: argparse.Namespace) -> int:
 def _report(args: argparse.Namespace) -> int:
     from .tell import report
 
-    return report.main(args.scenarios, args.jobs)
+    return report.main(args.scenarios, args.jobs, args.docs)
 
 
 def _claims(args: argparse.Namespace) -> int:

@@ -22,14 +22,17 @@ from ..model import scenario
 from ..model.scenario import Finding, Scenario
 from ..model.settings import SHAPING, Settings
 from ..world.laboratory import Laboratory
-from . import claims, findings, page, plot
+from . import claims, docs, findings, page, plot
 from .outcome import Cell, Key, Report
 
 LOG_S = 180  # from one line to the next about progress, when that goes to a file
 
 
-def main(names: list[str], parallel: int) -> int:
-    """Runs scenarios, all of the papers by default; writes report/index.html and claims.html."""
+def main(names: list[str], parallel: int, with_docs: bool = False) -> int:
+    """Runs scenarios, all of the papers by default; writes report/index.html and claims.html, and,
+    if asked to, the numbers of documents that are of them."""
+    for path in docs.DOCUMENTS if with_docs else ():
+        docs.marks(path)
     wanted = [scenario.load(name) for name in names] or _of_papers()
     papers = claims.load()
     report = make(wanted, parallel)
@@ -45,6 +48,8 @@ def main(names: list[str], parallel: int) -> int:
         f"{target}: {report.made + report.reused} runs, {report.made} of them made now in"
         f" {report.wall_s:.0f} s; {good} of {len(measured)} findings hold"
     )
+    if with_docs:
+        print("README.md: {} numbers written, {} of them anew".format(*docs.write(report)))
     for reason, columns in report.left_out().items():
         print(f"lab: skipped {', '.join(columns)}: {reason}", file=sys.stderr)
     for what, why in report.failed:

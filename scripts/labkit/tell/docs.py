@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The numbers in documents, which the report writes.
+
+A number stands between two marks, which a reader does not see:
+
+    <!--= path-loss; mean('goodput_bps', 'bbr', case='1 %') / 1e6; {:.0f} Mb/s -->91 Mb/s<!--/-->
+
+The first names a scenario, a measure as findings have it, and how to write what that comes to.
+What each was, with its interval, and of which commit, is in docs/numbers.json.
+"""
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..errors import LabError
+from ..model import scenario
+from ..model.scenario import Finding
+from ..paths import REPO
+from . import findings
+from .outcome import Report
+
+DOCUMENTS = [REPO / "README.md"]
+NUMBERS = REPO / "docs/numbers.json"
+
+_MARKED = re.compile(r"(<!--= (?P<scenario>[\w-]+); (?P<measure>.+?); (?P<form>.+?) -->)"
+                     r"(?P<text>[^<]*)(<!--/-->)")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A number in a document."""
+
+    path: Path
+    scenario: str
+    measure: str
+    form: str
+    text: str
+
+    @property
+    def key(self) -> str:
+        return f"{self.scenario}; {self.measure}"
+
+    @property
+    def finding(self) -> Finding:
+        return Finding(f"{self.path.name}: {self.text}", self.measure)
+
+    def write(self, value: float) -> str:
+        try:
+            return self.form.format(value)
+        except (ValueError, IndexError, KeyError) as error:
+            raise LabError(
+                f"{self.path}: {self.form!r} does not say how to write one number, as"
+                f" '{{:.1f}} s' does: {error}"
+            ) from None
+
+
+def marks(path: Path) -> list[Mark]:
+    """The numbers of a document; LabError if one names what is not there."""
+    text = path.read_text()
+    found = [_mark(path, match) for match in _MARKED.finditer(text)]
+    if (begun := text.count("<!--=")) != len(found):
+        raise LabError(f"{path}: {begun} numbers are begun by <!--=, and {len(found)} are complete:"
+                       " <!--= SCENARIO; MEASURE; FORM -->text<!--/-->")  # fmt: skip
+    for mark in found:
+        if mark.scenario not in scenario.names():
+            raise LabError(f"{path}: no scenario {mark.scenario!r}")
+        findings.references(scenario.load(mark.scenario), mark.finding)
+        mark.write(1.0)
+    return found
+
+
+def _mark(path: Path, match: re.Match[str]) -> Mark:
+    return Mark(path, *(match[name] for name in ("scenario", "measure", "form", "text")))
+
+
+def numbers() -> dict[str, Any]:
+    """What each number was when a report last wrote it."""
+    return json.loads(NUMBERS.read_text()) if NUMBERS.exists() else {}
+
+
+def stale() -> list[str]:
+    """The numbers that no report has written as they are now."""
+    known = numbers()
+    return [
+        f"{mark.path.name}: {mark.text!r}, {mark.key}"
+        for path in DOCUMENTS
+        for mark in marks(path)
+        if mark.key not in known or mark.write(known[mark.key]["value"]) != mark.text
+    ]
+
+
+def write(report: Report) -> tuple[int, int]:
+    """Writes the numbers of the scenarios that a report is of: how many, and how many changed.
+
+    LabError if what they are of was not as committed.
+    """
+    if changed := [origin for origin in report.origins() if origin.endswith("changes")]:
+        raise LabError(f"numbers in documents are of what is committed, not of {changed[0]}:"
+                       " commit, and make the report again")  # fmt: skip
+    there = {name for name, _, _ in report.cells}
+    known, written = numbers(), []
+    for path in DOCUMENTS:
+        wanted = [mark for mark in marks(path) if mark.scenario in there]
+        for mark in wanted:
+            known[mark.key] = _measured(report, mark)
+        written += [mark.write(known[mark.key]["value"]) != mark.text for mark in wanted]
+        path.write_text(_MARKED.sub(lambda m, path=path: _filled(_mark(path, m), m, known, there),
+                                    path.read_text()))  # fmt: skip
+    used = {mark.key for path in DOCUMENTS for mark in marks(path)}
+    NUMBERS.parent.mkdir(exist_ok=True)
+    kept = {key: known[key] for key in sorted(known) if key in used}
+    NUMBERS.write_text(json.dumps(kept, indent=1) + "\n")
+    return len(written), sum(written)
+
+
+def _measured(report: Report, mark: Mark) -> dict[str, Any]:
+    found = report.measure(scenario.load(mark.scenario), mark.finding)
+    if found.value is None:
+        raise LabError(f"{mark.path}: {mark.key}: {found.why_not}")
+    shown: dict[str, Any] = {"value": float(f"{found.value:.9g}")}
+    if found.interval:
+        shown["seeds"] = found.interval.n
+        if found.interval.low is not None and found.interval.high is not None:
+            shown["low"] = float(f"{found.interval.low:.9g}")
+            shown["high"] = float(f"{found.interval.high:.9g}")
+    return shown | {"made_of": report.origins()}
+
+
+def _filled(mark: Mark, match: re.Match[str], known: dict[str, Any], there: set[str]) -> str:
+    if mark.scenario not in there:
+        return match[0]
+    return f"{match[1]}{mark.write(known[mark.key]['value'])}{match[6]}"

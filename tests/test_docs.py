@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Numbers in documents are those that a report wrote."""
+
+from pathlib import Path
+
+import pytest
+
+from labkit.errors import LabError
+from labkit.measure.intervals import Interval
+from labkit.tell import docs
+from labkit.tell.outcome import Measured, Report
+
+RATE = "path-loss; mean('goodput_bps', 'bbr', case='1 %') / 1e6"
+QUEUE = "path-route; mean('queue_mean', 'cubic')"
+TEXT = f"""| a | <!--= {RATE}; {{:.0f}} Mb/s -->91 Mb/s<!--/--> |
+of <!--= {QUEUE}; {{:.1f}} -->225.0<!--/--> packets, and <!-- a comment -->
+"""
+
+
+class Made(Report):
+    """A report of path-loss alone, in which each measure comes to the same."""
+
+    origin, value = "0123456789ab", 90.51234567891
+
+    def origins(self) -> list[str]:
+        return [self.origin]
+
+    def measure(self, of, finding) -> Measured:
+        return Measured(of, finding, self.value, interval=Interval(3, self.value, 89.0, 92.5))
+
+
+@pytest.fixture
+def document(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = tmp_path / "README.md"
+    path.write_text(TEXT)
+    monkeypatch.setattr(docs, "DOCUMENTS", [path])
+    monkeypatch.setattr(docs, "NUMBERS", tmp_path / "docs/numbers.json")
+    return path
+
+
+def made(**more) -> Report:
+    report = Made("6.12", cells={("path-loss", "bbr", "1 %"): None})  # type: ignore[dict-item]
+    vars(report).update(more)
+    return report
+
+
+def test_numbers_of_documents_are_current() -> None:
+    """What README says of the scenarios is what the report last wrote."""
+    assert docs.stale() == []
+    assert sum(len(docs.marks(path)) for path in docs.DOCUMENTS) > 60
+
+
+def test_a_report_writes_its_numbers_and_no_other(document: Path) -> None:
+    assert len(docs.stale()) == 2
+    assert docs.write(made()) == (1, 0)
+    assert document.read_text() == TEXT
+    assert docs.numbers() == {RATE: {"value": 90.5123457, "seeds": 3, "low": 89.0, "high": 92.5,
+                                     "made_of": ["0123456789ab"]}}  # fmt: skip
+    assert docs.stale() == [f"README.md: '225.0', {QUEUE}"]
+    assert docs.write(made(value=88.4)) == (1, 1)
+    assert document.read_text() == TEXT.replace("91 Mb/s", "88 Mb/s")
+
+
+def test_a_number_changed_by_hand_is_found(document: Path) -> None:
+    docs.write(made())
+    document.write_text(TEXT.replace("91 Mb/s", "97 Mb/s"))
+    assert f"README.md: '97 Mb/s', {RATE}" in docs.stale()
+
+
+def test_what_is_not_committed_is_not_written(document: Path) -> None:
+    with pytest.raises(LabError, match="commit, and make the report again"):
+        docs.write(made(origin="0123456789ab, with changes"))
+    assert document.read_text() == TEXT
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ("path-loss", "path-lost", "no scenario 'path-lost'"),
+        ("'bbr'", "'bbbr'", "no column 'bbbr'"),
+        ("mean(", "open(", "no .open.; there are"),
+        ("{:.0f}", "{:.0q}", "how to write one number"),
+        ("<!--/-->", "<!-- / -->", "2 numbers are begun"),
+    ],
+)
+def test_a_wrong_mark_is_refused(document: Path, old: str, new: str, why: str) -> None:
+    document.write_text(TEXT.replace(old, new, 1))
+    with pytest.raises(LabError, match=why):
+        docs.marks(document)
