@@ -274,6 +274,8 @@ def test_what_is_not_built_is_left_out_and_named(laboratory, capsys) -> None:
         ('rows."cubic (small)"', "rows.renault", "no column 'renault'"),
         ("reno, fast", "reno, faster", "a note, but no number, of 'reno, faster'"),
         ('notes."reno, fast" = "It could not be."', "notes = 2", "notes is a table, not 2"),
+        ("low = 3", "low = 3\nkind = 'guess'", "no kind 'guess'; there are: paper, ours"),
+        ("within = 0.5", "within = 0.5\nkind = 'guess'", "no kind 'guess'"),
         ('"twice@1"', '"thrice@1"', "no metric 'thrice@1'"),
         ("title", "= title", "cheap.toml"),
     ],
@@ -350,6 +352,13 @@ def test_scenario_is_sound(name) -> None:
     findings.check(of)
     plot.check(of)
     assert not of.paper or (of.figure and of.about)
+
+
+def test_kinds_of_findings(laboratory) -> None:
+    page = laboratory(CHEAP.replace("low = 3", "low = 3\nkind = 'calibrated'"))
+    assert [f.kind for f in scenario.load("cheap").finding] == ["paper", "calibrated"] + ["paper"] * 4
+    page.with_name("cheap.toml").rename(page.with_name("path-cheap.toml"))
+    assert [f.kind for f in scenario.load("path-cheap").finding][:2] == ["ours", "calibrated"]
 
 
 _FINDINGS = {

@@ -9,7 +9,7 @@ command line with --set.
 import math
 import tomllib
 from collections.abc import Iterable, Iterator
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,10 @@ from ..paths import REPO
 from .settings import KEYS, Settings, check_keys, compile_settings, usage
 
 SCENARIOS = REPO / "scripts" / "scenarios"
+
+# Whose a finding is: the paper's claim; ours; one by which a free setting was chosen, so that it
+# shows nothing by itself; or what was measured once, and shall not become worse.
+KINDS = ("paper", "ours", "calibrated", "regression")
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,7 @@ class Finding:
     paper: float | None = None
     note: str = ""  # why, above all where it does not hold
     test: bool = False  # make check holds it
+    kind: str = ""  # one of KINDS; default: see _kind
 
 
 @dataclass(frozen=True)
@@ -83,6 +88,7 @@ class Table:
     rows: dict[str, list[float]]  # by column, in the order of the cases
     notes: dict[str, str] = field(default_factory=dict)  # of a row, "reno", or of one of its cells,
     test: bool = False  # of all its findings               "reno, 10 ms"
+    kind: str = ""
 
     def cells(self, cases: list[str]) -> Iterator[tuple[Expected, Finding]]:
         notes = dict(self.notes)
@@ -98,7 +104,7 @@ class Table:
                     Finding(
                         f"{self.claim}: {cell}", f"mean({self.metric!r}, {column!r}, {case!r})",
                         paper - self.within, paper + self.within, paper,
-                        notes.pop(cell, of_row), self.test,
+                        notes.pop(cell, of_row), self.test, self.kind,
                     ),
                 )  # fmt: skip
         if notes:
@@ -173,6 +179,8 @@ def _read(path: Path) -> Scenario:
         content["settings"] = _texts(content.get("settings", {}))
         content["name"] = path.stem
         scenario = _fill(Scenario, "it", content)
+        kinds = (replace(f, kind=f.kind or _kind(scenario, f)) for f in scenario.finding)
+        scenario = replace(scenario, finding=tuple(kinds))
         check_keys(scenario.settings)
         _check(scenario)
         for case in scenario.case or [None]:
@@ -206,6 +214,12 @@ def _fill(kind: type, where: str, content: dict[str, Any]) -> Any:
     return kind(**values)
 
 
+def _kind(scenario: Scenario, finding: Finding) -> str:
+    """Of a finding that does not say it: senders with a name of their own are in no paper."""
+    own = not scenario.paper or scenario.name.startswith("path-") or "_path" in finding.measure
+    return "ours" if own else "paper"
+
+
 def _texts(table: dict[str, Any]) -> dict[str, str]:
     """Settings as --set takes them; a list is what may be repeated there."""
     return {
@@ -228,6 +242,10 @@ def _check(scenario: Scenario) -> None:
     for column in scenario.column:
         if not column.cc and "mix" not in column.set | scenario.settings:
             raise ValueError(f"[[column]] {column.name!r} needs cc, or a mix")
+    for finding in scenario.finding:
+        if finding.kind not in KINDS:
+            raise ValueError(f"[[finding]] {finding.claim!r}: no kind {finding.kind!r};"
+                             f" there are: {', '.join(KINDS)}")  # fmt: skip
     for expected in scenario.expected:
         if math.isnan(expected.paper) and not expected.trials:
             raise ValueError("[[expected]] needs paper, or trials")
