@@ -126,7 +126,24 @@ def test_the_table_says_how_many_seeds() -> None:
 
 
 def test_bars_of_pictures() -> None:
-    assert plot._interval([2, 4]) == (3, 1, 1)
-    assert plot._whiskers([(3, 1, 1), (2, 0, 1)]) == [[1, 0], [1, 1]]
-    assert plot._whiskers([plot._interval([5])]) is None
-    assert plot._interval([5]) == pytest.approx((5, np.nan, np.nan), nan_ok=True)
+    two, one = intervals.mean([2, 4]), intervals.mean([5])
+    assert plot._whiskers([two]) == [[1], [1]]
+    assert plot._whiskers([two, intervals.Interval(2, 2, 2, 3)]) == [[1, 0], [1, 1]]
+    assert plot._whiskers([two, one]) == [pytest.approx([1, np.nan], nan_ok=True)] * 2
+    assert plot._whiskers([one]) is None
+    told = [plot._told("reno", "completion_s", of) for of in (two, one)]
+    assert told == ["told:reno: 3 s, 95 %: 2 s to 4 s; 2 seeds", "told:reno: 5 s; 1 seed"]
+
+
+def test_lines_of_pictures_keep_what_is_seen() -> None:
+    """The ends of what is outside, and each peak of a line with many points, at its time."""
+    x = np.arange(10_000)
+    y = np.zeros(10_000)
+    y[[1234, 5678]] = 7, -3
+    shown, values = plot._seen(x, y, (1000, 8000), 100)
+    assert len(shown) <= 200 and (np.diff(shown) > 0).all()
+    assert (values.max(), values.min()) == (7, -3)
+    assert (shown[values.argmax()], shown[values.argmin()]) == (1234, 5678)
+    assert (shown[0], shown[-1]) == pytest.approx((1000, 8000), abs=80)
+    few = plot._seen(x[:300], y[:300], (0, 9), 100)
+    assert len(few[0]) == 300

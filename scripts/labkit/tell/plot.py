@@ -16,6 +16,8 @@
 """
 
 import colorsys
+import io
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,12 +32,13 @@ from matplotlib.colors import to_rgb
 
 from ..errors import LabError
 from ..measure import intervals
+from ..measure.intervals import Interval
 from ..measure.metrics import payload_bps, split
 from ..measure.series import LINK_COLUMNS, series
 from ..model import fluid
 from ..model.scenario import Scenario
 from ..paths import REPO
-from . import findings
+from . import findings, terminal
 from .outcome import Cell
 
 REPORT = REPO / "report"
@@ -105,21 +108,25 @@ WHISKERS = {"linewidth": 1, "capsize": 3, "ecolor": "black"}  # of intervals
 SEEDS = {"marker": "o", "linestyle": "", "color": "black", "alpha": 0.4, "markersize": 3}
 
 
-def _interval(values: list[float]) -> tuple[float, float, float]:
-    """The mean of some seeds, and how far its 95 % interval goes below and above it; these are not
-    numbers if there is one seed, and no whisker is drawn."""
-    found = intervals.mean(values)
-    if found.low is None or found.high is None:
-        return found.value, np.nan, np.nan
-    # What was added up in another order may differ in the last digit.
-    return found.value, max(0.0, found.value - found.low), max(0.0, found.high - found.value)
-
-
-def _whiskers(found: list[tuple[float, float, float]]) -> list[list[float]] | None:
+def _whiskers(found: list[Interval]) -> list[list[float]] | None:
     """How far the intervals of some means go below and above them, as matplotlib wants it; None if
     there is no interval."""
-    spread = [[below for _, below, _ in found], [above for *_, above in found]]
-    return None if np.isnan(spread).all() else spread
+    if all(i.low is None for i in found):
+        return None
+    # What was added up in another order may differ in the last digit.
+    below = [np.nan if i.low is None else max(0.0, i.value - i.low) for i in found]
+    above = [np.nan if i.high is None else max(0.0, i.high - i.value) for i in found]
+    return [below, above]
+
+
+def _told(name: str, metric: str, found: Interval) -> str:
+    """What is said of a mean under the pointer; see svg()."""
+    base = split(metric).base
+    text = f"{TOLD}{name}: {terminal.amount(base, found.value)}"
+    if found.low is not None:
+        ends = (terminal.amount(base, end) for end in (found.low, found.high))
+        text += f", 95 %: {' to '.join(ends)}"
+    return f"{text}; {found.n} seed{'s' * (found.n > 1)}"
 
 
 def _title(metric: str) -> str:
@@ -140,17 +147,18 @@ def _times(cells: list[Cell], metric: str) -> Any:
     for place, cell in enumerate(cells):
         values = cell.values(metric)
         if values:
-            mean = _interval(values)
-            axis.barh(place, mean[0], 0.7, color=_colour(cell), xerr=_whiskers([mean]),
-                      error_kw=WHISKERS)  # fmt: skip
+            mean = intervals.mean(values)
+            axis.barh(place, mean.value, 0.7, color=_colour(cell), xerr=_whiskers([mean]),
+                      error_kw=WHISKERS, gid=_told(cell.name, metric, mean))  # fmt: skip
             if len(values) > 1:
-                axis.plot(values, [place] * len(values), **SEEDS)
+                each = ", ".join(f"{v:.4g}" for v in values)
+                axis.plot(values, [place] * len(values), gid=f"{TOLD}seeds: {each}", **SEEDS)
             highest = max(highest, *values)
         for number in expected(cell, metric):
             trials = number.trials or (number.mean,)
             axis.plot([min(trials), max(trials)], [place + 0.42] * 2, color="black", linewidth=0.8)
             axis.plot(number.mean, place + 0.42, "D", color="white", markeredgecolor="black",
-                      markersize=5)  # fmt: skip
+                      markersize=5, gid=f"{TOLD}the paper's: {number.mean:.4g}")  # fmt: skip
             highest = max(highest, *trials)
     axis.plot([], [], "D", color="white", markeredgecolor="black", label="the paper's mean, trials")
     axis.plot([], [], color="black", marker="|", label="95 % interval of the mean")
@@ -176,6 +184,7 @@ def _windows(cells: list[Cell], until: str) -> Any:
     figure, axes = _grid(len(cells), sharex=True, sharey=True)
     for axis, cell in zip(axes, cells, strict=True):
         queue = _links(cell)[0]
+        queue = _peaks(queue[queue[:, 0] <= float(until or "inf")])
         axis.fill_between(queue[:, 0], queue[:, 1], 0.5, where=queue[:, 1] > 0.5, color="#999999",
                           alpha=0.5, linewidth=0)  # fmt: skip
         table = series(cell.first / "flows.csv", (0, 1, 2))
@@ -256,9 +265,10 @@ def _pair_bar(axis: Any, place: float, cell: Cell, flow: int, metric: str) -> No
     if not values:
         return
     cc = cell.runs[0]["flows"][flow]["cc"]
-    mean = _interval(values)
-    axis.bar(place, mean[0], 0.38, color=_lighter(_base(cc), 0.15 * flow), yerr=_whiskers([mean]),
-             error_kw=WHISKERS)  # fmt: skip
+    mean = intervals.mean(values)
+    axis.bar(place, mean.value, 0.38, color=_lighter(_base(cc), 0.15 * flow),
+             yerr=_whiskers([mean]), error_kw=WHISKERS,
+             gid=_told(f"{cc} in {cell.name}", metric, mean))  # fmt: skip
 
 
 def _sweep(cells: list[Cell], metric: str) -> Any:
@@ -273,10 +283,13 @@ def _sweep(cells: list[Cell], metric: str) -> Any:
         if not points:
             continue
         x = [p[0] for p in points]
-        means = [_interval(values) for _, values, _ in points]
-        axis.errorbar(x, [m[0] for m in means], _whiskers(means), label=column,
+        means = [intervals.mean(values) for _, values, _ in points]
+        axis.errorbar(x, [m.value for m in means], _whiskers(means), label=column,
                       color=_colour(points[0][2]), marker="o", markersize=4,
                       linestyle=_line(points[0][2]), capsize=2)  # fmt: skip
+        for at, mean, (_, _, cell) in zip(x, means, points, strict=True):
+            axis.plot(at, mean.value, "o", markersize=12, alpha=0,  # easier to meet
+                      gid=_told(cell.name, metric, mean))  # fmt: skip
     xs = [cell.case.x for cell in cells if cell.case and cell.case.x]
     if xs and min(xs) > 0 and max(xs) / min(xs) > 20:
         axis.set_xscale("log")
@@ -309,6 +322,13 @@ def _rates(cells: list[Cell], until: str) -> Any:
         axes[0][0].set_xlim(0, float(until))
     figure.supxlabel("time, s", fontsize="small")
     return figure
+
+
+def _peaks(table: np.ndarray, most: int = 400) -> np.ndarray:
+    """Time and the largest of what follows it, so many at most: an area is drawn with all of its
+    points, a line with those that are seen."""
+    starts = np.arange(0, len(table), -(-len(table) // most))
+    return np.column_stack([table[starts, 0], np.maximum.reduceat(table[:, 1], starts)])
 
 
 def _links(cell: Cell) -> list[np.ndarray]:
@@ -387,10 +407,12 @@ def _bars(cells: list[Cell], metric: str) -> Any:
     names = [link["name"] for link in cells[0].runs[0]["links"]]
     width = 0.8 / len(cells)
     for n, cell in enumerate(cells):
-        means = [_interval(cell.values(f"{metric}:{name}") or [np.nan]) for name in names]
+        means = [intervals.mean(cell.values(f"{metric}:{name}") or [np.nan]) for name in names]
         places = np.arange(len(names)) + (n + 0.5) * width - 0.4
-        axis.bar(places, [m[0] for m in means], width * 0.95, color=_colour(cell), label=cell.name,
-                 yerr=_whiskers(means), error_kw=WHISKERS)  # fmt: skip
+        bars = axis.bar(places, [m.value for m in means], width * 0.95, color=_colour(cell),
+                        label=cell.name, yerr=_whiskers(means), error_kw=WHISKERS)  # fmt: skip
+        for bar, name, mean in zip(bars, names, means, strict=True):
+            bar.set_gid(_told(f"{cell.name}, {name}", metric, mean))
     axis.set(xticks=range(len(names)), xticklabels=names, ylabel=_title(metric))
     axis.grid(axis="y", alpha=0.3)
     axis.legend(fontsize="small", loc="lower right")
@@ -422,6 +444,11 @@ class Kind:
     sampled: bool
     words: str
     of_runs: bool = True
+
+    @property
+    def axes(self) -> bool:
+        """Whether a place in it has two numbers; bars stand at names."""
+        return self.draw not in (_times, _pairs, _bars)
 
 
 KINDS = {
@@ -470,6 +497,69 @@ def draw(asked: str, cells: list[Cell]) -> tuple[Any, str]:
     if KINDS[kind].sampled:
         cells = [cell for cell in cells if cell.runs and "series" in cell.runs[0]]
     return KINDS[kind].draw(cells, detail), words[0].upper() + words[1:]
+
+
+# In a page --------------------------------------------------------------------------------------
+
+TOLD = "told:"  # begins the gid of what has a text under the pointer
+_AXES = "axes:"  # of axes whose numbers the page shows under the pointer
+
+# What matplotlib writes, and what a page has in its place: its own colours and fonts, and no names
+# that another picture has too.
+_IN_PAGE = (
+    (r"^.*?(?=<svg)|<metadata>.*?</metadata>|<!--.*?-->|<style.*?</style>", ""),
+    (rf'<g id="{TOLD}([^"]*)">', r"<g><title>\1</title>"),
+    (rf'<g id="{_AXES}([^"]*)">', r'<g data-axes="\1">'),
+    (r'<g id="[^"]*"', "<g"),
+    (r'(<svg) .*?(viewBox="[^"]*").*?>', r"\1 \2>"),
+    ("xlink:href", "href"),
+    ("#000000", "currentColor"),
+    ("#ffffff", "var(--back)"),
+    (r"(font:[^;\"]*px) [^;\"]*", r"\1 sans-serif"),
+    (r"\s*\n\s*", " "),
+)
+
+
+def _seen(x: Any, y: Any, shown: tuple[float, float], places: int) -> tuple[Any, Any]:
+    """Of what is shown of a line the least and the most in each of so many places, if it has many
+    more points."""
+    if len(x) < 4 * places:
+        return x, y
+    x, y = np.asarray(x, float), np.asarray(y, float)
+    inside = (x >= shown[0]) & (x <= shown[1])
+    x, y = x[inside], y[inside]
+    if len(x) < 4 * places:
+        return x, y
+    parts = np.array_split(np.arange(len(y)), places)
+    ends = (sorted((i[np.argmin(y[i])], i[np.argmax(y[i])])) for i in parts)
+    kept = [i for pair in ends for i in dict.fromkeys(pair)]
+    return x[kept], y[kept]
+
+
+def svg(asked: str, cells: list[Cell], name: str) -> tuple[str, str]:
+    """A picture to stand in a page, and what it shows in words; name: unlike other pictures' of it.
+
+    What has a gid that begins with TOLD has the rest as its <title>.  Axes say of what numbers they
+    are, as data-axes: from and to of x, its scale, and the same of y.
+    """
+    figure, words = draw(asked, cells)
+    for axes in figure.axes:
+        for line in axes.lines:
+            places = round(axes.bbox.width / figure.dpi * 72)
+            line.set_data(*_seen(*line.get_data(), axes.get_xlim(), places))
+    if KINDS[asked.partition(":")[0]].axes:
+        for axes in figure.axes:
+            ends = (*axes.get_xlim(), axes.get_xscale(), *axes.get_ylim(), axes.get_yscale())
+            axes.set_gid(_AXES + " ".join(e if isinstance(e, str) else f"{e:.6g}" for e in ends))
+    written = io.StringIO()
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": name}):
+        figure.savefig(written, format="svg")
+    plt.close(figure)
+    text = written.getvalue()
+    for pattern, instead in _IN_PAGE:
+        text = re.sub(pattern, instead, text, flags=re.DOTALL)
+    short = re.compile(r"(\.\d)\d+")
+    return re.sub(r'\b(?:d|x|y)="[^"]*"', lambda m: short.sub(r"\1", m[0]), text), words
 
 
 # The demo ---------------------------------------------------------------------------------------
