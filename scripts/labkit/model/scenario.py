@@ -79,6 +79,16 @@ class Finding:
 
 
 @dataclass(frozen=True)
+class Quality:
+    """What a sender can be good or bad at: a number of each, which is good or bad from there on."""
+
+    what: str
+    measure: str  # as a finding's, with {cc} for the sender, which is its column's name too
+    good: float
+    bad: float  # on the other side of good
+
+
+@dataclass(frozen=True)
 class Table:
     """A table of a paper with a row for each column here: a finding for each of its numbers."""
 
@@ -129,6 +139,7 @@ class Scenario:
     metrics: dict[str, str] = field(default_factory=dict)  # of its own, see findings.py
     expected: tuple[Expected, ...] = ()
     finding: tuple[Finding, ...] = ()
+    quality: tuple[Quality, ...] = ()
 
     @property
     def path(self) -> Path:
@@ -142,6 +153,13 @@ class Scenario:
     def column_of(self, name: str) -> Column:
         """The column of this name, or one for a congestion control that has none."""
         return next((c for c in self.column if c.name == name), Column(name, name))
+
+    def senders(self, column: Column, case: Case | None = None) -> tuple[str, ...]:
+        """The congestion controls of a column: its own, or those of a mix."""
+        mix = (self.settings | (case.set if case else {}) | column.set).get("mix", "")
+        return (column.cc,) if column.cc else tuple(
+            dict.fromkeys(part.partition(":")[0] for part in mix.split(","))
+        )  # fmt: skip
 
     def case_of(self, name: str) -> Case:
         for case in self.case:
@@ -166,7 +184,8 @@ def _read(path: Path) -> Scenario:
     try:
         content = tomllib.loads(path.read_text())
         for kind, entry in (("column", Column), ("case", Case), ("expected", Expected),
-                            ("finding", Finding), ("table", Table)):  # fmt: skip
+                            ("finding", Finding), ("quality", Quality),
+                            ("table", Table)):  # fmt: skip
             content[kind] = tuple(_fill(entry, f"[[{kind}]]", e) for e in content.get(kind, ()))
         for table in content.pop("table"):
             for expected, finding in table.cells([c.name for c in content["case"]] or [""]):
@@ -246,6 +265,9 @@ def _check(scenario: Scenario) -> None:
         if finding.kind not in KINDS:
             raise ValueError(f"[[finding]] {finding.claim!r}: no kind {finding.kind!r};"
                              f" there are: {', '.join(KINDS)}")  # fmt: skip
+    for quality in scenario.quality:
+        if quality.good == quality.bad:
+            raise ValueError(f"[[quality]] {quality.what!r}: good and bad are the same")
     for expected in scenario.expected:
         if math.isnan(expected.paper) and not expected.trials:
             raise ValueError("[[expected]] needs paper, or trials")

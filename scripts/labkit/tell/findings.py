@@ -16,6 +16,8 @@ column's runs, of one case or of all, in this scenario or in another:
     median('completion_s', 'cubic') / median('completion_s', 'ccpd', scenario='ccpd-table3')
 
 or of a model that needs no runs: fluid('margin'), with the names of fluid.MEASURES.
+
+A quality's measure is one for each sender, of columns that have its name: mean('jain', '{cc}').
 """
 
 import ast
@@ -34,7 +36,7 @@ from ..measure.intervals import Interval
 from ..measure.metrics import METRICS, given, metric, part, split
 from ..model import fluid
 from ..model import scenario as scenarios
-from ..model.scenario import Finding, Scenario
+from ..model.scenario import Finding, Quality, Scenario
 
 STATISTICS: dict[str, Callable[[list[float]], float]] = {
     "mean": fmean, "median": median, "least": min, "most": max,
@@ -239,6 +241,27 @@ def check(of: Scenario) -> None:
             )
     for finding in of.finding:
         references(of, finding)
+    for quality in of.quality:
+        of_senders(of, quality)
+
+
+def of_senders(of: Scenario, quality: Quality) -> dict[str, Finding]:
+    """For each sender that has the columns, that it is good; an error if there is none."""
+    more = quality.good > quality.bad
+    low, high = (quality.good, math.inf) if more else (-math.inf, quality.good)
+    found, wrong = {}, [f"{of.path}: {quality.what!r}: no column for {{cc}} in the measure"]
+    for cc in dict.fromkeys(cc for column in of.column for cc in of.senders(column)):
+        measure = quality.measure.replace("{cc}", cc)
+        finding = Finding(quality.what, measure, low, high, kind="ours")
+        if measure != quality.measure:
+            try:
+                references(of, finding)
+                found[cc] = finding
+            except LabError as error:
+                wrong.append(str(error))
+    if not found:  # what is wrong of any sender tells more than that one has no column
+        raise LabError(next((w for w in wrong[1:] if " has no column " not in w), wrong[0]))
+    return found
 
 
 Lookup = Callable[[str, str, str], list[Any]]
