@@ -5,6 +5,8 @@ import base64
 import json
 import re
 import shutil
+import subprocess
+from collections import Counter
 
 import pytest
 
@@ -58,9 +60,15 @@ low = 1.5
 high = 2.5
 [[finding]]
 claim = "Pigs fly"
+kind = "ours"
 measure = "most('twice')"
 low = 3
 note = "They have no wings."
+[[quality]]
+what = "A slow link: share used"
+measure = "mean('twice', '{cc}', case='slow') / 2"
+good = 0.1
+bad = 0.05
 """
 
 
@@ -78,39 +86,61 @@ todo = "the rest"
 @pytest.fixture
 def laboratory(tmp_path, monkeypatch):
     """A directory for scenarios, with a store and a page of its own."""
+    return _apart(tmp_path, monkeypatch)
+
+
+def _apart(home, monkeypatch):
     for module, name in ((scenario, "SCENARIOS"), (plot, "REPORT")):
-        monkeypatch.setattr(module, name, tmp_path)
-    monkeypatch.setattr(claims, "LIST", tmp_path / "claims.txt")
+        monkeypatch.setattr(module, name, home)
+    monkeypatch.setattr(claims, "LIST", home / "claims.txt")
     claims.LIST.write_text(CLAIMS)
-    kept = tmp_path / "store"
+    kept = home / "store"
     kept.mkdir()
     monkeypatch.setattr(store, "root", lambda: kept)
 
     def write(text):
-        (tmp_path / "cheap.toml").write_text(text)
-        return tmp_path / "index.html"
+        (home / "cheap.toml").write_text(text)
+        return home / "index.html"
 
     return write
 
 
-def test_page(laboratory, monkeypatch) -> None:
-    page = laboratory(CHEAP)
-    assert report.main([], 2) == 0
-    text = page.read_text()
+@pytest.fixture(scope="module")
+def cheap_page(tmp_path_factory):
+    """The page of CHEAP; what is much is folded, and three are much."""
+    with pytest.MonkeyPatch.context() as patch:
+        page = _apart(tmp_path_factory.mktemp("page"), patch)(CHEAP)
+        patch.setattr("labkit.tell.page.MANY", 3)
+        assert report.main([], 2) == 0
+    return page
+
+
+def test_page(cheap_page) -> None:
+    text = cheap_page.read_text()
     assert "4 of 6 findings hold, 2 do not" in text
-    assert text.count('<li class="holds">') == 4 and text.count('<li class="fails">') == 2
+    assert text.count('<li class="holds"') == 4 and text.count('<li class="fails"') == 2
     assert "They have no wings." in text
     # a finding for each cell of a table, and the paper's number beside the one of that stage
     assert text.count("Table 1, twice: ") == 4 and text.count("It could not be.") == 1
     assert text.count("✓ within 0.5") == 3 and text.count("✗ not within 0.5") == 1
+    # what a sender is good at, of those that have a column of their name
+    assert re.findall(r"<title>(\w+), A slow link: share used: 0\.\d+ \(95 %: ", text) == ["reno"]
+    assert "2 seeds); at least 0.1 is good, at most 0.05 bad</title>" in text
+    # each cell's command, in its row and with the findings
+    command = "scripts/lab run cheap --cc &#39;cubic (small)&#39; --case fast --seeds 1-2"
+    assert text.count(f"<code>{command}</code>") == 3
     assert "twice, stage 2" in text
     assert "Two flows &amp; nothing else." in text
     assert text.count("<table>") == 1 and "cubic (small), fast" in text
     # all that it shows is in it
-    pictures = re.findall(r'<img alt="[^"]{10,}" src="data:image/png;base64,([^"]+)"', text)
+    pictures = re.findall(r'<svg role="img" aria-label="[^"]{10,}".*?</svg>', text)
     assert len(pictures) == 3
-    assert all(base64.b64decode(p).startswith(b"\x89PNG") for p in pictures)
-    assert not re.search(r"<script|https?://", text)
+    assert not re.search(r"https?://|<link|<img|\bsrc=|@import|url\((?!#)", text)
+    # the mean, its interval and the seeds of each bar and of each point of a line
+    for picture, unit in ((pictures[0], "[kM]b/s"), (pictures[2], "")):
+        number = rf"[\d.]+ ?{unit}"
+        told = rf"<title>([^<:]+), (slow|fast): {number}, 95 %: {number} to {number}; 2 seeds<"
+        assert len(set(re.findall(told, picture))) == 4
     (raw,) = re.findall(r'href="data:application/json;base64,([^"]+)"', text)
     runs = json.loads(base64.b64decode(raw))
     assert len(runs) == 8
@@ -121,13 +151,151 @@ def test_page(laboratory, monkeypatch) -> None:
     assert compared["source"] == "999 (NONE) Table 0" and compared["paper"] == 9.5e6
     assert compared["within"] is True
     # means have intervals, and say that they are of two seeds
-    assert text.count("<th>95 %</th>") == text.count("<th>mean</th>") > 0
+    assert text.count(">95 %</th>") == text.count(">mean</th>") > 0
     assert len(re.findall(r" to [^<]+\(n=2\)</td>", text)) >= 8
     assert len(re.findall(r"<b>[\d.]+</b> \(95 %: [\d.]+ to [\d.]+; 2 seeds\)", text)) == 5
     assert len(re.findall(r"<b>[\d.]+</b> \(2 seeds\)", text)) == 1  # the most of something
     assert all(r["cell"]["seeds"] == 2 and "low" in r["cell"]["metrics"]["drops"] for r in runs)
     # every link of the page leads somewhere in it
     assert {*re.findall(r'href="#([^"]+)"', text)} <= {*re.findall(r'id="([^"]+)"', text)}
+
+
+# Does what a reader does, and writes what came of it into the page.
+READER = """<script>(async () => {
+const all = (selector, of = document) => [...of.querySelectorAll(selector)];
+const seen = selector => all(selector).filter(one => one.checkVisibility()).length;
+const told = {};
+told.ids = all("[id]").map(one => one.id);
+told.links = all("[href]").map(one => one.getAttribute("href"));
+told.pictures = all("figure svg").map(one => one.getBoundingClientRect())
+  .map(({width, height}) => [width, height]);
+told.wider = document.documentElement.scrollWidth - document.documentElement.clientWidth;
+told.back = getComputedStyle(document.body).backgroundColor;
+
+told.filters = {};
+const choose = (choice, value) => {
+  choice.value = value;
+  choice.dispatchEvent(new Event("change", {bubbles: true}));
+};
+for (const choice of all("select")) {
+  for (const option of choice.options) if (option.value) {
+    choose(choice, option.value);
+    told.filters[choice.name + " " + option.value] =
+      [seen("#findings li[data-kind]"), choice.form.querySelector("output").textContent];
+  }
+  choose(choice, "");
+}
+
+told.tables = all("table").filter(table => table.tBodies[0].rows.length > 1).map(table =>
+  all("th[data-sorts]", table).map(head => [0, 1].map(() => {
+    head.click();
+    return all("tbody tr", table).map(row => row.cells[head.dataset.sorts])
+      .map(td => td.dataset.value ?? td.textContent.trim());
+  })));
+
+const folded = document.querySelector("tr[id]");
+told.folded = folded?.checkVisibility();
+if (folded) {
+  location.hash = folded.id;
+  await new Promise(done => addEventListener("hashchange", done, {once: true}));
+}
+told.unfolded = [folded, folded?.querySelector("code")].map(one => one?.checkVisibility());
+
+const point = (at, x, y) => at.dispatchEvent(
+  new PointerEvent("pointermove", {bubbles: true, clientX: x, clientY: y}));
+const output = figure => figure.querySelector("output").textContent;
+told.pointed = all("figure").map(figure => {
+  const known = figure.querySelector("g:has(> title) path, g:has(> title) rect");
+  if (known) point(known, 0, 0);
+  const text = output(figure), axes = figure.querySelector("[data-axes] path");
+  const box = axes?.getBoundingClientRect();
+  if (axes) point(axes, box.left, box.bottom);
+  return [text, output(figure), axes?.closest("[data-axes]").dataset.axes];
+});
+
+const written = document.createElement("script");
+written.type = "application/json";
+written.id = "told";
+written.textContent = JSON.stringify(told);
+document.body.append(written);
+})();</script>"""
+
+
+def _read(page, *options):
+    """What the reader tells of a page in a browser, and what the browser complains of."""
+    if not shutil.which("chromium"):
+        pytest.skip("no chromium: run scripts/setup check")
+    read = page.with_name(f"read-{page.name}")
+    read.write_text(page.read_text().replace("</body>", READER + "</body>"))
+    done = subprocess.run(
+        ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr",
+         f"--user-data-dir={page.with_name('browser')}", "--virtual-time-budget=20000",
+         *options, "--dump-dom", read.as_uri()],
+        capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    said = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+    assert not said
+    (told,) = re.findall(r'<script type="application/json" id="told">(.*?)</script>', done.stdout)
+    return json.loads(told)
+
+
+LIGHT = ("--window-size=1200,900", "--blink-settings=preferredColorScheme=1")
+DARK_PHONE = ("--window-size=500,900", "--blink-settings=preferredColorScheme=0")
+
+
+@pytest.mark.parametrize("options", [LIGHT, DARK_PHONE])
+def test_page_in_a_browser(cheap_page, options) -> None:
+    told = _read(cheap_page, *options)
+    assert max(Counter(told["ids"]).values()) == 1
+    outside = {link for link in told["links"] if not link.startswith("#")}
+    assert {link.partition(",")[0] for link in outside} == {
+        "claims.html", "data:application/json;base64"
+    }  # fmt: skip
+    assert {link[1:] for link in told["links"]} - {link[1:] for link in outside} <= {*told["ids"]}
+    # one of what the sender is good at, three of the scenario
+    assert len(told["pictures"]) == 4
+    assert all(width > 300 and height > 40 for width, height in told["pictures"])
+    # nothing but what scrolls by itself is wider than the window
+    assert told["wider"] <= 0
+    assert told["back"] == ("rgb(255, 255, 255)" if options == LIGHT else "rgb(20, 20, 20)")
+
+    assert told["filters"] == {
+        f"{name} {value}": [n, f"{n} of 6"]
+        for name, value, n in (
+            ("paper", "999 (NONE)", 6), ("sender", "cubic", 3), ("sender", "reno", 4),
+            ("held", "holds", 4), ("held", "does not hold", 2), ("held", "not measured", 0),
+            ("kind", "paper", 5), ("kind", "ours", 1),
+        )
+    }  # fmt: skip
+
+    (table,) = told["tables"]
+    for up, down in table:
+        assert len(up) == 4 and Counter(up) == Counter(down)
+        first, last = ([float(x) for x in of if re.fullmatch(r"[\de.+-]+", x)] for of in (up, down))
+        assert first == sorted(first) and last == sorted(last, reverse=True)
+        assert "" not in up[: 4 - up.count("")] + down[: 4 - up.count("")]
+    assert sum(up != down for up, down in table) > 10
+
+    assert (told["folded"], told["unfolded"]) == (False, [True, True])
+
+    (grades, bars, windows, sweep) = told["pointed"]
+    assert grades[0].startswith("reno, A slow link: share used: ") and not grades[2]
+    assert bars[0].startswith("reno, slow: ") and ", 95 %: " in bars[0] and not bars[2]
+    assert re.fullmatch(r"(reno|cubic \(small\)), slow: [\d.]+, 95 %: .* seeds", sweep[0])
+    for _, text, axes in (windows, sweep):
+        x, _, _, y, _, _ = axes.split()
+        here = re.fullmatch(r"here: (\S+), (\S+)", text)
+        assert float(here[1]) == pytest.approx(float(x), rel=0.02, abs=0.02)
+        assert float(here[2]) == pytest.approx(float(y), rel=0.02, abs=0.02)
+
+
+def test_claims_in_a_browser(cheap_page) -> None:
+    told = _read(cheap_page.with_name("claims.html"), *LIGHT)
+    inside = {link[1:] for link in told["links"] if link.startswith("#")}
+    assert inside <= {*told["ids"]}
+    there = re.findall(r'id="([^"]+)"', cheap_page.read_text())
+    outside = {link for link in told["links"] if not link.startswith("#")}
+    assert outside and outside <= {"index.html", *(f"index.html#{name}" for name in there)}
 
 
 def test_resuming_makes_only_what_is_missing(laboratory, monkeypatch) -> None:
@@ -274,7 +442,10 @@ def test_what_is_not_built_is_left_out_and_named(laboratory, capsys) -> None:
         ('rows."cubic (small)"', "rows.renault", "no column 'renault'"),
         ("reno, fast", "reno, faster", "a note, but no number, of 'reno, faster'"),
         ('notes."reno, fast" = "It could not be."', "notes = 2", "notes is a table, not 2"),
-        ("low = 3", "low = 3\nkind = 'guess'", "no kind 'guess'; there are: paper, ours"),
+        ("'{cc}', case='slow'", "'{cc}', case='idle'", "no case 'idle'"),
+        ("'{cc}', case='slow'", "'reno'", "no column for {cc}"),
+        ("good = 0.1", "good = 0.05", "good and bad are the same"),
+        ("kind = \"ours\"", "kind = 'guess'", "no kind 'guess'; there are: paper, ours"),
         ("within = 0.5", "within = 0.5\nkind = 'guess'", "no kind 'guess'"),
         ('"twice@1"', '"thrice@1"', "no metric 'thrice@1'"),
         ("title", "= title", "cheap.toml"),
@@ -295,8 +466,8 @@ def test_model_has_no_runs(laboratory, lab) -> None:
     )
     assert report.main(["cheap"], 1) == 0
     text = page.read_text()
-    assert "1 of 1 findings hold" in text and "<table>" not in text
-    assert len(re.findall(r'src="data:image/png;base64,', text)) == 1
+    assert "1 of 1 findings hold" in text and "<table" not in text
+    assert text.count("<svg role") == 1
     assert {*re.findall(r'href="#([^"]+)"', text)} <= {*re.findall(r'id="([^"]+)"', text)}
     assert "\nacp-phase " in lab("list").stdout
     for cc in ([], ["--cc", "cubic"]):
@@ -313,13 +484,10 @@ def test_one_column_of_one_case(lab) -> None:
     assert "nonesuch" in lab("run", "ccpd-fig2", "--case", "nonesuch", status=2).stderr
 
 
-def test_much_that_holds_is_folded(laboratory, monkeypatch) -> None:
-    page = laboratory(CHEAP)
-    monkeypatch.setattr("labkit.tell.page.MANY", 3)
-    assert report.main(["cheap"], 2) == 0
-    shown, _, folded = page.read_text().partition("<summary>4 more that hold</summary>")
-    assert shown.count('<li class="fails">') == 2 and '<li class="holds">' not in shown
-    assert folded.count('<li class="holds">') == 4
+def test_much_that_holds_is_folded(cheap_page) -> None:
+    shown, _, folded = cheap_page.read_text().partition("<summary>4 more that hold</summary>")
+    assert shown.count('<li class="fails"') == 2 and '<li class="holds"' not in shown
+    assert folded.count('<li class="holds"') == 4
 
 
 def test_progress_is_told_without_a_terminal_too(laboratory, monkeypatch, capsys) -> None:
@@ -355,8 +523,9 @@ def test_scenario_is_sound(name) -> None:
 
 
 def test_kinds_of_findings(laboratory) -> None:
-    page = laboratory(CHEAP.replace("low = 3", "low = 3\nkind = 'calibrated'"))
-    assert [f.kind for f in scenario.load("cheap").finding] == ["paper", "calibrated"] + ["paper"] * 4
+    page = laboratory(CHEAP.replace('"ours"', '"calibrated"'))
+    kinds = [f.kind for f in scenario.load("cheap").finding]
+    assert kinds == ["paper", "calibrated", *["paper"] * 4]
     page.with_name("cheap.toml").rename(page.with_name("path-cheap.toml"))
     assert [f.kind for f in scenario.load("path-cheap").finding][:2] == ["ours", "calibrated"]
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """What there is to tell of: the runs of scenarios by cell, and what their findings come to."""
 
+import shlex
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,18 @@ class Cell:
         return f"{self.column.name}, {self.case.name}" if self.case else self.column.name
 
     @property
+    def key(self) -> Key:
+        return self.scenario.name, self.column.name, self.case.name if self.case else ""
+
+    @property
+    def command(self) -> str:
+        """What makes its runs again."""
+        parts = ["scripts/lab", "run", self.scenario.name, "--cc", self.column.name]
+        parts += ["--case", self.case.name] if self.case else []
+        parts += ["--seeds", f"1-{self.scenario.seeds}"] if self.scenario.seeds > 1 else []
+        return shlex.join(parts)
+
+    @property
     def first(self) -> Path:
         """Where the series of seed 1 is."""
         return Path(self.runs[0]["series"])
@@ -48,11 +61,30 @@ class Measured:
     runs: int = 0
     why_not: str = ""
     interval: Interval | None = None  # of the value; None if that is of a model alone
+    keys: tuple[Key, ...] = ()  # of the cells that it is of
+
+    @property
+    def senders(self) -> tuple[str, ...]:
+        """All of whose runs it is."""
+        found = []
+        for name, column, case in self.keys:
+            of = self.scenario if name == self.scenario.name else scenario.load(name)
+            found += of.senders(of.column_of(column), of.case_of(case) if case else None)
+        return tuple(dict.fromkeys(found))
 
     @property
     def holds(self) -> bool | None:
         """None if it could not be measured."""
         return None if self.value is None else findings.holds(self.finding, self.value)
+
+
+def keys_of(of: Scenario, finding: Finding) -> list[Key]:
+    """The cells that a finding needs."""
+    found = []
+    for reference in findings.references(of, finding):
+        other = scenario.load(reference.scenario) if reference.scenario else of
+        found += [(other.name, column, case) for column, case in reference.cells(other)]
+    return found
 
 
 @dataclass
@@ -100,7 +132,8 @@ class Report:
         return self.cells[key].runs
 
     def measure(self, of: Scenario, finding: Finding) -> Measured:
-        measured = Measured(of, finding)
+        keys = dict.fromkeys(keys_of(of, finding))
+        measured = Measured(of, finding, keys=tuple(keys))
         try:
             measured.value = findings.measure(of, finding, self.lookup)
             measured.interval = findings.interval(of, finding, self.lookup)

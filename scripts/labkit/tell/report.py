@@ -19,11 +19,11 @@ from ..measure import metrics, runner, store
 from ..measure.job import Job
 from ..measure.runner import Task
 from ..model import scenario
-from ..model.scenario import Finding, Scenario
+from ..model.scenario import Scenario
 from ..model.settings import SHAPING, Settings
 from ..world.laboratory import Laboratory
 from . import claims, docs, findings, page, plot
-from .outcome import Cell, Key, Report
+from .outcome import Cell, Key, Report, keys_of
 
 LOG_S = 180  # from one line to the next about progress, when that goes to a file
 
@@ -92,15 +92,6 @@ def make(
         _execute(laboratory, report, tasks, parallel)
     report.wall_s = time.monotonic() - started
     return report
-
-
-def keys_of(of: Scenario, finding: Finding) -> list[Key]:
-    """The cells that a finding needs."""
-    found = []
-    for reference in findings.references(of, finding):
-        other = scenario.load(reference.scenario) if reference.scenario else of
-        found += [(other.name, column, case) for column, case in reference.cells(other)]
-    return found
 
 
 def _keys(wanted: list[Scenario]) -> list[Key]:
