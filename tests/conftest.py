@@ -181,9 +181,9 @@ for i in range(150):
     one.sendto(data.ljust(size), (sys.argv[4], 5000))
     if pause:
         time.sleep(pause)
-time.sleep(0.5)
+other.settimeout(10)
 for _ in range(150):
-    data, more, _, _ = other.recvmsg(2000, 100, socket.MSG_DONTWAIT)
+    data, more, _, _ = other.recvmsg(2000, 100)
     seconds, ns = struct.unpack("QQ", more[0][2])
     print(*struct.unpack_from("QQ", data), seconds * 10**9 + ns)
 """
@@ -219,6 +219,8 @@ def stream(lab, tmp_path):
         settings = scenario.override(scenario.load("dumbbell"), sets)
         plan = compile_plan(settings, "reno", 1)
         (tmp_path / "setup.sh").write_text(plan.setup)
+        for name, content in plan.files.items():
+            (tmp_path / name).write_bytes(content)
         (tmp_path / "stream.py").write_text(STREAM)
         ends = {"data": "s0 10.77.10.1 r 10.77.2.2", "acks": "r 10.77.2.2 s0 10.77.10.1"}
         script = ("sh setup.sh; sleep 1; exec /usr/bin/python3 stream.py"

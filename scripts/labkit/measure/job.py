@@ -4,6 +4,7 @@
 import json
 import math
 from dataclasses import dataclass
+from hashlib import sha256
 
 from ..host import digest_of
 from ..model.scenario import Scenario
@@ -44,5 +45,6 @@ def identity(laboratory: Laboratory, job: Job) -> str:
     modules = (laboratory.digest(name) for name in plan.modules)
     wanted = (repr(job.settings), repr(job.settings.net))
     programs = json.dumps(laboratory.programs(), sort_keys=True)
-    parts = (laboratory.kernel.key, *modules, programs, plan.setup, plan.traffic, *wanted)
+    files = (f"{name} {sha256(plan.files[name]).hexdigest()}" for name in sorted(plan.files))
+    parts = (laboratory.kernel.key, *modules, programs, plan.setup, plan.traffic, *wanted, *files)
     return digest_of(*parts)

@@ -276,7 +276,9 @@ def _check(scenario: Scenario) -> None:
 # One of a pair that excludes the other replaces it.
 _REPLACES = (("bytes", "duration"), ("duration", "bytes"), ("duration", "timeout"),
              ("mix", "flows"), ("flows", "mix"),
-             *(("network", name) for name in ("rate", "rtt", "flows", "start", "mix")))  # fmt: skip
+             ("trace", "rate"), ("rate", "trace"),
+             *(("network", name) for name in ("rate", "trace", "rtt", "flows", "start",
+                                              "mix")))  # fmt: skip
 
 
 def override(

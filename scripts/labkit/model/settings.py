@@ -3,13 +3,13 @@
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
 from ..errors import LabError
-from . import network, parse, units
+from . import network, parse, traces, units
 from .network import Network
 from .parse import (
     App,
@@ -23,6 +23,7 @@ from .parse import (
     Spread,
     Switch,
 )
+from .traces import Trace
 
 MOST_SHORT = 20_000  # flows of a run, for which there are ports
 
@@ -65,6 +66,10 @@ class Key:
 
 KEYS: dict[str, Key] = {
     "rate": Key(units.rate, "100mbit", "of the bottleneck; Ethernet headers (14 bytes) count"),
+    "trace": Key(traces.trace, None, "in place of rate: a file as Mahimahi's, of ms at each of"
+                 " which a packet of 1500 bytes may leave the bottleneck, and after the last again."
+                 " Its path from the repository's root; two, of the data and of the way back:"
+                 " scripts/traces/cellular-down.gz,scripts/traces/cellular-up.gz"),
     "rtt": Key(parse.times, "40ms", "without queueing; for each flow: 20ms,80ms or spread:"
                " 40ms-200ms"),
     "buffer": Key(parse.buffer, "1bdp", "of the bottleneck: packets, or 0.5bdp (shortest rtt)"),
@@ -140,7 +145,12 @@ KEYS: dict[str, Key] = {
 }
 
 
-@dataclass(frozen=True)
+def _later(default: Any = None) -> Any:
+    """A setting that came later: where it is not set, a run has the key that it had before."""
+    return field(default=default, repr=False)
+
+
+@dataclass(frozen=True, repr=False)
 class Settings:
     """A scenario's settings, ready to use: seconds, bits per second, bytes, packets."""
 
@@ -185,6 +195,13 @@ class Settings:
     router: str | None = None
     stages: tuple[float, ...] = ()
     scatter: float | None = None
+    trace: tuple[Trace, ...] = _later(())
+
+    def __repr__(self) -> str:
+        """All that a run's key is to have of them."""
+        shown = ((f, getattr(self, f.name)) for f in fields(self))
+        said = (f"{f.name}={value!r}" for f, value in shown if f.repr or value != f.default)
+        return f"{type(self).__qualname__}({', '.join(said)})"
 
     @cached_property
     def net(self) -> Network:
@@ -242,6 +259,8 @@ class Settings:
 
     def capacity_bits(self, end: float) -> float:
         """What the bottleneck could have carried until then, of what the policer lets pass."""
+        if self.trace:
+            return self.trace[0].bits(end) + end  # no time is without any, to divide by
         most = self.police.rate if self.police else math.inf
         total, since, rate = 0.0, 0.0, min(self.rate, most)
         for change in self.change:
@@ -285,6 +304,7 @@ class Settings:
         shown["switch"] = [vars(s) for s in self.switch]
         shown["lie"] = [vars(lie) for lie in self.lie]
         shown["short"] = self.short and vars(self.short)
+        shown["trace"] = [{"path": t.path, "digest": t.digest} for t in self.trace]
         shown["param"] = [f"{m}.{p}={v}" for m, p, v in self.param]
         shown["cross"] = [{"rate": c.rate, "start": c.start, "end": c.end} for c in self.cross]
         shown["change"] = [{k: v for k, v in vars(c).items() if v is not None} for c in self.change]
@@ -300,8 +320,8 @@ def _load(name: str) -> Network:
 
 # What a network's file says itself, and what only goes with a single link.
 _OF_NETWORK = ("rate", "rtt", "flows", "start", "mix")
-_SINGLE = ("loss", "last_hop", "jitter", "reverse", "police", "batch", "aggregate", "cross",
-           "change", "ssthresh", "drop", "bytes", "reorder", "blackout", "switch",
+_SINGLE = ("trace", "loss", "last_hop", "jitter", "reverse", "police", "batch", "aggregate",
+           "cross", "change", "ssthresh", "drop", "bytes", "reorder", "blackout", "switch",
            "lie")  # fmt: skip
 
 
@@ -344,6 +364,10 @@ def compile_settings(texts: dict[str, str]) -> Settings:
             raise usage(f"host={one[0]} goes with one link of its own: drop host, or network")
     elif "scale" in values:
         raise usage("scale is of a network's rates: set network, or drop scale")
+    if "trace" in values:
+        if "rate" in texts:
+            raise usage("a trace has its own rate: drop rate, or trace")
+        values["rate"] = values["trace"][0].rate
     if "mix" in values:
         total = sum(count for _, count in values["mix"])
         if "flows" in texts and values["flows"] != total:
@@ -403,11 +427,24 @@ def compile_settings(texts: dict[str, str]) -> Settings:
         raise usage("short flows go with a duration: drop bytes, or short")
     if settings.short and settings.short.rate * settings.end > MOST_SHORT:
         raise usage(f"short makes at most {MOST_SHORT} flows in a run: shorten it")
+    if settings.trace:
+        _with_trace(settings)
     if settings.change and (len(settings.rtt) > 1 or settings.qdisc in SHAPING):
         raise usage("change goes with one rtt, and not with a qdisc that shapes")
     if settings.cross and any(c.end > settings.end for c in settings.cross):
         raise usage(f"cross traffic outlasts the run ({settings.end:g} s)")
     return settings
+
+
+def _with_trace(settings: Settings) -> None:
+    if settings.qdisc in SHAPING:
+        raise usage(f"qdisc={settings.qdisc} has its own shaper: drop it, or trace")
+    if settings.offload:
+        raise usage("trace serves single packets: it needs offload=off (host=nic may stay)")
+    if settings.police:
+        raise usage("police has a rate of its own, which a trace crosses: drop police, or trace")
+    if any(change.rate for change in settings.change):
+        raise usage("a trace has its own rate: drop it, or the change of rate")
 
 
 def check_keys(given: Iterable[str]) -> None:

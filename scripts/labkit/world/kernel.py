@@ -439,7 +439,8 @@ def _compile(source: Path, build: Path, how: Variant, shown: Progress, lock: int
 def module_sources() -> dict[str, Path]:
     """What the module build reads, by path in the source tree."""
     found = [REPO / "Kbuild", *REPO.glob("*.c"), *REPO.glob("*.h")]
-    for folder in ("include", "feedback", "nist", "rivals", "sched", "tests/kunit"):
+    for folder in ("include", "feedback", "nist", "rivals", "sched", "tests/kunit",
+                   "scripts/labkit/world/module"):  # fmt: skip
         found += [p for p in (REPO / folder).rglob("*") if p.suffix in (".c", ".h")]
         found += (REPO / folder).rglob("Kbuild")
     made = ".mod.c"  # by a build in the source tree

@@ -146,6 +146,8 @@ def traffic(
     with Guest(kernel, seed, plan.memory) as guest:
         guest.put("setup.sh", plan.setup)
         guest.put("plan", plan.traffic)
+        for name, content in plan.files.items():
+            guest.put(name, content)
         guest.boot(_TRAFFIC_JOB, modules)
         last, since = "", time.monotonic()
 

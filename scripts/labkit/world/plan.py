@@ -2,8 +2,9 @@
 """Compiles settings to what a guest executes: a shell script of ip and tc, and the agent's plan."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import ceil
+from struct import pack
 
 from ..model.settings import Settings
 from .queues import ASLEEP_S
@@ -19,6 +20,7 @@ class Plan:
     setup: str  # shell script
     traffic: str  # the agent's plan
     memory: int  # bytes the guest needs
+    files: dict[str, bytes] = field(default_factory=dict)  # that setup reads, by their names
 
     @property
     def modules(self) -> list[str]:
@@ -39,4 +41,12 @@ def compile_plan(settings: Settings, cc: str, seed: int) -> Plan:
         setup(settings, row, settings.every_cc(cc), window),
         traffic(settings, row, cc, seed),
         memory=max(4 << 30, ceil(16 * window) * (2 if settings.reverse else 1)),
+        files=_files(settings, row),
     )
+
+
+def _files(settings: Settings, row: Row) -> dict[str, bytes]:
+    return {
+        f"trace.{device}": pack(f"<{len(trace.moments)}I", *trace.moments)
+        for device, trace in row.traced(settings).items()
+    }

@@ -174,7 +174,7 @@ def _policer(s: Settings) -> list[str]:
 
 
 def bottleneck(verb: str, s: Settings, row: Row, k: int, rate: int) -> list[str]:
-    devices = [row.exits[k]] + ["b-d"] * bool(s.reverse)
+    devices = row.traced(s) or [row.exits[k]] + ["b-d"] * bool(s.reverse)
     return [line for device in devices for line in _shaper(verb, s, rate, s.buffer_of(k), device)]
 
 
@@ -184,8 +184,9 @@ def _shaper(verb: str, s: Settings, rate: int, limit: int, device: str) -> list[
         shaping += f" {s.router}" if s.router else ""
         return [f"qdisc {verb} dev {device} root handle 1: {shaping}"]
     # In this order: a change of tbf passes its limit on to the queue below it.
+    traced = [f"qdisc {verb} dev {device} root handle 1: trace"] if s.trace else []
     return [
-        *_tbf(verb, s, rate, device),
+        *(traced or _tbf(verb, s, rate, device)),
         f"qdisc {verb} dev {device} parent 1: handle 10: {_queue(s, rate, limit)}",
     ]
 

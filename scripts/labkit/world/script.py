@@ -194,7 +194,7 @@ def _modules(s: Settings, ccs: list[str]) -> list[str]:
         wanted[f"sch_{s.qdisc}"] = None
     if not _viewed().isdisjoint(ccs):
         wanted["tcpcc_view"] = None
-    lines = []
+    lines = [f'modprobe sch_trace dir="$PWD" start={START_NS}'] if s.trace else []
     for module in wanted:
         lines.append(f"modprobe {module}")
         for option in options.get(module, []):

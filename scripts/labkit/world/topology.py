@@ -27,6 +27,7 @@ from dataclasses import dataclass
 
 from ..model.network import Network
 from ..model.settings import Settings
+from ..model.traces import Trace
 
 BOTTLENECK = "bottleneck"
 POLICER = "policer"
@@ -101,6 +102,11 @@ class Row:
     def address(self, host: str, ip: int) -> str:
         """Of a sender, a receiver or the cross traffic: they have one cable."""
         return next(hop for hop in self.hops if host in (hop.a, hop.b)).address(host, ip)
+
+    def traced(self, s: Settings) -> dict[str, Trace]:
+        """The bottlenecks that are served by a trace, by their devices."""
+        devices = [self.exits[0]] + ["b-d"] * bool(s.reverse or len(s.trace) > 1)
+        return dict(zip(devices, (s.trace[0], s.trace[-1]), strict=False)) if s.trace else {}
 
     def link_names(self) -> list[str]:
         """As results call the bottlenecks."""

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What a path does in the course of time, from files: a trace of its rate.
+
+As in units.py, ValueError says what is wanted instead.  A path that is not absolute begins at the
+repository's root; a file whose name ends in .gz is packed.
+"""
+
+import gzip
+import hashlib
+import math
+import zlib
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from ..paths import REPO
+
+FRAME = 1514  # bytes that leave at one moment of a trace: a packet of 1500, and Ethernet's header
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A trace as Mahimahi's: at each of these moments one packet may leave; at the last, it begins
+    anew."""
+
+    path: str
+    digest: str  # of what is in the file
+    moments: tuple[int, ...] = field(repr=False, compare=False)  # ms
+
+    @property
+    def rate(self) -> int:
+        """The mean, bit/s."""
+        return round(len(self.moments) * FRAME * 8 * 1000 / self.moments[-1])
+
+    def bits(self, until: float) -> float:
+        """What can have left so many seconds after its beginning."""
+        rounds, rest = divmod(math.floor(until * 1000 + 1e-6), self.moments[-1])
+        return (rounds * len(self.moments) + bisect_right(self.moments, rest)) * FRAME * 8
+
+
+def trace(text: str) -> tuple[Trace, ...]:
+    paths = text.split(",")
+    if len(paths) > 2:
+        raise ValueError(
+            "one path for the way of the data, or two, the second of the way back:"
+            " scripts/traces/cellular-down.gz,scripts/traces/cellular-up.gz"
+        )
+    return tuple(_trace(*_read(path)) for path in paths)
+
+
+@cache
+def _trace(path: str, content: bytes) -> Trace:
+    lines = content.decode().split()
+    for number, line in enumerate(lines, 1):
+        if not line.isdecimal() or int(line) >= 2**32:
+            raise ValueError(
+                f"a file with a whole number of ms in each line: {path} has {line!r} in line"
+                f" {number}"
+            )
+    moments = tuple(map(int, lines))
+    if not moments or list(moments) != sorted(moments) or not moments[-1]:
+        raise ValueError(f"a file of ms that rise, and end later than at 0: {path} does not")
+    return Trace(path, _digest(content), moments)
+
+
+def _read(text: str) -> tuple[str, bytes]:
+    path = text.strip()
+    try:
+        content = (REPO / Path(path)).read_bytes()
+        if path.endswith(".gz"):
+            content = gzip.decompress(content)
+        content.decode("ascii")
+    except (OSError, EOFError, zlib.error) as error:
+        why = getattr(error, "strerror", None) or error
+        raise ValueError(
+            f"a file's path, from the repository's root on: {REPO / path}: {why}"
+        ) from None
+    except UnicodeDecodeError:
+        raise ValueError(f"a file of numbers, and {path} is none") from None
+    return path, content
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]

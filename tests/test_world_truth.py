@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Are the lab's traces and accidents what their files and numbers say?  Against arithmetic."""
+
+import importlib.machinery
+import importlib.util
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from conftest import REPO
+from labkit.errors import LabError
+from labkit.measure.job import Job, identity
+from labkit.measure.series import series
+from labkit.model import scenario, traces
+from labkit.world.laboratory import traffic
+from labkit.world.plan import compile_plan
+from test_truth import _runs, _settings
+
+FRAME = 1514
+TRACES = REPO / "scripts/traces"
+
+
+@pytest.fixture
+def written(tmp_path):
+    """written(name, *lines): the path of a file that has them."""
+
+    def call(name: str, *lines) -> str:
+        path = tmp_path / name
+        path.write_text("".join(f"{line}\n" for line in lines))
+        return str(path)
+
+    return call
+
+
+def _table(r: dict, name: str, *columns):
+    return series(Path(r["series"]) / name, columns)
+
+
+def _summary(r: dict) -> dict:
+    return json.loads((Path(r["series"]) / "summary.json").read_text())
+
+
+# trace= -----------------------------------------------------------------------------------------
+
+
+def test_committed_traces_are_what_their_program_makes() -> None:
+    loader = importlib.machinery.SourceFileLoader("make", str(TRACES / "make"))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("make", loader))
+    loader.exec_module(module)
+    for name, text in module.made().items():
+        path = TRACES / (name if "." in name else f"{name}.gz")
+        assert traces._read(str(path))[1].decode() == text
+        assert path.stat().st_size < 32 << 10
+
+
+@pytest.mark.parametrize("way", ["data", "acks"])
+def test_packets_leave_at_the_moments_of_a_trace(stream, written, way) -> None:
+    """150 that wait when it begins: each at its own moment, over three rounds and a bit."""
+    forward, back = (1, 1, 2, 5, 5, 5, 9, 300), (2, 3, 4, 4, 50)
+    path = written("a", *forward), written("b", *back)
+    seen = stream(way, f"trace={','.join(path)}", "buffer=1000", pause=0, size=1472)
+    moments = forward if way == "data" else back
+    due = [k // len(moments) * moments[-1] + moments[k % len(moments)] for k in range(150)]
+    assert [number for number, _, _ in seen] == list(range(150))
+    for (_, _, arrived), ms in zip(seen, due, strict=True):
+        assert (arrived - seen[0][2]) / 1e6 == pytest.approx(ms - due[0], abs=0.002)
+
+
+def test_small_packets_share_a_moment_and_large_ones_take_two(stream, written) -> None:
+    """15 of 100 bytes are 1500, and a sixteenth takes the rest and 72 of the next; no opportunity
+    carries more than 1514 bytes."""
+    seen = stream("data", "trace=" + written("t", 10), "buffer=1000", pause=0, size=58)
+    arrived = [round((at - seen[0][2]) / 1e6, 3) for _, _, at in seen]
+    assert arrived == [10 * (((k + 1) * 100 - 1) // FRAME) for k in range(150)]
+
+
+def test_what_nobody_uses_is_lost(stream, written) -> None:
+    """Who comes to an empty queue waits for the next moment, however many went by."""
+    seen = stream("data", "trace=" + written("t", 7), "buffer=1000", pause=0.0501, size=1472)
+    for _, sent, arrived in seen[-50:]:  # the first wait for the trace to begin
+        assert 0 < (arrived - sent) / 1e6 - 20 <= 7.002
+        assert (arrived - seen[0][2]) / 1e6 % 7 == pytest.approx(0, abs=0.002)
+
+
+def test_a_full_link_carries_its_trace(laboratory) -> None:
+    """UDP of more than it carries, for more than one round: at each sample within two frames."""
+    settings = _settings("trace=scripts/traces/cellular-up.gz", "cross=udp:20mbit:0-11",
+                         "duration=11")  # fmt: skip
+    plan = compile_plan(settings, "reno", 1)
+    alone = "\n".join(x for x in plan.traffic.splitlines() if not x.startswith("flow ")) + "\n"
+    with traffic(laboratory.kernel, laboratory.modules, replace(plan, traffic=alone), 1) as where:
+        rows = series(where / "links.csv", (0, 5))
+    assert rows[-1, 0] > 10.9 and rows[-1, 1] > 1e6
+    for at, sent in rows:
+        assert abs(sent - settings.trace[0].bits(at) / 8) <= 2 * FRAME
+
+
+def test_a_traces_mean_is_the_rate() -> None:
+    settings = _settings("trace=scripts/traces/wifi.gz,scripts/traces/cellular-up.gz")
+    (data, back) = settings.trace
+    assert settings.rate == data.rate == round(len(data.moments) * FRAME * 8e3 / data.moments[-1])
+    # As many as are in two rounds, and in a half of the third.
+    half = data.moments[-1] / 2
+    count = 2 * len(data.moments) + sum(ms <= half for ms in data.moments)
+    assert data.bits(2.5 * data.moments[-1] / 1e3) == count * FRAME * 8
+    assert settings.as_json()["trace"][1] == {"path": back.path, "digest": back.digest}
+
+
+def test_a_flow_uses_a_trace(laboratory) -> None:
+    (r,) = _runs(laboratory, ["cubic"], [1], "trace=scripts/traces/wifi.gz", "buffer=3bdp",
+                 "duration=5", "reverse=reno:1")  # fmt: skip
+    assert 0.85 < r["links"][0]["utilization_equilibrium"] <= 1.01
+    assert r["reverse"]["goodput_bps"] > 0.6 * r["links"][0]["rate_bps"]
+
+
+def test_a_run_has_the_content_of_its_trace_in_its_key(laboratory, written) -> None:
+    def key(*sets: str) -> str:
+        return identity(laboratory, Job(scenario.load("dumbbell"), _settings(*sets), "reno", 1))
+
+    one = key("trace=" + written("t", 1, 5))
+    assert key("trace=" + written("t", 2, 5)) != one == key("trace=" + written("t", 1, 5))
+    assert "trace" not in repr(_settings()) and "trace" in repr(
+        _settings("trace=" + written("t", 1, 5))
+    )
+
+
+# What does not go together ----------------------------------------------------------------------
+
+TRACE = "trace=scripts/traces/wifi.gz"
+
+
+@pytest.mark.parametrize(
+    ("sets", "why"),
+    [
+        (["trace=nowhere"], "from the repository's root on: .*nowhere: No such file"),
+        (["trace=a,b,c"], "one path for the way of the data, or two"),
+        (["trace=README.md"], "a file of numbers|a whole number of ms in each line"),
+        ([TRACE, "rate=10mbit"], "drop rate, or trace"),
+        ([TRACE, "qdisc=acp"], "drop it, or trace"),
+        ([TRACE, "offload=on"], "needs offload=off"),
+        ([TRACE, "police=10mbit"], "drop police, or trace"),
+        ([TRACE, "change=2:rate=1mbit"], "the change of rate"),
+        ([TRACE, "network=two-links"], "drop trace, or network"),
+    ],
+)
+def test_refusals_say_what_to_do(sets, why) -> None:
+    with pytest.raises(LabError, match=why):
+        _settings(*sets)
+
+
+def test_a_trace_that_falls_is_refused(written) -> None:
+    for lines, why in (((1, 3, 2), "ms that rise"), ((0, 0), "later than at 0"), ((), "rise"),
+                       ((1, "x"), "'x' in line 2")):  # fmt: skip
+        with pytest.raises(LabError, match=why):
+            _settings("trace=" + written("t", *lines))
