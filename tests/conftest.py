@@ -221,6 +221,7 @@ def stream(lab, tmp_path):
         (tmp_path / "setup.sh").write_text(plan.setup)
         for name, content in plan.files.items():
             (tmp_path / name).write_bytes(content)
+            (tmp_path / name).chmod(0o755)
         (tmp_path / "stream.py").write_text(STREAM)
         ends = {"data": "s0 10.77.10.1 r 10.77.2.2", "acks": "r 10.77.2.2 s0 10.77.10.1"}
         script = ("sh setup.sh; sleep 1; exec /usr/bin/python3 stream.py"

@@ -14,6 +14,7 @@ from labkit.errors import LabError
 from labkit.measure.job import Job, identity
 from labkit.measure.series import series
 from labkit.model import scenario, traces
+from labkit.world.guests import EPOCH_NS
 from labkit.world.laboratory import traffic
 from labkit.world.plan import compile_plan
 from test_truth import _runs, _settings
@@ -126,9 +127,65 @@ def test_a_run_has_the_content_of_its_trace_in_its_key(laboratory, written) -> N
     )
 
 
+# rtt_trace=, loss_trace= ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("way", ["data", "acks"])
+def test_a_path_is_as_long_as_its_file_says(stream, written, way) -> None:
+    """Half of it for each way, from its moment on, and again; nothing overtakes."""
+    steps = ((0, 20), (0.5, 60), (1, 30), (1.5, 90))
+    path = written("rtt", *(f"{at} {ms}ms" for at, ms in steps), "1.75")
+    # It begins 5 s after the guest; the first datagrams leave before that.
+    seen = stream(way, f"rtt_trace={path}", "rate=1gbit", "buffer=1000", pause=0.05)
+    assert [number for number, _, _ in seen] == list(range(150))
+    last, checked = 0, 0
+    for _, sent, arrived in seen:
+        now = (sent - EPOCH_NS) / 1e9 - 5
+        ms = max((at, ms) for at, ms in steps if at <= max(now, 0) % 1.75)[1]
+        assert arrived == pytest.approx(max(sent + ms * 5e5, last), abs=3e3)
+        checked += now > 0
+        last = arrived
+    assert checked > 60
+
+
+def test_a_path_loses_when_its_file_says(laboratory, written) -> None:
+    """In the second half of each second."""
+    path = written("loss", "# seconds, share", "0,0", "0.5,5%", "1")
+    (r,) = _runs(laboratory, ["reno"], [1], f"loss_trace={path}", "duration=3", "rate=1gbit",
+                 "rtt=10ms", "ssthresh=50")  # fmt: skip
+    assert r["settings"]["loss"] == pytest.approx(0.025)
+    rows = _table(r, "flows.csv", 0, 8)
+    for second in range(3):
+        at = rows[:, 0] - second
+        seen = [rows[(at > a) & (at < b), 1] for a, b in ((0.1, 0.5), (0.5, 1))]
+        assert seen[0][0] == seen[0][-1] and seen[1][0] + 5 < seen[1][-1]
+
+
+def test_a_path_loses_as_much_as_its_file_says(laboratory, written) -> None:
+    """However often the same is said again: five standard deviations of a binomial distribution."""
+    path = written("loss", "0 0.01", "0.005 0.01", "0.01")
+    (r,) = _runs(laboratory, ["reno"], [1], f"loss_trace={path}", "rtt=1ms", "duration=8",
+                 "sample=0")  # fmt: skip
+    forward = next(link for link in _summary(r)["links"] if link["name"] == "forward")
+    packets = forward["sent_packets"] + forward["drops"]
+    assert packets > 20_000
+    assert abs(forward["drops"] - 0.01 * packets) < 5 * (0.01 * packets) ** 0.5
+
+
+def test_files_of_a_path_and_jitter_go_together(laboratory) -> None:
+    sets = ("trace=scripts/traces/orbit.gz", "rtt_trace=scripts/traces/orbit.rtt", "duration=3",
+            "loss_trace=scripts/traces/orbit.loss", "jitter=2ms", "buffer=2bdp")  # fmt: skip
+    settings = _settings(*sets)
+    assert settings.rtt == (min(settings.rtt_trace.values),) and settings.min_rtt > 0.038
+    one, other = _runs(laboratory, ["bbr"], [1], *sets) + _runs(laboratory, ["bbr"], [1], *sets)
+    assert one["flows"] == other["flows"] and one["flows"][0]["retransmits"] > 0
+    assert 0.04 < one["flows"][0]["rtt_mean_s"] < 0.3
+
+
 # What does not go together ----------------------------------------------------------------------
 
 TRACE = "trace=scripts/traces/wifi.gz"
+RTT, LOSS = "rtt_trace=scripts/traces/orbit.rtt", "loss_trace=scripts/traces/orbit.loss"
 
 
 @pytest.mark.parametrize(
@@ -143,6 +200,13 @@ TRACE = "trace=scripts/traces/wifi.gz"
         ([TRACE, "police=10mbit"], "drop police, or trace"),
         ([TRACE, "change=2:rate=1mbit"], "the change of rate"),
         ([TRACE, "network=two-links"], "drop trace, or network"),
+        ([RTT, "rtt=10ms"], "drop rtt, or rtt_trace"),
+        ([LOSS, "loss=0.1"], "drop loss, or loss_trace"),
+        ([RTT, "change=1:loss=0.1"], "drop them, or the change of rtt or loss"),
+        ([RTT, "duration=900000"], "changes, 100000 at most"),
+        (["loss_trace=scripts/traces/orbit.rtt"], "line 1 of .* '0 40.*' .a number from 0 to 0.5"),
+        (["rtt_trace=scripts/traces/wifi.gz"], "seconds and a value in each line"),
+        ([LOSS, "offload=on"], "loss is of single packets"),
     ],
 )
 def test_refusals_say_what_to_do(sets, why) -> None:

@@ -276,9 +276,10 @@ def _check(scenario: Scenario) -> None:
 # One of a pair that excludes the other replaces it.
 _REPLACES = (("bytes", "duration"), ("duration", "bytes"), ("duration", "timeout"),
              ("mix", "flows"), ("flows", "mix"),
-             ("trace", "rate"), ("rate", "trace"),
-             *(("network", name) for name in ("rate", "trace", "rtt", "flows", "start",
-                                              "mix")))  # fmt: skip
+             *(pair for name, other in (("trace", "rate"), ("rtt_trace", "rtt"),
+                                        ("loss_trace", "loss"))
+               for pair in ((name, other), (other, name), ("network", name))),
+             *(("network", name) for name in ("rate", "rtt", "flows", "start", "mix")))  # fmt: skip
 
 
 def override(

@@ -3,7 +3,7 @@
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -23,9 +23,10 @@ from .parse import (
     Spread,
     Switch,
 )
-from .traces import Trace
+from .traces import Steps, Trace
 
 MOST_SHORT = 20_000  # flows of a run, for which there are ports
+MOST_STEPS = 100_000  # of a path in a run
 
 ETHERNET_HEADER = 14  # bytes; the frame check sequence is not counted, as nowhere in Linux
 
@@ -66,16 +67,22 @@ class Key:
 
 KEYS: dict[str, Key] = {
     "rate": Key(units.rate, "100mbit", "of the bottleneck; Ethernet headers (14 bytes) count"),
-    "trace": Key(traces.trace, None, "in place of rate: a file as Mahimahi's, of ms at each of"
-                 " which a packet of 1500 bytes may leave the bottleneck, and after the last again."
-                 " Its path from the repository's root; two, of the data and of the way back:"
-                 " scripts/traces/cellular-down.gz,scripts/traces/cellular-up.gz"),
     "rtt": Key(parse.times, "40ms", "without queueing; for each flow: 20ms,80ms or spread:"
                " 40ms-200ms"),
     "buffer": Key(parse.buffer, "1bdp", "of the bottleneck: packets, or 0.5bdp (shortest rtt)"),
     "loss": Key(units.loss, "0", "random, of data packets only, before the bottleneck: 1e-4"),
     "last_hop": Key(units.loss, "0", "random, of data packets only, behind the bottleneck, as a"
                     " wireless last hop loses them: 1e-4"),
+    "trace": Key(traces.trace, None, "in place of rate: a file as Mahimahi's, of ms at each of"
+                 " which a packet of 1500 bytes may leave the bottleneck, and after the last again."
+                 " Its path from the repository's root; two, of the data and of the way back:"
+                 " scripts/traces/cellular-down.gz,scripts/traces/cellular-up.gz"),
+    "rtt_trace": Key(traces.steps(units.time(1e-6, 10), "45ms"), None, "in place of rtt: a file of"
+                     " seconds and a round trip in each line, which holds until the next; in order."
+                     " Where seconds alone are in the last line, it begins anew:"
+                     " scripts/traces/orbit.rtt"),
+    "loss_trace": Key(traces.steps(units.loss, "0.1%"), None, "in place of loss: such a file of"
+                      " seconds and shares: scripts/traces/orbit.loss"),
     # gact counts packets to 10 000, and two make the connection.
     "drop": Key(units.count(1, 9998), None, "one data packet of a single flow, by its number: 330"),
     "jitter": Key(units.time(1e-6, 1), None, "random delay of data, 0 to this; in order: 5ms"),
@@ -145,11 +152,6 @@ KEYS: dict[str, Key] = {
 }
 
 
-def _later(default: Any = None) -> Any:
-    """A setting that came later: where it is not set, a run has the key that it had before."""
-    return field(default=default, repr=False)
-
-
 @dataclass(frozen=True, repr=False)
 class Settings:
     """A scenario's settings, ready to use: seconds, bits per second, bytes, packets."""
@@ -195,7 +197,10 @@ class Settings:
     router: str | None = None
     stages: tuple[float, ...] = ()
     scatter: float | None = None
-    trace: tuple[Trace, ...] = _later(())
+    # These came later: where one is not set, a run has the key that it had before.
+    trace: tuple[Trace, ...] = field(default=(), repr=False)
+    rtt_trace: Steps | None = field(default=None, repr=False)
+    loss_trace: Steps | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         """All that a run's key is to have of them."""
@@ -280,6 +285,18 @@ class Settings:
         later = [switch.cc for switch in self.switch]
         return self.ccs(cc) + ([self.reverse[0]] if self.reverse else []) + later
 
+    @cached_property
+    def steps(self) -> list[tuple[float, float, float]]:
+        """Of a path that files change: when, s from 0 on, and the rtt and the loss from then on."""
+        found = {0.0: (self.rtt[0], self.loss)}
+        of = [(at, k, value) for k, trace in enumerate((self.rtt_trace, self.loss_trace)) if trace
+              for at, value in trace.until(self.end)]  # fmt: skip
+        now = list(found[0.0])
+        for at, k, value in sorted(of):
+            now[k] = value
+            found[at] = tuple(now)
+        return [(at, *now) for at, now in found.items()] if of else []
+
     @property
     def late(self) -> float:
         """How much later a reordered packet is, s."""
@@ -305,6 +322,9 @@ class Settings:
         shown["lie"] = [vars(lie) for lie in self.lie]
         shown["short"] = self.short and vars(self.short)
         shown["trace"] = [{"path": t.path, "digest": t.digest} for t in self.trace]
+        for name in ("rtt_trace", "loss_trace"):
+            if steps := getattr(self, name):
+                shown[name] = {"path": steps.path, "digest": steps.digest}
         shown["param"] = [f"{m}.{p}={v}" for m, p, v in self.param]
         shown["cross"] = [{"rate": c.rate, "start": c.start, "end": c.end} for c in self.cross]
         shown["change"] = [{k: v for k, v in vars(c).items() if v is not None} for c in self.change]
@@ -320,9 +340,9 @@ def _load(name: str) -> Network:
 
 # What a network's file says itself, and what only goes with a single link.
 _OF_NETWORK = ("rate", "rtt", "flows", "start", "mix")
-_SINGLE = ("trace", "loss", "last_hop", "jitter", "reverse", "police", "batch", "aggregate",
-           "cross", "change", "ssthresh", "drop", "bytes", "reorder", "blackout", "switch",
-           "lie")  # fmt: skip
+_SINGLE = ("trace", "rtt_trace", "loss_trace", "loss", "last_hop", "jitter", "reverse", "police",
+           "batch", "aggregate", "cross", "change", "ssthresh", "drop", "bytes", "reorder",
+           "blackout", "switch", "lie")  # fmt: skip
 
 
 def _with_network(texts: dict[str, str], values: dict[str, Any]) -> None:
@@ -368,6 +388,11 @@ def compile_settings(texts: dict[str, str]) -> Settings:
         if "rate" in texts:
             raise usage("a trace has its own rate: drop rate, or trace")
         values["rate"] = values["trace"][0].rate
+    for name in ("rtt", "loss"):
+        if f"{name}_trace" in values and name in texts:
+            raise usage(f"{name}_trace says itself how it changes: drop {name}, or {name}_trace")
+    if "rtt_trace" in values:
+        values["rtt"] = (min(values["rtt_trace"].values),)
     if "mix" in values:
         total = sum(count for _, count in values["mix"])
         if "flows" in texts and values["flows"] != total:
@@ -381,6 +406,8 @@ def compile_settings(texts: dict[str, str]) -> Settings:
             raise usage(f"rtt has {count} values for {values['flows']} flows: give 1, or one each")
         values["flows"] = count
     settings = Settings(**values)
+    if settings.loss_trace:
+        settings = replace(settings, loss=settings.loss_trace.mean(settings.end))
     if settings.ip == 6 and settings.mtu < 1280:
         raise usage(f"ip=6 needs an mtu of at least 1280, not {settings.mtu}")
     if settings.qdisc in SHAPING and settings.offload:
@@ -429,6 +456,12 @@ def compile_settings(texts: dict[str, str]) -> Settings:
         raise usage(f"short makes at most {MOST_SHORT} flows in a run: shorten it")
     if settings.trace:
         _with_trace(settings)
+    if len(settings.steps) > MOST_STEPS:
+        raise usage(f"rtt_trace and loss_trace make {len(settings.steps)} changes, {MOST_STEPS} at"
+                    " most: shorten the run, or take longer steps")
+    if settings.steps and any(change.rtt or change.loss is not None for change in settings.change):
+        raise usage("rtt_trace and loss_trace say themselves how the path changes: drop them, or"
+                    " the change of rtt or loss")
     if settings.change and (len(settings.rtt) > 1 or settings.qdisc in SHAPING):
         raise usage("change goes with one rtt, and not with a qdisc that shapes")
     if settings.cross and any(c.end > settings.end for c in settings.cross):

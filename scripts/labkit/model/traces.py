@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a path does in the course of time, from files: a trace of its rate.
+"""What a path does in the course of time, from files: a trace of its rate, steps of other values.
 
 As in units.py, ValueError says what is wanted instead.  A path that is not absolute begins at the
 repository's root; a file whose name ends in .gz is packed.
@@ -10,8 +10,10 @@ import hashlib
 import math
 import zlib
 from bisect import bisect_right
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 from ..paths import REPO
@@ -39,6 +41,33 @@ class Trace:
         return (rounds * len(self.moments) + bisect_right(self.moments, rest)) * FRAME * 8
 
 
+@dataclass(frozen=True)
+class Steps:
+    """Values that hold from some moment to the next one."""
+
+    path: str
+    digest: str
+    steps: tuple[tuple[float, float], ...] = field(repr=False, compare=False)  # s from 0 on, value
+    period: float  # s, after which they begin anew; math.inf: the last one stays
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        return tuple(value for _, value in self.steps)
+
+    def mean(self, end: float) -> float:
+        """Over the first so many seconds."""
+        steps = [*self.until(end), (end, math.nan)]
+        return sum((b - a) * value for (a, value), (b, _) in pairwise(steps)) / end
+
+    def until(self, end: float) -> list[tuple[float, float]]:
+        """When there is a new value before that, from 0 on, and which."""
+        found, base = [], 0.0
+        while base < end:
+            found += [(round(base + at, 9), value) for at, value in self.steps if base + at < end]
+            base += self.period
+        return found
+
+
 def trace(text: str) -> tuple[Trace, ...]:
     paths = text.split(",")
     if len(paths) > 2:
@@ -62,6 +91,42 @@ def _trace(path: str, content: bytes) -> Trace:
     if not moments or list(moments) != sorted(moments) or not moments[-1]:
         raise ValueError(f"a file of ms that rise, and end later than at 0: {path} does not")
     return Trace(path, _digest(content), moments)
+
+
+def steps(value: Callable[[str], float], example: str) -> Callable[[str], Steps]:
+    """Reads files of a time and a value in each line, from 0 on.
+
+    A last line with a time alone is where they begin anew.
+    """
+
+    def parse(text: str) -> Steps:
+        path, content = _read(text)
+        found: list[tuple[float, float]] = []
+        period, last = math.inf, -1.0
+        lines = [line.replace(",", " ").split() for line in content.decode().splitlines()]
+        for number, words in enumerate(lines, 1):
+            if not words or words[0].startswith("#"):
+                continue
+            try:
+                at = float(words[0])
+                if not last < at < 1e6 or period < math.inf or (not found and at):
+                    raise ValueError("its times rise from 0 on")
+                last = at
+                if len(words) == 1 and found:
+                    period = at
+                else:
+                    found.append((at, value(" ".join(words[1:]))))
+            except ValueError as error:
+                raise ValueError(
+                    f"a file with seconds and a value in each line, such as '0.5 {example}', and at"
+                    f" the end, if it is to begin anew, seconds alone: line {number} of {path} is"
+                    f" {' '.join(words)!r} ({error})"
+                ) from None
+        if not found:
+            raise ValueError(f"a file that is not empty, and {path} is")
+        return Steps(path, _digest(content), tuple(found), period)
+
+    return parse
 
 
 def _read(text: str) -> tuple[str, bytes]:

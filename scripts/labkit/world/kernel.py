@@ -264,6 +264,11 @@ def agent() -> Path:
     return _program(GUEST / "agent.c", "agent", [f"-I{include}"], [include / "tcpcc_pkt_sched.h"])
 
 
+def play() -> Path:
+    """The program that says what is to be said at its time; a run's schedule needs it."""
+    return _program(GUEST / "play.c", "play", [])
+
+
 def tc_plugins() -> list[Path]:
     """This project's plug-ins for tc: without one, tc can give a qdisc of ours no options."""
     headers = [*(REPO / "tc").glob("*.h"), REPO / "include/tcpcc_pkt_sched.h"]

@@ -7,8 +7,9 @@ from math import ceil
 from struct import pack
 
 from ..model.settings import Settings
+from . import kernel
 from .queues import ASLEEP_S
-from .script import setup
+from .script import SCHEDULE, schedule, setup
 from .topology import Row
 from .traffic import traffic
 
@@ -46,7 +47,10 @@ def compile_plan(settings: Settings, cc: str, seed: int) -> Plan:
 
 
 def _files(settings: Settings, row: Row) -> dict[str, bytes]:
-    return {
+    files = {
         f"trace.{device}": pack(f"<{len(trace.moments)}I", *trace.moments)
         for device, trace in row.traced(settings).items()
     }
+    if settings.steps:
+        files |= {SCHEDULE: schedule(settings).encode(), "play": kernel.play().read_bytes()}
+    return files

@@ -117,13 +117,17 @@ def delays(verb: str, s: Settings, row: Row, k: int) -> list[str]:
     d, forward = row.d[k], row.net.links[k].delay
     delay = _tc_time(forward)
     loss = _lost(s.loss)
+    # A rate, here one that takes no time, has netem keep order where a delay becomes shorter.
+    order = " rate 100tbit" * bool(s.rtt_trace)
     if s.jitter:
-        # netem draws from the mean, less or more; a rate, here one that takes no time, keeps order.
-        delay = f"{_tc_time(forward + s.jitter / 2)} {_tc_time(s.jitter / 2)} rate 100tbit"
+        # netem draws from the mean, less or more.
+        delay = f"{_tc_time(forward + s.jitter / 2)} {_tc_time(s.jitter / 2)}"
+        order = " rate 100tbit"
     handle = " handle 1:" if _card(s) else ""
+    back = " rate 100tbit" * bool(s.rtt_trace)
     return [
-        f"qdisc {verb} dev {d}-{row.b[k]} root netem delay {delay}{loss} {NO_LIMIT}",
-        *(f"qdisc {verb} dev {device} root{handle} netem delay {_tc_time(rest)} {NO_LIMIT}"
+        f"qdisc {verb} dev {d}-{row.b[k]} root netem delay {delay}{order}{loss} {NO_LIMIT}",
+        *(f"qdisc {verb} dev {device} root{handle} netem delay {_tc_time(rest)}{back} {NO_LIMIT}"
           for device, rest in ways_back(row, k)),
     ]  # fmt: skip
 

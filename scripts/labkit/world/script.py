@@ -15,6 +15,8 @@ from .queues import NETEM_TABLE_ONE, bottleneck, delays, queues
 from .topology import Hop, Row, has_a
 from .traffic import START_NS
 
+SCHEDULE = "schedule"  # a file's name
+
 # host=default: Debian's, on a machine with 4 GB or more.
 DEFAULT_RMEM, DEFAULT_WMEM = "4096 131072 6291456", "4096 16384 4194304"
 
@@ -66,7 +68,7 @@ def setup(s: Settings, row: Row, ccs: list[str], window: float) -> str:
             "",
             f"# {d}: the path's delay, and its loss, which only data meets.",
             f"tc -n {d} -batch - <<END",
-            *queues(s, row, d),
+            *queues(_at_first(s), row, d),
             "END",
             "",
             f"# {b}: the bottleneck.",
@@ -113,7 +115,24 @@ def setup(s: Settings, row: Row, ccs: list[str], window: float) -> str:
         off = [f"filter del dev {door} ingress" for door in doors]
         lines += _later(blackout.at, *_tc("a", on, what), f"  sleep {blackout.length:g}",
                         *_tc("a", off, what))  # fmt: skip
+    if s.steps:
+        lines += [
+            "",
+            "# The path changes, as its files say, from the beginning of traffic on.",
+            f"./play {START_NS} {SCHEDULE} | tc -n d -batch - ||"
+            " echo 'the schedule failed' >failed &",
+        ]
     return "\n".join(lines) + "\n"
+
+
+def schedule(s: Settings) -> str:
+    """What tc is told in d in the course of a run: the ns from the beginning of traffic on, and the
+    command."""
+    lines = []
+    for at, rtt, loss in s.steps[1:]:
+        now = replace(s, rtt=(rtt,), loss=loss)
+        lines += [f"{round(at * 1e9)} {line}\n" for line in delays("change", now, Row(now), 0)]
+    return "".join(lines)
 
 
 def _later(at: float, *commands: str) -> list[str]:
@@ -127,6 +146,11 @@ def _later(at: float, *commands: str) -> list[str]:
         *commands,
         "} &",
     ]
+
+
+def _at_first(s: Settings) -> Settings:
+    """With the rtt and the loss that the path begins with."""
+    return replace(s, rtt=(s.steps[0][1],), loss=s.steps[0][2]) if s.steps else s
 
 
 def _tc(name: str, commands: list[str], what: str) -> list[str]:
