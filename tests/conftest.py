@@ -160,11 +160,11 @@ def a_run(seed: int, goodput: float = 1e8, drops: float = 10, cc: str = "cubic",
             "flows": [flow], "links": [link], "series": "/x/y"} | more  # fmt: skip
 
 
-# Sends 150 datagrams from one namespace to another, so many seconds apart and of so many bytes;
+# Sends so many datagrams from one namespace to another, so many seconds apart and of so many bytes;
 # prints of each, as it arrives, its number, and when it was sent and arrived, in ns.
 STREAM = """
 import ctypes, os, socket, struct, sys, time
-pause, size = float(sys.argv[5]), int(sys.argv[6])
+pause, size, count = float(sys.argv[5]), int(sys.argv[6]), int(sys.argv[7])
 libc = ctypes.CDLL(None)
 libc.prctl(29, 1)  # PR_SET_TIMERSLACK: not 50 us more
 def bound(space, address):
@@ -175,15 +175,19 @@ def bound(space, address):
 one, other = bound(*sys.argv[1:3]), bound(*sys.argv[3:5])
 SO_TIMESTAMPNS = 35
 other.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
-other.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
-for i in range(150):
+SO_RCVBUFFORCE = 33
+other.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 1 << 28)
+for i in range(count):
     data = struct.pack("QQ", i, time.clock_gettime_ns(time.CLOCK_REALTIME))
     one.sendto(data.ljust(size), (sys.argv[4], 5000))
     if pause:
         time.sleep(pause)
 other.settimeout(10)
-for _ in range(150):
-    data, more, _, _ = other.recvmsg(2000, 100)
+while True:
+    try:
+        data, more, _, _ = other.recvmsg(2000, 100)
+    except TimeoutError:
+        break
     seconds, ns = struct.unpack("QQ", more[0][2])
     print(*struct.unpack_from("QQ", data), seconds * 10**9 + ns)
 """
@@ -215,7 +219,9 @@ def runs_made_once(
 def stream(lab, tmp_path):
     """stream(direction, *sets): number, departure and arrival (ns) of each datagram of STREAM."""
 
-    def call(direction: str, *sets: str, pause: float = 1e-4, size: int = 16) -> list[list[int]]:
+    def call(
+        direction: str, *sets: str, pause: float = 1e-4, size: int = 16, count: int = 150
+    ) -> list[list[int]]:
         settings = scenario.override(scenario.load("dumbbell"), sets)
         plan = compile_plan(settings, "reno", 1)
         (tmp_path / "setup.sh").write_text(plan.setup)
@@ -225,7 +231,7 @@ def stream(lab, tmp_path):
         (tmp_path / "stream.py").write_text(STREAM)
         ends = {"data": "s0 10.77.10.1 r 10.77.2.2", "acks": "r 10.77.2.2 s0 10.77.10.1"}
         script = ("sh setup.sh; sleep 1; exec /usr/bin/python3 stream.py"
-                  f" {ends[direction]} {pause} {size}")  # fmt: skip
+                  f" {ends[direction]} {pause} {size} {count}")  # fmt: skip
         done = subprocess.run([REPO / "scripts/lab", "exec", "--", "sh", "-ec", script],
                               cwd=tmp_path, capture_output=True, text=True, check=True)  # fmt: skip
         return [[int(word) for word in line.split()] for line in done.stdout.splitlines()]

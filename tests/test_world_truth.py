@@ -182,6 +182,63 @@ def test_files_of_a_path_and_jitter_go_together(laboratory) -> None:
     assert 0.04 < one["flows"][0]["rtt_mean_s"] < 0.3
 
 
+# burstloss=, duplicate=, thin= ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sets", [[], ["reorder=1%:1us"]])
+def test_bursts_of_loss_are_gilberts(stream, sets) -> None:
+    """How many are lost, and how many in a row: four standard deviations of either."""
+    count, bad, good = 10_000, 0.02, 0.25
+    seen = {n for n, _, _ in stream("data", f"burstloss={bad}:{good}", *sets, count=count)}
+    lost = [n for n in range(count) if n not in seen]
+    bursts = sum(n - 1 in seen for n in lost)
+    mean, stay = bad / (bad + good), 1 - bad - good
+    # What follows each other is alike: fewer are as good as independent.
+    slack = 4 * (mean * (1 - mean) / count * (1 + stay) / (1 - stay)) ** 0.5
+    assert len(lost) / count == pytest.approx(mean, abs=slack)
+    assert len(lost) / bursts == pytest.approx(
+        1 / good, abs=4 * ((1 - good) / good**2 / bursts) ** 0.5
+    )
+
+
+def test_both_states_may_lose(stream) -> None:
+    """All in a bad one that lasts long means as many as are in it; and as many of the others."""
+    settings = _settings("burstloss=1%:1%:80%:10%")
+    assert settings.burstloss.mean == settings.as_json()["burstloss"]["mean"] == pytest.approx(0.45)
+    lost = 10_000 - len(stream("data", "burstloss=1:1e-9:80%:10%", count=10_000))
+    assert lost / 10_000 == pytest.approx(0.8, abs=4 * (0.16 / 10_000) ** 0.5)
+    lost = 10_000 - len(stream("data", "burstloss=1e-9:1:80%:10%", count=10_000))
+    assert lost / 10_000 == pytest.approx(0.1, abs=4 * (0.09 / 10_000) ** 0.5)
+
+
+def test_some_come_twice(stream) -> None:
+    """Data only, the second right behind the first, four standard deviations of a binomial."""
+    count, share = 4000, 0.1
+    numbers = [n for n, _, _ in stream("data", f"duplicate={share}", "rate=1gbit", count=count)]
+    assert numbers == sorted(numbers) and {*numbers} == {*range(count)}
+    twice = len(numbers) - count
+    assert twice == pytest.approx(share * count, abs=4 * (share * (1 - share) * count) ** 0.5)
+    assert max(map(numbers.count, range(200))) == 2
+    assert len(stream("acks", f"duplicate={share}")) == 150
+
+
+def test_two_acks_of_a_batch_are_left(laboratory) -> None:
+    """Each flow's first, or what was first of all, and its last; nothing that they say is lost."""
+    came = {}
+    for flows in (1, 3):
+        for thin in ("on", "off"):
+            (r,) = _runs(laboratory, ["cubic"], [1], "batch=4ms", f"thin={thin}", "duration=3",
+                         "buffer=2bdp", f"flows={flows}", "rtt=20ms", "sample=0")  # fmt: skip
+            assert r["links"][0]["utilization"] > 0.9
+            counters = {(space, name): n for space, name, n in _summary(r)["counters"]}
+            came[flows, thin] = counters["s0", "TcpInSegs"]
+    # A batch is 4 ms from its first acknowledgment on, which come each 0.24 ms.
+    batches = 3 / 4.12e-3
+    assert came[1, "off"] > 15 * batches
+    assert came[1, "on"] == pytest.approx(2 * batches, rel=0.1)
+    assert 2 * batches < came[3, "on"] < 4.2 * batches
+
+
 # What does not go together ----------------------------------------------------------------------
 
 TRACE = "trace=scripts/traces/wifi.gz"
@@ -207,6 +264,14 @@ RTT, LOSS = "rtt_trace=scripts/traces/orbit.rtt", "loss_trace=scripts/traces/orb
         (["loss_trace=scripts/traces/orbit.rtt"], "line 1 of .* '0 40.*' .a number from 0 to 0.5"),
         (["rtt_trace=scripts/traces/wifi.gz"], "seconds and a value in each line"),
         ([LOSS, "offload=on"], "loss is of single packets"),
+        (["burstloss=0.1"], "BAD:GOOD"),
+        (["burstloss=0:1"], "BAD:GOOD"),
+        (["burstloss=0.1:0.2", "last_hop=0.1"], "drop last_hop, or burstloss"),
+        (["burstloss=0.1:0.2", "offload=on"], "need offload=off"),
+        (["burstloss=0.1:0.2", "network=two-links"], "drop burstloss, or network"),
+        (["duplicate=0.1", "offload=on"], "need offload=off"),
+        (["thin=on"], "set batch, or drop thin"),
+        (["thin=on", "batch=1ms", "reverse=cubic"], "drop it, or reverse"),
     ],
 )
 def test_refusals_say_what_to_do(sets, why) -> None:

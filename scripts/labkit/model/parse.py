@@ -192,6 +192,34 @@ def reorder(text: str) -> Reorder:
 
 
 @dataclass(frozen=True)
+class BurstLoss:
+    """Gilbert's and Elliott's two states: the chances that a packet ends one, and is lost in it."""
+
+    bad: float  # ends the good one
+    good: float  # ends the bad one
+    lost: float = 1.0  # in the bad one
+    else_lost: float = 0.0  # in the good one
+
+    @property
+    def mean(self) -> float:
+        """The share of all packets that is lost: of each state's, how long it is there."""
+        return (self.bad * self.lost + self.good * self.else_lost) / (self.bad + self.good)
+
+
+def burst_loss(text: str) -> BurstLoss:
+    try:
+        shares = [units.share(1)(part) for part in text.split(":")]
+        if not 2 <= len(shares) <= 4 or 0 in shares[:2]:
+            raise ValueError
+        return BurstLoss(*shares)
+    except ValueError:
+        raise ValueError(
+            "BAD:GOOD[:LOST[:ELSE]], the chances that a packet ends the good state and the bad one,"
+            " and is lost in the bad one (1) and in the good one (0): 0.01:0.3 or 1%:30%:80%:0.1%"
+        ) from None
+
+
+@dataclass(frozen=True)
 class Blackout:
     """A time in which the path passes nothing."""
 

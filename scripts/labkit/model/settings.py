@@ -14,6 +14,7 @@ from .network import Network
 from .parse import (
     App,
     Blackout,
+    BurstLoss,
     Change,
     Cross,
     Lie,
@@ -83,6 +84,12 @@ KEYS: dict[str, Key] = {
                      " scripts/traces/orbit.rtt"),
     "loss_trace": Key(traces.steps(units.loss, "0.1%"), None, "in place of loss: such a file of"
                       " seconds and shares: scripts/traces/orbit.loss"),
+    "burstloss": Key(parse.burst_loss, None, "in place of last_hop: losses in bursts, after Gilbert"
+                     " and Elliott. The chance that a packet begins a burst, and that one ends it,"
+                     " the share that is lost in it (1), and elsewhere (0): 0.01:0.3 or"
+                     " 1%:30%:80%:0.1%"),
+    "duplicate": Key(units.loss, None, "share of the data packets that come twice, from before the"
+                     " bottleneck on: 0.01"),
     # gact counts packets to 10 000, and two make the connection.
     "drop": Key(units.count(1, 9998), None, "one data packet of a single flow, by its number: 330"),
     "jitter": Key(units.time(1e-6, 1), None, "random delay of data, 0 to this; in order: 5ms"),
@@ -119,6 +126,8 @@ KEYS: dict[str, Key] = {
     "police": Key(parse.police, None, "drops what is beyond rate and burst: 50mbit:250k (burst 50"
                   " ms)"),
     "batch": Key(units.time(1e-6, 1), None, "acknowledgments come in batches so far apart: 1ms"),
+    "thin": Key(units.on_off, "off", "of a flow's acknowledgments in one batch no more than two"
+                " come on, the first and one that stands for all others (by cake): on or off"),
     "aggregate": Key(units.time(1e-6, 1), None, "data come in batches so far apart, as over Wi-Fi:"
                      " 4ms"),
     "reorder": Key(parse.reorder, None, "data packets that others overtake, behind the bottleneck:"
@@ -201,6 +210,9 @@ class Settings:
     trace: tuple[Trace, ...] = field(default=(), repr=False)
     rtt_trace: Steps | None = field(default=None, repr=False)
     loss_trace: Steps | None = field(default=None, repr=False)
+    burstloss: BurstLoss | None = field(default=None, repr=False)
+    duplicate: float | None = field(default=None, repr=False)
+    thin: bool = field(default=False, repr=False)
 
     def __repr__(self) -> str:
         """All that a run's key is to have of them."""
@@ -321,6 +333,8 @@ class Settings:
         shown["switch"] = [vars(s) for s in self.switch]
         shown["lie"] = [vars(lie) for lie in self.lie]
         shown["short"] = self.short and vars(self.short)
+        shown["burstloss"] = self.burstloss and vars(self.burstloss) | {"mean": self.burstloss.mean}
+        shown["thin"] = self.thin or None
         shown["trace"] = [{"path": t.path, "digest": t.digest} for t in self.trace]
         for name in ("rtt_trace", "loss_trace"):
             if steps := getattr(self, name):
@@ -342,7 +356,7 @@ def _load(name: str) -> Network:
 _OF_NETWORK = ("rate", "rtt", "flows", "start", "mix")
 _SINGLE = ("trace", "rtt_trace", "loss_trace", "loss", "last_hop", "jitter", "reverse", "police",
            "batch", "aggregate", "cross", "change", "ssthresh", "drop", "bytes", "reorder",
-           "blackout", "switch", "lie")  # fmt: skip
+           "blackout", "switch", "lie", "burstloss", "duplicate", "thin")  # fmt: skip
 
 
 def _with_network(texts: dict[str, str], values: dict[str, Any]) -> None:
@@ -430,6 +444,16 @@ def compile_settings(texts: dict[str, str]) -> Settings:
     lossy = (settings.loss, settings.last_hop, *(c.loss for c in settings.change))
     if settings.offload and any(lossy):
         raise usage("loss is of single packets: it needs offload=off (host=nic may stay)")
+    if settings.offload and (settings.burstloss or settings.duplicate):
+        raise usage("burstloss and duplicate are of single packets: they need offload=off (host=nic"
+                    " may stay)")  # fmt: skip
+    if settings.burstloss and settings.last_hop:
+        raise usage("burstloss says itself what the last hop loses: drop last_hop, or burstloss")
+    if settings.thin and not settings.batch:
+        raise usage("thin is of acknowledgments that come together: set batch, or drop thin")
+    if settings.thin and (settings.reverse or len(settings.trace) > 1):
+        raise usage("thin goes with a way back that has no bottleneck: drop it, or reverse, or the"
+                    " second trace")  # fmt: skip
     if settings.drop and (settings.flows != 1 or settings.offload or settings.short):
         raise usage("drop is of a single flow's packets: it needs flows=1 and offload=off")
     if settings.police:

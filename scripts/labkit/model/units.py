@@ -69,9 +69,14 @@ def _show_time(seconds: float) -> str:
     return f"{seconds * 1e9:g}ns"
 
 
-def loss(text: str) -> float:
-    scale, digits = (100, text[:-1]) if text.endswith("%") else (1, text)
-    return number(digits, 0, 0.5 * scale) / scale
+def share(most: float) -> Callable[[str], float]:
+    """A number, or so many per cent."""
+
+    def parse(text: str) -> float:
+        scale, digits = (100, text[:-1]) if text.endswith("%") else (1, text)
+        return number(digits, 0, most * scale) / scale
+
+    return parse
 
 
 def choice(*allowed: str) -> Callable[[str], str]:
@@ -88,3 +93,4 @@ def on_off(text: str) -> bool:
 
 
 seconds = time(0, 1e6)
+loss = share(0.5)

@@ -4,6 +4,7 @@
 import re
 from math import ceil
 
+from ..model.parse import BurstLoss
 from ..model.settings import ETHERNET_HEADER, RED_MAX, SFQ_DEPTH, SHAPING, WARN, Settings
 from .topology import Row, ways_back
 from .traffic import FIRST_PORT
@@ -44,12 +45,13 @@ def queues(s: Settings, row: Row, name: str) -> list[str]:
     if name in row.b:
         k = row.b.index(name)
         rate = row.net.links[k].rate
-        return [*bottleneck("add", s, row, k, rate), *_delay_back(row, k), *_policer(s)]
+        return [*bottleneck("add", s, row, k, rate), *_delay_back(row, k), *_thinner(s),
+                *_policer(s)]  # fmt: skip
     if name == "a":
         # tc takes a table only beside a delay of its own, which is a microsecond at least.
         late = f"delay {_tc_time(1e-6)} {_tc_time(s.late)} distribution late" * bool(s.reorder)
         # One netem for both, since a run's seed is given to the first.
-        first = f"{late}{_lost(s.last_hop)}".strip()
+        first = f"{late}{_bursts(s.burstloss) if s.burstloss else _lost(s.last_hop)}".strip()
         interrupt = [_slot(MODERATION_S)] * ("nic" in s.host)
         acks, data = ([_slot(gap)] if gap else [] for gap in (s.batch, s.aggregate))
         return [
@@ -112,11 +114,17 @@ def _lost(share: float) -> str:
     return f" loss random {share * 100:.9g}%" if share else ""
 
 
+def _bursts(b: BurstLoss) -> str:
+    """The same for bursts of them; netem takes the share that the good state loses as 1-k."""
+    chances = (b.bad, b.good, b.lost, b.else_lost)
+    return " loss gemodel " + " ".join(f"{chance * 100:.9g}%" for chance in chances)
+
+
 def delays(verb: str, s: Settings, row: Row, k: int) -> list[str]:
     """Of a link: its delay on the way to the receivers, and of each host's rtt what is left."""
     d, forward = row.d[k], row.net.links[k].delay
     delay = _tc_time(forward)
-    loss = _lost(s.loss)
+    loss = _lost(s.loss) + (f" duplicate {s.duplicate * 100:.9g}%" if s.duplicate else "")
     # A rate, here one that takes no time, has netem keep order where a delay becomes shorter.
     order = " rate 100tbit" * bool(s.rtt_trace)
     if s.jitter:
@@ -138,6 +146,13 @@ def _delay_back(row: Row, k: int) -> list[str]:
     device = row.between(row.b[k], row.d[k]).device(row.b[k])
     delay = _tc_time(row.net.links[k].delay)
     return [f"qdisc add dev {device} root netem delay {delay} {NO_LIMIT}"]
+
+
+def _thinner(s: Settings) -> list[str]:
+    """The first acknowledgment of a batch passes at once; of those behind it the filter leaves one
+    of each flow, until the next may pass, which is soon."""
+    thinner = "cake bandwidth 1gbit besteffort flows ack-filter-aggressive"
+    return [f"qdisc add dev b-d root {thinner}"] * s.thin
 
 
 def _single_loss(s: Settings) -> list[str]:

@@ -198,10 +198,10 @@ def _sender_queue(s: Settings) -> str:
 
 def _purpose_of_a(s: Settings) -> str:
     """What the comment in the script says."""
-    if not (s.last_hop or s.reorder or s.blackout or "nic" in s.host):
+    if not (s.last_hop or s.burstloss or s.reorder or s.blackout or "nic" in s.host):
         return "the first packet of a batch waits for others, and all leave together"
     what = {
-        "losses of the last hop": s.last_hop, "late packets": s.reorder,
+        "losses of the last hop": s.last_hop or s.burstloss, "late packets": s.reorder,
         "batches": s.batch or s.aggregate,
         "the receiver's interrupts": "nic" in s.host, "blackouts": s.blackout,
     }  # fmt: skip

@@ -116,7 +116,8 @@ class Row:
 
 def has_a(s: Settings) -> bool:
     return bool(
-        s.last_hop or s.batch or s.aggregate or s.reorder or s.blackout or "nic" in s.host
+        s.last_hop or s.burstloss or s.batch or s.aggregate or s.reorder or s.blackout
+        or "nic" in s.host
     )
 
 

@@ -33,12 +33,13 @@ def traffic(s: Settings, row: Row, cc: str, seed: int) -> str:
     lines += [
         *(f"ingress name={POLICER} ns=b dev={door} sampled=0"
           for door in ["b-d"] * bool(s.police) + ["b-x"] * bool(s.police and s.cross)),
-        *[f"link name={LAST_HOP} ns=a dev=a-r sampled=0"] * bool(s.last_hop),
+        *[f"link name={LAST_HOP} ns=a dev=a-r sampled=0"] * bool(s.last_hop or s.burstloss),
         *(f"ingress name={BLACKOUT} ns=a dev={door} sampled=0"
           for door in ("a-b", "a-r") if s.blackout),
         *(f"seed ns={d} dev={d}-{b} seed={_netem_seed(seed, f'{d}-{b}')}"
           for d, b in zip(row.d, row.b, strict=True)),
-        *[f"seed ns=a dev=a-r seed={_netem_seed(seed, 'a-r')}"] * bool(s.reorder or s.last_hop),
+        *[f"seed ns=a dev=a-r seed={_netem_seed(seed, 'a-r')}"]
+        * bool(s.reorder or s.last_hop or s.burstloss),
         *(f"count ns={n}" for n in [*row.senders, *receivers]),
     ]  # fmt: skip
     dice = Random(f"{seed} scatter")
