@@ -12,6 +12,7 @@ import pytest
 from conftest import REPO
 from labkit.errors import LabError
 from labkit.measure.job import Job, identity
+from labkit.measure.runner import run_all
 from labkit.measure.series import series
 from labkit.model import scenario, traces
 from labkit.world.guests import EPOCH_NS
@@ -239,6 +240,60 @@ def test_two_acks_of_a_batch_are_left(laboratory) -> None:
     assert 2 * batches < came[3, "on"] < 4.2 * batches
 
 
+# router= ----------------------------------------------------------------------------------------
+
+
+def _delay(laboratory, *sets: str) -> float:
+    """How long packets of eight flows wait at the bottleneck in the second half of a run, s."""
+    settings = ("rate=50mbit", "buffer=4bdp", "flows=8", "start=0.1", "duration=12", *sets)
+    (r,) = _runs(laboratory, ["reno"], [1], *settings)
+    return r["links"][0]["queue_equilibrium"] * FRAME * 8 / 50e6
+
+
+@pytest.mark.parametrize("target_ms", [20, 40])
+def test_pie_keeps_the_delay_that_it_is_told(laboratory, target_ms) -> None:
+    """Which is its law; tc's own is 15 ms."""
+    found = _delay(laboratory, "qdisc=pie", f"router=target {target_ms}ms tupdate 15ms")
+    assert found == pytest.approx(target_ms / 1e3, rel=0.3)
+
+
+def test_options_have_the_last_word(laboratory) -> None:
+    """With those of warn, red is warn: to the last byte."""
+    sets = ("rate=20mbit", "ecn=on", "duration=5", "buffer=90")
+    (warn,) = _runs(laboratory, ["reno"], [1], "qdisc=warn", *sets)
+    options = f"min {30 * FRAME} max {30 * FRAME + 1} probability 1 burst 30 nodrop"
+    (red,) = _runs(laboratory, ["reno"], [1], "qdisc=red", f"router={options}", *sets)
+    assert warn["flows"] == red["flows"] and warn["links"] == red["links"]
+    assert warn["links"][0]["marks"] > 0
+
+
+@pytest.mark.parametrize(
+    ("qdisc", "router"),
+    [
+        ("codel", "target 40ms interval 200ms"),
+        ("fq_codel", "target 40ms interval 200ms flows 1"),
+        ("cake", "rtt 800ms"),  # of which a twentieth is the target
+    ],
+)
+def test_codels_let_a_queue_grow_as_they_are_told(laboratory, qdisc, router) -> None:
+    """Theirs are 5 ms, and both hold about what they want."""
+    short = _delay(laboratory, f"qdisc={qdisc}")
+    long = _delay(laboratory, f"qdisc={qdisc}", f"router={router}")
+    assert short < 0.015 and 0.02 < long < 0.06
+
+
+def test_qdiscs_that_a_kernel_lacks_are_named(laboratory) -> None:
+    job = Job(scenario.load("dumbbell"), _settings("qdisc=dualpi2"), "reno", 1)
+    with pytest.raises(LabError, match=r"sch_dualpi2, which the lab kernel 6\.12.*--kernel"):
+        run_all(laboratory, [job])
+
+
+def test_wrong_options_are_told_by_tc(laboratory) -> None:
+    job = Job(scenario.load("dumbbell"), _settings("qdisc=pie", "router=goal 5ms"), "reno", 1)
+    with pytest.raises(LabError, match=r'setting up the topology failed: .*"goal"'):
+        run_all(laboratory, [job])
+
+
 # What does not go together ----------------------------------------------------------------------
 
 TRACE = "trace=scripts/traces/wifi.gz"
@@ -270,6 +325,11 @@ RTT, LOSS = "rtt_trace=scripts/traces/orbit.rtt", "loss_trace=scripts/traces/orb
         (["burstloss=0.1:0.2", "offload=on"], "need offload=off"),
         (["burstloss=0.1:0.2", "network=two-links"], "drop burstloss, or network"),
         (["duplicate=0.1", "offload=on"], "need offload=off"),
+        (["router=target 5ms"], "qdisc=fifo has no options"),
+        (["qdisc=pie", "router=limit 5"], "buffer says that: drop limit"),
+        (["qdisc=cake", "router=bandwidth 5mbit"], "rate says that: drop bandwidth"),
+        (["qdisc=fq_codel", "router=noecn"], "ecn says that: drop noecn"),
+        (["qdisc=pie", "router=target;5ms"], "options as tc has them"),
         (["thin=on"], "set batch, or drop thin"),
         (["thin=on", "batch=1ms", "reverse=cubic"], "drop it, or reverse"),
     ],

@@ -336,8 +336,8 @@ def reverse(text: str) -> tuple[str, int]:
 
 def router(text: str) -> str:
     """Goes to tc as it is, which says what is wrong with it."""
-    if not re.fullmatch(r"[\w.% ]{1,200}", text):
-        raise ValueError("options as tc has them after the limit, such as 'target 5s'")
+    if not re.fullmatch(r"[\w.% -]{1,200}", text):
+        raise ValueError("options as tc has them after the limit, such as 'target 5ms'")
     return text
 
 

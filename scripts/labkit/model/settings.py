@@ -44,8 +44,15 @@ _NETWORKS = ", ".join(network.names())
 
 # qdisc kinds for the bottleneck.  These are a queue as long as the buffer, below our shaper;
 # SHAPING ones limit the rate themselves.
-QUEUES = ("fifo", "fq_codel", "codel", "pie", "fq_pie", "red", "warn", "cake", "sfq", "fq")
+QUEUES = ("fifo", "fq_codel", "codel", "pie", "fq_pie", "red", "warn", "cake", "dualpi2", "sfq",
+          "fq")  # fmt: skip
 SHAPING = ("acp", "estcp", "rcp", "xcp")
+
+# What of tc's options is said by a key instead.
+SAID_BY = {
+    "limit": "buffer", "memlimit": "buffer", "memory_limit": "buffer", "flow_limit": "buffer",
+    "depth": "buffer", "bandwidth": "rate", "unlimited": "rate", "ecn": "ecn", "noecn": "ecn",
+}  # fmt: skip
 
 # Of the buffer, where red marks or drops no more than with its full probability; tc's default.
 RED_MAX = 4
@@ -97,9 +104,9 @@ KEYS: dict[str, Key] = {
                  f" {', '.join((*QUEUES, *SHAPING))}. As tc has them by default, but for what"
                  " buffer and ecn say. red: max is a quarter of the buffer, min a third of that;"
                  " warn: red that marks each packet behind a third of the buffer, and drops none;"
-                 " cake: without its own shaper, the buffer as memory for full packets"),
-    "router": Key(parse.router, None, "options of such a qdisc as shapes, see its man page: target"
-                  " 5s"),
+                 " cake: without its own shaper, the buffer as memory for full packets; dualpi2:"
+                 " Linux and iproute2 from 6.17 on"),
+    "router": Key(parse.router, None, "more options of the qdisc, as tc has them: target 5ms"),
     "flows": Key(units.count(1, 5000), "1", "how many"),
     "mix": Key(parse.mix, None, "flows by congestion control, in place of flows: ccpd:2,cubic:2"),
     "start": Key(units.time(0, 1e6), "0", "seconds from one flow's start to the next's"),
@@ -431,6 +438,12 @@ def compile_settings(texts: dict[str, str]) -> Settings:
         raise usage(f"qdisc=red needs a buffer of at least {RED_BUFFER} packets")
     if settings.qdisc == "sfq" and max(map(settings.buffer_of, links)) > SFQ_DEPTH:
         raise usage(f"qdisc=sfq holds at most {SFQ_DEPTH} packets of a flow: take such a buffer")
+    if settings.router and settings.qdisc in ("fifo", "warn"):
+        raise usage(f"qdisc={settings.qdisc} has no options: drop router, or take another qdisc")
+    if settings.router and settings.qdisc in QUEUES:
+        for word in settings.router.split():
+            if word in SAID_BY:
+                raise usage(f"router={settings.router}: {SAID_BY[word]} says that: drop {word}")
     if settings.qdisc == "warn" and not settings.ecn:
         raise usage("qdisc=warn needs ecn=on: it marks, and drops nothing before it is full")
     if settings.qdisc == "warn" and min(map(settings.buffer_of, links)) < WARN:

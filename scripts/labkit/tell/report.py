@@ -20,7 +20,7 @@ from ..measure.job import Job
 from ..measure.runner import Task
 from ..model import scenario
 from ..model.scenario import Scenario
-from ..model.settings import SHAPING, Settings
+from ..model.settings import Settings
 from ..world.laboratory import Laboratory
 from . import claims, docs, findings, page, plot
 from .outcome import Cell, Key, Report, keys_of
@@ -133,11 +133,7 @@ def _missing(laboratory: Laboratory, settings: Settings, cc: str) -> str:
     for name in settings.every_cc(cc):
         if name not in laboratory.ccs():
             return f"no congestion control {name} is built"
-    if settings.qdisc in SHAPING:
-        name = f"sch_{settings.qdisc}"
-        if name not in laboratory.modules_known():
-            return f"{name} is not built"
-    return ""
+    return laboratory.missing_qdisc(settings)
 
 
 # Running ----------------------------------------------------------------------------------------

@@ -110,8 +110,6 @@ class Laboratory:
                 raise LabError(
                     f"no congestion control {name!r}; there are: {', '.join(self.ccs())}", status=2
                 )
-        if settings.router and settings.qdisc not in SHAPING:
-            raise LabError(f"router has options of qdisc={' or '.join(SHAPING)}: drop it", status=2)
         known = self.parameters()
         for module, name, _ in settings.param:
             if module not in known:
@@ -120,9 +118,21 @@ class Laboratory:
             if name not in known[module]:
                 there = ", ".join(sorted(known[module])) or "none"
                 raise LabError(f"{module} has no parameter {name!r}; it has: {there}", status=2)
-        if settings.qdisc in SHAPING and f"sch_{settings.qdisc}" not in self.modules_known():
-            raise LabError(f"qdisc={settings.qdisc} needs sch_{settings.qdisc}, which is not built",
-                           status=2)  # fmt: skip
+        if missing := self.missing_qdisc(settings):
+            raise LabError(missing, status=2)
+
+    def missing_qdisc(self, settings: Settings) -> str:
+        """What is wrong with the qdisc here, if anything is."""
+        name = "sch_red" if settings.qdisc == "warn" else f"sch_{settings.qdisc}"
+        if settings.qdisc == "fifo" or name in self.modules_known():
+            return ""
+        if settings.qdisc in SHAPING:
+            return f"qdisc={settings.qdisc} needs {name}, which is not built"
+        return (
+            f"qdisc={settings.qdisc} needs {name}, which the lab kernel {self.kernel.release} does"
+            " not have: take another qdisc, or a kernel (--kernel) that has it, with"
+            f" CONFIG_NET_{name.upper()} in world/lab.config"
+        )
 
 
 _TRAFFIC_JOB = """cd /run/lab
@@ -176,8 +186,10 @@ def traffic(
                 4: ("the traffic", "agent.log"),
             }.get(status, (f"the guest's job (status {status})", "console"))
             # A batch of ip or tc ends with the line that failed, after what was wrong with it.
-            said = guest.text(name).strip().splitlines()[-2:] or ["no message"]
-            raise LabError(f"{what} failed: {'; '.join(said)}", log=guest.console())
+            said = guest.text(name).strip().splitlines() or ["no message"]
+            for usage in [k for k, line in enumerate(said) if line.startswith("Usage:")][:1]:
+                del said[usage:-1]
+            raise LabError(f"{what} failed: {'; '.join(said[-2:])}", log=guest.console())
         yield guest.dir
 
 

@@ -206,7 +206,8 @@ def _shaper(verb: str, s: Settings, rate: int, limit: int, device: str) -> list[
     traced = [f"qdisc {verb} dev {device} root handle 1: trace"] if s.trace else []
     return [
         *(traced or _tbf(verb, s, rate, device)),
-        f"qdisc {verb} dev {device} parent 1: handle 10: {_queue(s, rate, limit)}",
+        f"qdisc {verb} dev {device} parent 1: handle 10: {_queue(s, rate, limit)}"
+        f"{f' {s.router}' if s.router else ''}",
     ]
 
 
