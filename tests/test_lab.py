@@ -177,6 +177,17 @@ def test_json_is_the_contract(lab) -> None:
     assert results[1]["cell"]["differences"]["to"] == "reno"
 
 
+def test_what_is_said_beside_flows_is_in_the_contract(lab) -> None:
+    sets = ("--set=voice=1", "--set=ask=1:400:1k:10ms", "--set=duration=0.5")
+    (r,) = lab("run", "dumbbell", "--json", *sets).json
+    shares = ("mean", "median", "p95", "p99", "max")
+    assert set(r["voice"]) == {"calls", "sent", "lost", *(f"delay_{s}_s" for s in shares)}
+    assert set(r["ask"]) == {"clients", "asked", "unanswered", *(f"took_{s}_s" for s in shares)}
+    assert r["cell"]["metrics"]["voice_p99_s"]["mean"] == r["voice"]["delay_p99_s"]
+    shown = lab("run", "dumbbell", *sets).stdout
+    assert "voice: delay median" in shown and "ask: took median" in shown
+
+
 def test_several_seeds_have_intervals(lab) -> None:
     call = ("run", "dumbbell", "--cc", "reno", "--cc", "cubic", "--set=loss=0.01", "--seeds=1,3")
     results = lab(*call, "--json", "--set=duration=0.5").json

@@ -4,6 +4,7 @@
 import importlib.machinery
 import importlib.util
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 
 from conftest import REPO
 from labkit.errors import LabError
+from labkit.measure import result
 from labkit.measure.job import Job, identity
 from labkit.measure.runner import run_all
 from labkit.measure.series import series
@@ -294,6 +296,96 @@ def test_wrong_options_are_told_by_tc(laboratory) -> None:
         run_all(laboratory, [job])
 
 
+# voice=, ask=, sizes= --------------------------------------------------------------------------
+
+QUIET = ("app=100/20s", "rate=20mbit", "rtt=40ms", "buffer=1000")  # one segment, and nothing more
+
+
+def test_a_call_takes_half_a_round_trip(laboratory) -> None:
+    """Of an idle path; the clock is read at both ends.  A call has 50 datagrams a second."""
+    (r,) = _runs(laboratory, ["reno"], [1], "voice=3", "duration=4", *QUIET)
+    rows = _table(r, "voice.csv", 0, 1, 2)
+    took = rows[~(rows[:, 2] != rows[:, 2]), 2]
+    # Two calls may meet at the bottleneck, where one frame of 214 bytes takes 86 us.
+    assert took.min() == pytest.approx(0.02, abs=3e-6) and took.max() <= 0.02 + 2 * 86e-6
+    voice = r["voice"]
+    assert voice["lost"] == 0 and abs(voice["sent"] - 3 * 50 * (4 - 0.02)) <= 3
+    assert voice["delay_median_s"] == pytest.approx(0.02, abs=3e-6)
+
+
+@pytest.mark.parametrize(
+    ("sets", "lost", "slack"),
+    # 800 datagrams; four standard deviations, or one for each call
+    [(["last_hop=0.1"], 80, 34), (["blackout=2:0.5"], 50, 2)],
+)
+def test_calls_lose_what_the_path_loses(laboratory, sets, lost, slack) -> None:
+    (r,) = _runs(laboratory, ["reno"], [1], "voice=2:100/10ms" if "last" in sets[0] else "voice=2",
+                 "duration=4", *QUIET, *sets)  # fmt: skip
+    assert abs(r["voice"]["lost"] - lost) <= slack
+
+
+def test_responses_take_what_arithmetic_says(laboratory) -> None:
+    """A request is a segment; nine are one window, that a busy link sends in a row."""
+    (r,) = _runs(laboratory, ["reno"], [1], "ask=1:400:12k:300ms", "duration=20", *QUIET)
+    rows = _table(r, "ask.csv", 0, 2)
+    took = rows[rows[:, 1] == rows[:, 1], 1]
+    # An idle shaper lets the first frame of nine pass at once.
+    whole = 0.04 + (12000 + 9 * 66 - FRAME) * 8 / 20e6
+    assert took == pytest.approx(whole, abs=1e-4)
+    assert r["ask"]["took_p99_s"] == pytest.approx(whole, abs=1e-4)
+    # It thinks for 300 ms in the mean: four standard deviations of exponential times.
+    count = 20 / (0.3 + whole)
+    assert r["ask"]["asked"] == pytest.approx(count, abs=4 * 0.3 / (0.3 + whole) * count**0.5)
+    assert r["ask"]["unanswered"] == 0
+
+
+def test_many_share_a_link(laboratory) -> None:
+    """Who never thinks has always something on its way; and it is the same each time."""
+    sets = ("ask=6:400:100k:0", "voice=1", "duration=6", *QUIET)
+    (r,), (again,) = (_runs(laboratory, ["reno"], [1], *sets) for _ in range(2))
+    assert r["ask"] == again["ask"] and r["voice"] == again["voice"]
+    rows = _table(r, "ask.csv", 0, 2)
+    took = rows[rows[:, 1] == rows[:, 1], 1]
+    # Six responses of 70 segments, beside the call; in step they leave the link idle for a round
+    # trip between.
+    six = 6 * (100e3 + 70 * 66) * 8 / (20e6 - 50 * 214 * 8)
+    assert six <= r["ask"]["took_median_s"] <= six + 0.04
+    # Little's law: each has one under way at any moment, but for the handshake, and the last.
+    assert 6 * (6 - 0.1) - 6 * took.max() <= took.sum() <= 36
+    assert len(rows) - len(took) == len(took) + 6
+
+
+def test_what_is_under_way_at_the_end_is_not_lost(tmp_path) -> None:
+    """The slowest took 0.3 s: what was sent 0.3 s before the end or later may still arrive; what
+    came twice was sent once."""
+    rows = [(0, 0, ""), (0, 0, 0.1), (0, 0, 0.1), (0.5, 0, ""), (0.6, 1, ""), (0.6, 1, 0.3),
+            (0.8, 1, "")]  # fmt: skip
+    path = tmp_path / "voice.csv"
+    path.write_text("time_s,id,took_s\n" + "".join(f"{a},{b},{c}\n" for a, b, c in rows))
+    sent, lost, took = result._said(path, 1.0)
+    assert (sent, lost, list(took)) == (3, 1, [0.1, 0.1, 0.3])
+    assert result._spread("delay", took)["delay_median_s"] == 0.1
+
+
+def test_short_flows_are_as_large_as_a_file_says(laboratory, written) -> None:
+    """Each size as often: four standard deviations; and all of it arrives."""
+    sizes = 1448, 14_480, 50_000
+    sets = ("short=200", f"sizes={written('sizes', *sizes)}", "duration=4", "rate=200mbit",
+            "rtt=20ms", "ssthresh=2")  # fmt: skip  # one flow that grows slowly
+    plan = compile_plan(_settings(*sets), "reno", 1).traffic
+    drawn = [int(size) for size in re.findall(r"^short .* bytes=(\d+)", plan, re.M)]
+    assert {*drawn} == {*sizes}
+    for size in sizes:
+        assert drawn.count(size) == pytest.approx(
+            len(drawn) / 3, abs=4 * (len(drawn) * 2 / 9) ** 0.5
+        )
+    with pytest.raises(LabError, match="short alone: short=100"):
+        _settings("short=100:30:1.35", sets[1])
+    (r,) = _runs(laboratory, ["reno"], [1], *sets)
+    assert r["short"]["flows"] == len(drawn) and r["short"]["unfinished"] <= 40
+    assert sum(drawn) - 40 * max(sizes) <= r["short"]["bytes"] <= sum(drawn)
+
+
 # What does not go together ----------------------------------------------------------------------
 
 TRACE = "trace=scripts/traces/wifi.gz"
@@ -330,6 +422,12 @@ RTT, LOSS = "rtt_trace=scripts/traces/orbit.rtt", "loss_trace=scripts/traces/orb
         (["qdisc=cake", "router=bandwidth 5mbit"], "rate says that: drop bandwidth"),
         (["qdisc=fq_codel", "router=noecn"], "ecn says that: drop noecn"),
         (["qdisc=pie", "router=target;5ms"], "options as tc has them"),
+        (["voice=0"], "CALLS"),
+        (["voice=1:4/20ms"], "8 to 1400 bytes"),
+        (["ask=1:2:3"], "CLIENTS:REQUEST:RESPONSE:THINK"),
+        (["ask=1:1:1:1s", "network=two-links"], "drop ask, or network"),
+        (["short=100"], "goes with the arrivals of short alone"),
+        (["short=9", "sizes=scripts/traces/orbit.rtt"], "a number of bytes in each line"),
         (["thin=on"], "set batch, or drop thin"),
         (["thin=on", "batch=1ms", "reverse=cubic"], "drop it, or reverse"),
     ],

@@ -15,6 +15,7 @@ DIRECTIONS = {
     "goodput_bps": 1, "utilization": 1, "jain": 1, "completion_s": -1, "rtt_mean_s": -1,
     "queue_mean": -1, "queue_max": -1, "drops": -1, "retransmits": -1, "request_p95_s": -1,
     "requests_unanswered": -1, "short_completion_s": -1, "short_unfinished": -1,
+    "voice_p99_s": -1, "voice_loss": -1, "ask_p95_s": -1, "ask_unanswered": -1,
 }  # fmt: skip
 
 

@@ -104,6 +104,13 @@ METRICS = {
     "answer_rtts": lambda r: r["answer_rtts"],
     "requests_unanswered": lambda r: sum(f["requests"] - f["answered"] for f in r["flows"]),
     "short_completion_s": lambda r: r["short"]["completion_mean_s"],
+    "voice_loss": lambda r: r["voice"]["lost"] / r["voice"]["sent"],
+    "ask_unanswered": lambda r: r["ask"]["unanswered"],
+    **{
+        f"{of}_{share}_s": (lambda r, of=of, name=f"{what}_{share}_s": r[of][name])
+        for of, what in (("voice", "delay"), ("ask", "took"))
+        for share in ("mean", "median", "p95", "p99", "max")
+    },
     "short_unfinished": lambda r: r["short"]["unfinished"],
     **{
         name: (lambda r, name=name, of=of: of(link[name] for link in r["links"]))

@@ -76,6 +76,14 @@ def build(run: Path, job: Job, kernel: str, made: Json) -> Json:
         name, count = settings.reverse
         rate = sum(flow["goodput_bps"] for flow in others)
         result["reverse"] = {"cc": name, "flows": count, "goodput_bps": rate}
+    if settings.voice:
+        sent, lost, took = _said(run / "voice.csv", end)
+        result["voice"] = {"calls": settings.voice.calls, "sent": sent, "lost": lost}
+        result["voice"] |= _spread("delay", took)
+    if settings.ask:
+        asked, unanswered, took = _said(run / "ask.csv", end)
+        result["ask"] = {"clients": settings.ask.clients, "asked": asked, "unanswered": unanswered}
+        result["ask"] |= _spread("took", took)
     result["provenance"] = made["provenance"] | {"measuring": measuring()}
     return rounded(result)
 
@@ -112,6 +120,32 @@ def _requests(flows: list[Json], summary: Json, path: Path) -> None:
                 "request_p95_s": took[min(len(took) - 1, len(took) * 95 // 100)],
                 "request_max_s": took[-1],
             }
+
+
+def _said(path: Path, end: float) -> tuple[int, int, np.ndarray]:
+    """How much was sent, how much of it never arrived, and how long the rest took.
+
+    What is as young at the end as the slowest was when it arrived may only be on its way.
+    """
+    table = series(path, (0, 1, 2))
+    arrived = table[~np.isnan(table[:, 2])]
+    told = end - (arrived[:, 2].max() if len(arrived) else 0.0)
+    sent, there = (
+        len(np.unique(rows[rows[:, 0] <= told, :2], axis=0))
+        for rows in (table[np.isnan(table[:, 2])], arrived)
+    )
+    return sent, sent - there, np.sort(arrived[:, 2])
+
+
+def _spread(of: str, times: np.ndarray) -> Json:
+    """Of sorted times: nothing of none."""
+    if not len(times):
+        return {}
+    last = len(times) - 1
+    shares = (("median", 50), ("p95", 95), ("p99", 99), ("max", 100))
+    return {f"{of}_mean_s": times.mean()} | {
+        f"{of}_{name}_s": times[min(last, len(times) * share // 100)] for name, share in shares
+    }
 
 
 # Who estimates the path's capacity, the size of its buffer and its level.

@@ -24,9 +24,9 @@ from .job import Job, identity
 
 KEPT_DAYS = 60  # a run that nobody has asked for again for so long is removed
 
-# What is left of a run beside its result; requests.csv is there with app= only.
+# What is left of a run beside its result; the last three are there with app=, voice=, ask= only.
 LEFT = ("setup.sh", "plan", "summary.json", "console")
-SERIES = ("flows.csv", "links.csv", "requests.csv")
+SERIES = ("flows.csv", "links.csv", "requests.csv", "voice.csv", "ask.csv")
 
 
 def root() -> Path:

@@ -298,16 +298,63 @@ def host(text: str) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
+class Voice:
+    """Calls: datagrams at a constant rate, each with this payload."""
+
+    calls: int
+    bytes: int = 172  # 20 ms of G.711, and RTP's header
+    interval: float = 0.02  # s
+
+
+def voice(text: str) -> Voice:
+    calls, colon, each = text.partition(":")
+    size, _, interval = each.partition("/")
+    try:
+        if not colon:
+            return Voice(units.count(1, 1000)(calls))
+        return Voice(units.count(1, 1000)(calls), units.count(8, 1400)(size),
+                     units.time(1e-3, 10)(interval))  # fmt: skip
+    except ValueError:
+        raise ValueError(
+            "CALLS, or CALLS:BYTES/INTERVAL with 8 to 1400 bytes and 1ms to 10s, such as"
+            " 2:172/20ms, which is G.711"
+        ) from None
+
+
+@dataclass(frozen=True)
+class Ask:
+    """Clients that ask a server, wait for all of its response, think, and ask again."""
+
+    clients: int
+    request: int  # bytes
+    response: int  # bytes
+    think: float  # s, the mean of exponential times
+
+
+def ask(text: str) -> Ask:
+    try:
+        clients, request, response, think = text.split(":")
+        return Ask(units.count(1, 500)(clients), units.size(request), units.size(response),
+                   units.time(0, 1e4)(think))  # fmt: skip
+    except ValueError:
+        raise ValueError(
+            "CLIENTS:REQUEST:RESPONSE:THINK, bytes and a mean time, such as 5:400:50k:1s"
+        ) from None
+
+
+@dataclass(frozen=True)
 class Short:
-    """Short flows: Poisson arrivals, sizes of a Pareto distribution."""
+    """Short flows: Poisson arrivals, sizes of a Pareto distribution or from a file."""
 
     rate: float  # arrivals/s
-    mean: float  # packets
-    shape: float
+    mean: float | None = None  # packets
+    shape: float | None = None
 
 
 def short(text: str) -> Short:
     try:
+        if ":" not in text:
+            return Short(units.number(text, 1e-3, 1e4))
         rate, mean, shape = text.split(":")
         return Short(
             units.number(rate, 1e-3, 1e4), units.number(mean, 1, 1e6),
@@ -315,7 +362,8 @@ def short(text: str) -> Short:
         )  # fmt: skip
     except ValueError:
         raise ValueError(
-            "ARRIVALS:PACKETS:SHAPE, a second, the mean and Pareto's exponent: 100:30:1.35"
+            "ARRIVALS:PACKETS:SHAPE, a second, the mean and Pareto's exponent: 100:30:1.35; with"
+            " sizes, ARRIVALS alone"
         ) from None
 
 

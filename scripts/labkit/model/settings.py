@@ -13,6 +13,7 @@ from . import network, parse, traces, units
 from .network import Network
 from .parse import (
     App,
+    Ask,
     Blackout,
     BurstLoss,
     Change,
@@ -23,8 +24,9 @@ from .parse import (
     Short,
     Spread,
     Switch,
+    Voice,
 )
-from .traces import Steps, Trace
+from .traces import Sizes, Steps, Trace
 
 MOST_SHORT = 20_000  # flows of a run, for which there are ports
 MOST_STEPS = 100_000  # of a path in a run
@@ -118,6 +120,13 @@ KEYS: dict[str, Key] = {
     "scale": Key(lambda t: units.number(t, 1e-6, 1e3), None, "of a network's rates: 0.1"),
     "short": Key(parse.short, None, "more flows: arrivals a second, mean packets, shape:"
                  " 100:30:1.35"),
+    "sizes": Key(traces.sizes, None, "in place of short's mean and shape: a file of bytes, of which"
+                 " each short flow has one by chance: with short=100"),
+    "voice": Key(parse.voice, None, "calls on the way of the data, whose delays and losses are"
+                 " measured; UDP of 172 bytes each 20 ms, or as said: 2 or 2:172/20ms"),
+    "ask": Key(parse.ask, None, "clients beside the receivers that ask a server beside the senders,"
+               " with their congestion control, wait for its response, and think, on a connection"
+               " each; bytes, and the mean of exponential times: 5:400:50k:1s"),
     "stages": Key(parse.stages, None, "seconds at which others begin, each measured for itself:"
                   " 20,40"),
     "access": Key(units.rate, None, "of each sending host's link, shared by flows of one rtt:"
@@ -220,6 +229,9 @@ class Settings:
     burstloss: BurstLoss | None = field(default=None, repr=False)
     duplicate: float | None = field(default=None, repr=False)
     thin: bool = field(default=False, repr=False)
+    sizes: Sizes | None = field(default=None, repr=False)
+    voice: Voice | None = field(default=None, repr=False)
+    ask: Ask | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         """All that a run's key is to have of them."""
@@ -339,13 +351,15 @@ class Settings:
         shown["blackout"] = [vars(b) for b in self.blackout]
         shown["switch"] = [vars(s) for s in self.switch]
         shown["lie"] = [vars(lie) for lie in self.lie]
-        shown["short"] = self.short and vars(self.short)
+        shown["short"] = self.short and {k: v for k, v in vars(self.short).items() if v is not None}
+        shown["voice"] = self.voice and vars(self.voice)
+        shown["ask"] = self.ask and vars(self.ask)
         shown["burstloss"] = self.burstloss and vars(self.burstloss) | {"mean": self.burstloss.mean}
         shown["thin"] = self.thin or None
         shown["trace"] = [{"path": t.path, "digest": t.digest} for t in self.trace]
-        for name in ("rtt_trace", "loss_trace"):
-            if steps := getattr(self, name):
-                shown[name] = {"path": steps.path, "digest": steps.digest}
+        for name in ("rtt_trace", "loss_trace", "sizes"):
+            if of := getattr(self, name):
+                shown[name] = {"path": of.path, "digest": of.digest}
         shown["param"] = [f"{m}.{p}={v}" for m, p, v in self.param]
         shown["cross"] = [{"rate": c.rate, "start": c.start, "end": c.end} for c in self.cross]
         shown["change"] = [{k: v for k, v in vars(c).items() if v is not None} for c in self.change]
@@ -363,7 +377,8 @@ def _load(name: str) -> Network:
 _OF_NETWORK = ("rate", "rtt", "flows", "start", "mix")
 _SINGLE = ("trace", "rtt_trace", "loss_trace", "loss", "last_hop", "jitter", "reverse", "police",
            "batch", "aggregate", "cross", "change", "ssthresh", "drop", "bytes", "reorder",
-           "blackout", "switch", "lie", "burstloss", "duplicate", "thin")  # fmt: skip
+           "blackout", "switch", "lie", "burstloss", "duplicate", "thin", "voice",
+           "ask")  # fmt: skip
 
 
 def _with_network(texts: dict[str, str], values: dict[str, Any]) -> None:
@@ -487,6 +502,8 @@ def compile_settings(texts: dict[str, str]) -> Settings:
         if at and at[-1].at >= settings.end:
             raise usage(f"the last {name} would begin after the end of the run"
                          f" ({settings.end:g} s)")  # fmt: skip
+    if bool(settings.sizes) != bool(settings.short and settings.short.mean is None):
+        raise usage("sizes goes with the arrivals of short alone: short=100, and sizes=PATH")
     if settings.short and settings.bytes is not None:
         raise usage("short flows go with a duration: drop bytes, or short")
     if settings.short and settings.short.rate * settings.end > MOST_SHORT:

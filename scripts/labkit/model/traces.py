@@ -129,6 +129,26 @@ def steps(value: Callable[[str], float], example: str) -> Callable[[str], Steps]
     return parse
 
 
+@dataclass(frozen=True)
+class Sizes:
+    """What flows may be as large as, each alike."""
+
+    path: str
+    digest: str
+    bytes: tuple[int, ...] = field(repr=False, compare=False)
+
+
+def sizes(text: str) -> Sizes:
+    path, content = _read(text)
+    found = content.decode().split()
+    for size in found:
+        if not size.isdecimal() or not 1 <= int(size) <= 10**13:
+            raise ValueError(f"a file with a number of bytes in each line: {path} has {size!r}")
+    if not found:
+        raise ValueError(f"a file that is not empty, and {path} is")
+    return Sizes(path, _digest(content), tuple(map(int, found)))
+
+
 def _read(text: str) -> tuple[str, bytes]:
     path = text.strip()
     try:

@@ -38,9 +38,22 @@ def table(results: list[Any]) -> str:
             f"{link['utilization']:>8.3f}{queue:>9}{highest:>8}{link['drops']:>8}"
             + (f"{r['jain']:>7.3f}" if "jain" in r else f"{'-':>7}")
         )
+        lines += _said(r)
     lines.append("one seed, and so no interval: --seeds 1-10 has one")
     lines.append(where)
     return "\n".join(lines)
+
+
+def _said(r: Any) -> list[str]:
+    """What was said beside the flows."""
+    lines = []
+    for name, of, lost, sent in (("voice", "delay", "lost", "sent"),
+                                 ("ask", "took", "unanswered", "asked")):  # fmt: skip
+        if (found := r.get(name)) and f"{of}_mean_s" in found:
+            shares = ", ".join(f"{share} {found[f'{of}_{share}_s'] * 1e3:.1f} ms"
+                               for share in ("median", "p95", "p99", "max"))  # fmt: skip
+            lines.append(f"  {name}: {of} {shares}; {found[lost]} of {found[sent]} {lost}")
+    return lines
 
 
 # What a line of means has, and how wide.
@@ -91,7 +104,7 @@ def amount(metric: str, value: float, signed: bool = False) -> str:
     sign = "-" if value < 0 else "+" if signed and value > 0 else ""
     if metric.endswith("_bps"):
         return sign + rate(abs(value))
-    if metric in ("rtt_mean_s", "request_p95_s"):
+    if metric in ("rtt_mean_s", "request_p95_s", "voice_p99_s", "ask_p95_s"):
         return f"{sign}{abs(value) * 1e3:.4g} ms"
     if metric.endswith("_s"):
         return f"{sign}{abs(value):.4g} s"

@@ -269,6 +269,11 @@ def play() -> Path:
     return _program(GUEST / "play.c", "play", [])
 
 
+def talk() -> Path:
+    """The program of calls and of clients who ask."""
+    return _program(GUEST / "talk.c", "talk", [])
+
+
 def tc_plugins() -> list[Path]:
     """This project's plug-ins for tc: without one, tc can give a qdisc of ours no options."""
     headers = [*(REPO / "tc").glob("*.h"), REPO / "include/tcpcc_pkt_sched.h"]

@@ -9,9 +9,9 @@ from struct import pack
 from ..model.settings import Settings
 from . import kernel
 from .queues import ASLEEP_S
-from .script import SCHEDULE, schedule, setup
+from .script import SCHEDULE, TALK, schedule, setup
 from .topology import Row
-from .traffic import traffic
+from .traffic import talk, traffic
 
 
 @dataclass(frozen=True)
@@ -42,15 +42,17 @@ def compile_plan(settings: Settings, cc: str, seed: int) -> Plan:
         setup(settings, row, settings.every_cc(cc), window),
         traffic(settings, row, cc, seed),
         memory=max(4 << 30, ceil(16 * window) * (2 if settings.reverse else 1)),
-        files=_files(settings, row),
+        files=_files(settings, row, cc, seed),
     )
 
 
-def _files(settings: Settings, row: Row) -> dict[str, bytes]:
+def _files(settings: Settings, row: Row, cc: str, seed: int) -> dict[str, bytes]:
     files = {
         f"trace.{device}": pack(f"<{len(trace.moments)}I", *trace.moments)
         for device, trace in row.traced(settings).items()
     }
     if settings.steps:
         files |= {SCHEDULE: schedule(settings).encode(), "play": kernel.play().read_bytes()}
+    if said := talk(settings, row, cc, seed):
+        files |= {TALK: said.encode(), "talk": kernel.talk().read_bytes()}
     return files

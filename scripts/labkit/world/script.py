@@ -15,7 +15,7 @@ from .queues import NETEM_TABLE_ONE, bottleneck, delays, queues
 from .topology import Hop, Row, has_a
 from .traffic import START_NS
 
-SCHEDULE = "schedule"  # a file's name
+SCHEDULE, TALK = "schedule", "talk.plan"  # files' names
 
 # host=default: Debian's, on a machine with 4 GB or more.
 DEFAULT_RMEM, DEFAULT_WMEM = "4096 131072 6291456", "4096 16384 4194304"
@@ -121,6 +121,12 @@ def setup(s: Settings, row: Row, ccs: list[str], window: float) -> str:
             "# The path changes, as its files say, from the beginning of traffic on.",
             f"./play {START_NS} {SCHEDULE} | tc -n d -batch - ||"
             " echo 'the schedule failed' >failed &",
+        ]
+    if s.voice or s.ask:
+        lines += [
+            "",
+            "# Calls, and clients who ask.",
+            f"./talk {START_NS} {TALK} || echo 'what is said beside the flows failed' >failed &",
         ]
     return "\n".join(lines) + "\n"
 

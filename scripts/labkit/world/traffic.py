@@ -73,6 +73,27 @@ def traffic(s: Settings, row: Row, cc: str, seed: int) -> str:
     return "\n".join(lines) + "\n"
 
 
+THINKS = 500  # of a client's before they begin anew
+
+
+def talk(s: Settings, row: Row, cc: str, seed: int) -> str:
+    """What is said beside the flows; see guest/talk.c."""
+    lines: list[str] = []
+    if not (s.voice or s.ask):
+        return ""
+    ends = row.address("s0", s.ip), row.address("r", s.ip)
+    for i in range(s.voice.calls if s.voice else 0):
+        start = START_NS + _ns(Random(f"{seed} voice {i}").uniform(0, s.voice.interval))
+        lines.append(f"voice {i} s0 {ends[0]} r {ends[1]} {8000 + i} {s.voice.bytes}"
+                     f" {_ns(s.voice.interval)} {start}")  # fmt: skip
+    for i in range(s.ask.clients if s.ask else 0):
+        dice = Random(f"{seed} ask {i}")
+        thinks = (_ns(s.ask.think * dice.expovariate(1)) for _ in range(THINKS))
+        lines.append(f"ask {i} r s0 {ends[0]} {7000 + i} {s.ccs(cc)[0]} {s.ask.request}"
+                     f" {s.ask.response} {START_NS} {' '.join(map(str, thinks))}")  # fmt: skip
+    return "".join(f"{line}\n" for line in lines)
+
+
 @dataclass(frozen=True)
 class _Flow:
     row: Row
@@ -96,12 +117,15 @@ class _Flow:
 def _arrivals(s: Settings, seed: int) -> list[tuple[float, int]]:
     """When short flows come, and with how many bytes."""
     dice = Random(f"{seed} short")
-    least = s.short.mean * (s.short.shape - 1) / s.short.shape
     payload = s.mtu - (52 if s.ip == 4 else 72)
     found, now = [], dice.expovariate(s.short.rate)
     while now < s.end:
-        packets = max(1, round(least * dice.paretovariate(s.short.shape)))
-        found.append((now, min(packets, 10**9) * payload))
+        if s.sizes:
+            found.append((now, dice.choice(s.sizes.bytes)))
+        else:
+            least = s.short.mean * (s.short.shape - 1) / s.short.shape
+            packets = max(1, round(least * dice.paretovariate(s.short.shape)))
+            found.append((now, min(packets, 10**9) * payload))
         now += dice.expovariate(s.short.rate)
     return found
 
