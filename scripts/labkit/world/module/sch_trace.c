@@ -37,7 +37,7 @@ static unsigned long long start;
 module_param(start, ullong, 0644);
 MODULE_PARM_DESC(start, "when a trace begins, in ns of CLOCK_MONOTONIC (0)");
 
-struct trace_sched_data {
+struct lab_trace_sched_data {
 	struct Qdisc *child;
 	struct qdisc_watchdog watchdog;
 	void *moments;		/* __le32, in ms, rising */
@@ -47,17 +47,17 @@ struct trace_sched_data {
 	u32 credit;		/* bytes that may leave now */
 };
 
-static u64 moment_ms(const struct trace_sched_data *q, u32 i)
+static u64 moment_ms(const struct lab_trace_sched_data *q, u32 i)
 {
 	return le32_to_cpu(((const __le32 *)q->moments)[i]);
 }
 
-static u64 next_ns(const struct trace_sched_data *q)
+static u64 next_ns(const struct lab_trace_sched_data *q)
 {
 	return q->base_ns + moment_ms(q, q->next) * NSEC_PER_MSEC;
 }
 
-static void advance(struct trace_sched_data *q)
+static void advance(struct lab_trace_sched_data *q)
 {
 	if (++q->next == q->count) {
 		q->next = 0;
@@ -65,9 +65,9 @@ static void advance(struct trace_sched_data *q)
 	}
 }
 
-static int trace_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free)
+static int lab_trace_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free)
 {
-	struct trace_sched_data *q = qdisc_priv(sch);
+	struct lab_trace_sched_data *q = qdisc_priv(sch);
 	unsigned int len = qdisc_pkt_len(skb);
 	int ret;
 
@@ -90,9 +90,9 @@ static int trace_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff 
 	return NET_XMIT_SUCCESS;
 }
 
-static struct sk_buff *trace_dequeue(struct Qdisc *sch)
+static struct sk_buff *lab_trace_dequeue(struct Qdisc *sch)
 {
-	struct trace_sched_data *q = qdisc_priv(sch);
+	struct lab_trace_sched_data *q = qdisc_priv(sch);
 	struct sk_buff *skb = q->child->ops->peek(q->child);
 	u64 now;
 
@@ -118,7 +118,8 @@ static struct sk_buff *trace_dequeue(struct Qdisc *sch)
 	return skb;
 }
 
-static int read_moments(struct trace_sched_data *q, const char *dev, struct netlink_ext_ack *extack)
+static int read_moments(struct lab_trace_sched_data *q, const char *dev,
+			struct netlink_ext_ack *extack)
 {
 	char path[128];
 	size_t size;
@@ -142,9 +143,9 @@ static int read_moments(struct trace_sched_data *q, const char *dev, struct netl
 	return 0;
 }
 
-static int trace_init(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_ack *extack)
+static int lab_trace_init(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_ack *extack)
 {
-	struct trace_sched_data *q = qdisc_priv(sch);
+	struct lab_trace_sched_data *q = qdisc_priv(sch);
 	int err;
 
 	qdisc_watchdog_init(&q->watchdog, sch);
@@ -161,94 +162,94 @@ static int trace_init(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_
 	return err;
 }
 
-static void trace_reset(struct Qdisc *sch)
+static void lab_trace_reset(struct Qdisc *sch)
 {
-	struct trace_sched_data *q = qdisc_priv(sch);
+	struct lab_trace_sched_data *q = qdisc_priv(sch);
 
 	qdisc_reset(q->child);
 	qdisc_watchdog_cancel(&q->watchdog);
 	q->credit = 0;
 }
 
-/* Also after a failed trace_init() */
-static void trace_destroy(struct Qdisc *sch)
+/* Also after a failed lab_trace_init() */
+static void lab_trace_destroy(struct Qdisc *sch)
 {
-	struct trace_sched_data *q = qdisc_priv(sch);
+	struct lab_trace_sched_data *q = qdisc_priv(sch);
 
 	qdisc_watchdog_cancel(&q->watchdog);
 	qdisc_put(q->child);
 	vfree(q->moments);
 }
 
-static int trace_graft(struct Qdisc *sch, unsigned long arg, struct Qdisc *new, struct Qdisc **old,
-		       struct netlink_ext_ack *extack)
+static int lab_trace_graft(struct Qdisc *sch, unsigned long arg, struct Qdisc *new,
+			   struct Qdisc **old, struct netlink_ext_ack *extack)
 {
-	struct trace_sched_data *q = qdisc_priv(sch);
+	struct lab_trace_sched_data *q = qdisc_priv(sch);
 
 	*old = qdisc_replace(sch, new ?: &noop_qdisc, &q->child);
 	return 0;
 }
 
-static struct Qdisc *trace_leaf(struct Qdisc *sch, unsigned long arg)
+static struct Qdisc *lab_trace_leaf(struct Qdisc *sch, unsigned long arg)
 {
-	struct trace_sched_data *q = qdisc_priv(sch);
+	struct lab_trace_sched_data *q = qdisc_priv(sch);
 
 	return q->child;
 }
 
-static unsigned long trace_find(struct Qdisc *sch, u32 classid)
+static unsigned long lab_trace_find(struct Qdisc *sch, u32 classid)
 {
 	return 1;
 }
 
-static void trace_walk(struct Qdisc *sch, struct qdisc_walker *walker)
+static void lab_trace_walk(struct Qdisc *sch, struct qdisc_walker *walker)
 {
 	if (!walker->stop && walker->count++ >= walker->skip && walker->fn(sch, 1, walker) < 0)
 		walker->stop = 1;
 }
 
-static int trace_dump_class(struct Qdisc *sch, unsigned long cl, struct sk_buff *skb,
-			    struct tcmsg *tcm)
+static int lab_trace_dump_class(struct Qdisc *sch, unsigned long cl, struct sk_buff *skb,
+				struct tcmsg *tcm)
 {
-	struct trace_sched_data *q = qdisc_priv(sch);
+	struct lab_trace_sched_data *q = qdisc_priv(sch);
 
 	tcm->tcm_handle |= TC_H_MIN(1);
 	tcm->tcm_info = q->child->handle;
 	return 0;
 }
 
-static const struct Qdisc_class_ops trace_class_ops = {
-	.graft	= trace_graft,
-	.leaf	= trace_leaf,
-	.find	= trace_find,
-	.walk	= trace_walk,
-	.dump	= trace_dump_class,
+static const struct Qdisc_class_ops lab_trace_class_ops = {
+	.graft	= lab_trace_graft,
+	.leaf	= lab_trace_leaf,
+	.find	= lab_trace_find,
+	.walk	= lab_trace_walk,
+	.dump	= lab_trace_dump_class,
 };
 
-static struct Qdisc_ops trace_qdisc_ops __read_mostly = {
-	.cl_ops		= &trace_class_ops,
+static struct Qdisc_ops lab_trace_qdisc_ops __read_mostly = {
+	.cl_ops		= &lab_trace_class_ops,
 	.id		= "trace",
-	.priv_size	= sizeof(struct trace_sched_data),
-	.enqueue	= trace_enqueue,
-	.dequeue	= trace_dequeue,
+	.priv_size	= sizeof(struct lab_trace_sched_data),
+	.enqueue	= lab_trace_enqueue,
+	.dequeue	= lab_trace_dequeue,
 	.peek		= qdisc_peek_dequeued,
-	.init		= trace_init,
-	.reset		= trace_reset,
-	.destroy	= trace_destroy,
+	.init		= lab_trace_init,
+	.reset		= lab_trace_reset,
+	.destroy	= lab_trace_destroy,
 	.owner		= THIS_MODULE,
 };
 
-static int __init trace_module_init(void)
+static int __init lab_trace_module_init(void)
 {
-	return register_qdisc(&trace_qdisc_ops);
+	return register_qdisc(&lab_trace_qdisc_ops);
 }
 
-static void __exit trace_module_exit(void)
+static void __exit lab_trace_module_exit(void)
 {
-	unregister_qdisc(&trace_qdisc_ops);
+	unregister_qdisc(&lab_trace_qdisc_ops);
 }
 
-module_init(trace_module_init);
-module_exit(trace_module_exit);
+module_init(lab_trace_module_init);
+module_exit(lab_trace_module_exit);
 MODULE_LICENSE("GPL");
 MODULE_DESCRIPTION("A link that serves its queue as a trace of Mahimahi's says");
