@@ -145,6 +145,20 @@ def test_every_key_is_accepted(lab) -> None:
     assert settings["change"] == [{"at": 0.2, "loss": 0.01}]
 
 
+def test_every_key_of_the_world_is_accepted(lab) -> None:
+    values = {
+        "trace": "scripts/traces/wifi.gz", "rtt_trace": "scripts/traces/orbit.rtt",
+        "loss_trace": "scripts/traces/orbit.loss", "burstloss": "0.01:0.3", "duplicate": "1%",
+        "thin": "on", "batch": "1ms", "qdisc": "fq_codel", "router": "target 10ms", "voice": "1",
+        "ask": "1:100:1k:10ms", "duration": "0.5", "ip": "6", "host": "nic",
+    }  # fmt: skip
+    sets = [f"--set={key}={value}" for key, value in values.items()]
+    settings = lab("run", "dumbbell", "--json", *sets).json[0]["settings"]
+    assert settings["trace"][0]["path"] == values["trace"]
+    assert settings["burstloss"]["mean"] == pytest.approx(0.01 / 0.31)
+    assert (settings["thin"], settings["duplicate"]) == (True, 0.01)
+
+
 # Results ----------------------------------------------------------------------------------------
 
 
