@@ -5,7 +5,7 @@
     windows        congestion window and queue over time, a panel per column (windows:SECONDS)
     thresholds     window and ssthresh of a flow alone over time (thresholds:SECONDS)
     estimates      over time, against the truth: estimates:capacity, :buffer or :level
-    pairs          bars: completion time of each of two flows
+    pairs          bars: completion time of each of two flows, and the range of the seeds
     sweep:METRIC   a metric against the cases' x, a line per column
     rates          throughput per flow, rtt and queue over time
     shares:FLOWS   windows of these flows (0.1.4) against their max-min fair shares
@@ -19,7 +19,7 @@ import colorsys
 import io
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,7 @@ REPORT = REPO / "report"
 COLOURS = {
     "reno": "#6b6b6b", "cubic": "#1f77b4", "bbr": "#2ca02c", "vegas": "#9a8f00",
     "westwood": "#8c564b", "ccp": "#d05ab0", "ccpd": "#ff7f0e", "ccpd_path": "#c81e1e",
+    "ccp_b": "#d05ab0", "ccpd_b": "#ff7f0e",
     "veno": "#b08030", "jtcp": "#d9a400", "newjersey": "#3f7f4f",
     "acp": "#7b52ab", "estcp": "#009e9e", "mccp": "#5a3ee0", "mccp_path": "#a6368f",
     "mix": "#444444",
@@ -266,8 +267,9 @@ def _pair_bar(axis: Any, place: float, cell: Cell, flow: int, metric: str) -> No
         return
     cc = cell.runs[0]["flows"][flow]["cc"]
     mean = intervals.mean(values)
+    trials = replace(mean, low=min(values), high=max(values)) if len(values) > 1 else mean
     axis.bar(place, mean.value, 0.38, color=_lighter(_base(cc), 0.15 * flow),
-             yerr=_whiskers([mean]), error_kw=WHISKERS,
+             yerr=_whiskers([trials]), error_kw=WHISKERS,
              gid=_told(f"{cc} in {cell.name}", metric, mean))  # fmt: skip
 
 
@@ -456,7 +458,7 @@ KINDS = {
     "windows": Kind(_windows, True, "Congestion window and queue over time"),
     "thresholds": Kind(_thresholds, True, "Congestion window and ssthresh over time"),
     "estimates": Kind(_estimates, True, "Estimated {} over time against the truth"),
-    "pairs": Kind(_pairs, False, "Completion times of two flows that start together"),
+    "pairs": Kind(_pairs, False, "{} of two flows: means, and the range of the seeds"),
     "sweep": Kind(_sweep, False, "{} against the cases"),
     "shares": Kind(_shares, True, "Windows of some users, and their max-min fair shares"),
     "users": Kind(_users, True, "Estimated number of users over time, and the true one"),
