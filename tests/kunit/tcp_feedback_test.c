@@ -710,6 +710,8 @@ static struct sock *carried(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, tp);
 	write_pnet(&sk->sk_net, &init_net);
+	/* zero is a held lock where spinlocks are debugged on one processor */
+	spin_lock_init(&sk->sk_lock.slock);
 	sk->sk_state = TCP_ESTABLISHED;
 	tp->snd_una = 1000000;
 	tp->snd_nxt = 1005000;
