@@ -286,6 +286,8 @@ RACES = {
     "estcp": "registers changes_under_traffic",
     "mccp": "registers by_socket changes_under_traffic",
     "nist": "registers coexist changes_under_traffic",
+    "rcp": "registers carries changes_under_traffic",
+    "xcp": "registers carries changes_under_traffic",
 }
 
 
