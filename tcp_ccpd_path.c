@@ -779,6 +779,9 @@ static void path_drained(struct sock *sk, u32 bw, bool crowded)
 		/* perhaps another flow took at once what we left: look a second time */
 		ca->rival = PATH_EMPTY;
 		ca->doubt = PATH_DOUBT - 1;
+		/* at once, or a window for a path that is no more makes a queue in between */
+		if (crowded)
+			path_drain(sk);
 		return;
 	}
 	/* a drain that nothing made us doubt before */
