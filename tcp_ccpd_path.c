@@ -779,7 +779,10 @@ static void path_drained(struct sock *sk, u32 bw, bool crowded)
 		/* perhaps another flow took at once what we left: look a second time */
 		ca->rival = PATH_EMPTY;
 		ca->doubt = PATH_DOUBT - 1;
-		/* at once, or a window for a path that is no more makes a queue in between */
+		/*
+		 * At once: the window of the old rtt_min would build a queue of our own before the
+		 * second look, and its fall would be taken for a rival's; test_ccpd.py.
+		 */
 		if (crowded)
 			path_drain(sk);
 		return;

@@ -109,7 +109,7 @@ def test_path_that_changes(lab):
 
 @pytest.mark.parametrize("at", [10, 10.01, 10.02])
 def test_path_that_gets_longer_at_any_moment(lab, at):
-    """Whatever train or round trip it meets; a queue of one's own is not taken for a rival's."""
+    """The moment decides what queue of its own it sees, which it must not take for a rival's."""
     (result,) = run(lab, ["ccpd_path"], **SHARED, duration=20, change=f"{at}:rtt=75ms")
     late = [r for r in series(result, "flows") if float(r["time_s"]) >= 13]
     assert mean(float(r["in_flight"]) for r in late) >= 0.95 * 1e8 / 8 / 1514 * 0.075

@@ -187,9 +187,10 @@ def traffic(
             }.get(status, (f"the guest's job (status {status})", "console"))
             # A batch of ip or tc ends with the line that failed, after what was wrong with it.
             said = guest.text(name).strip().splitlines() or ["no message"]
-            for usage in [k for k, line in enumerate(said) if line.startswith("Usage:")][:1]:
-                del said[usage:-1]
-            raise LabError(f"{what} failed: {'; '.join(said[-2:])}", log=guest.console())
+            # Between the two, tc may print all that a qdisc takes.
+            usage = next((k for k, line in enumerate(said) if line.startswith("Usage:")), -1)
+            said = [*said[:usage][-1:], said[-1]]
+            raise LabError(f"{what} failed: {'; '.join(said)}", log=guest.console())
         yield guest.dir
 
 
