@@ -75,10 +75,7 @@ class Network(Topo):
         s, row = self.settings, self.row
         devices = [hop.device(place) for hop in row.hops if place in (hop.a, hop.b)]
         version = "" if s.ip == 4 else "-6 "
-        tc = "\n".join(queues.queues(s, row, place))
-        if place in row.b:
-            rate = row.net.links[row.b.index(place)].rate
-            tc = queues.for_real_timers(tc, rate)
+        tc = queues.for_stock_kernels("\n".join(queues.queues(s, row, place)), s)
         commands = [(f"sysctl -qw {script.sysctls(s, place)}", "")]
         commands += [(f"ip link set {device} mtu {s.mtu}", "") for device in devices]
         commands.append((f"ip {version}-batch -", "\n".join(script.addresses(s, row, place))))

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -199,17 +199,18 @@ def laboratory() -> Laboratory:
 
 
 def runs_made_once(
-    settings_of: Callable[[str, str], tuple[list[str], str]],
-) -> Callable[[str, str], dict]:
-    """call(case, cc): the result of a run of dumbbell, with what settings_of(case, cc) says.
+    settings_of: Callable[..., tuple[list[str], str]],
+) -> Callable[..., dict]:
+    """call(case, cc): the result of a run of dumbbell, with what settings_of(case, cc) says; both
+    may have more arguments.
 
     That is settings beyond dumbbell's, and the congestion control to begin with.
     """
     laboratory, name = Laboratory(), scenario.load("dumbbell")
 
     @functools.cache
-    def call(case: str, cc: str) -> dict:
-        sets, first = settings_of(case, cc)
+    def call(*arguments: Any) -> dict:
+        sets, first = settings_of(*arguments)
         return run_all(laboratory, [Job(name, scenario.override(name, sets), first, 1)])[0]
 
     return call

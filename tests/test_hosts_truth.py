@@ -277,8 +277,7 @@ def test_requests_take_what_arithmetic_says(laboratory) -> None:
     seen = _table(r, "requests.csv", 0, 2, 3)
     assert [int(size) for size in seen[:, 1]] == [12000, 100000, 12000, 100000, 12000]
     assert seen[:, 0] == pytest.approx([0, 2, 4, 6, 8], abs=1e-6)
-    # An idle shaper lets the first frame of nine pass at once.
-    one = 0.02 + (12000 + 9 * (FRAME - MSS) - FRAME) * 8 / 20e6
+    one = 0.02 + (12000 + 9 * (FRAME - MSS)) * 8 / 20e6
     assert seen[2, 2] == seen[4, 2] == pytest.approx(one, abs=1e-4)
     assert seen[0, 2] == pytest.approx(one + 0.04, abs=5e-4)  # with a handshake
     # 100 kB are 70 segments: windows of 10, 20, 40, a quarter of a BDP more than which is sent.

@@ -171,7 +171,7 @@ def test_json_is_the_contract(lab) -> None:
             "links", "jain", "jain_equilibrium", "series", "provenance", "cell",
         }  # fmt: skip
         assert set(r["provenance"]) >= {"kernel", "modules", "programs"}
-        assert set(r["provenance"]["modules"]) == {f"tcp_{r['cc']}"} - {"tcp_reno"}
+        assert set(r["provenance"]["modules"]) == {"sch_link", f"tcp_{r['cc']}"} - {"tcp_reno"}
         # No flow of a run of fixed duration has a completion time.
         assert set(r["flows"][0]) == {
             "cc", "bytes", "start_s", "end_s", "goodput_bps", "retransmits", "cwnd_mean",

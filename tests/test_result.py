@@ -46,7 +46,7 @@ def test_a_flow_without_connection_is_not_fair(monkeypatch: pytest.MonkeyPatch) 
     at = np.arange(0.1, 10, 0.1)
     nothing = np.zeros(len(at))
     own = np.transpose([at, nothing, nothing + 10, 5e6 / 8 * at, nothing, nothing, nothing])
-    link = np.transpose([at, nothing, 5e6 / 8 * at, nothing, nothing, nothing])
+    link = np.transpose([at, nothing, 5e6 / 8 * at, nothing, nothing, nothing, nothing])
     monkeypatch.setattr(stages, "series", lambda path, _: link if "links" in path.name else own)
     flows = [{"id": i, "cc": "cubic", "start_s": 0.0, "end_s": 10.0} for i in range(2)]
     for stage in stages.of_stages(flows, [{"rate_bps": 10e6}], settings, Path()):
@@ -58,7 +58,7 @@ def test_means_are_over_time() -> None:
     """A queue of 10 for 5 s, sampled every 0.1 s, and of 0 for 5 s, sampled every 0.4 s."""
     at = np.concatenate((np.arange(0.1, 5.05, 0.1), np.arange(5.4, 10.05, 0.4)))
     queue, nothing = np.where(at < 5.05, 10, 0), np.zeros(len(at))
-    link = np.transpose([at, queue, 1e5 * at, nothing, queue, nothing])
+    link = np.transpose([at, queue, 1e5 * at, nothing, queue, nothing, queue])
     found = stages._link_stage(link, 0, 1e6)
     assert found["queue_equilibrium"] == pytest.approx(5, abs=0.2)
     assert found["flows_estimated"] == pytest.approx(5, abs=0.2)
@@ -121,10 +121,11 @@ def test_what_a_stage_does_to_a_link() -> None:
     at = np.arange(0.01, 10, 0.01)
     sent = np.cumsum(np.where(at < 3, 50e6, 100e6)) * 0.01 / 8
     users = np.where(at < 6, 15, 10.2)
-    rows = np.transpose([at, np.where(at < 4, 3, 7), sent, 0 * at, users, 0 * at])
+    queue = np.where(at < 4, 3, 7)
+    rows = np.transpose([at, queue, sent, 0 * at, users, 0 * at, queue + 2])
     then = {"flows_estimated": 10.2}
     found = stages._link_changes(rows, then, 100e6, 0)
-    assert found["queue_max"] == 7
+    assert found["queue_max"] == 9
     assert found["full_s"] == pytest.approx(3 + stages.FULL_OVER_S, abs=0.05)
     assert found["flows_settle_s"] == pytest.approx(6, abs=0.02)
     assert found["flows_most"] == 15

@@ -55,7 +55,7 @@ def symbols_of(program):
 def test_tc_exports_what_the_plugin_needs(which, request):
     """A function that tc did not export would end it in the middle of its output."""
     plugins = kernel.tc_plugins()
-    assert [plugin.name for plugin in plugins] == [f"q_{kind}.so" for kind in KINDS]
+    assert [plugin.name for plugin in plugins] == [f"q_{kind}.so" for kind in (*KINDS, "link")]
     if which == "host":
         tc = shutil.which("tc", path="/usr/sbin:/sbin:/usr/bin:/bin")
     else:

@@ -7,6 +7,7 @@ from pathlib import Path
 REPO = Path(__file__).resolve().parents[2]
 WORLD = REPO / "scripts" / "labkit" / "world"
 GUEST = WORLD / "guest"
+MODULE = WORLD / "module"
 
 
 def cache_root() -> Path:

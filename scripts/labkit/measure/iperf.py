@@ -8,7 +8,7 @@ from ..errors import LabError
 from ..model.settings import Settings
 from ..world.machine import boot
 from ..world.plan import compile_plan
-from ..world.queues import for_real_timers
+from ..world.queues import for_stock_kernels
 from ..world.stock import StockKernel
 
 
@@ -22,8 +22,7 @@ def goodputs(
     """
     script = ["set -eu"]
     for cc in ccs:
-        setup = compile_plan(settings, cc, seed=1).setup
-        setup = for_real_timers(setup, settings.rate)
+        setup = for_stock_kernels(compile_plan(settings, cc, seed=1).setup, settings)
         address = "10.77.2.2" if settings.ip == 4 else "fd77:0:0:2::2"
         script += [
             "{", setup, "} >&2",

@@ -235,7 +235,7 @@ def _link(summary: Json, settings: Settings, k: int, name: str, table: np.ndarra
         link["utilization_equilibrium"] = (last[2] - first[2]) * 8 / could
         link["queue_mean"] = np.average(table[:, 1], weights=weight)
         link["queue_equilibrium"] = np.average(table[half, 1], weights=weight[half])
-        link["queue_max"] = int(table[:, 1].max())
+        link["queue_max"] = counted["queue_max"]
         link["queue_least"] = int(table[half, 1].min())
         if not np.isnan(table[half, 4]).any():
             link["flows_estimated"] = np.average(table[half, 4], weights=weight[half])

@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 
 # Of a link's series: time, queue, bytes sent; of kind acp the rate that it wants of each flow, and
-# how many flows it takes to be there; of kind estcp the number of the phase.
-LINK_COLUMNS = (0, 2, 5, 7, 8, 10)
+# how many flows it takes to be there; of kind estcp the number of the phase; of all the longest
+# queue since the sample before.
+LINK_COLUMNS = (0, 2, 5, 7, 8, 10, 11)
 
 
 def series(path: Path, columns: tuple[int | str, ...]) -> np.ndarray:

@@ -44,7 +44,7 @@ def usage(message: str) -> LabError:
 
 _NETWORKS = ", ".join(network.names())
 
-# qdisc kinds for the bottleneck.  These are a queue as long as the buffer, below our shaper;
+# qdisc kinds for the bottleneck.  These are a queue as long as the buffer, below the wire;
 # SHAPING ones limit the rate themselves.
 QUEUES = ("fifo", "fq_codel", "codel", "pie", "fq_pie", "red", "warn", "cake", "dualpi2", "sfq",
           "fq")  # fmt: skip
@@ -106,7 +106,7 @@ KEYS: dict[str, Key] = {
                  f" {', '.join((*QUEUES, *SHAPING))}. As tc has them by default, but for what"
                  " buffer and ecn say. red: max is a quarter of the buffer, min a third of that;"
                  " warn: red that marks each packet behind a third of the buffer, and drops none;"
-                 " cake: without its own shaper, the buffer as memory for full packets; dualpi2:"
+                 " cake: without its shaper, the buffer as memory for full packets; dualpi2:"
                  " Linux and iproute2 from 6.17 on"),
     "router": Key(parse.router, None, "more options of the qdisc, as tc has them: target 5ms"),
     "flows": Key(units.count(1, 5000), "1", "how many"),

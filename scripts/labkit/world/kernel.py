@@ -32,7 +32,7 @@ from ..host import (
     tail_of,
     write_marker,
 )
-from ..paths import GUEST, REPO, WORLD, cache
+from ..paths import GUEST, MODULE, REPO, WORLD, cache
 from .debian import Apt
 
 DEFAULT_VERSION = "6.12"
@@ -260,8 +260,8 @@ def shim() -> Path:
 
 def agent() -> Path:
     """The program that makes and samples traffic inside the guest."""
-    include = REPO / "include"
-    return _program(GUEST / "agent.c", "agent", [f"-I{include}"], [include / "tcpcc_pkt_sched.h"])
+    headers = [REPO / "include/tcpcc_pkt_sched.h", MODULE / "link.h"]
+    return _program(GUEST / "agent.c", "agent", [f"-I{h.parent}" for h in headers], headers)
 
 
 def play() -> Path:
@@ -276,10 +276,10 @@ def talk() -> Path:
 
 def tc_plugins() -> list[Path]:
     """This project's plug-ins for tc: without one, tc can give a qdisc of ours no options."""
-    headers = [*(REPO / "tc").glob("*.h"), REPO / "include/tcpcc_pkt_sched.h"]
-    flags = ["-shared", "-fPIC", f"-I{REPO / 'include'}"]
-    return [_program(source, f"{source.stem}.so", flags, headers)
-            for source in sorted((REPO / "tc").glob("q_*.c"))]
+    headers = [*(REPO / "tc").glob("*.h"), REPO / "include/tcpcc_pkt_sched.h", MODULE / "link.h"]
+    flags = ["-shared", "-fPIC", *sorted({f"-I{h.parent}" for h in headers})]
+    sources = [*sorted((REPO / "tc").glob("q_*.c")), GUEST / "q_link.c"]
+    return [_program(source, f"{source.stem}.so", flags, headers) for source in sources]
 
 
 def _compiler() -> str:
@@ -450,7 +450,7 @@ def module_sources() -> dict[str, Path]:
     """What the module build reads, by path in the source tree."""
     found = [REPO / "Kbuild", *REPO.glob("*.c"), *REPO.glob("*.h")]
     for folder in ("include", "feedback", "nist", "rivals", "sched", "tests/kunit",
-                   "scripts/labkit/world/module"):  # fmt: skip
+                   str(MODULE.relative_to(REPO))):  # fmt: skip
         found += [p for p in (REPO / folder).rglob("*") if p.suffix in (".c", ".h")]
         found += (REPO / folder).rglob("Kbuild")
     made = ".mod.c"  # by a build in the source tree

@@ -2,7 +2,6 @@
 """What tc is told: delays, losses, shapers and queues, and what hosts' cards do to packets."""
 
 import re
-from math import ceil
 
 from ..model.parse import BurstLoss
 from ..model.settings import ETHERNET_HEADER, RED_MAX, SFQ_DEPTH, SHAPING, WARN, Settings
@@ -25,16 +24,12 @@ ASLEEP_S = (1e-3, 20e-3)
 # netem adds its jitter once for so much in the table that it draws from (NETEM_DIST_SCALE).
 NETEM_TABLE_ONE = 8192
 
-# The shaper of tbf may hold back by one frame exactly, or packet pairs would lose their spacing;
-# but a timer that fires late would then cost rate: the lab's timers are late by a nanosecond.
-SHAPER_SLACK_S = 2e-9
-
 
 def queues(s: Settings, row: Row, name: str) -> list[str]:
     """What tc is told in one namespace, line by line."""
     if name in row.senders:
         device = row.hops[row.senders.index(name)].device(name)
-        lines = _tbf("add", s, s.access, device) if s.access else []
+        lines = [_link("add", s, s.access, device)] if s.access else []
         where = "parent 1: handle 10:" if s.access else "root"
         lines += [f"qdisc add dev {device} {where} fq"] * ("fq" in s.host)
         return lines + _lies(s, row, name, device)
@@ -98,15 +93,25 @@ def _lies(s: Settings, row: Row, name: str, device: str) -> list[str]:
     return [f"qdisc add dev {device} ingress", *filters] if filters else []
 
 
-# By which a real kernel's timers may be late.  The shaper may hold back one frame, which only
-# virtual time can do without losing rate.
+# By which a real kernel's timers may be late, and its shaper makes up for it.
 REAL_SLACK_S = 1e-4
 
 
-def for_real_timers(text: str, rate: int) -> str:
-    """Commands of this module for a kernel whose timers fire late: shapers may make up for it."""
-    more = round(rate / 8 * REAL_SLACK_S)
-    return re.sub(r" burst (\d+)", lambda found: f" burst {int(found[1]) + more}", text)
+def for_stock_kernels(text: str, s: Settings) -> str:
+    """Commands of this package for a kernel that has no link of the lab's: tbf stands for it.
+
+    Where the queue below shapes, nothing does: two shapers with late timers would lose rate.
+    """
+    link = r"root handle 1: link rate (\d+)bit.*"
+    text = re.sub(rf"{link}\n.* parent 1: handle 10: ({'|'.join(SHAPING)}) ",
+                  r"root handle 1: \2 ", text)  # fmt: skip
+
+    def tbf(found: re.Match[str]) -> str:
+        rate = int(found[1])
+        burst = s.frame + round(rate / 8 * REAL_SLACK_S)
+        return f"root handle 1: tbf rate {rate}bit burst {burst} limit 1gb"
+
+    return re.sub(link, tbf, re.sub(r"modprobe sch_link.*\n", "", text))
 
 
 def _lost(share: float) -> str:
@@ -198,21 +203,16 @@ def bottleneck(verb: str, s: Settings, row: Row, k: int, rate: int) -> list[str]
 
 
 def _shaper(verb: str, s: Settings, rate: int, limit: int, device: str) -> list[str]:
-    if s.qdisc in SHAPING:
-        shaping = f"{s.qdisc} bandwidth {rate}bit limit {limit}"
-        shaping += f" {s.router}" if s.router else ""
-        return [f"qdisc {verb} dev {device} root handle 1: {shaping}"]
-    # In this order: a change of tbf passes its limit on to the queue below it.
-    traced = [f"qdisc {verb} dev {device} root handle 1: trace"] if s.trace else []
-    return [
-        *(traced or _tbf(verb, s, rate, device)),
-        f"qdisc {verb} dev {device} parent 1: handle 10: {_queue(s, rate, limit)}"
-        f"{f' {s.router}' if s.router else ''}",
-    ]
+    # What follows a trace has no options that could change.
+    link = [] if s.trace and verb == "change" else [_link(verb, s, rate, device)]
+    below = f"qdisc {verb} dev {device} parent 1: handle 10: {_queue(s, rate, limit)}"
+    return [*link, below + (f" {s.router}" if s.router else "")]
 
 
 def _queue(s: Settings, rate: int, limit: int) -> str:
-    """What holds up to so many packets below the shaper.  cake marks where hosts have ECN."""
+    """What holds up to so many packets below the link.  cake marks where hosts have ECN."""
+    if s.qdisc in SHAPING:
+        return f"{s.qdisc} bandwidth {rate}bit limit {limit}"
     if s.qdisc == "cake":
         return f"cake unlimited memlimit {limit * _memory_of(s.frame)}"
     ecn = " ecn" if s.ecn and s.qdisc in ("codel", "pie", "fq_pie", "red") else ""
@@ -257,9 +257,10 @@ def _warn(frame: int, rate: int, limit: int) -> str:
     )
 
 
-def _tbf(verb: str, s: Settings, rate: int, device: str) -> list[str]:
-    burst = s.frame + ceil(rate / 8 * SHAPER_SLACK_S)
-    return [f"qdisc {verb} dev {device} root handle 1: tbf rate {rate}bit burst {burst} limit 1gb"]
+def _link(verb: str, s: Settings, rate: int, device: str) -> str:
+    """The wire; of the queues below it, those of this project cut large packets themselves."""
+    how = "" if s.trace else f" rate {rate}bit split {int(s.offload and s.qdisc not in SHAPING)}"
+    return f"qdisc {verb} dev {device} root handle 1: link{how}"
 
 
 def _tc_time(seconds: float) -> str:

@@ -224,7 +224,7 @@ def _modules(s: Settings, ccs: list[str]) -> list[str]:
         wanted[f"sch_{s.qdisc}"] = None
     if not _viewed().isdisjoint(ccs):
         wanted["tcpcc_view"] = None
-    lines = [f'modprobe sch_trace dir="$PWD" start={START_NS}'] if s.trace else []
+    lines = ["modprobe sch_link" + f' dir="$PWD" start={START_NS}' * bool(s.trace)]
     for module in wanted:
         lines.append(f"modprobe {module}")
         for option in options.get(module, []):

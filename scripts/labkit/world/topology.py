@@ -4,7 +4,7 @@
     s0 --+
     s1 --+-- d ------ b ====== r        s0...  senders, one namespace per round-trip time
     ...  |            |                 d      delays and loses: netem, never on a sender
-                      x                 b      the bottleneck: the shaper and its queue, alone
+                      x                 b      the bottleneck: its wire and its queue, alone
                                         r      the receiver          x  cross traffic
 
 d delays data by half of the shortest rtt, and the acknowledgments of each group of senders by the

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import ceil, inf
 from random import Random
 
-from ..model.settings import Settings
+from ..model.settings import SHAPING, Settings
 from .topology import BLACKOUT, LAST_HOP, POLICER, Row, ways_back
 
 START_NS = 5_000_000_000  # of traffic on CLOCK_MONOTONIC: set-up is over, and it is always the same
@@ -23,7 +23,7 @@ def traffic(s: Settings, row: Row, cc: str, seed: int) -> str:
     lines = [
         f"run start={START_NS} end={_ns(s.end)} sample={_ns(sample)}"
         f" link_sample={_ns(link_sample)} rows={ROWS}{' eager=1' if 'default' in s.host else ''}",
-        *(f"link name={name} ns={b} dev={device} sampled=1"
+        *(f"link name={name} ns={b} dev={device} sampled=1{' law=1' * (s.qdisc in SHAPING)}"
           for name, b, device in zip(row.link_names(), row.b, row.exits, strict=True)),
     ]  # fmt: skip
     for k, (d, b) in enumerate(zip(row.d, row.b, strict=True)):

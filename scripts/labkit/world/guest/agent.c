@@ -20,8 +20,9 @@
  *       whenever a series reaches this many rows; with eager=1 receivers read whatever comes at
  *       once, as autotuning of the receive buffer needs it
  *   seed ns=NAME dev=NAME seed=U64              what netem's dice start from
- *   link name=NAME ns=NAME dev=NAME sampled=0|1
- *       a device whose root qdisc is reported at the end, and in the series if sampled
+ *   link name=NAME ns=NAME dev=NAME sampled=0|1 [law=1]
+ *       a device whose root qdisc is reported at the end, and in the series if sampled; with law=1
+ *       one of this project's is below it
  *   ingress name=NAME ns=NAME dev=NAME sampled=0
  *       the same of its ingress qdisc
  *   count ns=NAME                               a namespace whose protocol counters are reported
@@ -70,6 +71,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "link.h"
 #include "tcpcc_pkt_sched.h"
 
 /* Not in the headers of older distributions. */
@@ -162,7 +164,8 @@ struct cc_switch {
 
 struct qdisc_stats {
 	uint64_t sent_bytes, sent_packets, queue_packets, queue_bytes, drops, requeues, overlimits;
-	bool is_acp, is_estcp;
+	bool is_link, is_acp, is_estcp;
+	struct tc_link_xstats link;
 	struct tc_acp_xstats acp;
 	struct tc_estcp_xstats estcp;
 };
@@ -172,7 +175,8 @@ struct link {
 	char name[16], ns[16], dev[IFNAMSIZ];
 	int fd, ifindex; /* fd: a netlink socket in ns */
 	uint32_t parent; /* TC_H_ROOT or TC_H_INGRESS */
-	bool sampled;
+	bool sampled, law; /* law: below the lab's link there is a qdisc of this project */
+	uint32_t queue_max; /* packets, as far as read */
 	struct qdisc_stats first;
 };
 
@@ -297,7 +301,10 @@ static int netlink_in(const char *ns, const char *dev, int *ifindex)
 	return fd;
 }
 
-/* Asks for the root or ingress qdisc of a device; the answer is a message in buffer. */
+/* What a qdisc link of the lab has below it */
+#define BELOW_LINK TC_H_MAKE(1 << 16, 1)
+
+/* Asks for a qdisc of a device by its parent; the answer is a message in buffer. */
 static struct nlmsghdr *get_qdisc(int fd, int ifindex, uint32_t parent, void *buffer, size_t size)
 {
 	struct {
@@ -338,15 +345,16 @@ static void take_xstats(const struct rtattr *a, void *xstats, size_t size)
 	memcpy(xstats, RTA_DATA(a), RTA_PAYLOAD(a) < size ? RTA_PAYLOAD(a) : size);
 }
 
-static void read_stats(struct link *l, struct qdisc_stats *s)
+static void read_qdisc(struct link *l, uint32_t parent, struct qdisc_stats *s)
 {
 	static char buffer[16384];
-	struct nlmsghdr *answer = get_qdisc(l->fd, l->ifindex, l->parent, buffer, sizeof(buffer));
+	struct nlmsghdr *answer = get_qdisc(l->fd, l->ifindex, parent, buffer, sizeof(buffer));
 	struct rtattr *nest = attribute(answer, TCA_STATS2), *a;
 	int left;
 
 	memset(s, 0, sizeof(*s));
 	a = attribute(answer, TCA_KIND);
+	s->is_link = a && !strcmp(RTA_DATA(a), "link");
 	s->is_acp = a && !strcmp(RTA_DATA(a), "acp");
 	s->is_estcp = a && !strcmp(RTA_DATA(a), "estcp");
 	if (!nest)
@@ -369,12 +377,34 @@ static void read_stats(struct link *l, struct qdisc_stats *s)
 			s->drops = queue->drops;
 			s->requeues = queue->requeues;
 			s->overlimits = queue->overlimits;
+		} else if (a->rta_type == TCA_STATS_APP && s->is_link) {
+			take_xstats(a, &s->link, sizeof(s->link));
 		} else if (a->rta_type == TCA_STATS_APP && s->is_acp) {
 			take_xstats(a, &s->acp, sizeof(s->acp));
 		} else if (a->rta_type == TCA_STATS_APP && s->is_estcp) {
 			take_xstats(a, &s->estcp, sizeof(s->estcp));
 		}
 	}
+}
+
+/* Of a link its own, and the statistics of the law that its queue follows. */
+static void read_stats(struct link *l, struct qdisc_stats *s)
+{
+	struct qdisc_stats below;
+
+	read_qdisc(l, l->parent, s);
+	if (!s->is_link)
+		return;
+	if (s->link.queue_max > l->queue_max)
+		l->queue_max = s->link.queue_max;
+	if (!l->law)
+		return;
+	read_qdisc(l, BELOW_LINK, &below);
+	s->drops = below.drops; /* also of parts of a large packet */
+	s->is_acp = below.is_acp;
+	s->is_estcp = below.is_estcp;
+	s->acp = below.acp;
+	s->estcp = below.estcp;
 }
 
 /*
@@ -997,7 +1027,7 @@ static const char flows_header[] =
 	"ca_state,delivery_bps,pacing_bps,cc_bw_bps,cc_min_rtt_s,cc_pacing_gain,cc_cwnd_gain";
 static const char links_header[] =
 	"time_s,link,queue_packets,queue_bytes,sent_packets,sent_bytes,drops,desired_bps,flows,"
-	"g_s,phase\n";
+	"g_s,phase,queue_max\n";
 
 static void sample_link(struct link *l, ns_t at)
 {
@@ -1013,6 +1043,7 @@ static void sample_link(struct link *l, ns_t at)
 	print_optional(links_csv, s.is_acp, s.acp.flows / 1000.0);
 	print_optional(links_csv, s.is_estcp, s.estcp.g / 1e6);
 	print_optional(links_csv, s.is_estcp, s.estcp.phase);
+	print_optional(links_csv, s.is_link, s.link.queue_max);
 	fputc('\n', links_csv);
 }
 
@@ -1116,6 +1147,7 @@ static void read_plan(const char *path)
 			field(line, "ns", l->ns, sizeof(l->ns));
 			field(line, "dev", l->dev, sizeof(l->dev));
 			l->sampled = number(line, "sampled");
+			l->law = strstr(line, " law=1");
 			l->parent = *line == 'i' ? TC_H_INGRESS : TC_H_ROOT;
 			l->fd = netlink_in(l->ns, l->dev, &l->ifindex);
 			*last_link = l;
@@ -1318,11 +1350,11 @@ static void print_summary(ns_t end)
 		read_stats(l, &s);
 		fprintf(out,
 			"%s\n {\"name\": \"%s\", \"sent_bytes\": %llu, \"sent_packets\": %llu, "
-			"\"queue_packets\": %llu, \"drops\": %llu}",
+			"\"queue_packets\": %llu, \"queue_max\": %u, \"drops\": %llu}",
 			l == links ? "" : ",", l->name,
 			(unsigned long long)(s.sent_bytes - l->first.sent_bytes),
 			(unsigned long long)(s.sent_packets - l->first.sent_packets),
-			(unsigned long long)s.queue_packets,
+			(unsigned long long)s.queue_packets, l->queue_max,
 			(unsigned long long)(s.drops - l->first.drops));
 	}
 	fprintf(out, "],\n\"backlog_drops\": %llu,\n\"counters\": [\n  [\"\", \"\", 0]",

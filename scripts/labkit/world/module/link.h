@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
+/* What tc, the lab's agent and its qdisc link say to each other. */
+#ifndef _LAB_LINK_H
+#define _LAB_LINK_H
+
+#include <linux/types.h>
+
+/* Attributes within TCA_OPTIONS */
+enum {
+	TCA_LINK_UNSPEC,
+	TCA_LINK_PAD,
+	TCA_LINK_RATE,		/* u64, bytes/s; absent: the link follows a trace */
+	TCA_LINK_SPLIT,		/* u32; 1: large packets are cut as they arrive */
+	__TCA_LINK_MAX
+};
+
+#define TCA_LINK_MAX	(__TCA_LINK_MAX - 1)
+
+/**
+ * struct tc_link_xstats - TCA_XSTATS of kind link
+ * @queue_max: the longest queue since these statistics were read, packets; what is on the wire does
+ *	not count
+ */
+struct tc_link_xstats {
+	__u32 queue_max;
+};
+
+#endif /* _LAB_LINK_H */
