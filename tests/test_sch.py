@@ -68,6 +68,19 @@ def test_tc_exports_what_the_plugin_needs(which, request):
 
 
 @each_kind
+def test_large_packets_are_cut_by_the_router(lab, kind):
+    """Hosts with TSO: the sender has what it has without, and no queue counts more than a packet."""
+    alone, large = (
+        lab("run", "dumbbell", "--cc", kind, "--json", f"--set=qdisc={kind}", "--set=flows=2",
+            f"--set=offload={offload}").json[0] for offload in ("off", "on")
+    )  # fmt: skip
+    for one, other in zip(alone["flows"], large["flows"], strict=True):
+        assert other["goodput_bps"] == pytest.approx(one["goodput_bps"], rel=0.05)
+    assert large["links"][0]["queue_max"] <= large["settings"]["buffer"]
+    assert large["links"][0]["queue_mean"] == pytest.approx(alone["links"][0]["queue_mean"], abs=3)
+
+
+@each_kind
 def test_shaper_fills_the_link(lab, kind):
     """CUBIC, which knows no router, meets an ordinary link of that rate and that queue."""
     (result,) = lab(

@@ -446,8 +446,6 @@ def compile_settings(texts: dict[str, str]) -> Settings:
         settings = replace(settings, loss=settings.loss_trace.mean(settings.end))
     if settings.ip == 6 and settings.mtu < 1280:
         raise usage(f"ip=6 needs an mtu of at least 1280, not {settings.mtu}")
-    if settings.qdisc in SHAPING and settings.offload:
-        raise usage(f"qdisc={settings.qdisc} needs offload=off")
     links = range(len(settings.net.links))
     if settings.qdisc == "red" and min(map(settings.buffer_of, links)) < RED_BUFFER:
         raise usage(f"qdisc=red needs a buffer of at least {RED_BUFFER} packets")
