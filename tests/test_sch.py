@@ -69,7 +69,7 @@ def test_tc_exports_what_the_plugin_needs(which, request):
 
 @each_kind
 def test_large_packets_are_cut_by_the_router(lab, kind):
-    """Hosts with TSO: the sender has what it has without, and no queue counts more than a packet."""
+    """Hosts with TSO: who sends has what it has without, in a queue as long."""
     alone, large = (
         lab("run", "dumbbell", "--cc", kind, "--json", f"--set=qdisc={kind}", "--set=flows=2",
             f"--set=offload={offload}").json[0] for offload in ("off", "on")
