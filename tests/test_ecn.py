@@ -44,8 +44,9 @@ MOST_S = {"fq_codel": 0.01, "codel": 0.01, "cake": 0.01, "pie": 0.03, "red": 0.0
 MOST_DROPPED = 3.4e-4
 # Of what Reno uses there, which halves its window at each mark
 LEAST_USED = 0.95
-# Where chance decides on the use of one path, ten of other round trips decide, by their mean: over
-# red nist_ctcp uses 0.77 to 0.89 of them (Reno 0.85 to 0.88), over codel ccpd_path 0.93 to 0.95.
+# Here the use of the link depends on the exact round trip, so one path says little: over red
+# nist_ctcp uses 0.77 to 0.89 of it (Reno 0.85 to 0.88), over codel ccpd_path 0.93 to 0.95.  The
+# mean over ten paths with these round trips is compared with Reno's over the same.
 NEAR = {("nist_ctcp", "red"), ("ccpd_path", "codel, 4 flows")}
 OTHERS_MS = (35, 36, 37, 38, 39, 41, 42, 43, 44, 45)
 
@@ -131,7 +132,7 @@ def test_warn_marks_behind_a_third_of_the_buffer(laboratory):
 
 
 def test_cake_holds_the_buffer(laboratory):
-    """In packets, whose memory it counts; and one comes first."""
+    """Its limit is of memory, which the lab computes for so many packets; one more may come."""
     name = scenario.load("dumbbell")
     sets = ["buffer=50", "qdisc=cake", "duration=0.5", "sample=100us"]
     job = Job(name, scenario.override(name, sets), "reno", 1)

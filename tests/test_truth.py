@@ -22,10 +22,10 @@ from labkit.world.laboratory import traffic
 from labkit.world.plan import Plan, compile_plan
 from labkit.world.topology import POLICER
 
-# Sends echo requests over an idle path; prints each round-trip time in ns.
-# Of an ICMP message with 1000 bytes on the link.
+# Bytes on the link of an echo request with 1000 bytes of data.
 SIZES = {"4": 14 + 20 + 8 + 1000, "6": 14 + 40 + 8 + 1000}
 
+# Sends echo requests over an idle path; prints each round-trip time in ns.
 PING = """
 import socket, struct, sys, time
 family, kind, protocol = {

@@ -154,7 +154,7 @@ def _link_changes(rows: np.ndarray, then: Json, rate: float, since: float) -> Js
     carried = (np.interp(at, times, sent) - np.interp(at - FULL_OVER_S, times, sent)) * 8
     full = at[carried >= FULL * FULL_OVER_S * rate]
     found = {
-        "queue_max": int(rows[rows[:, 0] > since, 6].max()),
+        "queue_max": int(rows[:, 6].max()),
         "full_s": (full[0] if len(full) else times[-1]) - since,
     }
     if "flows_estimated" in then:

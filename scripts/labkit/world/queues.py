@@ -203,7 +203,8 @@ def bottleneck(verb: str, s: Settings, row: Row, k: int, rate: int) -> list[str]
 
 
 def _shaper(verb: str, s: Settings, rate: int, limit: int, device: str) -> list[str]:
-    # What follows a trace has no options that could change.
+    # What follows a trace has no options that could change.  The queue comes second: where tbf
+    # stands for the link, a change of it passes its limit on to the queue below.
     link = [] if s.trace and verb == "change" else [_link(verb, s, rate, device)]
     below = f"qdisc {verb} dev {device} parent 1: handle 10: {_queue(s, rate, limit)}"
     return [*link, below + (f" {s.router}" if s.router else "")]

@@ -255,7 +255,7 @@ static int lab_link_change(struct Qdisc *sch, struct nlattr *opt, struct netlink
 	if (err)
 		return err;
 	if (q->moments || !tb[TCA_LINK_RATE]) {
-		NL_SET_ERR_MSG(extack, "what can change is the rate of a link that has one");
+		NL_SET_ERR_MSG(extack, "give a rate; a link that follows a trace has no options");
 		return -EINVAL;
 	}
 	rate = nla_get_u64(tb[TCA_LINK_RATE]);
