@@ -18,9 +18,9 @@ MAN_DESTINATION = $(INSTALL_MOD_PATH)/usr/local/share/man/man8
 
 # Kernels of the wider matrix (make check-kernels)
 TCPCC_KERNELS ?= 6.1,6.12,7.2
-VARIANTS := $(addprefix 6.12-,debug clang i386 s390x kcsan)
+VARIANTS := $(addprefix 6.12-,debug clang i386 s390x hz250 hz1000 kcsan)
 # What is different on another kernel; the rest of the tests is about the lab
-BY_KERNEL := $(patsubst %,tests/test_%.py,stock modules kernels life)
+BY_KERNEL := $(patsubst %,tests/test_%.py,stock modules kernels life agreement)
 
 comma := ,
 RELEASE = $(or $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' "$(KDIR)/include/generated/utsrelease.h" \

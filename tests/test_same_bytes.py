@@ -12,8 +12,8 @@ import os
 from pathlib import Path
 
 import pytest
-from conftest import wanted_kernels
 
+from conftest import wanted_kernels
 from labkit.measure.job import Job
 from labkit.measure.runner import run_all
 from labkit.model import scenario

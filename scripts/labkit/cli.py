@@ -39,8 +39,9 @@ def _parser() -> Parser:
     def with_kernel(added: argparse.ArgumentParser) -> None:
         added.add_argument("--kernel", metavar="VERSION", default=kernels.DEFAULT_VERSION,
                            help=f"lab kernel (default {kernels.DEFAULT_VERSION})")  # fmt: skip
-        added.add_argument("--variant", choices=("clang", "debug"), default="",
-                           help="debug: with sanitizers, 20 times slower")  # fmt: skip
+        added.add_argument("--variant", choices=("clang", "debug", "hz250", "hz1000"), default="",
+                           help="debug: with sanitizers, 20 times slower; hz250, hz1000: with so"
+                           " many ticks a second in place of 100")  # fmt: skip
 
     listing = verb("list", _list, "The scenarios, and what each reproduces.")
     listing.add_argument("--json", action="store_true", help="as a JSON array")
@@ -111,6 +112,10 @@ def _parser() -> Parser:
     benching.add_argument("--quick", action="store_true",
                           help="a second of it, to see that it works")  # fmt: skip
     benching.add_argument("--json", action="store_true", help="a JSON array, and nothing else")
+
+    agreeing = verb("agree", _agree, "Whether the lab tells the truth: what it measures beside a"
+                    " stock kernel in QEMU, other HZ and offload; exit status 1 if it does not.")
+    agreeing.add_argument("--json", action="store_true", help="a JSON array, and nothing else")
 
     showing = verb("demo", _demo, "The main job: six congestion controls on a long, lossy, fast"
                    " path.  With acp: users who join and leave, over routers that say the rate.")
@@ -255,6 +260,15 @@ def _bench(args: argparse.Namespace) -> int:
     for note in bench.notes(made, load):
         print(f"lab: {note}", file=sys.stderr)
     return int(any(row.met is False for row in made))
+
+
+def _agree(args: argparse.Namespace) -> int:
+    from .measure import agreement
+
+    rows = agreement.measure()
+    shown = [row.json() for row in rows]
+    print(json.dumps(shown, indent=1) if args.json else agreement.table(rows))
+    return int(not all(place["agrees"] for row in shown for place in row["elsewhere"].values()))
 
 
 def _demo(args: argparse.Namespace) -> int:

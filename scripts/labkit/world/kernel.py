@@ -111,6 +111,10 @@ EDITS = [
 ]
 
 
+# User-mode Linux has 100 ticks a second, and does not let one choose.
+_HZ = (("arch/um/Kconfig", "config HZ\n\tint\n", 'config HZ\n\tint "ticks a second"\n'),)
+
+
 @dataclass(frozen=True)
 class Variant:
     """How the kernel of a variant is built; lab-NAME.config is what it adds to lab.config."""
@@ -120,6 +124,7 @@ class Variant:
     image: str = "linux"  # what is booted, in the build directory
     cflags: str = ""  # for modules, beside -Werror
     objects: int = 750  # that a fresh build compiles, for the progress indicator alone
+    edits: tuple[tuple[str, str, str], ...] = ()  # of the source, beside EDITS
 
     @property
     def arch(self) -> str:
@@ -149,6 +154,8 @@ VARIANTS = {
          ("qemu-system-s390x", "qemu-system-misc (Debian 12) or qemu-system-s390x")),
         "arch/s390/boot/bzImage", objects=1100,
     ),
+    "hz250": Variant(objects=743, edits=_HZ),
+    "hz1000": Variant(objects=743, edits=_HZ),
     "kcsan": Variant(
         ("ARCH=x86_64",), (("qemu-system-x86_64", "qemu-system-x86"),),
         "arch/x86/boot/bzImage", objects=1250,
@@ -188,7 +195,8 @@ def ensure(
     names = ["", version, *(["machine"] if machine else []), *([variant] if variant else [])]
     config = "".join(path.read_text() for path in map(_fragment, names) if path.exists())
     with Progress(f"lab kernel {version}{variant and ' ' + variant}", progress) as shown:
-        source = _source(version, shown, *((MACHINE_EXCLUDES, []) if machine else ()))
+        source = _source(version, shown, *((MACHINE_EXCLUDES, []) if machine else
+                                           (UNPACK_EXCLUDES, [*EDITS, *how.edits])))  # fmt: skip
         compiler = output_of([CLANG, "--version"]) if variant == "clang" else _compiler()
         identity = "\n".join((source.name, config, compiler, *how.make))
         name = "-".join(filter(None, (version, variant, digest_of(identity))))

@@ -15,7 +15,7 @@ from pathlib import Path
 from ..errors import LabError
 from ..host import environment, locked, output_of, run_logged, tail_of, write_marker
 from ..paths import REPO, cache
-from .kernel import tc_plugins
+from .kernel import agent, tc_plugins
 from .stock import StockKernel, build, require_tools
 
 VIRTME = "virtme-ng==1.42"
@@ -88,7 +88,8 @@ def boot(
         (run / "init").write_text(_guest_init(command))
         for stream in ("stdout", "stderr", "console"):
             (run / stream).touch()
-        visible = {Path.cwd(), REPO, tree, kernel.root, *(p.parent for p in tc_plugins())}
+        programs = (agent(), *tc_plugins())
+        visible = {Path.cwd(), REPO, tree, kernel.root, *(p.parent for p in programs)}
         line = [
             # Ends the guest even if we are killed and can not.
             "timeout", "--kill-after=5", str(timeout_s + 10),
