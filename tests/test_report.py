@@ -14,7 +14,7 @@ from labkit.errors import LabError
 from labkit.measure import provenance, result, runner, store
 from labkit.measure.job import Job, identity
 from labkit.model import scenario
-from labkit.tell import claims, findings, plot, report
+from labkit.tell import claims, findings, plot, report, summary
 from labkit.world.laboratory import Laboratory
 
 CHEAP = """
@@ -578,3 +578,37 @@ def test_runs_are_made_again_for_another_tool(monkeypatch):
     assert {"agent", "init", "norandom.so", "ip", "tc"} <= set(programs)
     monkeypatch.setattr(own, "programs", lambda: programs | {"tc": "another"})
     assert identity(own, job) != before
+
+
+def test_summary(laboratory, tmp_path, monkeypatch) -> None:
+    """docs/results: every row, number and link is there, and what was there before is not."""
+    laboratory(CHEAP)
+    monkeypatch.setattr(summary, "RESULTS", tmp_path / "results")
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results/old.md").touch()
+    cheap = scenario.load("cheap")
+    made = report.make([cheap], 2)
+    measured = [made.measure(cheap, finding) for finding in cheap.finding]
+    monkeypatch.setattr(made, "origins", lambda: ["0123456789ab, with changes"])
+    with pytest.raises(LabError, match="of what is committed, not of 0123456789ab, with changes"):
+        summary.write(made, [cheap], measured)
+    monkeypatch.setattr(made, "origins", lambda: ["0123456789ab"])
+    size = summary.write(made, [cheap], measured)
+    files = {path.name: path for path in (tmp_path / "results").iterdir()}
+    assert size == sum(path.stat().st_size for path in files.values())
+    assert set(files) == {"README.md", "none.md", "cheap.png"}
+    first, paper = files["README.md"].read_text(), files["none.md"].read_text()
+    assert "4 of 6 findings hold, 2 do not" in first
+    assert "| [cheap](none.md#cheap) | Pigs fly | ours |" in first and '<a id="cheap">' in paper
+    assert re.search(r"^\| A slow link: share used \| 0\.9\d? \+ \|$", first, re.MULTILINE)
+    rows = [line.split(" | ") for line in paper.splitlines() if line.startswith("| ")]
+    assert [row[0] for row in rows[1:]] == [
+        "| reno, slow", "| cubic (small), slow", "| reno, fast", "| cubic (small), fast",
+    ]  # fmt: skip
+    assert len({len(row) for row in rows}) == 1
+    assert rows[1][1] == "9.5 Mb/s" and " to " in rows[1][2]
+    assert "](cheap.png)" in paper and "4 of 6 findings hold" in paper
+    monkeypatch.setattr(summary, "LIMIT", size - 1)
+    with pytest.raises(LabError, match="may have"):
+        summary.write(made, [cheap], measured)
+    assert len(list((tmp_path / "results").iterdir())) == 3

@@ -92,14 +92,19 @@ def stale() -> list[str]:
     ]
 
 
+def require_committed(report: Report) -> None:
+    """LabError if what made its runs was not as committed."""
+    if changed := [origin for origin in report.origins() if origin.endswith("changes")]:
+        raise LabError(f"numbers in documents are of what is committed, not of {changed[0]}:"
+                       " commit, and make the report again")  # fmt: skip
+
+
 def write(report: Report) -> tuple[int, int]:
     """Writes the numbers of the scenarios that a report is of: how many, and how many changed.
 
     LabError if what they are of was not as committed.
     """
-    if changed := [origin for origin in report.origins() if origin.endswith("changes")]:
-        raise LabError(f"numbers in documents are of what is committed, not of {changed[0]}:"
-                       " commit, and make the report again")  # fmt: skip
+    require_committed(report)
     there = {name for name, _, _ in report.cells}
     known, written = numbers(), []
     for path in DOCUMENTS:

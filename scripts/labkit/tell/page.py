@@ -80,7 +80,7 @@ def _text(metric: str, value: float) -> str:
     return _METRICS.get(split(metric).base, ("", _plain))[1](value)
 
 
-def _bound(low: float, high: float) -> str:
+def bound(low: float, high: float) -> str:
     if low == float("-inf"):
         return f"at most {_plain(high)}"
     return f"at least {_plain(low)}" if high == float("inf") else f"{_plain(low)} to {_plain(high)}"
@@ -136,7 +136,7 @@ class Grade:
         return f"{_plain(self.measured.value)}{spread}; {good} is good, {bad} bad"
 
 
-def _grades(report: Report, wanted: list[Scenario]) -> dict[Quality, dict[str, Grade]]:
+def grades(report: Report, wanted: list[Scenario]) -> dict[Quality, dict[str, Grade]]:
     """By quality and sender, what could be measured."""
     found = {}
     for of in wanted:
@@ -289,6 +289,35 @@ def _table(report: Report, of: Scenario, cells: list[Cell]) -> tuple[list[list[H
     return [above, below], rows
 
 
+def short_table(
+    report: Report, of: Scenario, cells: list[Cell]
+) -> tuple[list[str], list[list[str]]]:
+    """In text: of each cell the paper's number, the mean and its interval of what has such numbers,
+    and the means of what is always told."""
+    main, others = _main_metrics(of), _other_metrics(of, cells)
+    heads, rows = [""], [[cell.name] for cell in cells]
+    for metric in main:
+        paper = {cell.key: next(iter(plot.expected(cell, metric)), None) for cell in cells}
+        means = {cell.key: _mean(metric, cell.values(metric)) for cell in cells}
+        if any(paper.values()):
+            heads.append(f"{_words(metric)}: paper")
+            for cell, row in zip(cells, rows, strict=True):
+                number = paper[cell.key]
+                row.append(_text(metric, number.mean) if number else "")
+        heads.append(_words(metric))
+        for cell, row in zip(cells, rows, strict=True):
+            text, small = means[cell.key].text, means[cell.key].small.partition(" (n=")[0]
+            row.append(f"{text} ({small})" if small not in ("", "one seed") else text)
+    for metric in others:
+        heads.append(_words(metric))
+        for cell, row in zip(cells, rows, strict=True):
+            row.append(_mean(metric, cell.values(metric)).text)
+    for cell, row in zip(cells, rows, strict=True):
+        if not cell.runs:
+            row[1:] = [report.skipped.get(cell.key, "failed"), *[""] * (len(heads) - 2)]
+    return heads, rows
+
+
 def _anchor(of: Scenario, n: int) -> str:
     """Where the row of a scenario's nth cell is."""
     return f"{of.name}-{n}"
@@ -365,18 +394,19 @@ def _paragraphs(text: str) -> list[str]:
     return [_unwrap(p) for p in text.strip().split("\n\n") if p]
 
 
-_HERE = Path(__file__).with_name("templates")
+TEMPLATES = Path(__file__).with_name("templates")
+FILTERS: dict[str, Callable[..., Any]] = {
+    "plain": _plain, "spread": _spread, "unwrap": _unwrap, "paragraphs": _paragraphs,
+}  # fmt: skip
 
 
 def _render(template: str, **content: Any) -> str:
     made = Environment(
-        loader=FileSystemLoader(_HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True,
+        loader=FileSystemLoader(TEMPLATES), autoescape=True, trim_blocks=True, lstrip_blocks=True,
         undefined=StrictUndefined,
     )  # fmt: skip
-    made.filters |= {
-        "plain": _plain, "spread": _spread, "unwrap": _unwrap, "paragraphs": _paragraphs,
-    }  # fmt: skip
-    style, program = ((_HERE / f"page.{kind}").read_text() for kind in ("css", "js"))
+    made.filters |= FILTERS
+    style, program = ((TEMPLATES / f"page.{kind}").read_text() for kind in ("css", "js"))
     return made.get_template(template).render(style=style, program=program, **content)
 
 
@@ -385,13 +415,13 @@ def compose(report: Report, wanted: list[Scenario], measured: list[Measured]) ->
     places: dict[Key, str] = {
         cell.key: _anchor(of, n) for of in wanted for n, cell in enumerate(report.of(of))
     }
-    grades = _grades(report, wanted)
-    graded = [cc for of in grades.values() for cc in of]
+    graded_by = grades(report, wanted)
+    graded = [cc for of in graded_by.values() for cc in of]
     papers = list(dict.fromkeys(s.paper for s in wanted))
     return _render(
-        "index.html", report=report, papers=papers, wanted=wanted, grades=grades,
+        "index.html", report=report, papers=papers, wanted=wanted, grades=graded_by,
         senders=sorted(dict.fromkeys(graded), key=lambda cc: -graded.count(cc)),
-        measured=measured, found=_findings(measured), places=places, bound=_bound, many=MANY,
+        measured=measured, found=_findings(measured), places=places, bound=bound, many=MANY,
         few_cells=FEW_CELLS, kinds=[k for k in KINDS if any(m.finding.kind == k for m in measured)],
         sections=[_section(report, s) for paper in papers for s in wanted if s.paper == paper],
     )  # fmt: skip

@@ -29,6 +29,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.colors import to_rgb
+from PIL import Image
 
 from ..errors import LabError
 from ..measure import intervals
@@ -536,6 +537,16 @@ def _seen(x: Any, y: Any, shown: tuple[float, float], places: int) -> tuple[Any,
     ends = (sorted((i[np.argmin(y[i])], i[np.argmax(y[i])])) for i in parts)
     kept = [i for pair in ends for i in dict.fromkeys(pair)]
     return x[kept], y[kept]
+
+
+def png(asked: str, cells: list[Cell], target: Path) -> str:
+    """A picture in a small file, of few colours: what it shows in words."""
+    figure, words = draw(asked, cells)
+    figure.canvas.draw()
+    pixels = Image.fromarray(np.asarray(figure.canvas.buffer_rgba())).convert("RGB")
+    plt.close(figure)
+    pixels.quantize(64).save(target, optimize=True)
+    return words
 
 
 def svg(asked: str, cells: list[Cell], name: str) -> tuple[str, str]:

@@ -22,7 +22,7 @@ from ..model import scenario
 from ..model.scenario import Scenario
 from ..model.settings import Settings
 from ..world.laboratory import Laboratory
-from . import claims, docs, findings, page, plot
+from . import claims, docs, findings, page, plot, summary
 from .outcome import Cell, Key, Report, keys_of
 
 LOG_S = 180  # from one line to the next about progress, when that goes to a file
@@ -30,7 +30,7 @@ LOG_S = 180  # from one line to the next about progress, when that goes to a fil
 
 def main(names: list[str], parallel: int, with_docs: bool = False) -> int:
     """Runs scenarios, all of the papers by default; writes report/index.html and claims.html, and,
-    if asked to, the numbers of documents that are of them."""
+    if asked to, the numbers of documents that are of them, and of all docs/results."""
     for path in docs.DOCUMENTS if with_docs else ():
         docs.marks(path)
     wanted = [scenario.load(name) for name in names] or _of_papers()
@@ -50,6 +50,9 @@ def main(names: list[str], parallel: int, with_docs: bool = False) -> int:
     )
     if with_docs:
         print("README.md: {} numbers written, {} of them anew".format(*docs.write(report)))
+        known, of = kept(), _of_papers()
+        found = [known.measure(s, f) for s in of for f in s.finding]
+        print(f"docs/results: {summary.write(known, of, found) >> 10} KiB")
     for reason, columns in report.left_out().items():
         print(f"lab: skipped {', '.join(columns)}: {reason}", file=sys.stderr)
     for what, why in report.failed:
