@@ -96,6 +96,10 @@ def _guests(directory: Path) -> list[str]:
         (["run", "dumbbell", "--set", "lie=1:18mbit"], "from 0 to 0"),
         (["run", "dumbbell", "--set", "lie=0:18mbit", "--set", "ip=6"], "ip=4"),
         (["run", "dumbbell", "--set", "reverse=cubic:2,reno:1"], "cubic:2"),
+        (["run", "dumbbell", "--set", "back=1mbit:0"], "1mbit:50"),
+        (["run", "dumbbell", "--set", "back=1mbit", "--set", "reverse=reno"], "drop it"),
+        (["run", "dumbbell", "--set", "jitter_back=5ms"], "1:5ms"),
+        (["run", "dumbbell", "--set", "jitter_back=1:5ms"], "from 0 to 0"),
         (["run", "dumbbell", "--set", "reverse=nonesuch:2"], "there are: "),
         (["run", "dumbbell", "--set", "change=1:loss=2"], ":loss=SHARE"),
         (["run"], "SCENARIO"),
@@ -157,6 +161,10 @@ def test_every_key_of_the_world_is_accepted(lab) -> None:
     assert settings["trace"][0]["path"] == values["trace"]
     assert settings["burstloss"]["mean"] == pytest.approx(0.01 / 0.31)
     assert (settings["thin"], settings["duplicate"]) == (True, 0.01)
+    sets = ["--set=back=1mbit:50", "--set=jitter_back=1:2ms", "--set=flows=2", "--set=duration=0.5"]
+    settings = lab("run", "dumbbell", "--json", *sets).json[0]["settings"]
+    assert settings["back"] == {"rate": 1_000_000, "packets": 50}
+    assert settings["jitter_back"] == [{"flow": 1, "most": 0.002}]
 
 
 # Results ----------------------------------------------------------------------------------------

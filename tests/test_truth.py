@@ -62,9 +62,15 @@ def _measure(laboratory, plan: Plan) -> dict:
 
 
 @pytest.mark.parametrize("ip", ["4", "6"])
-@pytest.mark.parametrize("rtt_ms,rate", [(1, 10**9), (190, 10**9), (20, 10**7)])
-def test_ping_takes_the_rtt_and_its_time_on_the_link(lab, tmp_path, ip, rtt_ms, rate) -> None:
-    plan = compile_plan(_settings(f"rtt={rtt_ms}ms", f"rate={rate}bit", f"ip={ip}"), "reno", 1)
+@pytest.mark.parametrize(
+    "rtt_ms,rate,back",
+    [(1, 10**9, None), (190, 10**9, None), (20, 10**7, None), (20, 10**9, 10**5)],
+)
+def test_ping_takes_the_rtt_and_its_time_on_the_link(
+    lab, tmp_path, ip, rtt_ms, rate, back
+) -> None:
+    sets = [f"rtt={rtt_ms}ms", f"rate={rate}bit", f"ip={ip}"] + [f"back={back}bit"] * bool(back)
+    plan = compile_plan(_settings(*sets), "reno", 1)
     (tmp_path / "setup.sh").write_text(plan.setup)
     (tmp_path / "ping.py").write_text(PING)
     address = {"4": "10.77.2.2", "6": "fd77:0:0:2::2"}[ip]
@@ -79,7 +85,7 @@ def test_ping_takes_the_rtt_and_its_time_on_the_link(lab, tmp_path, ip, rtt_ms, 
     assert len(times) == 20
     # tc gives each of two netems its delay in units of 64 ns, rounded down; late timers and
     # readings of the clock add less than 2 us.
-    expected = rtt_ms / 1e3 + SIZES[ip] * 8 / rate
+    expected = rtt_ms / 1e3 + SIZES[ip] * 8 / rate + (SIZES[ip] * 8 / back if back else 0)
     for measured in times:
         assert -128e-9 <= measured - expected <= 2e-6
 
@@ -121,13 +127,32 @@ def test_batches_are_as_far_apart_as_asked(stream, direction, gap_ms, sets) -> N
     assert max(waits) == pytest.approx(gap_ms, abs=0.01) and min(waits) < 0.2
 
 
-def test_jitter_is_random_and_keeps_order(stream) -> None:
-    seen = stream("data", "jitter=5ms")
+@pytest.mark.parametrize("way,key", [("data", "jitter=5ms"), ("acks", "jitter_back=0:5ms")])
+def test_jitter_is_random_and_keeps_order(stream, way, key) -> None:
+    seen = stream(way, key)
     assert [number for number, _, _ in seen] == list(range(150))
     waits = [(arrived - sent) / 1e6 - 20 for _, sent, arrived in seen]
     assert min(waits) >= -0.001 and max(waits) < 5.001
     # Behind one that waits long, others wait too: what is left of the 5 ms is a saw.
     assert max(waits) - min(waits) > 1
+
+
+def test_jitter_of_one_flow_leaves_the_others_alone(stream) -> None:
+    seen = stream("acks", "flows=2", "jitter_back=1:5ms")
+    waits = [(arrived - sent) / 1e6 - 20 for _, sent, arrived in seen]
+    assert min(waits) >= -0.001 and max(waits) < 0.01
+
+
+def test_a_slow_way_back_is_the_clock_of_the_data(laboratory) -> None:
+    """So many acknowledgments a second, each for two packets.  A queue of two drops others."""
+    (slow,) = _runs(laboratory, ["reno"], [1], "back=200kbit", "rate=100mbit", "ssthresh=20",
+                    "duration=20")  # fmt: skip
+    ack, data = (52 + 14) * 8, 1448 * 8
+    assert slow["flows"][0]["goodput_bps"] == pytest.approx(2 * data * 200e3 / ack, rel=0.1)
+    (short,) = _runs(laboratory, ["reno"], [1], "back=200kbit:2", "rate=100mbit", "ssthresh=20",
+                     "duration=20")  # fmt: skip
+    assert short["flows"][0]["goodput_bps"] > 2 * slow["flows"][0]["goodput_bps"]
+    assert short["flows"][0]["rtt_mean_s"] < slow["flows"][0]["rtt_mean_s"]
 
 
 @pytest.mark.parametrize("number,mtu,ip", [(1, 1500, 4), (100, 1500, 4), (100, 1280, 6)])

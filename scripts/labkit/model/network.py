@@ -28,7 +28,7 @@ import math
 import re
 import tomllib
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache as remembered
 from pathlib import Path
 from typing import Any
@@ -53,6 +53,8 @@ class Group:
     first: int  # links, from 0
     last: int
     rtt: float  # s, without queueing
+    # s, the most that an acknowledgment is later by chance; settings have it in a run's key
+    jitter: float = field(default=0.0, repr=False)
 
     @property
     def path(self) -> range:
@@ -106,18 +108,18 @@ class Network:
 
 
 def dumbbell(
-    rate: int, rtts: Iterable[float], start: float, stop: float = math.inf
+    rate: int, hosts: Iterable[tuple[float, float]], start: float, stop: float = math.inf
 ) -> Network:
-    """One link, and users of these round-trip times that start one after the other.
+    """One link, and users that start one after the other, each with a round-trip time and jitter.
 
     Data is delayed by half of the shortest rtt, acknowledgments by the rest of each one's own.
     """
-    rtts = list(rtts)
-    hosts = list(dict.fromkeys(rtts))
+    hosts = list(hosts)
+    alike = list(dict.fromkeys(hosts))
     return Network(
-        (Link(rate, min(hosts) / 2),),
-        tuple(Group(0, 0, rtt) for rtt in hosts),
-        tuple(User(hosts.index(rtt), start * i, stop) for i, rtt in enumerate(rtts)),
+        (Link(rate, min(rtt for rtt, _ in hosts) / 2),),
+        tuple(Group(0, 0, rtt, jitter) for rtt, jitter in alike),
+        tuple(User(alike.index(host), start * i, stop) for i, host in enumerate(hosts)),
     )
 
 

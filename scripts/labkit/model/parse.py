@@ -288,6 +288,41 @@ def lies(text: str) -> tuple[Lie, ...]:
     return tuple(parts)
 
 
+@dataclass(frozen=True)
+class JitterBack:
+    """A random delay of a flow's acknowledgments."""
+
+    flow: int
+    most: float  # s
+
+
+def jitters(text: str) -> tuple[JitterBack, ...]:
+    parts = []
+    for part in text.split(","):
+        flow, _, most = part.partition(":")
+        try:
+            parts.append(JitterBack(units.count(0, 9999)(flow), units.time(1e-6, 1)(most)))
+        except ValueError:
+            raise ValueError("FLOW:TIME with flows from 0, such as 1:5ms") from None
+    return tuple(parts)
+
+
+@dataclass(frozen=True)
+class Back:
+    """A way back that is slower than the way of the data."""
+
+    rate: int  # bit/s
+    packets: int
+
+
+def back(text: str) -> Back:
+    rate, colon, packets = text.partition(":")
+    try:
+        return Back(units.rate(rate), units.count(1, 1_000_000)(packets) if colon else 1000)
+    except ValueError:
+        raise ValueError("RATE or RATE:PACKETS, such as 1mbit:50") from None
+
+
 def host(text: str) -> tuple[str, ...]:
     """What a host does beside TCP; nothing of it is "exact"."""
     parts = text.split(",")

@@ -14,10 +14,12 @@ from .network import Network
 from .parse import (
     App,
     Ask,
+    Back,
     Blackout,
     BurstLoss,
     Change,
     Cross,
+    JitterBack,
     Lie,
     Police,
     Reorder,
@@ -102,6 +104,8 @@ KEYS: dict[str, Key] = {
     # gact counts packets to 10 000, and two make the connection.
     "drop": Key(units.count(1, 9998), None, "one data packet of a single flow, by its number: 330"),
     "jitter": Key(units.time(1e-6, 1), None, "random delay of data, 0 to this; in order: 5ms"),
+    "jitter_back": Key(parse.jitters, None, "random delay of the acknowledgments of flows by their"
+                       " numbers, 0 to this; in order: 1:5ms,2:1ms"),
     "qdisc": Key(units.choice(*QUEUES, *SHAPING), "fifo", "of the bottleneck:"
                  f" {', '.join((*QUEUES, *SHAPING))}. As tc has them by default, but for what"
                  " buffer and ecn say. red: max is a quarter of the buffer, min a third of that;"
@@ -139,6 +143,8 @@ KEYS: dict[str, Key] = {
     "ssthresh": Key(parse.ssthresh, None, "initial: packets, or 1bdp; bbr takes no notice: 100"),
     "reverse": Key(parse.reverse, None, "bulk flows back, through a bottleneck like the other:"
                    " cubic:2"),
+    "back": Key(parse.back, None, "rate of the way back, and what its queue holds (1000 packets):"
+                " 1mbit or 1mbit:50"),
     "police": Key(parse.police, None, "drops what is beyond rate and burst: 50mbit:250k (burst 50"
                   " ms)"),
     "batch": Key(units.time(1e-6, 1), None, "acknowledgments come in batches so far apart: 1ms"),
@@ -232,6 +238,8 @@ class Settings:
     sizes: Sizes | None = field(default=None, repr=False)
     voice: Voice | None = field(default=None, repr=False)
     ask: Ask | None = field(default=None, repr=False)
+    back: Back | None = field(default=None, repr=False)
+    jitter_back: tuple[JitterBack, ...] = field(default=(), repr=False)
 
     def __repr__(self) -> str:
         """All that a run's key is to have of them."""
@@ -244,7 +252,9 @@ class Settings:
         """Links, hosts and users."""
         if self.network is None:
             rtts = self.rtt if len(self.rtt) > 1 else self.rtt * self.flows
-            return network.dumbbell(self.rate, rtts, self.start)
+            jitter = {of.flow: of.most for of in self.jitter_back}
+            hosts = [(rtt, jitter.get(flow, 0.0)) for flow, rtt in enumerate(rtts)]
+            return network.dumbbell(self.rate, hosts, self.start)
         return network.scaled(_load(self.network), self.scale or 1)
 
     def buffer_of(self, link: int) -> int:
@@ -356,6 +366,8 @@ class Settings:
         shown["ask"] = self.ask and vars(self.ask)
         shown["burstloss"] = self.burstloss and vars(self.burstloss) | {"mean": self.burstloss.mean}
         shown["thin"] = self.thin or None
+        shown["back"] = self.back and vars(self.back)
+        shown["jitter_back"] = [vars(j) for j in self.jitter_back]
         shown["trace"] = [{"path": t.path, "digest": t.digest} for t in self.trace]
         for name in ("rtt_trace", "loss_trace", "sizes"):
             if of := getattr(self, name):
@@ -378,7 +390,7 @@ _OF_NETWORK = ("rate", "rtt", "flows", "start", "mix")
 _SINGLE = ("trace", "rtt_trace", "loss_trace", "loss", "last_hop", "jitter", "reverse", "police",
            "batch", "aggregate", "cross", "change", "ssthresh", "drop", "bytes", "reorder",
            "blackout", "switch", "lie", "burstloss", "duplicate", "thin", "voice",
-           "ask")  # fmt: skip
+           "ask", "back", "jitter_back")  # fmt: skip
 
 
 def _with_network(texts: dict[str, str], values: dict[str, Any]) -> None:
@@ -480,6 +492,16 @@ def compile_settings(texts: dict[str, str]) -> Settings:
     if settings.thin and (settings.reverse or len(settings.trace) > 1):
         raise usage("thin goes with a way back that has no bottleneck: drop it, or reverse, or the"
                     " second trace")  # fmt: skip
+    if settings.back and (settings.reverse or settings.thin or len(settings.trace) > 1):
+        raise usage("back is a bottleneck of the way back, as reverse, thin and a second trace have"
+                    " one of their own: drop it, or these")
+    of_jitter = [of.flow for of in settings.jitter_back]
+    if of_jitter and (max(of_jitter) >= settings.flows or len({*of_jitter}) < len(of_jitter)):
+        raise usage(f"jitter_back is of flows from 0 to {settings.flows - 1}, once each")
+    if of_jitter and any(change.rtt for change in settings.change):
+        raise usage("jitter_back does not go with a change of rtt: drop one of them")
+    if of_jitter and settings.rtt_trace:
+        raise usage("jitter_back does not go with rtt_trace: drop one of them")
     if settings.drop and (settings.flows != 1 or settings.offload or settings.short):
         raise usage("drop is of a single flow's packets: it needs flows=1 and offload=off")
     if settings.police:

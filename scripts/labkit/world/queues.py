@@ -25,6 +25,10 @@ ASLEEP_S = (1e-3, 20e-3)
 NETEM_TABLE_ONE = 8192
 
 
+# A rate, here one that takes no time, has netem keep order where a delay becomes shorter.
+IN_ORDER = " rate 100tbit"
+
+
 def queues(s: Settings, row: Row, name: str) -> list[str]:
     """What tc is told in one namespace, line by line."""
     if name in row.senders:
@@ -35,13 +39,13 @@ def queues(s: Settings, row: Row, name: str) -> list[str]:
         return lines + _lies(s, row, name, device)
     if name in row.d:
         k = row.d.index(name)
-        cards = [line for device, _ in ways_back(row, k) for line in _chain(device, _card(s), 1)]
+        cards = [line for device, *_ in ways_back(row, k) for line in _chain(device, _card(s), 1)]
         return [*delays("add", s, row, k), *cards, *_single_loss(s)]
     if name in row.b:
         k = row.b.index(name)
         rate = row.net.links[k].rate
-        return [*bottleneck("add", s, row, k, rate), *_delay_back(row, k), *_thinner(s),
-                *_policer(s)]  # fmt: skip
+        return [*bottleneck("add", s, row, k, rate), *_delay_back(row, k), *_back(s),
+                *_thinner(s), *_policer(s)]  # fmt: skip
     if name == "a":
         # tc takes a table only beside a delay of its own, which is a microsecond at least.
         late = f"delay {_tc_time(1e-6)} {_tc_time(s.late)} distribution late" * bool(s.reorder)
@@ -130,19 +134,22 @@ def delays(verb: str, s: Settings, row: Row, k: int) -> list[str]:
     d, forward = row.d[k], row.net.links[k].delay
     delay = _tc_time(forward)
     loss = _lost(s.loss) + (f" duplicate {s.duplicate * 100:.9g}%" if s.duplicate else "")
-    # A rate, here one that takes no time, has netem keep order where a delay becomes shorter.
-    order = " rate 100tbit" * bool(s.rtt_trace)
+    order = IN_ORDER * bool(s.rtt_trace)
     if s.jitter:
-        # netem draws from the mean, less or more.
-        delay = f"{_tc_time(forward + s.jitter / 2)} {_tc_time(s.jitter / 2)}"
-        order = " rate 100tbit"
+        delay, order = _at_random(forward, s.jitter), IN_ORDER
     handle = " handle 1:" if _card(s) else ""
-    back = " rate 100tbit" * bool(s.rtt_trace)
+    back = IN_ORDER * bool(s.rtt_trace)
     return [
         f"qdisc {verb} dev {d}-{row.b[k]} root netem delay {delay}{order}{loss} {NO_LIMIT}",
-        *(f"qdisc {verb} dev {device} root{handle} netem delay {_tc_time(rest)}{back} {NO_LIMIT}"
-          for device, rest in ways_back(row, k)),
+        *(f"qdisc {verb} dev {device} root{handle} netem delay"
+          f" {_at_random(rest, most) + IN_ORDER if most else _tc_time(rest) + back} {NO_LIMIT}"
+          for device, rest, most in ways_back(row, k)),
     ]  # fmt: skip
+
+
+def _at_random(least: float, more: float) -> str:
+    """netem's delay of least to least + more, s; it draws from the mean, less or more."""
+    return f"{_tc_time(least + more / 2)} {_tc_time(more / 2)}"
 
 
 def _delay_back(row: Row, k: int) -> list[str]:
@@ -151,6 +158,14 @@ def _delay_back(row: Row, k: int) -> list[str]:
     device = row.between(row.b[k], row.d[k]).device(row.b[k])
     delay = _tc_time(row.net.links[k].delay)
     return [f"qdisc add dev {device} root netem delay {delay} {NO_LIMIT}"]
+
+
+def _back(s: Settings) -> list[str]:
+    """A way back with a rate of its own."""
+    if not s.back:
+        return []
+    below = f"qdisc add dev b-d parent 1: handle 10: pfifo limit {s.back.packets}"
+    return [_link("add", s, s.back.rate, "b-d"), below]
 
 
 def _thinner(s: Settings) -> list[str]:

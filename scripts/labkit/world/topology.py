@@ -121,12 +121,13 @@ def has_a(s: Settings) -> bool:
     )
 
 
-def ways_back(row: Row, k: int) -> list[tuple[str, float]]:
-    """The devices to the hosts at a link, and what acknowledgments wait there, s."""
+def ways_back(row: Row, k: int) -> list[tuple[str, float, float]]:
+    """The devices to the hosts at a link, and what acknowledgments wait there: always, and by
+    chance at most, s."""
     links, found = row.net.links, []
     for sender, group in zip(row.senders, row.net.groups, strict=True):
         if group.first == k:
             ways = 1 if len(links) == 1 else 2
             elsewhere = ways * sum(links[i].delay for i in group.path)
-            found.append((f"{row.d[k]}-{sender}", group.rtt - elsewhere))
+            found.append((f"{row.d[k]}-{sender}", group.rtt - elsewhere, group.jitter))
     return found

@@ -29,7 +29,7 @@ def traffic(s: Settings, row: Row, cc: str, seed: int) -> str:
     for k, (d, b) in enumerate(zip(row.d, row.b, strict=True)):
         lines.append(f"link name=forward{d[1:]} ns={d} dev={d}-{b} sampled=0")
         lines += [f"link name=back{device.partition('-s')[2]} ns={d} dev={device} sampled=0"
-                  for device, _ in ways_back(row, k)]  # fmt: skip
+                  for device, *_ in ways_back(row, k)]  # fmt: skip
     lines += [
         *(f"ingress name={POLICER} ns=b dev={door} sampled=0"
           for door in ["b-d"] * bool(s.police) + ["b-x"] * bool(s.police and s.cross)),
