@@ -92,7 +92,7 @@ def traffic(net):
     users = row.net.users
     clients = {}
     for number, user in enumerate(users):
-        receiver = net[row.receivers[row.net.groups[user.group].last]]
+        receiver = net[row.receiver(user.group)]
         receiver.popen(["iperf3", "-s", "-1", "-p", str(FIRST_PORT + number)])
     time.sleep(1)
     began = time.monotonic()
@@ -101,7 +101,7 @@ def traffic(net):
         group = row.net.groups[user.group]
         time.sleep(max(0, began + user.start - time.monotonic()))
         length = min(user.stop, s.end) - user.start
-        address = row.address(row.receivers[group.last], s.ip)
+        address = row.address(row.receiver(user.group), s.ip)
         command = f"iperf3 -C {topo.cc} -J -i 1 -t {length:g} -p {FIRST_PORT + number} -c {address}"
         info(f"*** {time.monotonic() - began:.1f} s: user {number + 1} begins\n")
         clients[number] = net[row.senders[user.group]].popen(command.split())
@@ -111,7 +111,7 @@ def traffic(net):
     for number, user in enumerate(users):
         group = row.net.groups[user.group]
         mbps = _mbps(clients[number].communicate()[0], since - user.start)
-        links = "-".join(str(k + 1) for k in sorted({group.first, group.last}))
+        links = "-".join(str(k + 1) for k in dict.fromkeys((group.path[0], group.path[-1])))
         share = f"{fair[number] / 1e6:8.2f}" if fair[number] else "       -"
         output(f"{number + 1:>4} {links:>6} {group.rtt * 1e3:>4g} ms {mbps:>8} {share}\n")
     for b, device in zip(row.b, row.exits, strict=True):
@@ -132,11 +132,11 @@ def _mbps(report, since):
 def rtts(net):
     """Each sender pings its receiver; prints what the network's file says beside it."""
     row, ip = net.topo.row, net.topo.settings.ip
-    for name, group in zip(row.senders, row.net.groups, strict=True):
-        address = row.address(row.receivers[group.last], ip)
+    for number, (name, group) in enumerate(zip(row.senders, row.net.groups, strict=True)):
+        address = row.address(row.receiver(number), ip)
         said = net[name].cmd(f"ping -c 1 -W 2 {address}")
         found = re.search(r"time=([\d.]+) ms", said)
-        links = "-".join(str(k + 1) for k in sorted({group.first, group.last}))
+        links = "-".join(str(k + 1) for k in dict.fromkeys((group.path[0], group.path[-1])))
         answer = f"{float(found[1]):.1f} ms" if found else "no answer"
         output(f"{name:>4}  links {links:<6} {group.rtt * 1e3:g} ms: {answer}\n")
 

@@ -12,6 +12,8 @@ from labkit.model import network, scenario
 from labkit.world import traffic
 
 MBIT = 1e6
+LINK = '[[link]]\nrate = "1mbit"\ndelay = "1ms"\n'
+NODES = LINK + 'from = "a"\nto = "b"\n' + LINK + 'from = "b"\nto = "c"\n'
 
 
 def settings(**given):
@@ -67,6 +69,13 @@ def test_no_link_carries_more_than_its_rate_and_each_user_has_a_full_one():
         ('[[link]]\nrate = "fast"\ndelay = "1ms"\n[[users]]\npath = "1"', "a rate from 1kbit"),
         ('[[link]]\nrate = "1mbit"\ndelay = "1ms"\n[[users]]\npath = "1"\nstart = "2"\nstop = "1"',
          "stop before it starts"),
+        (NODES + '[[users]]\npath = "a-c"', "no link from a to c"),
+        (NODES + '[[users]]\npath = "a-b"\nback = "b-a"', "no link from b to a"),
+        (NODES + '[[users]]\npath = "a-b-c"\nback = "b-c"', "not from the end of 'a-b-c'"),
+        (NODES.replace('"c"', '"a"') + '[[users]]\npath = "a-b-a"', "each once"),
+        (NODES.replace('"b"\nto = "c"', '"a"\nto = "b"') + '[[users]]\npath = "a-b"', "one link"),
+        (NODES.replace('to = "c"', "") + '[[users]]\npath = "a-b"', "'to' is missing"),
+        (LINK + '[[users]]\npath = "1"\nback = "1"', "back is of"),
         ("[[link]", "Expected"),
         ('title = "none"', "'link' is missing"),
     ],
@@ -132,6 +141,42 @@ def test_the_lab_builds_the_network(lab):
     assert r["short"]["completed"] > 0.9 * r["short"]["flows"] > 400
     assert len(r["flows"]) == 1
     assert not math.isnan(r["short"]["completion_mean_s"])
+
+
+def _least_rtts(r):
+    table = series(Path(r["series"]) / "flows.csv", (0, 1, 5))
+    return [table[table[:, 1] == flow][:, 2].min() for flow in range(len(r["flows"]))]
+
+
+def test_a_mesh_has_the_ways_that_its_file_says(lab):
+    """Round trips, rates, and acknowledgments that go by another way, through its queue."""
+    (r,) = lab("run", "dumbbell", "--cc", "reno", "--json", "--set", "network=mesh", "--set",
+               "duration=20", "--set", "buffer=1bdp").json  # fmt: skip
+    for least, rtt in zip(_least_rtts(r), (0.03, 0.08, 0.057), strict=True):
+        assert rtt <= least < rtt + 0.003  # and what it takes to send
+    use = [link["utilization"] for link in r["links"]]
+    first, second, third, fourth, back = (u * link["rate_bps"] for u, link in
+                                          zip(use, r["links"], strict=True))  # fmt: skip
+    assert settings(network="mesh").net.fair(0, 10) == pytest.approx([5e6, 8e6, 5e6])
+    assert use[0] > 0.9 and use[2] > 0.9
+    # Each carries what its users send: the second and fourth what comes from those before.
+    assert second == pytest.approx(first, rel=0.02) and fourth == pytest.approx(third, rel=0.02)
+    rates = [flow["goodput_bps"] for flow in r["flows"]]
+    assert rates[0] + rates[2] == pytest.approx(first * 1448 / 1514, rel=0.03)
+    assert rates[1] == pytest.approx(third * 1448 / 1514, rel=0.03)
+    # An acknowledgment is 66 bytes, of two packets or one.
+    assert rates[2] / 1448 / 2 * 66 <= back <= rates[2] / 1448 * 66
+
+
+def test_a_tree_shares_its_trunk(lab):
+    """Feedback of routers makes the shares those of the file, max-min."""
+    (r,) = lab("run", "dumbbell", "--cc", "acp", "--json", "--set", "network=tree", "--set",
+               "qdisc=acp", "--set", "duration=30", "--set", "stages=15").json  # fmt: skip
+    fair = settings(network="tree", duration=30).net.fair(15, 30)
+    assert fair == pytest.approx([35e6 / 6] * 6 + [2.5e6] * 2 + [20e6 - 35e6 / 3])
+    rates = [flow["stages"][1]["goodput_bps"] for flow in r["flows"]]
+    for users in (slice(0, 2), slice(2, 4), slice(4, 6), slice(6, 8), slice(8, 9)):
+        assert sum(rates[users]) == pytest.approx(sum(fair[users]) * 1448 / 1514, rel=0.1)
 
 
 def test_users_leave(lab):

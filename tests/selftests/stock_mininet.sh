@@ -43,6 +43,14 @@ three_links()
 		END { exit n != 4 }' said.txt || failed
 }
 
+# A mesh, with one way back that is not the way there.
+mesh()
+{
+	mininet --topo tcpcc,dumbbell,cc=cubic,network=mesh,duration=5 --test rtts || failed || return
+	awk '/ links / { want = $4; have = $6; n++; if (have < want || have > want + 1.5) exit 1 }
+		END { exit n != 3 }' said.txt || failed
+}
+
 # Four users of ACP share a link, which knows how many they are and drops nothing.
 four_users()
 {
@@ -62,8 +70,9 @@ bad_setting()
 }
 
 command -v mn >/dev/null || skip_all "needs Mininet"
-ksft_begin 3
+ksft_begin 4
 ksft_test "three links are as long as they should be" three_links
+ksft_test "a mesh is as long as it should be" mesh
 ksft_test "four users of acp share a link" four_users
 ksft_test "a bad setting is named" bad_setting
 ksft_end

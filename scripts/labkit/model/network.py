@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Networks: bottleneck links in a row, and users whose paths are a part of the row.
+"""Networks: bottleneck links in a row, and users whose paths are a part of the row; or links
+between nodes.
 
     users 1            users 3, 4           users 5 to 7
        |                  |                    |
@@ -22,6 +23,15 @@ scripts/networks, for which network=NAME stands:
     start = "20s"               of the first of them; default 0
     every = "80ms"              from one's start to the next's; default 0
     stop = "60s"                of all; default: they stay
+
+In a tree or mesh each link says its nodes, and carries data in this direction:
+
+    [[link]]
+    from = "home"
+    to = "isp"
+
+A path is then of nodes, path = "home-isp-far".  Acknowledgments go back the same way, where they
+meet delays and no queue; or through the queues of other links, back = "far-sea-home".
 """
 
 import math
@@ -30,6 +40,7 @@ import tomllib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cache as remembered
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +55,8 @@ class Link:
 
     rate: int  # bit/s
     delay: float  # s, one way
+    # the nodes from and to which it goes; None in a row
+    ends: tuple[str, str] | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
@@ -55,10 +68,13 @@ class Group:
     rtt: float  # s, without queueing
     # s, the most that an acknowledgment is later by chance; settings have it in a run's key
     jitter: float = field(default=0.0, repr=False)
+    # links in order, where these are not a row; and those of the way back, if it is another
+    way: tuple[int, ...] = field(default=(), repr=False)
+    back: tuple[int, ...] = field(default=(), repr=False)
 
     @property
-    def path(self) -> range:
-        return range(self.first, self.last + 1)
+    def path(self) -> tuple[int, ...]:
+        return self.way or tuple(range(self.first, self.last + 1))
 
 
 @dataclass(frozen=True)
@@ -78,9 +94,15 @@ class Network:
     groups: tuple[Group, ...]
     users: tuple[User, ...]
 
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """Of a tree or mesh; none in a row."""
+        return tuple(dict.fromkeys(node for link in self.links for node in link.ends or ()))
+
     def longest_rtt(self, link: int) -> float:
-        """Of those who use the link, s."""
-        return max(group.rtt for group in self.groups if link in group.path)
+        """Of those who use the link, s; if there are none, of all."""
+        users = [g.rtt for g in self.groups if link in (*g.path, *g.back)]
+        return max(users or [group.rtt for group in self.groups])
 
     def fair(self, since: float, until: float) -> list[float | None]:
         """The max-min fair share of each user, bit/s; None for who is not there all the time."""
@@ -151,18 +173,30 @@ def _read(
     content: dict[str, Any], rate: Callable[[str], int], time: Callable[[str], float]
 ) -> Network:
     for table, known in ((content, {"title", "link", "users"}),
-                         *((t, {"rate", "delay"}) for t in content["link"]),
-                         *((t, {"count", "path", "access", "start", "every", "stop"})
+                         *((t, {"rate", "delay", "from", "to"}) for t in content["link"]),
+                         *((t, {"count", "path", "back", "access", "start", "every", "stop"})
                            for t in content["users"])):  # fmt: skip
         if unknown := set(table) - known:
             raise ValueError(f"no key {min(unknown)!r}; there are: {', '.join(sorted(known))}")
-    links = tuple(Link(rate(t["rate"]), time(t["delay"])) for t in content["link"])
-    if not 1 <= len(links) <= 16:
-        raise ValueError(f"a network has 1 to 16 links, not {len(links)}")
+    meshed = any("from" in t or "to" in t for t in content["link"])
+    links = tuple(
+        Link(rate(t["rate"]), time(t["delay"]), (t["from"], t["to"]) if meshed else None)
+        for t in content["link"]
+    )
+    if not 1 + meshed <= len(links) <= 16:
+        raise ValueError(f"a network has {1 + meshed} to 16 links, not {len(links)}")
+    if meshed and len({link.ends for link in links}) < len(links):
+        raise ValueError("from one node to another there is one link")
     groups: list[Group] = []
     users: list[User] = []
     for table in content["users"]:
-        group = _group(links, table["path"], time(table.get("access", "0")))
+        access = time(table.get("access", "0"))
+        if meshed:
+            group = _group_of_nodes(links, table["path"], table.get("back"), access)
+        elif "back" in table:
+            raise ValueError("back is of links with from and to")
+        else:
+            group = _group(links, table["path"], access)
         if group not in groups:
             groups.append(group)
         stop = time(table["stop"]) if "stop" in table else math.inf
@@ -171,7 +205,30 @@ def _read(
             if start >= stop:
                 raise ValueError(f"a user of path {table['path']} would stop before it starts")
             users.append(User(groups.index(group), round(start, 9), stop))
+    if meshed and len(groups) > MESH_GROUPS:
+        raise ValueError(f"{len(groups)} kinds of users, and {MESH_GROUPS} at most")
     return Network(links, tuple(groups), tuple(users))
+
+
+MESH_GROUPS = 90  # that have addresses
+
+
+def _group_of_nodes(links: tuple[Link, ...], path: str, back: str | None, access: float) -> Group:
+    ends = [link.ends for link in links]
+
+    def way(text: str) -> tuple[int, ...]:
+        nodes = text.split("-")
+        if missing := [pair for pair in pairwise(nodes) if pair not in ends]:
+            raise ValueError(f"path {text!r}: no link from {missing[0][0]} to {missing[0][1]}")
+        if len(nodes) < 2 or len({*nodes}) < len(nodes):
+            raise ValueError(f"path {text!r}: two nodes or more, each once, such as home-isp-far")
+        return tuple(ends.index(pair) for pair in pairwise(nodes))
+
+    there, again = way(path), way(back) if back else ()
+    if back and (ends[again[0]][0], ends[again[-1]][1]) != (ends[there[-1]][1], ends[there[0]][0]):
+        raise ValueError(f"back {back!r} is not from the end of {path!r} to its beginning")
+    delay = sum(links[k].delay for k in (*there, *(again or there)))
+    return Group(there[0], there[-1], round(2 * access + delay, 9), way=there, back=again)
 
 
 def _group(links: tuple[Link, ...], path: str, access: float) -> Group:

@@ -5,6 +5,7 @@ It runs on any Linux kernel; the lab's own gives it virtual time.
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 
@@ -252,7 +253,7 @@ def sysctls(s: Settings, name: str) -> str:
     Without IPv6, or at least its link-local addresses, its own chatter is not on the links.
     """
     quiet = ["net.ipv6.conf.all.disable_ipv6=1"] if s.ip == 4 else []
-    if name[0] in "dba":
+    if name[0] in "dbaj":
         forward = "net.ipv4.ip_forward=1" if s.ip == 4 else "net.ipv6.conf.all.forwarding=1"
         return " ".join([*quiet, forward])
     values = [*quiet, "net.ipv4.tcp_no_metrics_save=1", f"net.ipv4.tcp_ecn={int(s.ecn)}"]
@@ -271,6 +272,8 @@ def _routes(s: Settings, name: str, row: Row) -> list[str]:
     def net(hop: Hop) -> str:
         return f"10.77.{hop.net}.0/24" if s.ip == 4 else f"fd77:0:0:{hop.net}::/64"
 
+    if row.net.nodes:
+        return _routes_of_nodes(s, name, row, net, via)
     if name in row.senders:
         ssthresh = f" ssthresh lock {s.ssthresh_packets}" if s.ssthresh else ""
         first = row.net.groups[row.senders.index(name)].first
@@ -295,6 +298,21 @@ def _routes(s: Settings, name: str, row: Row) -> list[str]:
     last = next(k for k, r in row.receivers.items() if r == name)
     quick = " quickack 1" if s.ack == "every" else ""
     return [f"route add default {via('a' if has_a(s) else row.door(last))}{quick}"]
+
+
+def _routes_of_nodes(
+    s: Settings, name: str, row: Row, net: Callable[[Hop], str], via: Callable[[str], str]
+) -> list[str]:
+    """In a tree or mesh: to each host the way that its users' data, or acknowledgments, have."""
+    lines: dict[str, None] = {}
+    for group in range(len(row.net.groups)):
+        for way in row.ways(group):
+            # the last before a host has it on a cable
+            if name in way[:-2]:
+                target = net(row.between(*way[-2:]))
+                quick = " quickack 1" if s.ack == "every" and name in row.receivers.values() else ""
+                lines[f"route add {target} {via(way[way.index(name) + 1])}{quick}"] = None
+    return [*lines]
 
 
 def _acquaintance(s: Settings, row: Row) -> list[str]:

@@ -21,6 +21,10 @@ Networks of several links have d1, b1, d2, b2, ... in a row; see network.py.  Se
 where their path begins, receivers (r1, r2, ...) behind the b where it ends: at the next d, since
 all that leaves a b goes through one queue.  Each b then delays the acknowledgments by its link's
 delay.
+
+In a tree or mesh there is a j at each node, between the bs of the links that come there and the ds
+of those that begin there; senders are at the d where their path begins, and each group of users has
+a receiver of its own, at the j where its path ends, so that an address has one way to it.
 """
 
 from dataclasses import dataclass
@@ -64,8 +68,6 @@ class Row:
         self.d = [f"d{k + 1}" if several else "d" for k in links]
         self.b = [f"b{k + 1}" if several else "b" for k in links]
         self.senders = [f"s{g}" for g in range(len(self.net.groups))]
-        ends = sorted({group.last for group in self.net.groups})
-        self.receivers = {k: f"r{k + 1}" if several else "r" for k in ends}
         self.hops = [
             Hop(f"s{g}", self.d[group.first], 10 + g) for g, group in enumerate(self.net.groups)
         ]
@@ -74,6 +76,16 @@ class Row:
             Hop(d, b, 200 + k if several else 1)
             for k, (d, b) in enumerate(zip(self.d, self.b, strict=True))
         ]
+        if self.net.nodes:
+            self._join_nodes()
+        else:
+            self._join_in_a_row(settings)
+
+    def _join_in_a_row(self, settings: Settings) -> None:
+        links = range(len(self.net.links))
+        several = len(links) > 1
+        ends = sorted({group.last for group in self.net.groups})
+        self.receivers = {k: f"r{k + 1}" if several else "r" for k in ends}
         self.hops += [
             Hop(b, d, 220 + k) for k, (b, d) in enumerate(zip(self.b, self.d[1:], strict=False))
         ]
@@ -91,6 +103,37 @@ class Row:
         self.exits = [
             self.between(b, d).device(b) for b, d in zip(self.b, self.d[1:], strict=False)
         ] + [f"{self.b[-1]}-{'a' if has_a(settings) else self.receivers[links[-1]]}"]
+
+    def _join_nodes(self) -> None:
+        nodes = self.net.nodes
+        begin, end = ([f"j{nodes.index(link.ends[i]) + 1}" for link in self.net.links]
+                      for i in (0, 1))  # fmt: skip
+        groups = self.net.groups
+        self.receivers = {g: f"r{g + 1}" for g in range(len(groups))}
+        for k in range(len(self.d)):
+            self.hops += [Hop(begin[k], self.d[k], 216 + k), Hop(self.b[k], end[k], 232 + k)]
+        self.hops += [Hop(end[groups[g].last], r, 100 + g) for g, r in self.receivers.items()]
+        self.spaces = [*self.senders, *self.receivers.values(), *self.d, *self.b]
+        self.spaces += [f"j{i + 1}" for i in range(len(nodes))]
+        self.exits = [self.between(b, j).device(b) for b, j in zip(self.b, end, strict=True)]
+
+    def ways(self, group: int) -> tuple[list[str], list[str]]:
+        """Of users of a tree or mesh: where data pass, and where acknowledgments do."""
+
+        def over(links: tuple[int, ...]) -> list[str]:
+            nodes = (self.exits[k].partition("-")[2] for k in links)
+            return [name for k, j in zip(links, nodes, strict=True)
+                    for name in (self.d[k], self.b[k], j)]  # fmt: skip
+
+        of = self.net.groups[group]
+        data = [self.senders[group], *over(of.path), self.receivers[group]]
+        if not of.back:
+            return data, data[::-1]
+        return data, [self.receivers[group], data[-2], *over(of.back), *data[1::-1]]
+
+    def receiver(self, group: int) -> str:
+        """Whose data those users send."""
+        return self.receivers[group if self.net.nodes else self.net.groups[group].last]
 
     def door(self, k: int) -> str:
         """What receivers behind a link are at."""
@@ -127,7 +170,7 @@ def ways_back(row: Row, k: int) -> list[tuple[str, float, float]]:
     links, found = row.net.links, []
     for sender, group in zip(row.senders, row.net.groups, strict=True):
         if group.first == k:
-            ways = 1 if len(links) == 1 else 2
-            elsewhere = ways * sum(links[i].delay for i in group.path)
+            again = () if len(links) == 1 else group.back or group.path
+            elsewhere = sum(links[i].delay for i in (*group.path, *again))
             found.append((f"{row.d[k]}-{sender}", group.rtt - elsewhere, group.jitter))
     return found

@@ -105,7 +105,7 @@ class _Flow:
 
     def line(self, number: int, ip: int, kind: str) -> str:
         sender = self.row.senders[self.group]
-        receiver = self.row.receivers[self.row.net.groups[self.group].last]
+        receiver = self.row.receiver(self.group)
         stop = "" if self.stop == inf else f" stop={_ns(self.stop)}"
         return (
             f"{kind} id={number} ns={sender} peer={receiver} src={self.row.address(sender, ip)}"
