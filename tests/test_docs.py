@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Numbers in documents are those that a report wrote."""
+"""Documents: their numbers are those that a report wrote, and their links lead somewhere."""
 
+import re
 from pathlib import Path
 
 import pytest
 
+from conftest import REPO
 from labkit.errors import LabError
 from labkit.measure.intervals import Interval
 from labkit.tell import docs
@@ -45,7 +47,7 @@ def made(**more) -> Report:
 
 
 def test_numbers_of_documents_are_current() -> None:
-    """What README says of the scenarios is what the report last wrote."""
+    """What documents say of the scenarios is what the report last wrote."""
     assert docs.stale() == []
     assert sum(len(docs.marks(path)) for path in docs.DOCUMENTS) > 60
 
@@ -87,3 +89,47 @@ def test_a_wrong_mark_is_refused(document: Path, old: str, new: str, why: str) -
     document.write_text(TEXT.replace(old, new, 1))
     with pytest.raises(LabError, match=why):
         docs.marks(document)
+
+
+README_LINES = 150
+
+
+def test_the_front_page_is_short() -> None:
+    assert len((REPO / "README.md").read_text().splitlines()) <= README_LINES
+
+
+def headings(path: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    titles = re.findall(r"^#+ (.*)$", path.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def broken(path: Path) -> list[str]:
+    """The links of a page that lead to no file of the repository, or to no heading of a page."""
+    found = []
+    for link in re.findall(r"\]\(([^)\s]+)\)", path.read_text()):
+        if re.match(r"https?:|mailto:", link):
+            continue
+        name, _, anchor = link.partition("#")
+        target = (path.parent / name).resolve() if name else path
+        if not target.exists() or (anchor and anchor not in headings(target)):
+            found.append(f"{path.relative_to(path.parents[1])}: {link}")
+    return found
+
+
+@pytest.mark.parametrize("path", docs.DOCUMENTS, ids=lambda path: path.name)
+def test_links_lead_somewhere(path: Path) -> None:
+    assert broken(path) == []
+
+
+def test_every_page_is_linked() -> None:
+    text = "".join(path.read_text() for path in docs.DOCUMENTS)
+    assert [p.name for p in docs.DOCUMENTS if p.name not in re.findall(r"[\w-]+\.md", text)] == [
+        "README.md"
+    ]
+
+
+def test_a_broken_link_is_found(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("# One two\n[a](#one-two) [b](page.md#three) [c](none.md) [d](page.md)")
+    assert [x.rpartition(" ")[2] for x in broken(page)] == ["page.md#three", "none.md"]

@@ -100,8 +100,8 @@ def _parser() -> Parser:
     reporting.add_argument("--jobs", type=int, default=0, metavar="N",
                            help="runs side by side (default: one per core)")  # fmt: skip
     reporting.add_argument("--docs", action="store_true",
-                           help="also write the numbers of README.md that are of these scenarios,"
-                           " and docs/results of all that was ever run")  # fmt: skip
+                           help="also write the numbers of the documents that are of these"
+                           " scenarios, and docs/results of all that was ever run")  # fmt: skip
 
     verb("claims", _claims, "What the papers have and claim, what shows it, and whether it holds.")
 

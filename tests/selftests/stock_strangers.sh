@@ -3,7 +3,7 @@
 #
 # What real hosts have between TCP and the network: for each, a transfer of ACP through it
 # gets through, and its feedback either works, headers out and echoes back by which the sender
-# goes, or is absent: no echo, and Reno.  README has the same as a table.
+# goes, or is absent: no echo, and Reno.  docs/acp.md has the same as a table.
 #
 # The path is that of stock_lib.sh, with ACP's qdisc at the router and, for what is of a
 # link, a second link from the sender to the router:

@@ -74,7 +74,7 @@ def acp() -> int:
     print("\nNext:")
     print(f"  who got what, and the queue  {_rates(wanted, results)}")
     print("  the paper's networks         scripts/lab run acp-fig8; scripts/lab list")
-    print("  what routers think           tc -s qdisc show, see README.md, section ACP")
+    print("  what routers think           tc -s qdisc show, see docs/acp.md")
     return 0
 
 

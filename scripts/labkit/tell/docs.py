@@ -22,7 +22,7 @@ from ..paths import REPO
 from . import findings
 from .outcome import Report
 
-DOCUMENTS = [REPO / "README.md"]
+DOCUMENTS = [REPO / "README.md", *sorted((REPO / "docs").glob("*.md"))]
 NUMBERS = REPO / "docs/numbers.json"
 
 _MARKED = re.compile(r"(<!--= (?P<scenario>[\w-]+); (?P<measure>.+?); (?P<form>.+?) -->)"

@@ -49,7 +49,7 @@ def main(names: list[str], parallel: int, with_docs: bool = False) -> int:
         f" {report.wall_s:.0f} s; {good} of {len(measured)} findings hold"
     )
     if with_docs:
-        print("README.md: {} numbers written, {} of them anew".format(*docs.write(report)))
+        print("documents: {} numbers written, {} of them anew".format(*docs.write(report)))
         known, of = kept(), _of_papers()
         found = [known.measure(s, f) for s in of for f in s.finding]
         print(f"docs/results: {summary.write(known, of, found) >> 10} KiB")
