@@ -8,7 +8,7 @@ VERSION := $(shell sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf)
 DKMS_SOURCE := /usr/src/tcpcc-$(VERSION)
 TC_PLUGINS := $(patsubst %.c,%.so,$(wildcard tc/q_*.c))
 SOURCES := Makefile Kbuild dkms.conf scripts/left-out COPYING $(wildcard *.c) feedback nist rivals sched include
-PYTHON := /usr/bin/python3
+PYTHON := scripts/python
 
 # Where this system's tc looks for plug-ins, which is written in it
 TC_LIB_DIR ?= $(or $(shell grep -aoEm1 '/usr/lib[a-z0-9_/-]*/tc\b' "$$(command -v tc)" 2>/dev/null | \

@@ -31,10 +31,14 @@ from mininet.topo import Topo
 # mn executes this file without telling it where it is.
 sys.path.insert(0, str(Path(sys._getframe().f_code.co_filename).resolve().parent))
 
-from labkit.errors import LabError
-from labkit.model import scenario
-from labkit.world import queues, script
-from labkit.world.topology import Row
+from labkit import libraries
+
+libraries.borrow()
+
+from labkit.errors import LabError  # noqa: E402
+from labkit.model import scenario  # noqa: E402
+from labkit.world import queues, script  # noqa: E402
+from labkit.world.topology import Row  # noqa: E402
 
 FIRST_PORT = 5201
 

@@ -17,6 +17,11 @@ import pytest
 REPO = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(REPO / "scripts"))
 
+from labkit import libraries  # noqa: E402
+
+if Path(sys.prefix) != libraries.home():
+    pytest.exit("run scripts/setup check, and tests as: scripts/python -m pytest tests/...", 2)
+
 from labkit.errors import LabError  # noqa: E402
 from labkit.measure.job import Job  # noqa: E402
 from labkit.measure.runner import run_all  # noqa: E402

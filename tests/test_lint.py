@@ -13,7 +13,7 @@ from conftest import REPO
 LABKIT = REPO / "scripts" / "labkit"
 # From the bottom up: each may use what is before it.  Modules beside the packages are the commands,
 # but for those that all may use.
-PACKAGES = ["errors", "paths", "host", "model", "world", "measure", "tell"]
+PACKAGES = ["errors", "paths", "host", "libraries", "model", "world", "measure", "tell"]
 
 TOOLS = ["checkpatch", "sparse", "warnings", "shellcheck", "ruff", "redefinitions", "codespell"]
 

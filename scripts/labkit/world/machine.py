@@ -12,13 +12,12 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from .. import libraries
 from ..errors import LabError
-from ..host import environment, locked, output_of, run_logged, tail_of, write_marker
-from ..paths import REPO, cache
+from ..host import environment, locked, output_of, run_logged, write_marker
+from ..paths import REPO, cache, cache_root
 from .kernel import agent, tc_plugins
 from .stock import StockKernel, build, require_tools
-
-VIRTME = "virtme-ng==1.42"
 
 # The card of boot(nics=True): QEMU's cuts a packet into segments as a real one does.  virtio-net
 # leaves that to the other end of its wire, and e1000e makes IP fragments of it until QEMU 8.
@@ -77,7 +76,7 @@ def boot(
     """
     require_tools()
     tree = modules or build(kernel)
-    vng = _virtme()
+    vng = libraries.home() / "bin" / "vng"
     emulating = emulated(kernel)
     cpus = cpus or (1 if emulating else 2)
     if cpus > 1 and emulating and kernel.version in _ONE_EMULATED:
@@ -89,7 +88,8 @@ def boot(
         for stream in ("stdout", "stderr", "console"):
             (run / stream).touch()
         programs = (agent(), *tc_plugins())
-        visible = {Path.cwd(), REPO, tree, kernel.root, *(p.parent for p in programs)}
+        visible = {Path.cwd(), REPO, tree, kernel.root, libraries.home(),
+                   *(p.parent for p in programs)}  # fmt: skip
         line = [
             # Ends the guest even if we are killed and can not.
             "timeout", "--kill-after=5", str(timeout_s + 10),
@@ -173,7 +173,7 @@ def _guest_init(command: list[str]) -> str:
     """What the guest executes: the command, its output and status left in files of the host."""
     return f"""#!/bin/sh
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
-export HOME=/tmp TMPDIR=/tmp LC_ALL=C.UTF-8
+export HOME=/tmp TMPDIR=/tmp LC_ALL=C.UTF-8 TCPCC_CACHE={shlex.quote(str(cache_root()))}
 mkdir {_GUEST_HOT} &&
 cp -L {shlex.join(_hot_files())} {_GUEST_HOT} &&
 export PATH={_GUEST_HOT}:$PATH LD_LIBRARY_PATH={_GUEST_HOT} TC_LIB_DIR={_GUEST_HOT}
@@ -193,27 +193,9 @@ def _hot_files() -> list[str]:
     """
     found = [shutil.which(name, path=environment()["PATH"]) for name in _HOT_PROGRAMS]
     programs = [path for path in found if path]
-    libraries = re.findall(r"=> (/\S+) \(0x", output_of(["ldd", *programs]))
+    linked = re.findall(r"=> (/\S+) \(0x", output_of(["ldd", *programs]))
     for_tc = [*Path("/usr/lib").glob("tc/*"), *Path("/usr/lib").glob("*/tc/*"), *tc_plugins()]
-    return sorted({*programs, *libraries, *map(str, for_tc)})
-
-
-def _virtme() -> Path:
-    """virtme-ng, in an environment of its own."""
-    home = cache("venv", VIRTME.replace("==", "-"))
-    done = home / ".done"
-    with locked(home):
-        if not done.exists():
-            log = home / "install.log"
-            if run_logged(["/usr/bin/python3", "-m", "venv", "--clear", home], log) or run_logged(
-                [home / "bin/pip", "install", "-q", "--disable-pip-version-check", VIRTME],
-                log := home / "install.log",
-            ):
-                raise LabError(
-                    f"cannot install {VIRTME} from PyPI: check the network", log=tail_of(log)
-                )
-            write_marker(done, "")
-    return home / "bin/vng"
+    return sorted({*programs, *linked, *map(str, for_tc)})
 
 
 def _kvm_works(kernel: StockKernel) -> bool:

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The environment that scripts/setup makes: it is there as a whole, or one line says what to do."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from conftest import REPO
+from labkit import libraries
+
+LAB, SETUP = REPO / "scripts" / "lab", [sys.executable, "-m", "labkit.libraries"]
+
+
+@pytest.fixture
+def empty(tmp_path) -> dict[str, str]:
+    """The environment variables of a machine with an empty cache, which reaches no registry."""
+    nowhere = {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_FIND_LINKS": "",
+               "PIP_NO_CACHE_DIR": "1", "no_proxy": "127.0.0.1"}  # fmt: skip
+    ours = {"TCPCC_CACHE": str(tmp_path), "PYTHONPATH": str(REPO / "scripts")}
+    return os.environ | nowhere | ours
+
+
+def there(env: dict[str, str]) -> list[str]:
+    """The directories among the environments of that cache."""
+    return [path.name for path in Path(env["TCPCC_CACHE"], "python").glob("*") if path.is_dir()]
+
+
+@pytest.mark.parametrize("name", ["lab", "stock", "lint", "python"])
+def test_without_libraries_commands_say_how_to_get_them(empty, name) -> None:
+    done = subprocess.run([REPO / "scripts" / name], env=empty, capture_output=True, text=True)
+    assert done.returncode == 1 and not done.stdout
+    assert done.stderr == f"{name}: its libraries are not installed: run scripts/setup demo\n"
+
+
+def test_a_registry_that_is_not_there_is_one_line(empty) -> None:
+    done = subprocess.run(SETUP, env=empty, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 1
+    progress, said = done.stderr.splitlines()[:-1], done.stderr.splitlines()[-1]
+    assert said.startswith("setup: PyPI cannot be reached")
+    assert all(line.startswith("libraries: installing from PyPI") for line in progress)
+    assert there(empty) == []
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+def test_an_interrupted_installation_does_not_count(empty, how) -> None:
+    with subprocess.Popen(SETUP, env=empty, stderr=subprocess.DEVNULL) as setup:
+        deadline = time.monotonic() + 60
+        while not there(empty) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert there(empty), "it did not begin"
+        setup.send_signal(how)
+    assert setup.returncode
+    assert there(empty) == [] or how == signal.SIGKILL
+    done = subprocess.run([LAB, "list"], env=empty, capture_output=True, text=True)
+    assert "run scripts/setup demo" in done.stderr
+
+
+def test_the_versions_are_those_of_requirements() -> None:
+    wanted = {line.split()[0] for line in libraries.REQUIREMENTS.read_text().splitlines()
+              if "==" in line}  # fmt: skip
+    done = subprocess.run([sys.executable, "-m", "pip", "freeze", "--all"], capture_output=True,
+                          text=True, check=True)  # fmt: skip
+    have = {line.lower().replace("_", "-") for line in done.stdout.splitlines()
+            if not line.startswith(("pip==", "setuptools=="))}  # fmt: skip
+    assert wanted == have
