@@ -66,9 +66,11 @@ def test_pairs_are_as_many() -> None:
         intervals.difference([1, 2], [1])
 
 
-def measured(text: str, of: dict[str, list[float]]) -> intervals.Interval | None:
+def measured(
+    text: str, of: dict[str, list[float]], **group: list[str]
+) -> intervals.Interval | None:
     """The interval of a finding's measure, of columns with so many drops by seed."""
-    one = Scenario("x", "X", column=tuple(Column(name, name) for name in of))
+    one = Scenario("x", "X", column=tuple(Column(name, name) for name in of), group=group)
     runs = {name: [a_run(s, drops=v) for s, v in enumerate(values)] for name, values in of.items()}
     return findings.interval(one, Finding("C", text), lambda scenario, column, case: runs[column])
 
@@ -87,6 +89,14 @@ def test_findings_have_intervals() -> None:
     assert measured("mean('drops', 'a') + mean('drops', 'c')", of) == intervals.Interval(1, 101)
     assert measured("most('drops', 'a')", of) == intervals.Interval(10, 180)
     assert measured("fluid('queues')", of) is None
+
+
+def test_a_group_is_all_its_columns() -> None:
+    of = {"a / b": [1.0, 3.0], "b / a": [5.0, 7.0], "a / c": [100.0, 200.0]}
+    mean = measured("mean('retransmits:cubic,reno', 'both')", of, both=["a / b", "b / *"])
+    assert mean == intervals.Interval(2, 4, 3, 5)
+    assert measured("most('drops', 'both')", of, both=["a / b", "b / *"]).value == 7
+    assert measured("mean('drops', 'a / b')", of, both=["*"]).value == 2
 
 
 # Cells ------------------------------------------------------------------------------------------

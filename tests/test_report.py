@@ -37,6 +37,8 @@ case = [
 rtt = "10ms"
 duration = "0.3"
 stages = "0.1"
+[group]
+all = ["re*", "cubic (small)"]
 [metrics]
 twice = "2 * goodput_bps / rate"
 [[expected]]
@@ -438,6 +440,10 @@ def test_what_is_not_built_is_left_out_and_named(laboratory, capsys) -> None:
         ('"sweep:twice"', '"sweep:thrice"', "sweep:thrice"),
         ('"sweep:twice"', '"portrait:thrice"', "needs :start or :delay"),
         ('twice = "2', 'twice = "twice', "made of itself"),
+        ('"re*"', '"bb*"', "[group] 'all': no column 'bb*'; there are: reno, cubic (small)"),
+        ("all =", "reno =", "[group] 'reno' is a column's name"),
+        ("'goodput_bps', 'reno', 'fast'", "'twice', 'some'", "no column 'some'; there are: reno, "
+         "cubic (small), all"),
         ("[2, 3]", "[2]", "'reno' has 1 numbers for 2 cases"),
         ('rows."cubic (small)"', "rows.renault", "no column 'renault'"),
         ("reno, fast", "reno, faster", "a note, but no number, of 'reno, faster'"),

@@ -136,15 +136,15 @@ class Name:
 
 def split(name: str) -> Name:
     """The parts of a name such as cwnd_mean:0-9@2."""
-    found = re.fullmatch(r"(\w+)(?::([\w.-]+))?(?:@(\d+))?", name)
+    found = re.fullmatch(r"(\w+)(?::([\w.,-]+))?(?:@(\d+))?", name)
     if not found:
         return Name(name)
     return Name(found[1], found[2] or "", int(found[3]) if found[3] else None)
 
 
 def metric(result: Json, name: str) -> float | None:
-    """A metric of a run; with completion_s:cubic, :0 or :0-9 of those of its flows; with :link3 of
-    that link; with @1 of the second stage.
+    """A metric of a run; with completion_s:cubic, :reno,cubic, :0 or :0-9 of those of its flows;
+    with :link3 of that link; with @1 of the second stage.
 
     None if it was not measured: a flow that never finished has no completion time.
     """
@@ -177,7 +177,7 @@ def part(result: Json, which: str, stage: int | None) -> Json:
     elif which.startswith("link"):
         links = [link for link in links if link["name"] == which]
     elif which:
-        flows = [flow for flow in flows if flow["cc"] == which]
+        flows = [flow for flow in flows if flow["cc"] in which.split(",")]
     whole = result | {"flows": flows, "links": links}
     if stage is None:
         return whole

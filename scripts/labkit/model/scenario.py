@@ -10,6 +10,7 @@ import math
 import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import MISSING, dataclass, field, fields, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -135,6 +136,7 @@ class Scenario:
     x: str = ""  # what the cases' x is
     column: tuple[Column, ...] = ()
     case: tuple[Case, ...] = ()
+    group: dict[str, list[str]] = field(default_factory=dict)  # columns, with * for any text
     settings: dict[str, str] = field(default_factory=dict)
     metrics: dict[str, str] = field(default_factory=dict)  # of its own, see findings.py
     expected: tuple[Expected, ...] = ()
@@ -153,6 +155,13 @@ class Scenario:
     def column_of(self, name: str) -> Column:
         """The column of this name, or one for a congestion control that has none."""
         return next((c for c in self.column if c.name == name), Column(name, name))
+
+    def columns_of(self, name: str) -> list[str]:
+        """The columns that a measure means by a column's name, a group's, or none: then all."""
+        names = [c.name for c in self.column]
+        if name in self.group:
+            return [n for n in names if any(fnmatchcase(n, like) for like in self.group[name])]
+        return [n for n in names if name in ("", n)]
 
     def senders(self, column: Column, case: Case | None = None) -> tuple[str, ...]:
         """The congestion controls of a column: its own, or those of a mix."""
@@ -258,6 +267,14 @@ def _check(scenario: Scenario) -> None:
             if name and name not in called:
                 there = ", ".join(called) or "none"
                 raise ValueError(f"[[expected]]: no {what} {name!r}; there are: {there}")
+    columns = [c.name for c in scenario.column]
+    for name, of in scenario.group.items():
+        if name in columns:
+            raise ValueError(f"[group] {name!r} is a column's name")
+        for like in of:
+            if not any(fnmatchcase(c, like) for c in columns):
+                raise ValueError(f"[group] {name!r}: no column {like!r};"
+                                 f" there are: {', '.join(columns)}")  # fmt: skip
     for column in scenario.column:
         if not column.cc and "mix" not in column.set | scenario.settings:
             raise ValueError(f"[[column]] {column.name!r} needs cc, or a mix")

@@ -15,6 +15,11 @@ column's runs, of one case or of all, in this scenario or in another:
 
     median('completion_s', 'cubic') / median('completion_s', 'ccpd', scenario='ccpd-table3')
 
+Several columns may have a name in common, and be measured as one by it:
+
+    [group]
+    "ccpd beside reno" = ["ccpd(*) / reno", "reno / ccpd(*)"]
+
 or of a model that needs no runs: fluid('margin'), with the names of fluid.MEASURES.
 
 A quality's measure is one for each sender, of columns that have its name: mean('jain', '{cc}').
@@ -65,17 +70,17 @@ class Reference:
     """The runs that one call in a measure is about: of every column and case if it names none."""
 
     metric: str
-    column: str = ""
+    column: str = ""  # or a group of them
     case: str = ""
     scenario: str = ""
 
     def cells(self, of: Scenario) -> list[tuple[str, str]]:
         """Column and case of each cell, in the scenario it names."""
         return [
-            (column.name, case)
+            (column, case)
             for case in [c.name for c in of.case] or [""]
-            for column in of.column
-            if self.column in ("", column.name) and self.case in ("", case)
+            for column in of.columns_of(self.column)
+            if self.case in ("", case)
         ]
 
 
@@ -216,7 +221,7 @@ def _check(of: Scenario, reference: Reference, where: str) -> None:
     metrics = metric_names(other)
     for what, name, there in (
         ("metric", split(reference.metric).base, metrics),
-        ("column", reference.column, [c.name for c in other.column]),
+        ("column", reference.column, [*(c.name for c in other.column), *other.group]),
         ("case", reference.case, [c.name for c in other.case]),
     ):
         if name and name not in there:
