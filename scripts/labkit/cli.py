@@ -43,6 +43,12 @@ def _parser() -> Parser:
                            help="debug: with sanitizers, 20 times slower; hz250, hz1000: with so"
                            " many ticks a second in place of 100")  # fmt: skip
 
+    def with_modules(added: argparse.ArgumentParser) -> None:
+        added.add_argument("--module", action="append", default=[], metavar="PATH", type=Path,
+                           help="a module of your own, built for the lab kernel and loaded: a"
+                           " folder with a Kbuild, or with one .c file, or that file; may be"
+                           " repeated")  # fmt: skip
+
     listing = verb("list", _list, "The scenarios, and what each reproduces.")
     listing.add_argument("--json", action="store_true", help="as a JSON array")
 
@@ -70,9 +76,11 @@ def _parser() -> Parser:
     running.add_argument("--out", type=Path, metavar="DIR",
                          help="where the series go (default: the cache)")  # fmt: skip
     with_kernel(running)
+    with_modules(running)
 
     executing = verb("exec", _exec, "Runs a command as root in the lab kernel.")
     with_kernel(executing)
+    with_modules(executing)
     executing.add_argument("--seed", type=_seed, default=1, metavar="N",
                            help="of all random numbers (default 1)")  # fmt: skip
     executing.add_argument("--timeout", type=float, metavar="S",
@@ -81,6 +89,7 @@ def _parser() -> Parser:
 
     shell = verb("shell", _shell, "A shell as root in the lab kernel.")
     with_kernel(shell)
+    with_modules(shell)
 
     comparing = verb(
         "compare", _compare, "What became better or worse from one set of results to another: of"
@@ -199,7 +208,7 @@ def _run(args: argparse.Namespace) -> int:
         own = scenario.override(wanted, args.set, column, case)
         jobs += [Job(wanted, own, column.cc or "mix", seed, column.name, args.case)
                  for seed in args.seeds or (args.seed,)]  # fmt: skip
-    where = Laboratory(args.kernel, args.variant)
+    where = _laboratory(args)
     out = args.out.absolute() if args.out else None
     with Progress([job.name for job in jobs]) as shown:
         results = runner.run_all(where, jobs, args.jobs, out, shown.update)
@@ -212,15 +221,20 @@ def _run(args: argparse.Namespace) -> int:
     return 0
 
 
+def _laboratory(args: argparse.Namespace) -> Laboratory:
+    """What --kernel, --variant and --module ask for."""
+    modules = tuple(path.expanduser().absolute() for path in args.module)
+    return Laboratory(args.kernel, args.variant, modules)
+
+
 def _exec(args: argparse.Namespace) -> int:
-    where = Laboratory(args.kernel, args.variant)
-    return laboratory.execute(where, args.command, args.seed, args.timeout)
+    return laboratory.execute(_laboratory(args), args.command, args.seed, args.timeout)
 
 
 def _shell(args: argparse.Namespace) -> int:
     if not sys.stdin.isatty():
         raise LabError("lab shell needs a terminal; for scripts there is: lab exec", status=2)
-    return laboratory.shell(Laboratory(args.kernel, args.variant))
+    return laboratory.shell(_laboratory(args))
 
 
 def _compare(args: argparse.Namespace) -> int:

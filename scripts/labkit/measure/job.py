@@ -41,7 +41,7 @@ class Job:
 def identity(laboratory: Laboratory, job: Job) -> str:
     """Of all that a run's result depends on but its seed: kernel, its own modules, programs, what
     they execute, and the settings, by some of which only the result is made, as by its stages."""
-    plan = compile_plan(job.settings, job.cc, job.seed)
+    plan = compile_plan(job.settings, job.cc, job.seed, laboratory.others)
     modules = (laboratory.digest(name) for name in plan.modules)
     wanted = (repr(job.settings), repr(job.settings.net))
     programs = json.dumps(laboratory.programs(), sort_keys=True)

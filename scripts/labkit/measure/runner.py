@@ -85,7 +85,7 @@ def make(
 ) -> Any:  # fmt: skip
     """One run's result, which is kept in home with all that was sampled."""
     started = time.monotonic()
-    plan = compile_plan(job.settings, job.cc, job.seed)
+    plan = compile_plan(job.settings, job.cc, job.seed, laboratory.others)
     with traffic(
         laboratory.kernel, laboratory.modules, plan, job.seed,
         lambda virtual_s: progress(virtual_s / job.settings.end),

@@ -465,12 +465,16 @@ def module_sources() -> dict[str, Path]:
     return {str(p.relative_to(REPO)): p for p in sorted(found) if not p.name.endswith(made)}
 
 
+def module_make(kernel: LabKernel, stage: Path, *options: str) -> list[str | Path]:
+    """The make command that builds the modules in stage for kernel."""
+    where = ["-C", str(kernel.build_dir), f"M={stage}", f"-j{os.cpu_count()}"]
+    return _make(VARIANTS[kernel.variant], *where, *options)
+
+
 def _kbuild(kernel: LabKernel, stage: Path, *options: str) -> list[str | Path]:
-    """The make command that builds stage for kernel."""
+    """The same of this project's."""
     tests = ["TCPCC_KUNIT=y"] if (stage / "tests/kunit/Kbuild").exists() else []
-    jobs = f"-j{os.cpu_count()}"
-    where = ["-C", str(kernel.build_dir), f"M={stage}"]
-    return _make(VARIANTS[kernel.variant], *where, jobs, *tests, *options)
+    return module_make(kernel, stage, *tests, *options)
 
 
 def _make_modules(kernel: LabKernel, stage: Path, strict: bool) -> None:
@@ -495,6 +499,11 @@ def _install_modules(kernel: LabKernel, stage: Path, result: Path) -> None:
         shutil.copyfile(module, tree / "updates" / module.name)
     for index in ("modules.builtin", "modules.builtin.modinfo", "modules.order"):
         shutil.copyfile(kernel.build_dir / index, tree / index)
+    index_modules(kernel, result)
+
+
+def index_modules(kernel: LabKernel, result: Path) -> None:
+    """Has depmod index the modules laid out in result; LabError with what it complains of."""
     log = result / "depmod.log"
     depmod = ["depmod", "-b", result, "-F", kernel.build_dir / "System.map", "-e", kernel.release]
     if run_logged(depmod, log) or log.read_text().strip():

@@ -20,6 +20,7 @@ from ..host import digest_of, file_digest, output_of
 from ..model.settings import SHAPING, Settings
 from . import kernel as kernels
 from .guests import Guest, sweep
+from .others import Others, with_modules
 from .plan import Plan
 
 STALL_S = 120  # wall seconds without progress in virtual time before a run counts as hung
@@ -71,14 +72,21 @@ def _programs() -> dict[str, str]:
 
 
 class Laboratory:
-    """A lab kernel with this project's modules, and what can be run on it."""
+    """A lab kernel with this project's modules and the user's own, and what can be run on it."""
 
-    def __init__(self, version: str = kernels.DEFAULT_VERSION, variant: str = "") -> None:
+    def __init__(
+        self, version: str = kernels.DEFAULT_VERSION, variant: str = "",
+        modules: tuple[Path, ...] = (),
+    ) -> None:  # fmt: skip
+        """modules: folders or files of the user's, see others.py."""
         self.kernel = kernels.ensure(version, variant)
         self.modules = kernels.build_modules(self.kernel)
+        self.others = Others()
         sweep()
         # once, before guests start side by side
         kernels.shim(), kernels.agent(), kernels.tc_plugins()
+        if modules:
+            self.modules, self.others = with_modules(self.kernel, self.modules, modules)
         self._tree = self.modules / "lib" / "modules" / self.kernel.release
 
     def parameters(self) -> dict[str, set[str]]:
@@ -101,7 +109,8 @@ class Laboratory:
         """The congestion controls that a flow may have here."""
         diagnosis = {"tcp_diag"}
         names = {m[4:] for m in self.modules_known() - diagnosis if m.startswith("tcp_")}
-        return sorted(names | {"reno"})
+        own = {m.removeprefix("tcp_") for m in (*self.others.ccs.values(), *self.others.rest)}
+        return sorted(names - own | {"reno", *self.others.ccs})
 
     def check(self, settings: Settings, cc: str) -> None:
         """Says what settings ask for that this kernel and these modules do not have."""
@@ -199,7 +208,9 @@ def execute(
 ) -> int:
     """Runs a command as the guest's root, and passes its output on; returns its status."""
     with Guest(laboratory.kernel, seed) as guest:
-        guest.boot(_here(guest) + f"exec /run/lab/agent exec /run/lab {shlex.join(command)}\n",
+        load = "".join(f"modprobe {name} || exit 1\n" for name in laboratory.others.all)
+        guest.boot(_here(guest) + load
+                   + f"exec /run/lab/agent exec /run/lab {shlex.join(command)}\n",
                    laboratory.modules)  # fmt: skip
         streams = [
             _Tail(guest.dir / "stdout", sys.stdout.buffer),

@@ -8,6 +8,7 @@ from struct import pack
 
 from ..model.settings import Settings
 from . import kernel
+from .others import Others
 from .queues import ASLEEP_S
 from .script import SCHEDULE, TALK, schedule, setup
 from .topology import Row
@@ -29,7 +30,8 @@ class Plan:
         return re.findall(r"^modprobe (\S+)", self.setup, re.MULTILINE)
 
 
-def compile_plan(settings: Settings, cc: str, seed: int) -> Plan:
+def compile_plan(settings: Settings, cc: str, seed: int, others: Others | None = None) -> Plan:
+    """What a run executes; others are the user's own modules, if there are any."""
     row = Row(settings)
     slowest = max(settings.rtt) + sum(
         filter(None, (settings.jitter, settings.batch, settings.aggregate))
@@ -39,7 +41,7 @@ def compile_plan(settings: Settings, cc: str, seed: int) -> Plan:
     queues = sum(map(settings.buffer_of, links)) * (2 if settings.reverse else 1)
     window = settings.rate * slowest / 8 + queues * settings.frame
     return Plan(
-        setup(settings, row, settings.every_cc(cc), window),
+        setup(settings, row, settings.every_cc(cc), window, others or Others()),
         traffic(settings, row, cc, seed),
         memory=max(4 << 30, ceil(16 * window) * (2 if settings.reverse else 1)),
         files=_files(settings, row, cc, seed),

@@ -12,6 +12,7 @@ from functools import cache
 from ..model.parse import REORDER_TABLE
 from ..model.settings import SHAPING, Settings
 from ..paths import REPO
+from .others import Others
 from .queues import NETEM_TABLE_ONE, bottleneck, delays, queues
 from .topology import Hop, Row, has_a
 from .traffic import START_NS
@@ -22,8 +23,9 @@ SCHEDULE, TALK = "schedule", "talk.plan"  # files' names
 DEFAULT_RMEM, DEFAULT_WMEM = "4096 131072 6291456", "4096 16384 4194304"
 
 
-def setup(s: Settings, row: Row, ccs: list[str], window: float) -> str:
-    """The shell script; window is what path and buffer hold, in bytes."""
+def setup(s: Settings, row: Row, ccs: list[str], window: float, others: Others) -> str:
+    """The shell script; window is what path and buffer hold, in bytes; others are the user's own
+    modules."""
     # Eight windows: an skb occupies up to four times its data, and only half may be window.  More
     # where hosts may mislead a sender about its path.
     memory = min(2**31 - 1, max((128 if s.host else 16) << 20, int(8 * window)))
@@ -39,7 +41,7 @@ def setup(s: Settings, row: Row, ccs: list[str], window: float) -> str:
         "set -e",
         "",
         "# Modules and their parameters.",
-        *_modules(s, ccs),
+        *_modules(s, ccs, others),
         "",
         limits,
         'sysctl -qw net.ipv4.tcp_mem="100000000 100000000 100000000" \\',
@@ -215,12 +217,13 @@ def _purpose_of_a(s: Settings) -> str:
     return ", ".join(name for name, there in what.items() if there)
 
 
-def _modules(s: Settings, ccs: list[str]) -> list[str]:
+def _modules(s: Settings, ccs: list[str], others: Others) -> list[str]:
     """modprobe says nothing about what is built in, and fails for what does not exist."""
     options: dict[str, list[str]] = {}
     for module, name, value in s.param:
         options.setdefault(module, []).append(f"{name}={value}")
-    wanted = dict.fromkeys([*options, *(f"tcp_{cc}" for cc in ccs if cc != "reno")])
+    ours = (f"tcp_{cc}" for cc in ccs if cc != "reno" and cc not in others.ccs)
+    wanted = dict.fromkeys([*options, *others.of(ccs), *ours])
     if s.qdisc in SHAPING:
         wanted[f"sch_{s.qdisc}"] = None
     if not _viewed().isdisjoint(ccs):

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The lab for what is not in the repository: a user's modules, scenarios, kernels; and docs/lab.md,
+whose commands are run here."""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from conftest import REPO
+from labkit.world.laboratory import Laboratory
+
+PAGE = REPO / "docs/lab.md"
+EXAMPLE = REPO / "docs/example"
+RELEASE = "6.12.117"  # whose results the page has
+
+SHORT = ("--set", "duration=0.3")
+
+
+@pytest.fixture
+def example(tmp_path: Path) -> Path:
+    """A copy of the example, outside of the repository."""
+    return Path(shutil.copytree(EXAMPLE, tmp_path / "example"))
+
+
+# The page ---------------------------------------------------------------------------------------
+
+
+def _sections() -> dict[str, str]:
+    parts = re.split(r"^## (.*)$", PAGE.read_text(), flags=re.M)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def _commands(section: str) -> list[tuple[str, str]]:
+    """The commands of a section's console blocks, and what each is to print."""
+    found = []
+    for block in re.findall(r"^```console\n(.*?)^```$", section, re.M | re.S):
+        for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
+            lines = part.splitlines()
+            n = 1
+            while lines[n - 1].endswith("\\"):
+                n += 1
+            found.append(("\n".join(lines[:n]), "\n".join(lines[n:])))
+    return found
+
+
+def _pattern(expected: str) -> str:
+    """Of lines such as it has, where ... stands for any text, or alone for any number of lines."""
+    return "".join(
+        r"(?:.*\n)*?" if line == "..." else ".*".join(map(re.escape, line.split("..."))) + r"\n"
+        for line in expected.splitlines()
+    )
+
+
+@pytest.mark.parametrize("title", _sections())
+def test_the_page_is_what_comes_out(title, example) -> None:
+    """LAB_PAGE=write writes what comes out into the page; what is longer than its ... is cut by
+    hand."""
+    commands = _commands(_sections()[title])
+    path = f"{REPO / 'scripts'}:{os.environ['PATH']}"
+    same_kernel = Laboratory().kernel.release.startswith(RELEASE)
+    for command, expected in commands:
+        done = subprocess.run(
+            ["bash", "-c", command], cwd=example, text=True, stdin=subprocess.DEVNULL, timeout=600,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=os.environ | {"PATH": path},
+        )
+        said = re.sub(r"^[\w ./]+: (compiling|ready after .*)\n", "", done.stdout, flags=re.M)
+        said = said.replace(f"{example}", "~/example").replace(str(Path.home()), "~")
+        refused = "lab: " in expected
+        assert bool(done.returncode) == refused, f"{command}\n{done.stdout}"
+        if os.environ.get("LAB_PAGE") == "write":
+            if not re.fullmatch(_pattern(expected), said):
+                said = re.sub(r"-[0-9a-f]{12}$", "-...", said, flags=re.M)  # a key
+                old, new = (f"$ {command}\n{text}".rstrip("\n") for text in (expected, said))
+                PAGE.write_text(PAGE.read_text().replace(old, new))
+        elif same_kernel or refused:
+            assert re.fullmatch(_pattern(expected), said), f"{command}\n{said}"
+
+
+# Modules ----------------------------------------------------------------------------------------
+
+
+def _state(folder: Path) -> dict[str, tuple[bytes, int]]:
+    files = (p for p in folder.rglob("*") if p.is_file())
+    return {str(p): (p.read_bytes(), p.stat().st_mtime_ns) for p in files}
+
+
+def test_a_module_is_built_once_for_each_content(lab, example) -> None:
+    """It is loaded, part of key and provenance, and its folder stays as it was."""
+    folder = example / "my_cc"
+    before = _state(folder)
+
+    def run() -> tuple[dict, str]:
+        call = lab("run", "dumbbell", "--json", "--module", folder, "--cc", "my_cc", *SHORT)
+        return call.json[0], call.stderr
+
+    first, _ = run()
+    again, said = run()
+    assert "compiling" not in said
+    assert first["series"] == again["series"]
+    assert _state(folder) == before
+    source = folder / "my_cc.c"
+    source.write_text(source.read_text().replace("target = 5;", "target = 1;"))
+    other, said = run()
+    assert "compiling" in said
+    digests = [run["provenance"]["modules"]["my_cc"] for run in (first, again, other)]
+    assert digests[0] == digests[1] != digests[2]
+    assert other["series"] != first["series"]
+    assert first["flows"][0]["cc"] == "my_cc" and first["flows"][0]["goodput_bps"] > 1e6
+
+
+def test_a_run_that_does_not_use_the_module_is_the_same_as_without(lab, example) -> None:
+    calls = [lab("run", "dumbbell", "--json", *more, *SHORT).json[0]
+             for more in ([], ["--module", example / "my_cc"])]  # fmt: skip
+    assert calls[0]["series"] == calls[1]["series"]
+    assert "my_cc" not in calls[1]["provenance"]["modules"]
+
+
+def test_several_modules_of_several_files(lab, tmp_path) -> None:
+    """With a Kbuild that has a name and a subfolder of its own; the second uses the first."""
+    (tmp_path / "one/inner").mkdir(parents=True)
+    (tmp_path / "one/Kbuild").write_text("obj-m := both.o\nboth-y := a.o inner/b.o\n")
+    (tmp_path / "one/inner/b.h").write_text("int number_of_b(void);\n")
+    (tmp_path / "one/inner/b.c").write_text('#include "b.h"\nint number_of_b(void) { return 7; }\n')
+    (tmp_path / "one/a.c").write_text(
+        '#include <linux/module.h>\n#include "inner/b.h"\n'
+        "int number_of_a(void);\nint number_of_a(void) { return number_of_b(); }\n"
+        'EXPORT_SYMBOL_GPL(number_of_a);\nMODULE_DESCRIPTION("a");\nMODULE_LICENSE("GPL");\n'
+    )
+    (tmp_path / "user-of.c").write_text(
+        "#include <linux/module.h>\nint number_of_a(void);\n"
+        'static int __init start(void) { pr_info("it is %d\\n", number_of_a()); return 0; }\n'
+        'module_init(start);\nMODULE_DESCRIPTION("u");\nMODULE_LICENSE("GPL");\n'
+    )
+    modules = ["--module", tmp_path / "one", "--module", tmp_path / "user-of.c"]
+    assert "it is 7" in lab("exec", *modules, "--", "dmesg").stdout
+    (run,) = lab("run", "dumbbell", "--json", *modules, *SHORT).json
+    assert set(run["provenance"]["modules"]) >= {"both", "user_of"}
+
+
+def test_messages_of_compiler_linker_and_kernel(lab, example) -> None:
+    folder = example / "my_cc"
+    source = folder / "my_cc.c"
+    good = source.read_text()
+
+    def refused(old: str, new: str) -> str:
+        assert old in good
+        source.write_text(good.replace(old, new))
+        said = lab("exec", "--module", folder, "--", "true", status=1).stderr
+        assert said.splitlines()[-1].startswith("lab: ") and "Traceback" not in said
+        return said
+
+    said = refused("div_u64", "div_u46")
+    line = 1 + good[: good.index("div_u64")].count("\n")
+    assert re.search(rf"^{source}:{line}:\d+: error: implicit .*div_u46", said, re.M), said
+    assert re.search(r"^ +\| +\^~+$", said, re.M), "the compiler's mark is lost"
+    assert f"lab: {folder} does not build" in said
+    said = refused("static int __init my_cc_register(void)\n{", "int no_such_symbol(void);\n\n"
+                   "static int __init my_cc_register(void)\n{\n\tno_such_symbol();")  # fmt: skip
+    assert 'modpost: "no_such_symbol"' in said
+    assert "cubic already registered" in refused('"my_cc", .owner', '"cubic", .owner')
+
+
+@pytest.mark.parametrize(
+    ("arguments", "names"),
+    [
+        (["--module", "/nonesuch"], "no such file"),
+        (["--module", "scripts/lab"], "a .c file"),
+        (["--module", "rivals"], "no Kbuild"),
+        (["--module", "scripts/networks"], "0 .c files"),
+        (["--module", "/usr"], "the module's folder alone"),
+    ],
+)
+def test_what_is_no_module_is_refused_in_one_line(lab, arguments, names) -> None:
+    call = lab("run", "dumbbell", *arguments, *SHORT, status=2)
+    assert call.stdout == ""
+    assert call.stderr.startswith("lab: ") and call.stderr.count("\n") == 1
+    assert names in call.stderr
+
+
+def test_a_name_that_the_kernel_has_is_refused(lab, example) -> None:
+    shutil.move(example / "my_cc/my_cc.c", example / "tcp_cubic.c")
+    said = lab("exec", "--module", example / "tcp_cubic.c", "--", "true", status=2).stderr
+    assert "tcp_cubic is built into" in said
