@@ -14,7 +14,11 @@ PYTHON := scripts/python
 TC_LIB_DIR ?= $(or $(shell grep -aoEm1 '/usr/lib[a-z0-9_/-]*/tc\b' "$$(command -v tc)" 2>/dev/null | \
 	head -n 1),/usr/lib/tc)
 TC_DESTINATION = $(INSTALL_MOD_PATH)$(TC_LIB_DIR)
-MAN_DESTINATION = $(INSTALL_MOD_PATH)/usr/local/share/man/man8
+PREFIX ?= /usr/local
+MAN_DESTINATION = $(INSTALL_MOD_PATH)$(PREFIX)/share/man/man8
+# The command tcpcc, and the name by which it is called
+COMMAND_DESTINATION = $(INSTALL_MOD_PATH)$(PREFIX)/share/tcpcc
+COMMAND_LINK = $(INSTALL_MOD_PATH)$(PREFIX)/bin/tcpcc
 
 # Kernels of the wider matrix (make check-kernels)
 TCPCC_KERNELS ?= 6.1,6.12,7.2
@@ -36,7 +40,7 @@ SHELL := /bin/bash
 export PATH := $(PATH):/usr/sbin:/sbin
 
 .PHONY: modules headers root loadable install uninstall dkms-install dkms-uninstall \
-	tc tc-install tc-uninstall \
+	tc tc-install tc-uninstall command-install command-uninstall \
 	demo demo-acp check check-kernels check-life fuzz report bench lint clean help
 
 modules: headers
@@ -71,12 +75,22 @@ tc-uninstall: root
 	@rm -f $(patsubst tc/%,"$(TC_DESTINATION)/%",$(TC_PLUGINS)) \
 		$(patsubst tc/%,"$(MAN_DESTINATION)/%",$(wildcard tc/*.8))
 
-install: root headers loadable modules tc-install
+command-install: root
+	@install -D -m 755 -t "$(COMMAND_DESTINATION)" scripts/tcpcc
+	@install -D -m 644 -t "$(COMMAND_DESTINATION)/tcpcckit" scripts/tcpcckit/*.py
+	@install -D -m 644 -t "$(MAN_DESTINATION)" scripts/tcpcc.8
+	@mkdir -p "$(dir $(COMMAND_LINK))" && ln -sf ../share/tcpcc/tcpcc "$(COMMAND_LINK)"
+
+command-uninstall: root
+	@rm -rf "$(COMMAND_DESTINATION)"
+	@rm -f "$(COMMAND_LINK)" "$(MAN_DESTINATION)/tcpcc.8"
+
+install: root headers loadable modules tc-install command-install
 	$(KBUILD) INSTALL_MOD_DIR=updates $(UNSIGNED) modules_install 2>&1 | sed "/missing 'System.map'/d"
 	@depmod $(if $(INSTALL_MOD_PATH),-b "$(INSTALL_MOD_PATH)") "$(RELEASE)"
 	@echo "Installed for $(RELEASE): $(MODULES). Undo: make uninstall"
 
-uninstall: root tc-uninstall
+uninstall: root tc-uninstall command-uninstall
 	@for module in $(MODULES); do \
 		rm -f "$(MODULES_DIR)/updates/$$module.ko" "$(MODULES_DIR)/updates/$$module".ko.*; \
 		rmdir "$(MODULES_DIR)/updates/$$(dirname $$module)" 2>/dev/null; name=$${module##*/}; \
@@ -85,7 +99,7 @@ uninstall: root tc-uninstall
 	@echo "Removed from $(RELEASE): $(MODULES)"
 
 # DKMS builds the modules anew for each kernel that is installed later.
-dkms-install: root headers loadable tc-install
+dkms-install: root headers loadable tc-install command-install
 	@command -v dkms >/dev/null || { echo "DKMS is missing: install dkms" >&2; exit 1; }
 	install -d "$(DKMS_SOURCE)"
 	rm -rf "$(DKMS_SOURCE)/left-out"
@@ -93,7 +107,7 @@ dkms-install: root headers loadable tc-install
 	test -e "/var/lib/dkms/tcpcc/$(VERSION)" || dkms add -m tcpcc -v $(VERSION)
 	dkms install -m tcpcc -v $(VERSION)
 
-dkms-uninstall: root tc-uninstall
+dkms-uninstall: root tc-uninstall command-uninstall
 	dkms remove -m tcpcc -v $(VERSION) --all
 	rm -rf "$(DKMS_SOURCE)"
 

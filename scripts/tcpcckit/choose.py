@@ -1,0 +1,372 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Choosing a congestion control: for one destination and a while (try), and for good (set).
+
+A try is a host route of its own, copied from the route that the host has, with congctl.  What it
+added is written to a file below /run first.  The file is locked as long as the try lives, so that
+a file which anybody can lock is of a try that was killed: the next call removes its routes.
+"""
+
+import contextlib
+import fcntl
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import IO, Any, NoReturn
+
+from . import system
+from .system import Kernel, TcpccError
+
+RUN = Path("/run/tcpcc")
+SYSCTL_FILE = Path("/etc/sysctl.d/90-tcpcc.conf")
+LOAD_FILE = Path("/etc/modules-load.d/tcpcc.conf")
+KEY = "net.ipv4.tcp_congestion_control"
+
+# Marks our routes; a number that no routing daemon of /etc/iproute2/rt_protos has.
+PROTOCOL = "242"
+
+# Of a route as ip prints it: what is about that entry and not about the way, each with a value,
+_NOT_COPIED = {"proto", "metric", "scope", "table", "pref", "error", "expires", "nhid", "congctl",
+               "tos"}  # fmt: skip
+# and what is about the device's state.
+_STATES = {"linkdown", "dead", "offload", "trap", "rt_trap", "pervasive", "offload_failed"}
+_TYPES = {"local", "broadcast", "multicast", "anycast", "blackhole", "unreachable", "prohibit",
+          "throw"}  # fmt: skip
+
+
+# What a kernel has ------------------------------------------------------------------------------
+
+
+def how_to_get(kernel: Kernel, cc: str) -> str:
+    """One line that says why a congestion control is not there, and what to do."""
+    if f"tcp_{cc}" not in {*system.MODULES, "tcp_ccp", "tcp_acp"}:
+        names = {*kernel.available, *(n[4:] for n in kernel.installed if n.startswith("tcp_"))}
+        there = ", ".join(sorted(names - {"diag", "feedback", "acp_host"}))
+        return f"kernel {kernel.release} has no congestion control {cc!r}; there are: {there}"
+    if not kernel.loads_modules:
+        return (f"kernel {kernel.release} takes no modules, and so no {cc}: boot the"
+                " distribution's kernel")  # fmt: skip
+    build = "sudo dkms autoinstall"
+    if not kernel.headers:
+        build = f"sudo apt-get install linux-headers-{kernel.release} && {build}"
+    return f"{cc} is not built for kernel {kernel.release}: {build} (or make && make install)"
+
+
+def load(kernel: Kernel, cc: str) -> None:
+    """Has the kernel know a congestion control.  TcpccError says what to do where it does not."""
+    if cc in kernel.available:
+        return
+    if not kernel.provides(cc):
+        raise TcpccError(how_to_get(kernel, cc))
+    try:
+        system.ask("modprobe", f"tcp_{cc}")
+    except TcpccError as error:
+        if "Key was rejected" in str(error) or kernel.secure_boot or kernel.lockdown != "none":
+            raise TcpccError(
+                f"the kernel takes only modules signed with a key it knows: {SIGNING}"
+            ) from None
+        raise
+
+
+SIGNING = "sudo mokutil --import /var/lib/dkms/mok.pub, reboot, and confirm the key there"
+
+
+def need_root(verb: str) -> None:
+    if not system.is_root():
+        raise TcpccError(f"this needs root: sudo tcpcc {verb}")
+
+
+# For a while ------------------------------------------------------------------------------------
+
+
+@dataclass
+class Try:
+    """Routes that are there for a while."""
+
+    cc: str
+    host: str
+    until: float  # seconds since the epoch
+    netns: int  # the inode of the namespace
+    routes: list[list[str]] = field(default_factory=list)  # arguments of ip route add
+    path: str = ""
+
+    def remove(self) -> None:
+        """Takes the routes away; who did so before us is welcome."""
+        for route in self.routes:
+            with contextlib.suppress(TcpccError):
+                system.ask("ip", route[0], "route", "del", *route[1:])
+
+
+def addresses(host: str) -> list[str]:
+    """All addresses of a name, or the one that it is."""
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except (socket.gaierror, UnicodeError):
+        raise TcpccError(f"no address of {host!r} is known: give a name or an address") from None
+    return list(dict.fromkeys(str(entry[4][0]).partition("%")[0] for entry in found))
+
+
+def host_route(address: str, shown: str, cc: str) -> list[str]:
+    """Arguments of ip route add for one address, of what "ip -o route get fibmatch" shows."""
+    words = shown.replace("\\", " ").split()
+    if not words or words[0] in _TYPES:
+        raise TcpccError(f"{address} is this machine, or has no way out of it")
+    kept: list[str] = []
+    paths: list[str] = []  # nexthops come last
+    rest = iter(words[1:])
+    into = kept
+    for word in rest:
+        if word in _NOT_COPIED:
+            if next(rest, "") == "lock":
+                next(rest, "")
+        elif word == "nexthop":
+            into = paths
+            into.append(word)
+        elif word not in _STATES:
+            into.append(word)
+    family, bits = ("-6", 128) if ":" in address else ("-4", 32)
+    own = ["metric", "1"] if family == "-6" else []  # 0 would become 1024
+    return [family, f"{address}/{bits}", *kept, *own, "proto", PROTOCOL, "congctl", cc, *paths]
+
+
+def _planned(host: str, cc: str) -> list[list[str]]:
+    """The routes of a try; an address without a way is left out if another has one."""
+    planned, wrong = [], ""
+    for address in addresses(host):
+        family = "-6" if ":" in address else "-4"
+        try:
+            shown = system.ask("ip", "-o", family, "route", "get", "fibmatch", address)
+            planned.append(host_route(address, shown, cc))
+        except TcpccError as error:
+            wrong = wrong or str(error)
+    if not planned:
+        raise TcpccError(f"no way to {host}: {wrong}")
+    return planned
+
+
+def _netns() -> int:
+    return Path("/proc/self/ns/net").stat().st_ino
+
+
+@contextlib.contextmanager
+def trying(host: str, cc: str, seconds: float) -> Iterator[Try]:
+    """The routes of a try are there meanwhile.  TcpccError if they cannot be."""
+    made = Try(cc, host, time.time() + seconds, _netns(), _planned(host, cc))
+    RUN.mkdir(mode=0o755, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(".json", "try-", RUN)
+    made.path = name
+    with os.fdopen(descriptor, "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        planned, made.routes = made.routes, []
+        try:
+            for route in planned:
+                made.routes.append(route)
+                _write(file, made)
+                try:
+                    system.ask("ip", route[0], "route", "add", *route[1:])
+                except TcpccError as error:
+                    made.routes.pop()
+                    why = "another try, or a route of yours, is about this very address" \
+                        if "File exists" in str(error) else str(error)  # fmt: skip
+                    raise TcpccError(f"cannot choose {cc} for {host}: {why}") from None
+                _check(route, cc)
+            yield made
+        finally:
+            made.remove()
+            Path(name).unlink(missing_ok=True)
+
+
+def _write(file: IO[str], made: Try) -> None:
+    file.seek(0)
+    file.truncate()
+    json.dump(asdict(made), file)
+    file.flush()
+    os.fchmod(file.fileno(), 0o644)
+
+
+def _check(route: list[str], cc: str) -> None:
+    """Rules and other tables may come before the one that has our route."""
+    address = route[1].partition("/")[0]
+    if system.metrics(system.route_to(address)).get("congestion") != cc:
+        raise TcpccError(f"packets to {address} take another route than the main table's: see"
+                         " ip rule, and use a socket's TCP_CONGESTION instead")  # fmt: skip
+
+
+def tries() -> list[tuple[Try, bool]]:
+    """The tries on this machine, and whether each still runs.
+
+    Without root their files can be read and locked as well; one that can be locked is of a try
+    that was killed.
+    """
+    found = []
+    for path in sorted(RUN.glob("try-*.json")):
+        try:
+            with path.open() as file:
+                made = Try(**json.load(file))
+                try:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    alive = False
+                except BlockingIOError:
+                    alive = True
+        except (OSError, ValueError, TypeError):
+            continue
+        made.path = str(path)
+        found.append((made, alive))
+    return found
+
+
+def sweep() -> list[Try]:
+    """Undoes tries of this namespace that were killed, as root; returns them."""
+    if not system.is_root():
+        return []
+    gone = [made for made, alive in tries() if not alive and made.netns == _netns()]
+    for made in gone:
+        made.remove()
+        Path(made.path).unlink(missing_ok=True)
+    return gone
+
+
+class _Ended(Exception):
+    """A signal asks the try to end."""
+
+
+def _end(*_: object) -> NoReturn:
+    raise _Ended
+
+
+def try_(host: str, cc: str, seconds: float, command: list[str], say: Any) -> int:
+    """tcpcc try: until the time is over, the command is done, or a signal comes.
+
+    say(text, data) tells the user.  The exit status is the command's.
+    """
+    need_root(f"try {host}")
+    if command and not shutil.which(command[0]):
+        raise TcpccError(f"no program {command[0]!r}", status=2)
+    load(system.kernel(), cc)
+    ends = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    for one in ends:
+        signal.signal(one, _end)
+    status, child = 0, None
+    try:
+        with trying(host, cc, seconds) as made:
+            try:
+                shown = ", ".join(route[1].partition("/")[0] for route in made.routes)
+                until = "the command ends" if command else "Ctrl-C"
+                say(f"new connections to {shown} use {cc} until {until}, or for {seconds:g} s",
+                    {"event": "begins", "cc": cc, "host": host, "seconds": seconds,
+                     "routes": [" ".join(["ip", r[0], "route", "add", *r[1:]])
+                                for r in made.routes]})  # fmt: skip
+                if command:
+                    child = subprocess.Popen(command)
+                    status = child.wait(timeout=seconds)
+                else:
+                    time.sleep(seconds)
+            except _Ended:
+                status = 0 if not command else 130
+            except subprocess.TimeoutExpired:
+                status = 124
+            finally:
+                for one in ends:
+                    signal.signal(one, signal.SIG_IGN)
+                if child and child.poll() is None:
+                    child.terminate()
+                    child.wait()
+    except _Ended:  # while the routes were made
+        status = 130
+    say("undone: new connections use the system's choice again", {"event": "undone"})
+    return status
+
+
+# For good ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Change:
+    """What set or unset did."""
+
+    files: list[str]
+    before: str
+    now: str
+    notes: list[str]
+
+
+def overriding(directories: tuple[str, ...] = ("/etc/sysctl.d", "/run/sysctl.d",
+                                               "/usr/local/lib/sysctl.d",
+                                               "/usr/lib/sysctl.d")) -> list[str]:  # fmt: skip
+    """Files that sysctl reads after ours and that name another default."""
+    first: dict[str, Path] = {}
+    for directory in directories:
+        for path in Path(directory).glob("*.conf"):
+            first.setdefault(path.name, path)
+    later = [path for name, path in sorted(first.items()) if name > SYSCTL_FILE.name]
+    return [str(path) for path in [*later, Path("/etc/sysctl.conf")]
+            if re.search(rf"^\s*-?{KEY.replace('.', '[./]')}\s*=", system.read(path), re.M)]
+
+
+def persistent() -> str:
+    """What our own file chooses; empty without one."""
+    found = re.search(rf"^{re.escape(KEY)} = (\w+)", system.read(SYSCTL_FILE), re.M)
+    return found[1] if found else ""
+
+
+def set_(cc: str) -> Change:
+    """tcpcc set: the system's default, now and after each boot."""
+    need_root(f"set {cc}")
+    kernel = system.kernel()
+    load(kernel, cc)
+    before = kernel.default
+    _apply(cc)
+    # set twice: what was before the first
+    kept = re.search(r"^# before: (\w+)", system.read(SYSCTL_FILE), re.M)
+    first = kept[1] if kept else before
+    _replace(SYSCTL_FILE, "# Written by tcpcc set; tcpcc unset removes it.\n"
+             f"# before: {first}\n{KEY} = {cc}\n")  # fmt: skip
+    files = [str(SYSCTL_FILE)]
+    if f"tcp_{cc}" in kernel.installed:
+        _replace(LOAD_FILE, "# Written by tcpcc set; tcpcc unset removes it.\n"
+                 f"tcp_{cc}\n")  # fmt: skip
+        files.append(str(LOAD_FILE))
+    else:
+        LOAD_FILE.unlink(missing_ok=True)
+    notes = [f"{path} is read later and sets {KEY} too: remove it there" for path in overriding()]
+    return Change(files, before, cc, notes)
+
+
+def unset() -> Change:
+    """tcpcc unset: removes both files; the default is again what it was before set."""
+    need_root("unset")
+    kept = re.search(r"^# before: (\w+)", system.read(SYSCTL_FILE), re.M)
+    kernel = system.kernel()
+    files = [path for path in (SYSCTL_FILE, LOAD_FILE) if path.exists()]
+    if not files:
+        raise TcpccError("nothing to undo: tcpcc set has written nothing here")
+    for path in files:
+        path.unlink()
+    now = kept[1] if kept and kernel.provides(kept[1]) else kernel.default
+    _apply(now)
+    return Change([str(path) for path in files], kernel.default, now, [])
+
+
+def _apply(cc: str) -> None:
+    """Writes the sysctl of this namespace."""
+    try:
+        (system.IPV4 / "tcp_congestion_control").write_text(cc)
+    except OSError as error:
+        raise TcpccError(f"{KEY} cannot become {cc}: {error.strerror} (a namespace may only have"
+                         " what every process may choose)") from None  # fmt: skip
+
+
+def _replace(path: Path, text: str) -> None:
+    """Writes a file as a whole or not at all."""
+    path.parent.mkdir(exist_ok=True)
+    part = path.with_name(f"{path.name}.new")
+    part.write_text(text)
+    part.replace(path)

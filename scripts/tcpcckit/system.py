@@ -1,0 +1,364 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What this machine says of itself: ss, ip, tc, nstat, ethtool, /proc and /sys, as plain data.
+
+Functions named parse_... take what a tool printed, so that tests can give them recorded outputs.
+Rates are in bits per second, times in seconds, windows in segments, sizes in bytes.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+# This project's modules (Kbuild has the same list).
+MODULES = (
+    "tcp_ccpd", "tcp_ccpd_path", "tcp_acp_host", "tcp_estcp", "tcp_mccp", "tcp_mccp_path",
+    "tcp_feedback", "sch_tcpcc", "tcpcc_view",
+    "tcp_nist_reno", "tcp_nist_bic", "tcp_nist_ctcp", "tcp_nist_fast", "tcp_nist_hstcp",
+    "tcp_nist_htcp", "tcp_nist_scalable",
+    "tcp_jtcp", "tcp_newjersey", "tcp_rcp", "tcp_xcp",
+)  # fmt: skip
+
+_PACKAGES = {"ss": "iproute2", "ip": "iproute2", "tc": "iproute2", "nstat": "iproute2",
+             "ethtool": "ethtool", "nsenter": "util-linux"}  # fmt: skip
+
+IPV4 = Path("/proc/sys/net/ipv4")
+
+
+class TcpccError(Exception):
+    """Something the user must know; its text is one line that says what to do.
+
+    status is the exit status: 1 for what failed, 2 for bad usage.
+    """
+
+    def __init__(self, message: str, status: int = 1) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+def ask(*command: str, netns: str | None = None) -> str:
+    """What a tool prints, in this network namespace or in that of a path (needs root).
+
+    Raises TcpccError with the tool's last line where it fails or is not installed.
+    """
+    line = [*(["nsenter", f"--net={netns}"] if netns else []), *command]
+    path = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin:/usr/bin:/bin"
+    for program in (line[0], command[0]):
+        if not shutil.which(program, path=path):
+            package = _PACKAGES.get(program, program)
+            raise TcpccError(f"{program} is missing: install the package {package}")
+    env = {**os.environ, "PATH": path, "LC_ALL": "C"}
+    done = subprocess.run(line, capture_output=True, text=True, env=env, stdin=subprocess.DEVNULL)
+    if done.returncode:
+        said = done.stderr.strip().splitlines() or ["no message"]
+        raise TcpccError(f"{' '.join(command)}: {said[-1]}")
+    return done.stdout
+
+
+def read(path: Path | str) -> str:
+    """A file's text without the last newline; empty where it is not there or not for us."""
+    try:
+        return Path(path).read_text(errors="replace").strip()
+    except OSError:
+        return ""
+
+
+def sysctl(name: str, netns: str | None = None) -> str:
+    """A value below net.ipv4; empty where this kernel does not have it."""
+    if netns:
+        return ask("cat", str(IPV4 / name), netns=netns).strip()
+    return read(IPV4 / name)
+
+
+# The kernel and its modules ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """The running kernel: what it can load, and what may keep it from that."""
+
+    release: str
+    loads_modules: bool
+    installed: dict[str, str] = field(default_factory=dict)  # module, or an alias of one: module
+    loaded: dict[str, int] = field(default_factory=dict)  # module: how many use it
+    secure_boot: bool | None = None  # None: not a machine that has it
+    lockdown: str = "none"
+    headers: bool = False  # there to build modules with
+    available: tuple[str, ...] = ()  # congestion controls, loaded or built in
+    allowed: tuple[str, ...] = ()  # those that every process may choose
+    default: str = ""
+
+    def provides(self, cc: str) -> bool:
+        """Whether a flow may have that congestion control here."""
+        return cc in self.available or (self.loads_modules and f"tcp_{cc}" in self.installed)
+
+    @property
+    def ours(self) -> list[str]:
+        """This project's modules that are installed for this kernel."""
+        return [name for name in MODULES if name in self.installed]
+
+
+def parse_modules(dep: str, alias: str) -> dict[str, str]:
+    """Of modules.dep and modules.alias: each name that modprobe takes, and its module."""
+    paths = [line.partition(":")[0] for line in dep.splitlines()]
+    names = [Path(path).name.partition(".ko")[0].replace("-", "_") for path in paths if path]
+    found = {name: name for name in names}
+    for line in alias.splitlines():
+        if match := re.fullmatch(r"alias (\w+) (\w+)", line):
+            found.setdefault(match[1], match[2])
+    return found
+
+
+def kernel() -> Kernel:
+    """The running one."""
+    release = os.uname().release
+    tree = Path("/lib/modules") / release
+    loaded = {}
+    for name in MODULES:
+        where = Path("/sys/module") / name
+        if (where / "initstate").exists():
+            loaded[name] = int(read(where / "refcnt") or 0)
+    efi = Path("/sys/firmware/efi/efivars")
+    secure = None
+    if efi.is_dir():
+        # four bytes of attributes, and the value
+        variables = sorted(efi.glob("SecureBoot-*"))
+        try:
+            secure = bool(variables) and variables[0].read_bytes()[-1:] == b"\1"
+        except OSError:
+            secure = None
+    lockdown = re.search(r"\[(\w+)\]", read("/sys/kernel/security/lockdown"))
+    return Kernel(
+        release, Path("/proc/modules").exists(),
+        parse_modules(read(tree / "modules.dep"), read(tree / "modules.alias")), loaded, secure,
+        lockdown[1] if lockdown else "none", (tree / "build/Makefile").exists(),
+        tuple(sysctl("tcp_available_congestion_control").split()),
+        tuple(sysctl("tcp_allowed_congestion_control").split()),
+        sysctl("tcp_congestion_control"),
+    )  # fmt: skip
+
+
+# Namespaces -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Namespace:
+    """A network namespace; path is None for the caller's own."""
+
+    name: str
+    path: str | None = None
+
+
+def is_root() -> bool:
+    return os.geteuid() == 0
+
+
+def namespaces() -> list[Namespace]:
+    """The caller's own, and as root those with a name, and those of processes without."""
+    found = [Namespace("this")]
+    if not is_root():
+        return found
+    seen = {Path("/proc/self/ns/net").stat().st_ino}
+    for path in sorted(Path("/run/netns").glob("*")):
+        inode = path.stat().st_ino
+        if inode not in seen:
+            seen.add(inode)
+            found.append(Namespace(path.name, str(path)))
+    for path in sorted(Path("/proc").glob("[0-9]*"), key=lambda p: int(p.name)):
+        try:
+            inode = (path / "ns/net").stat().st_ino
+        except OSError:  # it has ended
+            continue
+        if inode not in seen:
+            seen.add(inode)
+            found.append(Namespace(f"{read(path / 'comm')} ({path.name})", str(path / "ns/net")))
+    return found
+
+
+# Sockets ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Flow:
+    """A TCP connection as ss -tinm shows it, and what /proc/net/tcpcc adds."""
+
+    local: str  # address:port, as ss has it
+    peer: str
+    state: str
+    cc: str
+    cwnd_segs: int = 0
+    mss_bytes: int = 0
+    pmtu_bytes: int = 0
+    rtt_s: float = 0.0
+    rtt_min_s: float = 0.0
+    delivery_bps: float = 0.0
+    pacing_bps: float = 0.0
+    capacity_bps: float = 0.0  # the congestion control's own estimate; 0: it has none
+    busy_s: float = 0.0
+    rwnd_limited_s: float = 0.0
+    sndbuf_limited_s: float = 0.0
+    app_limited: bool = False
+    ecn: bool = False
+    window_scaling: bool = True
+    sent_bytes: int = 0
+    received_bytes: int = 0
+    retransmitted_segs: int = 0
+    sent_segs: int = 0
+    unacked_segs: int = 0
+    sndbuf_bytes: int = 0  # what the socket may hold to send, with all overhead
+    queued_bytes: int = 0  # what it holds
+    view: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def host(self) -> str:
+        """The peer's address without port, brackets and scope."""
+        return address_of(self.peer)
+
+    @property
+    def rate_bps(self) -> float:
+        """The best estimate of what the path carries."""
+        return self.capacity_bps or self.delivery_bps
+
+    @property
+    def bdp_bytes(self) -> float:
+        """Bytes that the path holds without a queue."""
+        return self.rate_bps * self.rtt_min_s / 8
+
+    @property
+    def queue_segs(self) -> float:
+        """Segments that wait in the path: what the round trip has beyond its least."""
+        if not self.mss_bytes:
+            return 0.0
+        return max(0.0, self.rtt_s - self.rtt_min_s) * self.delivery_bps / 8 / self.mss_bytes
+
+    @property
+    def retransmitted_share(self) -> float:
+        return self.retransmitted_segs / self.sent_segs if self.sent_segs else 0.0
+
+
+def address_of(end: str) -> str:
+    """192.0.2.1 of 192.0.2.1:80 and of [::ffff:192.0.2.1]:80, 2001:db8::1 of [2001:db8::1]:80."""
+    host = end.rpartition(":")[0].strip("[]").partition("%")[0].rstrip("]")
+    return host.removeprefix("::ffff:")
+
+
+# Of ss -i: words that stand alone and are no congestion control's name
+_FLAGS = {"ts", "sack", "ecn", "ecnseen", "fastopen", "app_limited", "ts_recent"}
+_TWO_WORDS = {"send", "pacing_rate", "delivery_rate", "max_pacing_rate"}
+
+
+def parse_sockets(text: str) -> list[Flow]:
+    """Of ss -tinmHO: a connection in each line."""
+    return [flow for line in text.splitlines() if (flow := _flow(line.split()))]
+
+
+def _flow(words: list[str]) -> Flow | None:
+    if len(words) < 6 or not words[1].isdecimal():
+        return None
+    state, local, peer = words[0], words[3], words[4]
+    values: dict[str, str] = {}
+    flags: list[str] = []
+    rest = iter(words[5:])
+    for word in rest:
+        name, colon, value = word.partition(":")
+        if word in _TWO_WORDS:
+            values[word] = next(rest, "")
+        elif colon:
+            values[name] = value
+        else:
+            flags.append(word)
+    names = [flag for flag in flags if flag not in _FLAGS]
+    if not names:
+        return None
+
+    def number(name: str, default: float = 0.0) -> float:
+        found = re.match(r"[\d.]+", values.get(name, ""))
+        return float(found[0]) if found else default
+
+    rtt = number("rtt") / 1e3
+    inside = dict(re.findall(r"(\w+):([\d.]+)", values.get("bbr", "")))
+    retrans = re.search(r"/(\d+)", values.get("retrans", ""))
+    memory = dict(re.findall(r"([a-z]+)(\d+)", values.get("skmem", "")))
+    return Flow(
+        local, peer, state, names[0], int(number("cwnd")), int(number("mss")),
+        int(number("pmtu")), rtt, number("minrtt") / 1e3, number("delivery_rate"),
+        number("pacing_rate"), float(inside.get("bw", 0)), number("busy") / 1e3,
+        number("rwnd_limited") / 1e3, number("sndbuf_limited") / 1e3, "app_limited" in flags,
+        "ecn" in flags, "wscale" in values, int(number("bytes_sent")),
+        int(number("bytes_received")), int(retrans[1]) if retrans else 0,
+        int(number("data_segs_out")), int(number("unacked")), int(memory.get("tb", 0)),
+        int(memory.get("w", 0)),
+    )  # fmt: skip
+
+
+def parse_view(text: str) -> dict[tuple[str, str], dict[str, Any]]:
+    """Of /proc/net/tcpcc: by local and peer address the fields, numbers where they are."""
+    found = {}
+    for line in text.splitlines():
+        local, peer, *fields = line.split()
+        pairs = (one.partition("=")[::2] for one in fields)
+        found[local, peer] = {k: int(v) if v.isdecimal() else v for k, v in pairs}
+    return found
+
+
+def flows(netns: str | None = None) -> list[Flow]:
+    """The connections of a namespace, with what this project's congestion controls tell."""
+    try:
+        shown = ask("cat", "/proc/net/tcpcc", netns=netns) if netns else read("/proc/net/tcpcc")
+    except TcpccError:
+        shown = ""
+    views = parse_view(shown)
+    found = []
+    for flow in parse_sockets(ask("ss", "-tinmHO", netns=netns)):
+        view = views.get((re.sub(r"%\w+", "", flow.local), re.sub(r"%\w+", "", flow.peer)), {})
+        capacity = view.get("capacity_bps") or flow.capacity_bps
+        found.append(replace(flow, view=view, capacity_bps=float(capacity)))
+    return found
+
+
+# Routes and devices -----------------------------------------------------------------------------
+
+
+def metrics(route: dict[str, Any]) -> dict[str, Any]:
+    """Of a route of ip -j: its metrics, such as mtu and congestion, in one dictionary."""
+    found: dict[str, Any] = {}
+    for part in route.get("metrics", []):
+        found |= part
+    return found
+
+
+def routes(netns: str | None = None) -> list[dict[str, Any]]:
+    """All routes of both families, as ip -j prints them."""
+    return json.loads(ask("ip", "-j", "route", "show", "table", "all", netns=netns) or "[]")
+
+
+def route_to(address: str, exact: bool = False) -> dict[str, Any]:
+    """The route that a packet to an address takes; exact: the entry of the table it comes from."""
+    how = ["fibmatch"] * exact
+    try:
+        found = json.loads(ask("ip", "-j", "route", "get", *how, address) or "[]")
+    except TcpccError as error:
+        raise TcpccError(f"no route to {address}: {str(error).rpartition(': ')[2]}") from None
+    if not found:
+        raise TcpccError(f"no route to {address}")
+    return found[0]
+
+
+def qdiscs(netns: str | None = None) -> list[dict[str, Any]]:
+    """All qdiscs with their counters, as tc -j prints them."""
+    return json.loads(ask("tc", "-j", "-s", "qdisc", "show", netns=netns) or "[]")
+
+
+def parse_features(text: str) -> dict[str, bool]:
+    """Of ethtool -k: what is on."""
+    return {name: value == "on"
+            for name, value in re.findall(r"^\s*([\w-]+): (on|off)\b", text, re.M)}  # fmt: skip
+
+
+def counters() -> dict[str, int]:
+    """The kernel's counters since boot, as nstat names them; nstat's history stays as it is."""
+    return json.loads(ask("nstat", "-asz", "-j"))["kernel"]

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0
+"""tcpcc watch: the window, rate, capacity and queue of flows, while they send."""
+
+import json
+import os
+import sys
+import time
+from collections import defaultdict, deque
+from dataclasses import dataclass, field
+from typing import Any
+
+from . import choose, system
+from .system import Flow
+from .units import rate
+
+BARS = " ▁▂▃▄▅▆▇█"
+_COLUMNS = (("flow", 28), ("cc", 12), ("window", 8), ("rate", 11), ("capacity", 11), ("rtt", 10),
+            ("least", 10), ("queue", 7), ("again", 7))  # fmt: skip
+
+
+def row(flow: Flow) -> dict[str, Any]:
+    """What is shown of a flow, with units in the names."""
+    return {
+        "local": flow.local, "peer": flow.peer, "cc": flow.cc, "window_segs": flow.cwnd_segs,
+        "rate_bps": flow.delivery_bps, "pacing_bps": flow.pacing_bps,
+        "capacity_bps": flow.capacity_bps or None, "rtt_s": flow.rtt_s,
+        "rtt_min_s": flow.rtt_min_s, "queue_segs": round(flow.queue_segs, 1),
+        "retransmitted_segs": flow.retransmitted_segs, "app_limited": flow.app_limited,
+        "view": flow.view,
+    }  # fmt: skip
+
+
+@dataclass
+class Watch:
+    """Which flows are looked at, and how their windows have been."""
+
+    addresses: list[str] = field(default_factory=list)  # empty: all
+    port: int = 0
+    most: int = 10
+    history: dict[tuple[str, str], deque[int]] = field(
+        default_factory=lambda: defaultdict(lambda: deque(maxlen=60))
+    )
+
+    def chosen(self, flows: list[Flow]) -> list[Flow]:
+        """Established flows to the addresses and port, those that sent most first."""
+        found = [
+            flow for flow in flows
+            if flow.state == "ESTAB"
+            and (not self.addresses or flow.host in self.addresses)
+            and (not self.port or flow.peer.endswith(f":{self.port}"))
+        ]
+        return sorted(found, key=lambda flow: -flow.sent_bytes)[: self.most]
+
+    def frame(self, flows: list[Flow], width: int) -> str:
+        """A table, and below each flow its window so far."""
+        lines = ["".join(f"{name:>{w}}" if k > 1 else f"{name:<{w}}"
+                         for k, (name, w) in enumerate(_COLUMNS))]  # fmt: skip
+        for flow in flows:
+            past = self.history[flow.local, flow.peer]
+            past.append(flow.cwnd_segs)
+            cells = (
+                flow.peer[-27:], flow.cc, flow.cwnd_segs, rate(flow.delivery_bps),
+                rate(flow.capacity_bps) if flow.capacity_bps else "-",
+                f"{flow.rtt_s * 1e3:.4g} ms", f"{flow.rtt_min_s * 1e3:.4g} ms",
+                f"{flow.queue_segs:.0f}", flow.retransmitted_segs,
+            )  # fmt: skip
+            lines.append("".join(f"{cell:>{w}}" if k > 1 else f"{cell:<{w}}" for k, (cell, (_, w))
+                                 in enumerate(zip(cells, _COLUMNS, strict=True))))  # fmt: skip
+            mode = f"{flow.view['mode']}  " if "mode" in flow.view else ""
+            lines.append(f"  {mode}window to {max(past)}: {bars(past)}")
+        if not flows:
+            lines.append("no connection of that kind is open")
+        return "\n".join(line[: width - 1] for line in lines)
+
+
+def bars(values: "deque[int]") -> str:
+    """A bar for each value; the largest is a full one."""
+    top = max(values) or 1
+    return "".join(BARS[round(value / top * (len(BARS) - 1))] for value in values)
+
+
+def watch(host: str, port: int, interval_s: float, count: int, as_json: bool) -> int:
+    """Shows flows until Ctrl-C, or so many times; as JSON, an object in each line."""
+    seen = Watch(choose.addresses(host) if host else [], port)
+    live = sys.stdout.isatty() and not as_json
+    shown = 0
+    try:
+        while True:
+            flows = seen.chosen(system.flows())
+            if as_json:
+                print(json.dumps({"time_s": time.time(), "flows": [row(f) for f in flows]}))
+            else:
+                width = os.get_terminal_size().columns if live else 200
+                home = "\x1b[H\x1b[J" if live else ""
+                print(f"{home}{seen.frame(flows, width)}")
+            sys.stdout.flush()
+            shown += 1
+            if shown == count:
+                return 0
+            time.sleep(interval_s)
+    except KeyboardInterrupt:
+        return 0
