@@ -105,7 +105,14 @@ def _parser() -> Parser:
 
     reporting = verb("report", _report, "Runs every scenario; writes report/index.html, and"
                      " report/claims.html.")  # fmt: skip
-    reporting.add_argument("scenarios", nargs="*", metavar="SCENARIO")
+    reporting.add_argument("scenarios", nargs="*", metavar="SCENARIO",
+                           help="names, paths of TOML files, or patterns: 'field-*'")  # fmt: skip
+    reporting.add_argument("--cc", action="append", default=[], metavar="NAME",
+                           help="columns of these alone, which may be any congestion control; or"
+                           " the senders that are judged, where a scenario has {sender}; may be"
+                           " repeated")  # fmt: skip
+    reporting.add_argument("--seeds", type=_count, metavar="N",
+                           help="no more than the first N of a scenario's")  # fmt: skip
     reporting.add_argument("--jobs", type=int, default=0, metavar="N",
                            help="runs side by side (default: one per core)")  # fmt: skip
     reporting.add_argument("--docs", action="store_true",
@@ -253,7 +260,10 @@ def _compare(args: argparse.Namespace) -> int:
 def _report(args: argparse.Namespace) -> int:
     from .tell import report
 
-    return report.main(args.scenarios, args.jobs, args.docs)
+    if args.docs and (args.cc or args.seeds):
+        raise LabError("documents have all columns and seeds: drop --docs, or --cc and --seeds",
+                       status=2)  # fmt: skip
+    return report.main(args.scenarios, args.jobs, args.docs, tuple(args.cc), args.seeds)
 
 
 def _claims(args: argparse.Namespace) -> int:

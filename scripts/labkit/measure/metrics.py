@@ -61,6 +61,12 @@ def _share_error(r: Json) -> float:
     return abs(sum(shares) / payload_bps(r["settings"]) - 1)
 
 
+def _of_fair(r: Json) -> list[float]:
+    """Each flow's goodput, as a share of what the link would carry of each if all had the same."""
+    fair = payload_bps(r["settings"]) / r["settings"]["flows"]
+    return [f["goodput_bps"] / fair for f in r["flows"]]
+
+
 def _flows_error(r: Json) -> float:
     """Of the routers that take their flows to be so many."""
     links = r["links"]
@@ -97,6 +103,8 @@ METRICS = {
     "window_jain": lambda r: jain([f["window_mean"] for f in r["flows"]]),
     "rtt_mean_s": lambda r: _mean(f["rtt_mean_s"] for f in r["flows"]),
     "jain": lambda r: jain([f["goodput_bps"] for f in r["flows"]]),
+    "share_of_fair": lambda r: _mean(_of_fair(r)),
+    "goodput_ratio": lambda r: _ratio([f["goodput_bps"] for f in r["flows"]]),
     "jain_equilibrium": lambda r: r["jain_equilibrium"],
     "fair_error": lambda r: max(stage["fair_error"] for stage in r["stages"]),
     "settle_s": lambda r: max(stage["settle_s"] for stage in r["stages"]),
@@ -112,6 +120,7 @@ METRICS = {
         for share in ("mean", "median", "p95", "p99", "max")
     },
     "short_unfinished": lambda r: r["short"]["unfinished"],
+    "overflows": lambda r: sum(link["drops"] + link.get("policed", 0) for link in r["links"]),
     **{
         name: (lambda r, name=name, of=of: of(link[name] for link in r["links"]))
         for name, of in (
@@ -186,6 +195,11 @@ def part(result: Json, which: str, stage: int | None) -> Json:
         "flows": [own for flow in flows if (own := flow["stages"][stage])],
         "links": [link["stages"][stage] for link in links],
     }
+
+
+def _ratio(values: list[float]) -> float:
+    """Of the largest to the least."""
+    return max(values) / min(values)
 
 
 def _mean(values: Any) -> float:

@@ -4,6 +4,12 @@
 A scenario is a TOML file in scripts/scenarios: a title, what it reproduces, its settings, what is
 compared in it, what its paper measured, and what follows.  Every setting may be overridden on the
 command line with --set.
+
+Three things spare a scenario of many cases that it says the same again and again.  A finding with
+each = "case" is one of each case: {case} in its measure is the case's name; each = "cell" is one of
+each column in each case.  goals = "field" adds
+the findings of scripts/scenarios/goals/field.toml.  {sender}, anywhere in either file, is the
+congestion control that is judged: ccpd_path, or what --cc says.
 """
 
 import math
@@ -19,6 +25,10 @@ from ..paths import REPO
 from .settings import KEYS, Settings, check_keys, compile_settings, usage
 
 SCENARIOS = REPO / "scripts" / "scenarios"
+GOALS = SCENARIOS / "goals"  # findings that several scenarios have
+
+SENDER = "{sender}"  # in a scenario's file: the one that is judged
+DEFAULT_SENDER = "ccpd_path"
 
 # Whose a finding is: the paper's claim; ours; one by which a free setting was chosen, so that it
 # shows nothing by itself; or what was measured once, and shall not become worse.
@@ -77,6 +87,19 @@ class Finding:
     note: str = ""  # why, above all where it does not hold
     test: bool = False  # make check holds it
     kind: str = ""  # one of KINDS; default: see _kind
+    each: str = ""  # "case", or "cell", a column in a case: a finding for each of them
+    cases: tuple[str, ...] = ()  # which: their names, or patterns such as "data*"; default: all
+    columns: tuple[str, ...] = ()  # the same
+    share: float = 0.0  # of the cases, in which low and high have to hold; 0: in each by itself
+
+    def of(self, case: str, column: str = "", note: str = "") -> "Finding":
+        """That of one case, or cell: its claim begins with the name."""
+        name = ", ".join(filter(None, (column, case)))
+        measure = self.measure.replace("{case}", case).replace("{column}", column)
+        return replace(
+            self, claim=f"{name}: {self.claim}", measure=measure, note=note or self.note,
+            each="", cases=(), columns=(), share=0.0,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -142,10 +165,10 @@ class Scenario:
     expected: tuple[Expected, ...] = ()
     finding: tuple[Finding, ...] = ()
     quality: tuple[Quality, ...] = ()
-
-    @property
-    def path(self) -> Path:
-        return SCENARIOS / f"{self.name}.toml"
+    goals: str = ""  # findings that it shares with others, see GOALS
+    notes: dict[str, str] = field(default_factory=dict)  # of findings of each case, by case
+    path: Path = SCENARIOS
+    judged: tuple[str, ...] = ()  # that {sender} stands for
 
     @property
     def cc(self) -> tuple[str, ...]:
@@ -182,16 +205,48 @@ def names() -> list[str]:
     return sorted(path.stem for path in SCENARIOS.glob("*.toml"))
 
 
-def load(name: str) -> Scenario:
-    path = SCENARIOS / f"{name}.toml"
-    if name not in names():
+def matching(pattern: str) -> list[str]:
+    """The names of scenarios, in order, that a pattern such as field-* has; or itself."""
+    found = [name for name in names() if fnmatchcase(name, pattern)]
+    if not found and any(c in pattern for c in "*?["):
+        raise usage(f"no scenario matches {pattern!r}; there are: {', '.join(names())}")
+    return found or [pattern]
+
+
+def load(name: str, senders: Iterable[str] = ()) -> Scenario:
+    """The scenario of a name, or of a TOML file's path; senders are what its {sender} stands for.
+
+    With several senders it has the columns and findings of each.
+    """
+    path = Path(name) if name.endswith(".toml") else SCENARIOS / f"{name}.toml"
+    if not name.endswith(".toml") and name not in names():
         raise usage(f"no scenario {name!r}; there are: {', '.join(names())}")
-    return _read(path)
+    first, *others = (_read(path, sender) for sender in senders or (DEFAULT_SENDER,))
+    for other in others if first.judged else ():
+        first = replace(
+            first, judged=first.judged + other.judged,
+            **{kind: _once(getattr(first, kind) + getattr(other, kind))
+               for kind in ("column", "expected", "finding", "quality")},
+        )  # fmt: skip
+    return first
 
 
-def _read(path: Path) -> Scenario:
+def _once(them: Iterable[Any]) -> tuple[Any, ...]:
+    """Each of them once."""
+    found: list[Any] = []
+    for one in them:
+        if one not in found:
+            found.append(one)
+    return tuple(found)
+
+
+def _read(path: Path, sender: str) -> Scenario:
     try:
-        content = tomllib.loads(path.read_text())
+        text = path.read_text()
+        content = tomllib.loads(text.replace(SENDER, sender))
+        content["judged"] = [sender] if SENDER in text else []
+        if isinstance(content.get("goals"), str):
+            content.setdefault("finding", []).extend(_goals(content["goals"], sender))
         for kind, entry in (("column", Column), ("case", Case), ("expected", Expected),
                             ("finding", Finding), ("quality", Quality),
                             ("table", Table)):  # fmt: skip
@@ -201,12 +256,13 @@ def _read(path: Path) -> Scenario:
                 content["expected"] += (expected,)
                 content["finding"] += (finding,)
         ccs = content.pop("cc", [] if content["column"] else ["cubic"])
-        content["column"] += tuple(Column(cc, cc) for cc in ccs)
+        content["column"] = _once(content["column"] + tuple(Column(cc, cc) for cc in ccs))
         if isinstance(content.get("plot"), str):
             content["plot"] = [content["plot"]]
         content["settings"] = _texts(content.get("settings", {}))
-        content["name"] = path.stem
+        content |= {"name": path.stem, "path": path}
         scenario = _fill(Scenario, "it", content)
+        scenario = replace(scenario, finding=tuple(_of_cases(scenario)))
         kinds = (replace(f, kind=f.kind or _kind(scenario, f)) for f in scenario.finding)
         scenario = replace(scenario, finding=tuple(kinds))
         check_keys(scenario.settings)
@@ -217,6 +273,54 @@ def _read(path: Path) -> Scenario:
     except (tomllib.TOMLDecodeError, TypeError, ValueError, LabError, OSError) as error:
         raise LabError(f"{path}: {error}") from None
     return scenario
+
+
+def _goals(name: str, sender: str) -> list[Any]:
+    """The findings of a file that several scenarios share."""
+    path = GOALS / f"{name}.toml"
+    if not path.exists():
+        there = ", ".join(sorted(p.stem for p in GOALS.glob("*.toml")))
+        raise ValueError(f"no goals {name!r}; there are: {there}")
+    content = tomllib.loads(path.read_text().replace(SENDER, sender))
+    if list(content) != ["finding"]:
+        raise ValueError(f"{path} has {', '.join(content)}: it may have [[finding]] only")
+    return content["finding"]
+
+
+def _of_cases(scenario: Scenario) -> Iterator[Finding]:
+    """The findings, with one for each case or cell in place of those that say so."""
+    for name in scenario.notes:
+        scenario.case_of(name)
+    for finding in scenario.finding:
+        where = f"[[finding]] {finding.claim!r}"
+        names = {"": (), "case": ("case",), "cell": ("column", "case")}.get(finding.each)
+        if names is None:
+            raise ValueError(f"{where}: each is 'case' or 'cell', not {finding.each!r}")
+        for name in ("column", "case"):
+            if (name in names) != (f"{{{name}}}" in finding.measure):
+                raise ValueError(f"{where}: {{{name}}} goes with each = 'case' or 'cell'")
+        cases = _like(finding.cases, [c.name for c in scenario.case] or [""], where)
+        columns = _like(finding.columns, [c.name for c in scenario.column], where)
+        if finding.share and not (finding.each == "case" and 0 < finding.share <= 1):
+            raise ValueError(f"{where}: share, of the cases, is up to 1 and needs each = 'case'")
+        if finding.share:
+            yield replace(finding, cases=tuple(cases))
+        elif finding.each:
+            for case in cases:
+                note = scenario.notes.get(case, "")
+                for column in columns if finding.each == "cell" else [""]:
+                    yield finding.of(case, column, note)
+        else:
+            yield finding
+
+
+def _like(patterns: tuple[str, ...], names: list[str], where: str) -> list[str]:
+    """Those of the names that one of the patterns is for; all, if there are no patterns."""
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern) for name in names):
+            raise ValueError(f"{where}: nothing is called like {pattern!r};"
+                             f" there are: {', '.join(names)}")  # fmt: skip
+    return [n for n in names if not patterns or any(fnmatchcase(n, p) for p in patterns)]
 
 
 def _fill(kind: type, where: str, content: dict[str, Any]) -> Any:
@@ -262,6 +366,8 @@ def _check(scenario: Scenario) -> None:
         for name in called:
             if called.count(name) > 1:
                 raise ValueError(f"two {what}s are called {name!r}")
+            if "'" in name:
+                raise ValueError(f"{what} {name!r}: a name is quoted in measures: drop the '")
         for expected in scenario.expected:
             name = getattr(expected, what)
             if name and name not in called:

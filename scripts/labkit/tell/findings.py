@@ -20,7 +20,9 @@ Several columns may have a name in common, and be measured as one by it:
     [group]
     "ccpd beside reno" = ["ccpd(*) / reno", "reno / ccpd(*)"]
 
-or of a model that needs no runs: fluid('margin'), with the names of fluid.MEASURES.
+or of a model that needs no runs: fluid('margin'), with the names of fluid.MEASURES.  In it
+better(a, b, x, y) is x if a is at least b, and else y.  What a finding with a share measures is the
+share of the cases in which its measure is within its bounds.
 
 A quality's measure is one for each sender, of columns that have its name: mean('jain', '{cc}').
 """
@@ -46,7 +48,9 @@ from ..model.scenario import Finding, Quality, Scenario
 STATISTICS: dict[str, Callable[[list[float]], float]] = {
     "mean": fmean, "median": median, "least": min, "most": max,
 }  # fmt: skip
-PLAIN = {"min": min, "max": max, "abs": abs}
+PLAIN: dict[str, Callable[..., float]] = {
+    "min": min, "max": max, "abs": abs, "better": lambda a, b, x, y: x if a >= b else y,
+}  # fmt: skip
 
 # The same of many draws at once.  The least and the most of some seeds have no interval that says
 # anything of other seeds.
@@ -56,6 +60,7 @@ _DRAWN_PLAIN = {
     "min": lambda *of: functools.reduce(np.minimum, of),
     "max": lambda *of: functools.reduce(np.maximum, of),
     "abs": np.abs,
+    "better": lambda a, b, x, y: np.where(a >= b, x, y),
 }
 MODELS = {"fluid": fluid.measure}
 
@@ -175,6 +180,8 @@ def at_least(of: Scenario, run: Any, name: str) -> float | None:
 
 def references(of: Scenario, finding: Finding) -> list[Reference]:
     """Which runs a finding is about; an error that names the file if it names what is not there."""
+    if finding.share:
+        return [r for name in finding.cases for r in references(of, finding.of(name))]
     where = f"{of.path}: {finding.claim!r}"
     tree = _parse(finding.measure, where)
     found, modelled = [], False
@@ -274,6 +281,9 @@ Lookup = Callable[[str, str, str], list[Any]]
 
 def measure(of: Scenario, finding: Finding, lookup: Lookup) -> float:
     """What the finding measures, of the runs that lookup has by scenario, column and case."""
+    if finding.share:
+        good = [finding.low <= value <= finding.high for _, value in by_case(of, finding, lookup)]
+        return fmean(good)
 
     def over(statistic: Callable[[list[float]], float]) -> Callable[..., float]:
         def compute(*names: str, **more: str) -> float:
@@ -292,6 +302,11 @@ def measure(of: Scenario, finding: Finding, lookup: Lookup) -> float:
     if math.isnan(measured):
         raise NotMeasuredError
     return measured
+
+
+def by_case(of: Scenario, finding: Finding, lookup: Lookup) -> list[tuple[str, float]]:
+    """What a finding with a share comes to in each case, by the case's name."""
+    return [(name, measure(of, finding.of(name), lookup)) for name in finding.cases]
 
 
 def _values(of: Scenario, reference: Reference, lookup: Lookup) -> list[list[float]]:
@@ -315,6 +330,8 @@ def interval(of: Scenario, finding: Finding, lookup: Lookup) -> Interval | None:
     if not cells:
         return None
     fewest = min(map(len, cells))
+    if finding.share:
+        return Interval(fewest, measured)
 
     def over(statistic: Callable[[np.ndarray], np.ndarray]) -> Callable[..., np.ndarray]:
         def compute(*names: str, **more: str) -> np.ndarray:
@@ -335,4 +352,5 @@ def interval(of: Scenario, finding: Finding, lookup: Lookup) -> Interval | None:
 
 
 def holds(finding: Finding, measured: float) -> bool:
-    return finding.low <= measured <= finding.high
+    """Whether what a finding measured is within its bounds, or of a share as large as it asks."""
+    return measured >= finding.share if finding.share else finding.low <= measured <= finding.high

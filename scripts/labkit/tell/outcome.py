@@ -62,6 +62,7 @@ class Measured:
     why_not: str = ""
     interval: Interval | None = None  # of the value; None if that is of a model alone
     keys: tuple[Key, ...] = ()  # of the cells that it is of
+    worst: str = ""  # the case that is farthest from what a finding with a share asks for
 
     @property
     def senders(self) -> tuple[str, ...]:
@@ -76,6 +77,12 @@ class Measured:
     def holds(self) -> bool | None:
         """None if it could not be measured."""
         return None if self.value is None else findings.holds(self.finding, self.value)
+
+
+def _worst(finding: Finding, values: list[tuple[str, float]]) -> str:
+    """The case that is farthest beyond a bound, or nearest to one."""
+    name, value = min(values, key=lambda v: min(v[1] - finding.low, finding.high - v[1]))
+    return f"{value:.3g} in {name}"
 
 
 def keys_of(of: Scenario, finding: Finding) -> list[Key]:
@@ -137,6 +144,8 @@ class Report:
         try:
             measured.value = findings.measure(of, finding, self.lookup)
             measured.interval = findings.interval(of, finding, self.lookup)
+            if finding.share:
+                measured.worst = _worst(finding, findings.by_case(of, finding, self.lookup))
         except findings.NotMeasuredError as error:
             measured.why_not = str(error) or "one of its runs has no such metric"
             return measured

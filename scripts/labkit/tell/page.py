@@ -7,7 +7,7 @@ Each is one file that opens from disk, with its style, program, pictures and run
 import base64
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 from statistics import fmean, median
@@ -20,7 +20,7 @@ from ..measure import cells as of_cells
 from ..measure import intervals
 from ..measure.intervals import Interval
 from ..measure.metrics import split
-from ..model.scenario import KINDS, Quality, Scenario
+from ..model.scenario import KINDS, Finding, Quality, Scenario
 from . import claims, findings, plot
 from .claims import Judge, Paper
 from .outcome import Cell, Key, Measured, Report
@@ -80,7 +80,11 @@ def _text(metric: str, value: float) -> str:
     return _METRICS.get(split(metric).base, ("", _plain))[1](value)
 
 
-def bound(low: float, high: float) -> str:
+def bound(finding: Finding) -> str:
+    """What a finding asks for, in words."""
+    low, high = finding.low, finding.high
+    if finding.share:
+        return f"{bound(replace(finding, share=0.0))} in {_share(finding.share)} of the cases"
     if low == float("-inf"):
         return f"at most {_plain(high)}"
     return f"at least {_plain(low)}" if high == float("inf") else f"{_plain(low)} to {_plain(high)}"

@@ -5,12 +5,12 @@ All cells (a column in a case) are run with seeds 1 to the scenario's count, sid
 kept in the store under its identity, so that the report, called again, makes only what is missing.
 """
 
-import functools
 import math
 import sys
 import threading
 import time
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from ..measure import metrics, runner, store
 from ..measure.job import Job
 from ..measure.runner import Task
 from ..model import scenario
-from ..model.scenario import Scenario
+from ..model.scenario import Column, Scenario
 from ..model.settings import Settings
 from ..world.laboratory import Laboratory
 from . import claims, docs, findings, page, plot, summary
@@ -28,12 +28,22 @@ from .outcome import Cell, Key, Report, keys_of
 LOG_S = 180  # from one line to the next about progress, when that goes to a file
 
 
-def main(names: list[str], parallel: int, with_docs: bool = False) -> int:
+def main(
+    names: list[str], parallel: int, with_docs: bool = False, senders: tuple[str, ...] = (),
+    seeds: int | None = None,
+) -> int:  # fmt: skip
     """Runs scenarios, all of the papers by default; writes report/index.html and claims.html, and,
-    if asked to, the numbers of documents that are of them, and of all docs/results."""
+    if asked to, the numbers of documents that are of them, and of all docs/results.
+
+    A name may be a pattern, as field-*, and of several.  senders restricts scenarios to columns of
+    these names or congestion controls, and adds those that they lack; or, where a scenario has
+    {sender}, it is these.  No scenario has more than the first so many seeds.
+    """
     for path in docs.DOCUMENTS if with_docs else ():
         docs.marks(path)
-    wanted = [scenario.load(name) for name in names] or _of_papers()
+    asked = dict.fromkeys(name for pattern in names for name in scenario.matching(pattern))
+    wanted = [scenario.load(name, senders) for name in asked] or _of_papers()
+    wanted = [narrowed(replace(s, seeds=min(s.seeds, seeds or s.seeds)), senders) for s in wanted]
     papers = claims.load()
     report = make(wanted, parallel)
     target = plot.REPORT / "index.html"
@@ -58,6 +68,29 @@ def main(names: list[str], parallel: int, with_docs: bool = False) -> int:
     for what, why in report.failed:
         print(f"lab: {what}: {why}", file=sys.stderr)
     return 1 if report.failed else 0
+
+
+def narrowed(of: Scenario, senders: tuple[str, ...]) -> Scenario:
+    """A scenario with the columns of these names or congestion controls alone, and the findings
+    that need no other; with a column for each of them that has none.
+
+    It is as it was where it has {sender}, or where there are no senders.
+    """
+    if not senders or of.judged:
+        return of
+    columns = [c for c in of.column if {c.name, c.cc} & {*senders}]
+    there = {name for c in columns for name in (c.name, c.cc)}
+    if "mix" not in of.settings:
+        columns += [Column(cc, cc) for cc in senders if cc not in there]
+    if not columns:
+        known = ", ".join(c.name for c in of.column) or "none"
+        raise LabError(f"{of.name} has no column {' or '.join(senders)}; there are: {known}",
+                       status=2)  # fmt: skip
+    kept = {c.name for c in columns}
+    found = [f for f in of.finding
+             if all(k[1] in kept for k in keys_of(of, f) if k[0] == of.name)]  # fmt: skip
+    expected = [e for e in of.expected if e.column in kept | {""}]
+    return replace(of, column=tuple(columns), finding=tuple(found), expected=tuple(expected))
 
 
 def _of_papers() -> list[Scenario]:
@@ -86,9 +119,11 @@ def make(
     report = Report(laboratory.kernel.release)
     started = time.monotonic()
     tasks: dict[tuple[Key, int], Task] = {}
-    load = functools.cache(scenario.load)
+    by_name = {of.name: of for of in wanted}
     for key in dict.fromkeys(keys or _keys(wanted)):
-        _plan(laboratory, report, load(key[0]), key, tasks)
+        if key[0] not in by_name:
+            by_name[key[0]] = scenario.load(key[0])
+        _plan(laboratory, report, by_name[key[0]], key, tasks)
     if only_kept:
         _take_kept(report, tasks)
     else:
