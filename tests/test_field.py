@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What spares scenarios of many cases that they say the same again, and what field-* span."""
+
+import math
+from statistics import fmean
+
+import pytest
+
+from conftest import a_run
+from labkit.errors import LabError
+from labkit.model import scenario
+from labkit.tell import claims, findings, page, plot, report
+from labkit.tell.outcome import Cell, Report
+
+PATHS = """
+title = "Paths"
+seeds = 2
+goals = "two"
+cc = ["{sender}", "cubic", "bbr"]
+case = [{ name = "slow", set = { rate = "10mbit" } }, { name = "fast" }, { name = "far" }]
+[notes]
+far = "It is too far."
+[[finding]]
+claim = "{sender} wherever it is"
+each = "cell"
+cases = ["f*"]
+columns = ["{sender}", "bbr"]
+measure = "most('drops', '{column}', '{case}')"
+high = 10
+[[finding]]
+claim = "{sender} has as much as CUBIC"
+each = "case"
+share = 0.6
+measure = "mean('goodput_bps', '{sender}', '{case}') / mean('goodput_bps', 'cubic', '{case}')"
+low = 0.9
+"""
+
+GOALS = """
+[[finding]]
+claim = "{sender} has half of the drops of the one with more goodput"
+each = "case"
+measure = '''mean('drops', '{sender}', '{case}') /
+better(mean('goodput_bps', 'cubic', '{case}'), mean('goodput_bps', 'bbr', '{case}'),
+       mean('drops', 'cubic', '{case}'), mean('drops', 'bbr', '{case}'))'''
+high = 0.5
+"""
+
+
+@pytest.fixture
+def paths(tmp_path, monkeypatch):
+    """paths(text): makes that the scenario "paths"."""
+    monkeypatch.setattr(scenario, "SCENARIOS", tmp_path)
+    monkeypatch.setattr(scenario, "GOALS", tmp_path / "goals")
+    monkeypatch.setattr(claims, "LIST", tmp_path / "claims.txt")
+    (tmp_path / "goals").mkdir()
+    (tmp_path / "goals/two.toml").write_text(GOALS)
+
+    def write(text: str = PATHS):
+        (tmp_path / "paths.toml").write_text(text)
+        return tmp_path / "paths.toml"
+
+    write()
+    return write
+
+
+def _report(of: scenario.Scenario, values: dict[str, tuple[float, float]]) -> Report:
+    """Runs that no guest made: by column, goodput and drops; in the case "far" half of the one."""
+    made = Report("0")
+    for case in of.case:
+        for column in of.column:
+            goodput, drops = values[column.name]
+            share = 0.5 if case.name == "far" and column.name == of.column[0].name else 1.0
+            runs = [a_run(seed, goodput * share, drops) for seed in (1, 2)]
+            made.cells[of.name, column.name, case.name] = Cell(of, column, case, runs)
+    return made
+
+
+def test_a_finding_of_each_case_and_cell(paths) -> None:
+    of = scenario.load("paths")
+    claims_ = [f.claim for f in of.finding]
+    assert claims_[:4] == [
+        "ccpd_path, fast: ccpd_path wherever it is", "bbr, fast: ccpd_path wherever it is",
+        "ccpd_path, far: ccpd_path wherever it is", "bbr, far: ccpd_path wherever it is",
+    ]  # fmt: skip
+    assert [c.partition(":")[0] for c in claims_[5:]] == ["slow", "fast", "far"]
+    assert [f.note for f in of.finding if f.claim.startswith("far: ")] == ["It is too far."]
+    assert of.finding[1].measure == "most('drops', 'bbr', 'fast')"
+    findings.check(of)
+
+
+def test_shares_of_cases_and_the_better_one(paths) -> None:
+    of = scenario.load("paths")
+    share, *goals = of.finding[4:]
+    made = _report(of, {"ccpd_path": (95, 4), "cubic": (100, 8), "bbr": (90, 2)})
+    measured = made.measure(of, share)
+    assert measured.value == pytest.approx(2 / 3) and measured.holds
+    assert measured.worst == "0.475 in far" and measured.interval.low is None
+    assert page.bound(share) == "at least 0.9 in 60 % of the cases"
+    # the drops of CUBIC, which has more; where BBR does, its drops
+    for cubic, wanted in ((100, 0.5), (80, 2)):
+        made = _report(of, {"ccpd_path": (95, 4), "cubic": (cubic, 8), "bbr": (90, 2)})
+        found = [made.measure(of, goal) for goal in goals]
+        assert [m.value for m in found] == [wanted] * 3
+        assert [m.holds for m in found] == [wanted <= 0.5] * 3
+        assert [m.interval.high for m in found] == [wanted] * 3
+    strict = scenario.Finding(share.claim, share.measure, 0.9, each="case", cases=share.cases,
+                              share=1.0)  # fmt: skip
+    assert made.measure(of, strict).holds is False
+
+
+def test_any_sender_may_be_judged(paths) -> None:
+    of = scenario.load("paths", ("acp",))
+    assert [c.cc for c in of.column] == ["acp", "cubic", "bbr"] and of.judged == ("acp",)
+    assert all("ccpd_path" not in f.measure for f in of.finding)
+    one = scenario.load("paths", ("cubic",))
+    assert [c.name for c in one.column] == ["cubic", "bbr"]
+    both = scenario.load("paths", ("acp", "cubic"))
+    assert [c.name for c in both.column] == ["acp", "cubic", "bbr"]
+    assert len(both.finding) == len(of.finding) + len(one.finding)
+    assert report.narrowed(of, ("acp",)) is of
+
+
+def test_columns_of_some_senders(paths) -> None:
+    paths(PATHS.replace("{sender}", "acp").replace('goals = "two"\n', ""))
+    of = report.narrowed(scenario.load("paths"), ("cubic", "vegas"))
+    assert [c.name for c in of.column] == ["cubic", "vegas"] and not of.finding
+    kept = report.narrowed(scenario.load("paths"), ("acp", "cubic"))
+    assert [f.claim[:4] for f in kept.finding] == ["acp,", "acp,", "acp "]
+    paths('title = "P"\ncolumn = [{ name = "pair" }]\n[settings]\nmix = "reno:1,bbr:1"\n')
+    with pytest.raises(LabError, match="no column vegas; there are: pair"):
+        report.narrowed(scenario.load("paths"), ("vegas",))
+
+
+def test_a_scenario_anywhere(paths, tmp_path) -> None:
+    there = tmp_path / "far away.toml"
+    there.write_text('title = "Elsewhere"\n[settings]\nrate = "1mbit"\n')
+    of = scenario.load(str(there))
+    assert of.name == "far away" and of.path == there
+    with pytest.raises(LabError, match=r"none\.toml: .*No such file"):
+        scenario.load(str(tmp_path / "none.toml"))
+    assert scenario.matching("pat*") == ["paths"] == scenario.matching("paths")
+    with pytest.raises(LabError, match=r"no scenario matches 'x\*'; there are: .*paths"):
+        scenario.matching("x*")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "names"),
+    [
+        ('each = "cell"', 'each = "run"', "each is 'case' or 'cell', not 'run'"),
+        ('each = "cell"', 'each = "case"', "{column} goes with each"),
+        ('each = "cell"\n', "", "{column} goes with each"),
+        ("'{column}', '{case}'", "'bbr', 'fast'", "{column} goes with each"),
+        ('["f*"]', '["g*"]', "nothing is called like 'g*'; there are: slow, fast, far"),
+        ('"bbr"]\nmeasure', '"reno"]\nmeasure', "called like 'reno'; there are: ccpd_path, cubic"),
+        ("share = 0.6", "share = 1.6", "share, of the cases, is up to 1"),
+        ('each = "cell"', 'each = "cell"\nshare = 0.5', "needs each = 'case'"),
+        ('goals = "two"', 'goals = "three"', "no goals 'three'; there are: two"),
+        ("far = ", "near = ", "no case 'near'"),
+        ('name = "slow"', 'name = "sl\'ow"', "drop the '"),
+    ],
+)
+def test_what_is_wrong_is_named(paths, old, new, names) -> None:
+    assert old in PATHS
+    path = paths(PATHS.replace(old, new, 1))
+    with pytest.raises(LabError) as error:
+        scenario.load("paths")
+    assert str(path) in str(error.value) and names in str(error.value)
+
+
+def test_shares_of_what_is_fair() -> None:
+    run = a_run(1, 4e6)
+    run["settings"] |= {"rate": 10_000_000, "mtu": 1500, "ip": 4, "flows": 2}
+    run["flows"].append(run["flows"][0] | {"cc": "bbr", "goodput_bps": 1e6})
+    own, other, both = (
+        findings.value(scenario.load("dumbbell"), run, f"share_of_fair{of}")
+        for of in (":cubic", ":bbr", "")
+    )
+    assert own == pytest.approx(4 / (10 * 1448 / 1514 / 2)) and other == pytest.approx(own / 4)
+    assert both == pytest.approx(fmean((own, other)))
+    assert findings.value(scenario.load("dumbbell"), run, "goodput_ratio") == 4
+
+
+def test_overflows_are_of_policers_too() -> None:
+    run = a_run(1, drops=3)
+    run["links"][0]["policed"] = 4
+    assert findings.value(scenario.load("dumbbell"), run, "overflows") == 7
+
+
+FIELD = [scenario.load(name) for name in scenario.matching("field-*")]
+
+
+def test_the_field_is_wide() -> None:
+    """The suite has paths from end to end of what it says that it is of."""
+    every = [scenario.override(of, [], c, case) for of in FIELD if of.case
+             for case in of.case for c in of.column[:1]]  # fmt: skip
+
+    def span(of, *keep):
+        values = [v for s in every if (v := of(s))]
+        return min(values), max(values)
+
+    assert span(lambda s: s.rate)[0] == 1e6 and span(lambda s: s.rate)[1] == 1e10
+    assert span(lambda s: s.min_rtt)[0] <= 1e-3 and span(lambda s: s.min_rtt)[1] == 0.6
+    buffers = [float(s.buffer[:-3]) for s in every if s.buffer.endswith("bdp")]
+    assert (min(buffers), max(buffers)) == (0.1, 8)
+    assert span(lambda s: s.loss)[1] == 0.05 and any(not s.loss for s in every)
+    for key in ("aggregate", "batch"):
+        assert span(lambda s, key=key: getattr(s, key)) == (50e-6, 8e-3)
+    assert span(lambda s: s.jitter) == (50e-6, 20e-3)
+    assert span(lambda s: s.flows) == (1, 64)
+    assert all(any(getattr(s, key) for s in every) for key in (
+        "trace", "rtt_trace", "police", "reverse", "back", "ecn", "burstloss", "blackout",
+        "start", "scatter", "mix",
+    ))  # fmt: skip
+
+
+@pytest.mark.parametrize("of", FIELD, ids=lambda of: of.name)
+def test_field_scenarios_have_ten_seeds_and_bounds(of) -> None:
+    assert of.seeds == 10 or of.name == "field-random"
+    assert of.judged == ("ccpd_path",) and of.finding and plot.check(of) is None
+    assert all(f.kind == "ours" and not math.isinf(max(f.low, -f.high)) for f in of.finding)
