@@ -41,7 +41,7 @@ export PATH := $(PATH):/usr/sbin:/sbin
 
 .PHONY: modules headers root loadable install uninstall dkms-install dkms-uninstall \
 	tc tc-install tc-uninstall command-install command-uninstall \
-	demo demo-acp check check-kernels check-life fuzz report bench lint clean help
+	demo demo-acp check check-kernels check-life fuzz report bench docs lint clean help
 
 modules: headers
 	@test -z "$(TCPCC_LEFT_OUT)" || echo "Left out: $(TCPCC_LEFT_OUT)"
@@ -147,6 +147,11 @@ bench:
 	@scripts/setup demo
 	@scripts/lab bench
 
+docs:
+	@scripts/setup demo
+	@$(PYTHON) -m sphinx -q -W --keep-going -b html docs report/docs
+	@echo "report/docs/index.html"
+
 lint:
 	@scripts/setup check
 	@scripts/lint
@@ -173,5 +178,6 @@ help:
 	@echo "make report          the papers' tables and figures beside ours: report/index.html"
 	@echo "make bench           what a segment costs a host and a packet a router, beside what is wanted;"
 	@echo "                     wants a machine with nothing else to do"
+	@echo "make docs            the documents as pages: report/docs/index.html"
 	@echo "make lint            checkpatch, sparse, shellcheck, ruff, codespell"
 	@echo "make clean           removes what builds leave in this tree (the cache stays)"

@@ -2,6 +2,8 @@
 """Documents: their numbers are those that a report wrote, and their links lead somewhere."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -123,13 +125,21 @@ def test_links_lead_somewhere(path: Path) -> None:
 
 
 def test_every_page_is_linked() -> None:
+    """From a page that is no list of all: index.md is Sphinx's."""
     text = "".join(path.read_text() for path in docs.DOCUMENTS)
-    assert [p.name for p in docs.DOCUMENTS if p.name not in re.findall(r"[\w-]+\.md", text)] == [
-        "README.md"
-    ]
+    names = {path.name for path in docs.DOCUMENTS} - {"README.md", "index.md"}
+    assert names - set(re.findall(r"[\w-]+\.md", text)) == set()
 
 
 def test_a_broken_link_is_found(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("# One two\n[a](#one-two) [b](page.md#three) [c](none.md) [d](page.md)")
     assert [x.rpartition(" ")[2] for x in broken(page)] == ["page.md#three", "none.md"]
+
+
+def test_pages_are_rendered(tmp_path: Path) -> None:
+    """Without a warning, the front page first."""
+    line = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html"]
+    done = subprocess.run([*line, REPO / "docs", tmp_path], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "physical      1.08 s" in (tmp_path / "index.html").read_text()
