@@ -2,6 +2,8 @@
 """What the tests share: the lab, its kernel, a reader of KTAP, and the last line of the output."""
 
 import functools
+import importlib
+import io
 import json
 import os
 import re
@@ -10,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import pytest
@@ -40,50 +43,41 @@ class KtapResult(NamedTuple):
     diag: str  # the comment lines that came before it
 
 
-_STAMP = re.compile(r"\[ *\d+\.\d+\] ")  # of the kernel log
-_POINT = re.compile(r"\s*(not )?ok (\d+)(?: -)?(?: ([^#]*?))?\s*(?:# (.*))?$")
-_PLAN = re.compile(r"\s*1\.\.(\d+)\b(?: *# *SKIP\b *(.*))?", re.I)
+@functools.cache
+def _kunit_parser() -> ModuleType:
+    """The kernel's own reader of KTAP, from the lab kernel's source."""
+    sys.path.append(str(kernel.ensure(progress=False).source_dir / "tools/testing/kunit"))
+    return importlib.import_module("kunit_parser")
 
 
 def run_ktap(output: str) -> list[KtapResult]:
-    """The test points of a KTAP stream, subtests before the point that sums them up.
+    """The test points of a KTAP stream that have none below them.
 
-    A plan that promises more points than came adds one failed point: a test that died half way
-    must not pass.
+    Whatever else the parser has to complain about, such as a plan that promises more points than
+    came, adds a failed one: a test that died half way must not pass.
     """
-    results: list[KtapResult] = []
-    diag: list[str] = []
-    plans: dict[int, int] = {}  # by depth: points still to come
-    for stamped in output.splitlines():
-        line = _STAMP.sub("", stamped, count=1)
-        depth = len(line) - len(line.lstrip())
-        if plan := _PLAN.fullmatch(line):
-            plans[depth] = plans.get(depth, 0) + int(plan[1])
-            if plan[2] is not None:
-                results.append(KtapResult("all", True, True, plan[2]))
-        elif point := _POINT.fullmatch(line):
-            failed, number, name, directive = point.groups()
-            plans[depth] = plans.get(depth, 0) - 1
-            skip = bool(re.match("skip", directive or "", re.I))
-            results.append(
-                KtapResult(name or number, not failed, skip, "\n".join([*diag, directive or ""]))
-            )
-            diag = []
-        elif line.lstrip().startswith("#"):
-            diag.append(line.strip("# "))
-        elif line.strip():
-            diag.append(line)
-    missing = sum(left for left in plans.values() if left > 0)
-    if missing or not results:
-        results.append(
-            KtapResult(f"{missing or 'all'} planned points missing", False, False, "\n".join(diag))
-        )
-    return results
+    after = output.partition("KTAP version 1")[2]
+    if not re.match(r"\s*(\[[ \d.]+\] )?1\.\.\d", after):  # where the parser looks for it
+        return [KtapResult("no plan", False, False, output)]
+    parser, said = _kunit_parser(), io.StringIO()
+    parser.stdout = type(parser.stdout)(said)
+    top = parser.parse_run_tests(output.splitlines())
+    points = [
+        KtapResult(test.name.strip(), test.ok_status(), test.status is parser.TestStatus.SKIPPED,
+                   "\n".join(line.strip("# ") for line in test.log))
+        for test in _leaves(top)
+    ]  # fmt: skip
+    if top.counts.errors:
+        points.append(KtapResult("what the parser says", False, False, said.getvalue()))
+    return points
+
+
+def _leaves(test: Any) -> list[Any]:
+    return [leaf for part in test.subtests for leaf in _leaves(part)] or [test]
 
 
 def assert_ktap(output: str) -> None:
-    """Every point of a KTAP stream is ok, and not all of them were skipped; run_ktap() makes one
-    that is not of an empty stream."""
+    """Every point of a KTAP stream is ok, and not all of them were skipped."""
     points = run_ktap(output)
     failed = [f"{r.name}\n{r.diag}" for r in points if not r.ok]
     assert not failed, "\n".join(failed)
@@ -101,12 +95,10 @@ def assert_kunit(lab: Callable[..., "LabCall"], suite: str, **options: str) -> N
 
 def assert_kunit_log(log: str, suite: str) -> None:
     """The KUnit suite of that name is in a kernel's log, and passed."""
-    start = log.index(f"# Subtest: {suite}\n")
-    lines = [line.partition("] ")[2] for line in log[start:].splitlines()]
-    # KUnit indents the plan of a suite, and it is what tells of a suite that died
-    assert_ktap("\n".join(
-        line for line in lines if "ok " in line or line.lstrip().startswith("1..")
-    ))
+    suites = re.split(r"^(?=.*\] KTAP version)", log, flags=re.M)
+    own = [lines for lines in suites if re.search(rf"# Subtest: {suite}$", lines, re.M)]
+    assert len(own) == 1, log
+    assert_ktap(own[0])
 
 
 _STATUS = pytest.StashKey[int]()

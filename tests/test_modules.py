@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """Each module's KUnit suite, and its life in the lab's kernels."""
 
+import re
+from collections.abc import Callable
+
 import pytest
 
 from conftest import REPO, LabCall, assert_ktap, assert_kunit, wanted_kernels
@@ -81,26 +84,65 @@ _KUNIT_LOG = """\
 """
 
 
-@pytest.mark.parametrize("lines", [11, 10, 9, 8, 7, 6])
+def logged(log: str) -> Callable[..., LabCall]:
+    """A lab whose kernel said that."""
+    return lambda *_arguments, **_options: LabCall(0, log, "")
+
+
+def test_kunit_that_passes():
+    assert_kunit(logged(f"[    0.000000] something else\n{_KUNIT_LOG}"), "tcp_x")
+
+
+@pytest.mark.parametrize("lines", range(11))
 def test_kunit_that_dies_fails(lines):
-    """A suite is not taken for passed if it ends before its plan does."""
+    """A suite is not taken for passed if its log ends early, wherever that is."""
     log = "".join(_KUNIT_LOG.splitlines(keepends=True)[:lines])
-
-    def lab(*_arguments, **_options):
-        return LabCall(0, log, "")
-
-    if lines >= 9:  # all that was planned is there
-        assert_kunit(lab, "tcp_x")
-        return
-    with pytest.raises(AssertionError, match="planned points missing"):
-        assert_kunit(lab, "tcp_x")
+    with pytest.raises(AssertionError):
+        assert_kunit(logged(log), "tcp_x")
 
 
-@pytest.mark.parametrize("skipped", ["1..0 # SKIP no module", "1..1\nok 1 one # SKIP no module"])
-def test_nothing_but_skips_is_no_pass(skipped):
+@pytest.mark.parametrize("line", _KUNIT_LOG.splitlines()[6:9] + _KUNIT_LOG.splitlines()[10:])
+def test_kunit_without_a_line_fails(line):
+    """Of what says how each case went, and the suite."""
+    with pytest.raises(AssertionError):
+        assert_kunit(logged(_KUNIT_LOG.replace(f"{line}\n", "")), "tcp_x")
+
+
+@pytest.mark.parametrize("case", ["first", "second", "third"])
+def test_kunit_with_a_failed_case_fails(case):
+    """Even if the suite takes no notice."""
+    log = re.sub(rf"(.*)ok (\d) {case}", rf"\1# it is 2\n\1not ok \2 {case}", _KUNIT_LOG)
+    with pytest.raises(AssertionError, match=rf"{case}\s+it is 2"):
+        assert_kunit(logged(log), "tcp_x")
+
+
+def test_kunit_with_nothing_but_skips_is_no_pass():
+    log = re.sub(r"(ok \d (first|second|third))", r"\1 # SKIP no memory", _KUNIT_LOG)
     with pytest.raises(AssertionError, match="nothing but skips"):
-        assert_ktap(f"KTAP version 1\n{skipped}\n")
+        assert_kunit(logged(log), "tcp_x")
+
+
+@pytest.mark.parametrize("skipped", [
+    "1..0 # SKIP no module", "KTAP version 1\n1..0 # SKIP no module",
+    "KTAP version 1\n1..1\nok 1 one # SKIP no module",
+])  # fmt: skip
+def test_nothing_but_skips_is_no_pass(skipped):
+    with pytest.raises(AssertionError, match=r"SKIP no module|0 tests run"):
+        assert_ktap(skipped)
+
+
+def test_a_skip_among_others_is_a_pass():
     assert_ktap("KTAP version 1\n1..2\nok 1 one # SKIP no module\nok 2 two\n")
+
+
+@pytest.mark.parametrize("output", [
+    "", "KTAP version 1\n", "KTAP version 1\n1..2\nok 1 one\n",
+    "KTAP version 1\nok 1 one\n1..1\n",  # the parser would look for ever
+    "KTAP version 1\n1..2\nok 1 one\nok 3 three\n",
+])  # fmt: skip
+def test_what_is_not_whole_is_no_pass(output):
+    with pytest.raises(AssertionError):
+        assert_ktap(output)
 
 
 @each_life
