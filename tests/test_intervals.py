@@ -47,7 +47,6 @@ def test_few_seeds_have_their_range_and_one_has_none() -> None:
 def test_the_same_numbers_have_the_same_interval() -> None:
     values = np.random.default_rng(9).normal(0, 1, 12)
     first = intervals.mean(values)
-    intervals.draws.cache_clear()
     assert intervals.mean(values) == first
 
 

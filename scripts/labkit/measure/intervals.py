@@ -11,8 +11,7 @@ about 50 % of cases with 2 seeds, 75 % with 3, 84 % with 5, 90 % with 10, 93 % w
 shows one of 2 or 3 seeds says so.
 """
 
-import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +21,9 @@ LEVEL = 0.95
 DRAWS = 5_000
 FEW = 3  # seeds: so many, or less, are said beside the interval
 _SEED = 17  # of the draws
+
+# By how many seeds something has: which of them each draw has, a row a draw.
+Draws = Mapping[int, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -42,22 +44,26 @@ class Interval:
         return shown if self.low is None else shown | {"low": self.low, "high": self.high}
 
 
-@functools.cache
-def draws(n: int) -> np.ndarray:
-    """Which of n seeds each draw has: DRAWS rows of n numbers from 0 to n - 1.
+def bounds(
+    statistic: Callable[[Draws], np.ndarray], counts: Iterable[int]
+) -> tuple[float, float] | tuple[None, None]:
+    """The interval of what a statistic is of each draw, of cells with so many seeds, 2 or more.
 
-    All that has n seeds is drawn alike: what is compared in one draw is of the same seeds.
+    All cells that have as many seeds are drawn alike: what is compared in one draw is of the same
+    seeds.  There is none if the statistic is not finite in one of the draws.
     """
-    return np.random.default_rng((_SEED, n)).integers(n, size=(DRAWS, n))
+    from scipy import stats  # takes half a second
 
-
-def bounds(replicates: np.ndarray) -> tuple[float, float] | tuple[None, None]:
-    """The interval, from what a statistic is of each draw; none if one of these is not finite."""
-    if not np.isfinite(replicates).all():
+    sizes = sorted(set(counts))
+    found = stats.bootstrap(
+        [np.arange(n) for n in sizes],
+        lambda *drawn, axis: statistic(dict(zip(sizes, drawn, strict=True))),
+        n_resamples=DRAWS, confidence_level=LEVEL, method="percentile", vectorized=True,
+        rng=np.random.default_rng((_SEED, *sizes)),
+    )  # fmt: skip
+    if not np.isfinite(found.bootstrap_distribution).all():
         return None, None
-    tail = (1 - LEVEL) / 2 * 100
-    low, high = np.percentile(replicates, (tail, 100 - tail))
-    return float(low), float(high)
+    return float(found.confidence_interval.low), float(found.confidence_interval.high)
 
 
 def mean(values: Sequence[float]) -> Interval:
@@ -65,7 +71,13 @@ def mean(values: Sequence[float]) -> Interval:
 
     ValueError if there is none.
     """
-    return _of(lambda own: own.mean(axis=-1), values)
+    own = np.asarray(values, dtype=float)
+    n = len(own)
+    if not n:
+        raise ValueError("a mean of no seeds")
+    if n == 1:
+        return Interval(n, float(own[0]))
+    return Interval(n, float(own.mean()), *bounds(lambda draws: own[draws[n]].mean(axis=-1), [n]))
 
 
 def difference(a: Sequence[float], b: Sequence[float]) -> Interval:
@@ -73,16 +85,4 @@ def difference(a: Sequence[float], b: Sequence[float]) -> Interval:
 
     ValueError if they are not as many, or none.
     """
-    return _of(lambda a, b: (b - a).mean(axis=-1), a, b)
-
-
-def _of(statistic: Callable[..., np.ndarray], *samples: Sequence[float]) -> Interval:
-    """A statistic of one or more samples of the same seeds, over the last axis of each."""
-    of = [np.asarray(sample, dtype=float) for sample in samples]
-    n = len(of[0])
-    if not n or any(len(sample) != n for sample in of):
-        raise ValueError(f"samples of {', '.join(str(len(sample)) for sample in of)} seeds")
-    value = float(statistic(*of))
-    if n == 1:
-        return Interval(n, value)
-    return Interval(n, value, *bounds(statistic(*(sample[draws(n)] for sample in of))))
+    return mean([to - of for of, to in zip(a, b, strict=True)])

@@ -333,22 +333,26 @@ def interval(of: Scenario, finding: Finding, lookup: Lookup) -> Interval | None:
     if finding.share:
         return Interval(fewest, measured)
 
-    def over(statistic: Callable[[np.ndarray], np.ndarray]) -> Callable[..., np.ndarray]:
+    def over(
+        statistic: Callable[[np.ndarray], np.ndarray], draws: intervals.Draws
+    ) -> Callable[..., np.ndarray]:
         def compute(*names: str, **more: str) -> np.ndarray:
             by_cell = _values(of, Reference(*names, **more), lookup)
-            drawn = [np.asarray(values)[intervals.draws(len(values))] for values in by_cell]
-            return statistic(np.concatenate(drawn, axis=1))
+            drawn = [np.asarray(values)[draws[len(values)]] for values in by_cell]
+            return statistic(np.concatenate(drawn, axis=-1))
 
         return compute
 
-    functions = {name: over(statistic) for name, statistic in _DRAWN.items()}
+    def of_draws(draws: intervals.Draws) -> np.ndarray:
+        functions = {name: over(statistic, draws) for name, statistic in _DRAWN.items()}
+        return _compute(tree, functions | _DRAWN_PLAIN | MODELS)
+
     tree = _parse(finding.measure, str(of.path))
     called = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    if fewest < 2 or called & (STATISTICS.keys() - functions.keys()):
+    if fewest < 2 or called & (STATISTICS.keys() - _DRAWN.keys()):
         return Interval(fewest, measured)
     with np.errstate(all="ignore"):
-        drawn = _compute(tree, functions | _DRAWN_PLAIN | MODELS)
-    return Interval(fewest, measured, *intervals.bounds(drawn))
+        return Interval(fewest, measured, *intervals.bounds(of_draws, map(len, cells)))
 
 
 def holds(finding: Finding, measured: float) -> bool:
