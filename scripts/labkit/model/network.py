@@ -36,15 +36,17 @@ meet delays and no queue; or through the queues of other links, back = "far-sea-
 
 import math
 import re
-import tomllib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cache as remembered
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Annotated
+
+import msgspec
 
 from ..paths import REPO
+from .toml import Part, decode
 
 NETWORKS = REPO / "scripts" / "networks"
 
@@ -157,10 +159,9 @@ def load(name: str, rate: Callable[[str], int], time: Callable[[str], float]) ->
     """
     path = NETWORKS / f"{name}.toml"
     try:
-        return _read(tomllib.loads(path.read_text()), rate, time)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        what = f"{error} is missing" if isinstance(error, KeyError) else error
-        raise ValueError(f"{path}: {what}") from None
+        return _made(decode(path.read_text(), _File), rate, time)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
 
 
 def scaled(network: Network, by: float) -> Network:
@@ -169,19 +170,35 @@ def scaled(network: Network, by: float) -> Network:
     return replace(network, links=tuple(links))
 
 
-def _read(
-    content: dict[str, Any], rate: Callable[[str], int], time: Callable[[str], float]
-) -> Network:
-    for table, known in ((content, {"title", "link", "users"}),
-                         *((t, {"rate", "delay", "from", "to"}) for t in content["link"]),
-                         *((t, {"count", "path", "back", "access", "start", "every", "stop"})
-                           for t in content["users"])):  # fmt: skip
-        if unknown := set(table) - known:
-            raise ValueError(f"no key {min(unknown)!r}; there are: {', '.join(sorted(known))}")
-    meshed = any("from" in t or "to" in t for t in content["link"])
+class _LinkTable(Part):
+    rate: str
+    delay: str
+    start: str = msgspec.field(default="", name="from")
+    to: str = ""
+
+
+class _UsersTable(Part):
+    path: str
+    count: Annotated[int, msgspec.Meta(ge=1)] = 1
+    back: str = ""
+    access: str = "0"
+    start: str = "0"
+    every: str = "0"
+    stop: str = ""
+
+
+class _File(Part):
+    link: list[_LinkTable]
+    users: list[_UsersTable]
+    title: str = ""
+
+
+def _made(file: _File, rate: Callable[[str], int], time: Callable[[str], float]) -> Network:
+    meshed = any(t.start or t.to for t in file.link)
+    if meshed and not all(t.start and t.to for t in file.link):
+        raise ValueError("links have from and to, each, or none of them has")
     links = tuple(
-        Link(rate(t["rate"]), time(t["delay"]), (t["from"], t["to"]) if meshed else None)
-        for t in content["link"]
+        Link(rate(t.rate), time(t.delay), (t.start, t.to) if meshed else None) for t in file.link
     )
     if not 1 + meshed <= len(links) <= 16:
         raise ValueError(f"a network has {1 + meshed} to 16 links, not {len(links)}")
@@ -189,21 +206,21 @@ def _read(
         raise ValueError("from one node to another there is one link")
     groups: list[Group] = []
     users: list[User] = []
-    for table in content["users"]:
-        access = time(table.get("access", "0"))
+    for table in file.users:
+        access = time(table.access)
         if meshed:
-            group = _group_of_nodes(links, table["path"], table.get("back"), access)
-        elif "back" in table:
+            group = _group_of_nodes(links, table.path, table.back, access)
+        elif table.back:
             raise ValueError("back is of links with from and to")
         else:
-            group = _group(links, table["path"], access)
+            group = _group(links, table.path, access)
         if group not in groups:
             groups.append(group)
-        stop = time(table["stop"]) if "stop" in table else math.inf
-        for i in range(int(table.get("count", 1))):
-            start = time(table.get("start", "0")) + i * time(table.get("every", "0"))
+        stop = time(table.stop) if table.stop else math.inf
+        for i in range(table.count):
+            start = time(table.start) + i * time(table.every)
             if start >= stop:
-                raise ValueError(f"a user of path {table['path']} would stop before it starts")
+                raise ValueError(f"a user of path {table.path} would stop before it starts")
             users.append(User(groups.index(group), round(start, 9), stop))
     if meshed and len(groups) > MESH_GROUPS:
         raise ValueError(f"{len(groups)} kinds of users, and {MESH_GROUPS} at most")
@@ -213,7 +230,7 @@ def _read(
 MESH_GROUPS = 90  # that have addresses
 
 
-def _group_of_nodes(links: tuple[Link, ...], path: str, back: str | None, access: float) -> Group:
+def _group_of_nodes(links: tuple[Link, ...], path: str, back: str, access: float) -> Group:
     ends = [link.ends for link in links]
 
     def way(text: str) -> tuple[int, ...]:

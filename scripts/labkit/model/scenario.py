@@ -13,16 +13,18 @@ congestion control that is judged: ccpd_path, or what --cc says.
 """
 
 import math
-import tomllib
 from collections.abc import Iterable, Iterator
-from dataclasses import MISSING, dataclass, field, fields, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from msgspec import field
+from msgspec.structs import asdict, replace
+
 from ..errors import LabError
 from ..paths import REPO
 from .settings import KEYS, Settings, check_keys, compile_settings, usage
+from .toml import Number, Part, decode
 
 SCENARIOS = REPO / "scripts" / "scenarios"
 GOALS = SCENARIOS / "goals"  # findings that several scenarios have
@@ -35,36 +37,53 @@ DEFAULT_SENDER = "ccpd_path"
 KINDS = ("paper", "ours", "calibrated", "regression")
 
 
-@dataclass(frozen=True)
-class Column:
+class Texts(dict[str, str]):
+    """Settings as --set takes them; a list in a file is what may be repeated there."""
+
+
+def _texts(kind: type, table: Any) -> Texts:
+    """The Texts of a file's table."""
+    if kind is not Texts or not isinstance(table, dict):
+        raise ValueError(f"a table of settings, not {table!r}")
+    try:
+        check_keys(table)
+    except LabError as error:
+        raise ValueError(str(error)) from None
+    for name, value in table.items():
+        if isinstance(value, dict):
+            raise ValueError(f"{name} is a value, not a table")
+    return Texts(
+        {k: ",".join(map(str, v)) if isinstance(v, list) else str(v) for k, v in table.items()}
+    )
+
+
+class Column(Part):
     """One of what a scenario compares: a congestion control, with settings of its own."""
 
     name: str
     cc: str = ""  # may be left out with mix
-    set: dict[str, str] = field(default_factory=dict)
+    set: Texts = field(default_factory=Texts)
 
 
-@dataclass(frozen=True)
-class Case:
+class Case(Part):
     """One point of a sweep."""
 
     name: str
-    x: float | None = None  # where pictures put it
-    set: dict[str, str] = field(default_factory=dict)
+    x: Number | None = None  # where pictures put it
+    set: Texts = field(default_factory=Texts)
 
 
-@dataclass(frozen=True)
-class Expected:
+class Expected(Part):
     """A number of a paper: where it is, what it measures, and how near is near enough."""
 
     metric: str
-    tolerance: float  # as a share of paper, or if that is none: see within
+    tolerance: Number  # as a share of paper, or if that is none: see within
     source: str = ""  # default: the scenario's paper and figure
     column: str = ""  # of the run it belongs to; empty: of any
     case: str = ""
-    paper: float = math.nan  # default: the mean of trials
-    trials: tuple[float, ...] = ()
-    within: float = 0.0  # of paper, in its own unit
+    paper: Number = math.nan  # default: the mean of trials
+    trials: tuple[Number, ...] = ()
+    within: Number = 0.0  # of paper, in its own unit
 
     @property
     def mean(self) -> float:
@@ -75,22 +94,21 @@ class Expected:
         return bool(self.mean - slack <= measured <= self.mean + slack)
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(Part):
     """What a paper claims, or we do: a sentence, and the measure that decides whether it holds."""
 
     claim: str
     measure: str  # see findings.py
-    low: float = -math.inf
-    high: float = math.inf
-    paper: float | None = None
+    low: Number = -math.inf
+    high: Number = math.inf
+    paper: Number | None = None
     note: str = ""  # why, above all where it does not hold
     test: bool = False  # make check holds it
     kind: str = ""  # one of KINDS; default: see _kind
     each: str = ""  # "case", or "cell", a column in a case: a finding for each of them
     cases: tuple[str, ...] = ()  # which: their names, or patterns such as "data*"; default: all
     columns: tuple[str, ...] = ()  # the same
-    share: float = 0.0  # of the cases, in which low and high have to hold; 0: in each by itself
+    share: Number = 0.0  # of the cases, in which low and high have to hold; 0: in each by itself
 
     def of(self, case: str, column: str = "", note: str = "") -> "Finding":
         """That of one case, or cell: its claim begins with the name."""
@@ -102,24 +120,22 @@ class Finding:
         )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Quality:
+class Quality(Part):
     """What a sender can be good or bad at: a number of each, which is good or bad from there on."""
 
     what: str
     measure: str  # as a finding's, with {cc} for the sender, which is its column's name too
-    good: float
-    bad: float  # on the other side of good
+    good: Number
+    bad: Number  # on the other side of good
 
 
-@dataclass(frozen=True)
-class Table:
+class Table(Part):
     """A table of a paper with a row for each column here: a finding for each of its numbers."""
 
     claim: str  # which table it is, and of what
     metric: str
-    within: float  # how far from the paper's number is near enough, in its own unit
-    rows: dict[str, list[float]]  # by column, in the order of the cases
+    within: Number  # how far from the paper's number is near enough, in its own unit
+    rows: dict[str, list[Number]]  # by column, in the order of the cases
     notes: dict[str, str] = field(default_factory=dict)  # of a row, "reno", or of one of its cells,
     test: bool = False  # of all its findings               "reno, 10 ms"
     kind: str = ""
@@ -145,8 +161,7 @@ class Table:
             raise ValueError(f"[[table]] {self.claim!r}: a note, but no number, of {min(notes)!r}")
 
 
-@dataclass(frozen=True)
-class Scenario:
+class Scenario(Part):
     """A scenario's file."""
 
     name: str
@@ -160,7 +175,7 @@ class Scenario:
     column: tuple[Column, ...] = ()
     case: tuple[Case, ...] = ()
     group: dict[str, list[str]] = field(default_factory=dict)  # columns, with * for any text
-    settings: dict[str, str] = field(default_factory=dict)
+    settings: Texts = field(default_factory=Texts)
     metrics: dict[str, str] = field(default_factory=dict)  # of its own, see findings.py
     expected: tuple[Expected, ...] = ()
     finding: tuple[Finding, ...] = ()
@@ -199,6 +214,19 @@ class Scenario:
                 return case
         there = ", ".join(c.name for c in self.case) or "none"
         raise usage(f"{self.name} has no case {name!r}; there are: {there}")
+
+
+class _Written(Scenario, kw_only=True):
+    """What a file has that becomes something else, and what it need not say."""
+
+    name: str = ""
+    cc: tuple[str, ...] | None = None  # columns without settings of their own
+    plot: str | tuple[str, ...] = ()
+    table: tuple[Table, ...] = ()
+
+
+class _Goals(Part):
+    finding: tuple[Finding, ...]
 
 
 def names() -> list[str]:
@@ -243,48 +271,47 @@ def _once(them: Iterable[Any]) -> tuple[Any, ...]:
 def _read(path: Path, sender: str) -> Scenario:
     try:
         text = path.read_text()
-        content = tomllib.loads(text.replace(SENDER, sender))
-        content["judged"] = [sender] if SENDER in text else []
-        if isinstance(content.get("goals"), str):
-            content.setdefault("finding", []).extend(_goals(content["goals"], sender))
-        for kind, entry in (("column", Column), ("case", Case), ("expected", Expected),
-                            ("finding", Finding), ("quality", Quality),
-                            ("table", Table)):  # fmt: skip
-            content[kind] = tuple(_fill(entry, f"[[{kind}]]", e) for e in content.get(kind, ()))
-        for table in content.pop("table"):
-            for expected, finding in table.cells([c.name for c in content["case"]] or [""]):
-                content["expected"] += (expected,)
-                content["finding"] += (finding,)
-        ccs = content.pop("cc", [] if content["column"] else ["cubic"])
-        content["column"] = _once(content["column"] + tuple(Column(cc, cc) for cc in ccs))
-        if isinstance(content.get("plot"), str):
-            content["plot"] = [content["plot"]]
-        content["settings"] = _texts(content.get("settings", {}))
-        content |= {"name": path.stem, "path": path}
-        scenario = _fill(Scenario, "it", content)
+        scenario = _compiled(decode(text.replace(SENDER, sender), _Written, _texts), sender)
+        judged = (sender,) if SENDER in text else ()
+        scenario = replace(scenario, name=path.stem, path=path, judged=judged)
         scenario = replace(scenario, finding=tuple(_of_cases(scenario)))
         kinds = (replace(f, kind=f.kind or _kind(scenario, f)) for f in scenario.finding)
         scenario = replace(scenario, finding=tuple(kinds))
-        check_keys(scenario.settings)
         _check(scenario)
         for case in scenario.case or [None]:
             for column in scenario.column:
                 override(scenario, [], column, case)
-    except (tomllib.TOMLDecodeError, TypeError, ValueError, LabError, OSError) as error:
+    except (ValueError, LabError, OSError) as error:
         raise LabError(f"{path}: {error}") from None
     return scenario
 
 
-def _goals(name: str, sender: str) -> list[Any]:
+def _compiled(written: _Written, sender: str) -> Scenario:
+    """With the tables' numbers as findings, shared findings, and a column for each cc."""
+    cells = [cell for table in written.table
+             for cell in table.cells([c.name for c in written.case] or [""])]  # fmt: skip
+    ccs = (() if written.column else ("cubic",)) if written.cc is None else written.cc
+    made = asdict(written) | {
+        "column": _once(written.column + tuple(Column(cc, cc) for cc in ccs)),
+        "plot": (written.plot,) if isinstance(written.plot, str) else written.plot,
+        "expected": written.expected + tuple(expected for expected, _ in cells),
+        "finding": (*written.finding, *_goals(written.goals, sender), *(f for _, f in cells)),
+    }
+    return Scenario(**{name: made[name] for name in Scenario.__struct_fields__})
+
+
+def _goals(name: str, sender: str) -> tuple[Finding, ...]:
     """The findings of a file that several scenarios share."""
+    if not name:
+        return ()
     path = GOALS / f"{name}.toml"
     if not path.exists():
         there = ", ".join(sorted(p.stem for p in GOALS.glob("*.toml")))
         raise ValueError(f"no goals {name!r}; there are: {there}")
-    content = tomllib.loads(path.read_text().replace(SENDER, sender))
-    if list(content) != ["finding"]:
-        raise ValueError(f"{path} has {', '.join(content)}: it may have [[finding]] only")
-    return content["finding"]
+    try:
+        return decode(path.read_text().replace(SENDER, sender), _Goals).finding
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
 
 
 def _of_cases(scenario: Scenario) -> Iterator[Finding]:
@@ -323,40 +350,10 @@ def _like(patterns: tuple[str, ...], names: list[str], where: str) -> list[str]:
     return [n for n in names if not patterns or any(fnmatchcase(n, p) for p in patterns)]
 
 
-def _fill(kind: type, where: str, content: dict[str, Any]) -> Any:
-    """A dataclass from a table of the file, or what is wrong with that."""
-    known = {f.name: f for f in fields(kind)}
-    for name, value in content.items():
-        if name not in known:
-            raise ValueError(f"{where} has no key {name!r}; there are: {', '.join(known)}")
-        wanted = known[name].type
-        if wanted is float and isinstance(value, int):
-            continue
-        if wanted in (str, float, int, bool) and type(value) is not wanted:
-            raise ValueError(f"{where}: {name} is a {wanted.__name__}, not {value!r}")
-        if getattr(wanted, "__origin__", wanted) is dict and not isinstance(value, dict):
-            raise ValueError(f"{where}: {name} is a table, not {value!r}")
-    for name, f in known.items():
-        if name not in content and f.default is MISSING and f.default_factory is MISSING:
-            raise ValueError(f"{where} needs {name}")
-    values = {k: tuple(v) if isinstance(v, list) else v for k, v in content.items()}
-    if "set" in values:
-        values["set"] = _texts(values["set"])
-        check_keys(values["set"])
-    return kind(**values)
-
-
 def _kind(scenario: Scenario, finding: Finding) -> str:
     """Of a finding that does not say it: senders with a name of their own are in no paper."""
     own = not scenario.paper or scenario.name.startswith("path-") or "_path" in finding.measure
     return "ours" if own else "paper"
-
-
-def _texts(table: dict[str, Any]) -> dict[str, str]:
-    """Settings as --set takes them; a list is what may be repeated there."""
-    return {
-        k: ",".join(map(str, v)) if isinstance(v, list) else str(v) for k, v in table.items()
-    }
 
 
 def _check(scenario: Scenario) -> None:

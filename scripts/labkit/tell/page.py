@@ -7,7 +7,7 @@ Each is one file that opens from disk, with its style, program, pictures and run
 import base64
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 from statistics import fmean, median
@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import escape
+from msgspec.structs import replace
 
 from ..measure import cells as of_cells
 from ..measure import intervals

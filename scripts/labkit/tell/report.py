@@ -10,9 +10,10 @@ import sys
 import threading
 import time
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from ..errors import LabError
 from ..measure import metrics, runner, store
