@@ -42,17 +42,8 @@ has()
 field()
 {
 	# shellcheck disable=SC2153 # the script that sources us has it
-	tc -n "$SND" -s -j qdisc show dev veth0 | awk -v RS='[{]"kind":' -v kind="\"$KIND\"," \
-		-v name="\"$1\":" '
-		index($0, kind) == 1 && (at = index($0, name)) {
-			value = substr($0, at + length(name))
-			sub(/[,}].*/, "", value)
-			gsub(/"/, "", value)
-			print value
-			found = 1
-			exit
-		}
-		END { exit !found }'
+	tc -n "$SND" -s -j qdisc show dev veth0 | jq -er --arg kind "$KIND" --arg name "$1" \
+		'first(.[] | select(.kind == $kind) | .. | objects | select(has($name)) | .[$name])'
 }
 
 empty()

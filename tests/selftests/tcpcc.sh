@@ -211,7 +211,7 @@ sets_and_unsets()
 	# as after a boot
 	sysctl -qw $key=cubic && sysctl -qp $SYSCTL_FILE && [ "$(sysctl -n $key)" = ccpd_path ] ||
 		return
-	[ "$("$TCPCC" status --json | grep -c '"persistent": "ccpd_path"')" = 1 ] || return
+	[ "$("$TCPCC" status --json | jq -r .persistent)" = ccpd_path ] || return
 	"$TCPCC" unset >/dev/null && [ ! -e $SYSCTL_FILE ] && [ ! -e $LOAD_FILE ] &&
 		[ "$(sysctl -n $key)" = reno ]
 }

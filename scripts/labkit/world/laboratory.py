@@ -32,26 +32,17 @@ TOOLS = ("ip", "tc", "sysctl", "modprobe", "ethtool")
 
 
 @functools.cache
-def _parameters(tree: Path) -> dict[str, set[str]]:
-    found: dict[str, set[str]] = {}
-    builtin = (tree / "modules.builtin.modinfo").read_bytes()
-    for module in re.findall(rb"(\w+)\.license=", builtin):
-        names = re.findall(rb"\0" + module + rb"\.par[m]=(\w+):", builtin)
-        found[module.decode()] = {name.decode() for name in names}
-    for path in tree.rglob("*.ko"):
-        names = re.findall(rb"\0par[m]=(\w+):", path.read_bytes())
-        found[path.stem] = {name.decode() for name in names}
+def _modinfo(tree: Path) -> dict[str, list[tuple[str, str]]]:
+    """Of each module, the kernel's own and others: the fields that modinfo shows."""
+    builtin = [Path(line).stem for line in (tree / "modules.builtin").read_text().split()]
+    there = ["-b", str(tree.parents[2]), "-k", tree.name]
+    found = {}
+    for first, asked in (("name", [*there, *builtin]), ("filename", [*tree.rglob("*.ko")])):
+        said = output_of(["modinfo", *map(str, asked)]) if asked else ""
+        for record in re.split(rf"^(?={first}:)", said, flags=re.M)[1:]:
+            fields = re.findall(r"^(\w+): +(.*)$", record, re.M)
+            found[dict(fields)["name"]] = fields
     return found
-
-
-@functools.cache
-def _modules_known(tree: Path) -> frozenset[str]:
-    builtin = (tree / "modules.builtin").read_text().split()
-    known = {Path(line).stem.replace("-", "_") for line in builtin}
-    for path in tree.rglob("*.ko"):
-        known.add(path.stem)
-        known |= {a.decode() for a in re.findall(rb"\0alias=([\w-]+)", path.read_bytes())}
-    return frozenset(known)
 
 
 @functools.cache
@@ -91,11 +82,13 @@ class Laboratory:
 
     def parameters(self) -> dict[str, set[str]]:
         """The parameters of each module, built in or ours."""
-        return _parameters(self._tree)
+        return {module: {value.partition(":")[0] for name, value in fields if name == "parm"}
+                for module, fields in _modinfo(self._tree).items()}  # fmt: skip
 
     def modules_known(self) -> frozenset[str]:
         """Every name that modprobe takes here."""
-        return _modules_known(self._tree)
+        return frozenset(value for fields in _modinfo(self._tree).values()
+                         for name, value in fields if name in ("name", "alias"))  # fmt: skip
 
     def digest(self, module: str) -> str:
         """Of a module and of those that it needs; none of what is built in."""
