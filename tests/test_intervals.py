@@ -134,6 +134,25 @@ def test_the_table_says_how_many_seeds() -> None:
     assert "one seed, and so no interval" in terminal.table([a_run(1, links=links)])
 
 
+def test_tables_are_text(monkeypatch) -> None:
+    """One line a run, of any width, and no colours, wherever they go."""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "40")
+    runs = [a_run(1, 1e8), a_run(1, 2e8, column="of a long name [bold]", jain=0.5)]
+    head, one, other, *_ = terminal.table(runs).splitlines()
+    assert head.split() == ["cc", "flows", "goodput", "completion", "retrans", "rtt", "use",
+                            "queue", "max", "drops", "Jain"]  # fmt: skip
+    assert one.split()[:6] == ["cubic", "1", "100", "Mb/s", "-", "10"]
+    assert other.startswith("of a long name [bold]      1  200 Mb/s") and other.endswith("0.500")
+    assert head.index("flows") + 5 == one.index("1  100 Mb/s") + 1
+
+
+def test_progress_is_for_terminals(capsys) -> None:
+    with terminal.Progress(["reno", "cubic"]) as shown:
+        shown.update(0, 0.5)
+    assert capsys.readouterr() == ("", "")
+
+
 def test_bars_of_pictures() -> None:
     two, one = intervals.mean([2, 4]), intervals.mean([5])
     assert plot._whiskers([two]) == [[1], [1]]

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """Results and progress for the eye, on a terminal."""
 
+import io
 import os
 import sys
-import time
-from collections.abc import Callable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # numpy takes its time to load
@@ -18,30 +18,48 @@ def table(results: list[Any]) -> str:
     if len({r["seed"] for r in results}) > 1:
         return f"{_cells(results)}\n{where}"
     names = [r.get("column", r["cc"]) for r in results]
-    width = max(12, *map(len, names)) + 2
-    lines = [
-        f"{'cc':<{width}}{'flows':>6}{'goodput':>12}{'completion':>12}{'retrans':>9}"
-        f"{'rtt':>10}{'use':>8}{'queue':>9}{'max':>8}{'drops':>8}{'Jain':>7}"
+    heads = ("cc", "flows", "goodput", "completion", "retrans", "rtt", "use", "queue", "max",
+             "drops", "Jain")  # fmt: skip
+    rows = [[name, *_row(r)] for name, r in zip(names, results, strict=True)]
+    said = [f"{name} {line}" for name, r in zip(names, results, strict=True) for line in _said(r)]
+    return "\n".join([
+        columns(heads, rows), *said, "one seed, and so no interval: --seeds 1-10 has one", where,
+    ])  # fmt: skip
+
+
+def columns(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table, the same in a file as on a terminal: names on the left, the rest on the right."""
+    from rich.console import Console
+    from rich.table import Table
+
+    made = Table(box=None, pad_edge=False)
+    for n, head in enumerate(heads):
+        made.add_column(head, justify="right" if n else "left", no_wrap=True)
+    for row in rows:
+        made.add_row(*row)
+    page = io.StringIO()
+    Console(file=page, width=1000, color_system=None, markup=False, highlight=False).print(made)
+    return "\n".join(line.rstrip() for line in page.getvalue().splitlines())
+
+
+def _row(r: Any) -> list[str]:
+    """What is told of a run."""
+    flows, link = r["flows"], r["links"][0]
+    done = [f["completion_s"] for f in flows if "completion_s" in f]
+    asked = "bytes" in r["settings"]
+    rtts = [f["rtt_mean_s"] for f in flows if "rtt_mean_s" in f]
+    return [
+        str(len(flows)),
+        rate(sum(f["goodput_bps"] for f in flows)),
+        f"{max(done):.3f} s" if asked and len(done) == len(flows) else "-",
+        str(sum(f["retransmits"] for f in flows)),
+        f"{sum(rtts) / len(rtts) * 1e3:.1f} ms" if rtts else "-",
+        f"{link['utilization']:.3f}",
+        f"{link['queue_mean']:.0f}" if "queue_mean" in link else "-",
+        f"{link['queue_max']}" if "queue_max" in link else "-",
+        str(link["drops"]),
+        f"{r['jain']:.3f}" if "jain" in r else "-",
     ]
-    for name, r in zip(names, results, strict=True):
-        flows, link = r["flows"], r["links"][0]
-        done = [f["completion_s"] for f in flows if "completion_s" in f]
-        asked = "bytes" in r["settings"]
-        completion = f"{max(done):.3f} s" if asked and len(done) == len(flows) else "-"
-        rtts = [f["rtt_mean_s"] for f in flows if "rtt_mean_s" in f]
-        rtt = f"{sum(rtts) / len(rtts) * 1e3:.1f} ms" if rtts else "-"
-        queue = f"{link['queue_mean']:.0f}" if "queue_mean" in link else "-"
-        highest = f"{link['queue_max']}" if "queue_max" in link else "-"
-        lines.append(
-            f"{name:<{width}}{len(flows):>6}{rate(sum(f['goodput_bps'] for f in flows)):>12}"
-            f"{completion:>12}{sum(f['retransmits'] for f in flows):>9}{rtt:>10}"
-            f"{link['utilization']:>8.3f}{queue:>9}{highest:>8}{link['drops']:>8}"
-            + (f"{r['jain']:>7.3f}" if "jain" in r else f"{'-':>7}")
-        )
-        lines += _said(r)
-    lines.append("one seed, and so no interval: --seeds 1-10 has one")
-    lines.append(where)
-    return "\n".join(lines)
 
 
 def _said(r: Any) -> list[str]:
@@ -52,15 +70,15 @@ def _said(r: Any) -> list[str]:
         if (found := r.get(name)) and f"{of}_mean_s" in found:
             shares = ", ".join(f"{share} {found[f'{of}_{share}_s'] * 1e3:.1f} ms"
                                for share in ("median", "p95", "p99", "max"))  # fmt: skip
-            lines.append(f"  {name}: {of} {shares}; {found[lost]} of {found[sent]} {lost}")
+            lines.append(f"{name}: {of} {shares}; {found[lost]} of {found[sent]} {lost}")
     return lines
 
 
-# What a line of means has, and how wide.
-_COLUMNS = {
-    "goodput_bps": ("goodput", 12), "completion_s": ("completion", 12),
-    "retransmits": ("retrans", 9), "rtt_mean_s": ("rtt", 11), "utilization": ("use", 9),
-    "queue_mean": ("queue", 9), "queue_max": ("max", 9), "drops": ("drops", 9), "jain": ("Jain", 9),
+# What a line of means has.
+_MEANS = {
+    "goodput_bps": "goodput", "completion_s": "completion", "retransmits": "retrans",
+    "rtt_mean_s": "rtt", "utilization": "use", "queue_mean": "queue", "queue_max": "max",
+    "drops": "drops", "jain": "Jain",
 }  # fmt: skip
 
 
@@ -68,27 +86,21 @@ def _cells(results: list[Any]) -> str:
     from ..measure import cells, intervals
 
     by_cell = cells.by_cell(results)
-    lines: list[tuple[str, Any, Callable[[Any], float | None], bool]] = []
+    rows: list[list[str]] = []
 
     def add(name: str, found: Any, signed: bool = False) -> None:
-        lines.append((name, found, lambda i: i.value, signed))
-        if any(i.low is not None for i in found.values()):
-            lines.append(("  95 % from", found, lambda i: i.low, signed))
-            lines.append(("       to", found, lambda i: i.high, signed))
+        for label, part in ((name, "value"), ("  95 % from", "low"), ("       to", "high")):
+            values = [getattr(found[m], part) if m in found else None for m in _MEANS]
+            if any(v is not None for v in values):
+                rows.append([label, *("-" if v is None else amount(m, v, signed)
+                                      for m, v in zip(_MEANS, values, strict=True))])  # fmt: skip
 
     for key, runs in by_cell.items():
         add(f"{key[1]} ({len(runs)} seeds)", cells.means(runs))
     for key, runs in by_cell.items():
         if other := cells.reference(by_cell, key):
             add(f"{key[1]} - {other[1]}", cells.differences(by_cell[other], runs), True)
-    width = max(12, *(len(name) for name, *_ in lines)) + 2
-    shown = [f"{'cc':<{width}}" + "".join(f"{head:>{w}}" for head, w in _COLUMNS.values())]
-    for name, found, part, signed in lines:
-        values = [part(found[m]) if m in found else None for m in _COLUMNS]
-        shown.append(f"{name:<{width}}" + "".join(
-            f"{'-' if v is None else amount(m, v, signed):>{w}}"
-            for v, (m, (_, w)) in zip(values, _COLUMNS.items(), strict=True)
-        ))  # fmt: skip
+    shown = [columns(["cc", *_MEANS.values()], rows)]
     late = sum("completion_s" not in f for r in results for f in r["flows"])
     if late and any("bytes" in r["settings"] for r in results):
         shown.append(f"{late} transfers did not end: they count as the time that they were given")
@@ -121,18 +133,8 @@ def compared(made: "Comparison") -> str:
         name, n = " ".join(filter(None, cell)), max(row.difference.n for row in rows)
         seeds = f"{n} seeds" if n > 1 else "one seed: no intervals"
         lines.append(f"{name} ({seeds})")
-        lines.append(f"{'':<22}{'A':>12}{'B':>12}{'B - A':>12}  95 %")
-        for row in rows:
-            of = row.difference
-            texts = [amount(row.metric, row.a), amount(row.metric, row.b),
-                     amount(row.metric, of.value, True)]  # fmt: skip
-            line = f"  {row.metric:<20}" + "".join(f"{text:>12}" for text in texts)
-            if of.low is not None and of.high is not None:
-                ends = (amount(row.metric, end, True) for end in (of.low, of.high))
-                line += f"  {' to '.join(ends)}{f'  {row.verdict}' * bool(row.verdict)}"
-            if of.n < n:
-                line += f"  (n={of.n})"
-            lines.append(line)
+        heads = ("", "A", "B", "B - A", "95 %", "", "")
+        lines.append(columns(heads, [_compared(row, n) for row in rows]))
     worse, better = made.of("worse"), made.of("better")
     judged = sum(row.difference.low is not None for row in made.rows)
     lines.append(f"{len(changed)} of {len(made.rows)} metrics of {len({r.cell for r in made.rows})}"
@@ -140,6 +142,15 @@ def compared(made: "Comparison") -> str:
                  f" {len(better)} better")  # fmt: skip
     lines += [f"worse: {' '.join(filter(None, (*row.cell, row.metric)))}" for row in worse]
     return "\n".join(lines)
+
+
+def _compared(row: Any, most: int) -> list[str]:
+    """A line of a metric; with how many seeds it has, if that is less than the most."""
+    of = row.difference
+    ends = [amount(row.metric, end, True) for end in (of.low, of.high) if end is not None]
+    return [f"  {row.metric}", amount(row.metric, row.a), amount(row.metric, row.b),
+            amount(row.metric, of.value, True), " to ".join(ends), row.verdict * bool(ends),
+            f"(n={of.n})" * (of.n < most)]  # fmt: skip
 
 
 def rate(bps: float) -> str:
@@ -150,30 +161,26 @@ def rate(bps: float) -> str:
 
 
 class Progress:
-    """One line on standard error about runs side by side; none unless it is a terminal."""
+    """How far runs side by side are, on standard error; nothing unless that is a terminal."""
 
     def __init__(self, titles: list[str]) -> None:
-        self.titles = titles
-        self.shares = [0.0] * len(titles)
-        self.live = sys.stderr.isatty()
-        self.shown = 0.0
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+
+        # plain words: a title such as "ccpd [2]" is no markup
+        named = TextColumn("{task.description}", markup=False)
+        self.bars = Progress(
+            named, BarColumn(), TaskProgressColumn(), console=Console(stderr=True), transient=True,
+            redirect_stdout=False, disable=not sys.stderr.isatty(),
+        )  # fmt: skip
+        self.tasks = [self.bars.add_task(title, total=1, visible=False) for title in titles]
 
     def update(self, index: int, share: float) -> None:
-        self.shares[index] = share
-        if self.live and time.monotonic() - self.shown > 0.1:
-            self.shown = time.monotonic()
-            parts = [
-                f"{title} {share:.0%}"
-                for title, share in zip(self.titles, self.shares, strict=True)
-                if 0 < share < 1
-            ]
-            width = os.get_terminal_size(2).columns - 1
-            sys.stderr.write("\r" + "  ".join(parts)[:width] + "\x1b[K")
-            sys.stderr.flush()
+        self.bars.update(self.tasks[index], completed=share, visible=0 < share < 1)
 
     def __enter__(self) -> "Progress":
+        self.bars.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self.live:
-            sys.stderr.write("\r\x1b[K")
+        self.bars.stop()
