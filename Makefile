@@ -5,9 +5,12 @@
 KDIR ?= /lib/modules/$(shell uname -r)/build
 MODULES := $(patsubst %.o,%,$(shell sed -n 's/^obj-m [:+]= *\([^$$]*\)$$/\1/p' Kbuild))
 VERSION := $(shell sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf)
-DKMS_SOURCE := /usr/src/tcpcc-$(VERSION)
+DKMS_SOURCE = $(INSTALL_MOD_PATH)/usr/src/tcpcc-$(VERSION)
 TC_PLUGINS := $(patsubst %.c,%.so,$(wildcard tc/q_*.c))
 SOURCES := Makefile Kbuild dkms.conf scripts/left-out COPYING $(wildcard *.c) feedback nist rivals sched include
+# What the lab reads, beside the modules
+LAB := $(addprefix scripts/,claims.toml lab labkit networks python requirements.txt scenarios setup stock traces) \
+	$(wildcard tc/*.[ch]) tests/kunit
 PYTHON := scripts/python
 
 # Where this system's tc looks for plug-ins, which is written in it
@@ -18,6 +21,7 @@ PREFIX ?= /usr/local
 MAN_DESTINATION = $(INSTALL_MOD_PATH)$(PREFIX)/share/man/man8
 # The command tcpcc, and the name by which it is called
 COMMAND_DESTINATION = $(INSTALL_MOD_PATH)$(PREFIX)/share/tcpcc
+LAB_DESTINATION = $(INSTALL_MOD_PATH)$(PREFIX)/share/tcpcc-lab
 COMMAND_LINK = $(INSTALL_MOD_PATH)$(PREFIX)/bin/tcpcc
 
 # Kernels of the wider matrix (make check-kernels)
@@ -41,6 +45,7 @@ export PATH := $(PATH):/usr/sbin:/sbin
 
 .PHONY: modules headers root loadable install uninstall dkms-install dkms-uninstall \
 	tc tc-install tc-uninstall command-install command-uninstall \
+	dkms-sources lab-install deb check-packages \
 	demo demo-acp check check-kernels check-life fuzz report bench docs lint clean help
 
 modules: headers
@@ -51,7 +56,7 @@ modules: headers
 tc: $(TC_PLUGINS)
 
 tc/%.so: tc/%.c $(wildcard tc/*.h) include/tcpcc_pkt_sched.h
-	$(CC) -O2 -Wall -Wextra -shared -fPIC -Iinclude -o $@ $<
+	$(CC) -O2 -Wall -Wextra $(CFLAGS) -shared -fPIC -Iinclude $(LDFLAGS) -o $@ $<
 
 headers:
 	@test -e "$(KDIR)/Makefile" || { \
@@ -98,12 +103,29 @@ uninstall: root tc-uninstall command-uninstall
 	@depmod $(if $(INSTALL_MOD_PATH),-b "$(INSTALL_MOD_PATH)") "$(RELEASE)"
 	@echo "Removed from $(RELEASE): $(MODULES)"
 
-# DKMS builds the modules anew for each kernel that is installed later.
-dkms-install: root headers loadable tc-install command-install
-	@command -v dkms >/dev/null || { echo "DKMS is missing: install dkms" >&2; exit 1; }
+dkms-sources:
 	install -d "$(DKMS_SOURCE)"
 	rm -rf "$(DKMS_SOURCE)/left-out"
 	cp -r --parents $(SOURCES) "$(DKMS_SOURCE)"
+
+# For packages: the lab as it is in a checkout, and a name for it
+lab-install:
+	install -d "$(LAB_DESTINATION)" "$(INSTALL_MOD_PATH)$(PREFIX)/bin"
+	cp -r --parents $(SOURCES) $(LAB) "$(LAB_DESTINATION)"
+	find "$(LAB_DESTINATION)" -name __pycache__ -prune -exec rm -rf {} +
+	ln -sf ../share/tcpcc-lab/scripts/lab "$(INSTALL_MOD_PATH)$(PREFIX)/bin/tcpcc-lab"
+
+deb:
+	@packaging/deb
+
+check-packages:
+	@scripts/setup packages
+	@$(PYTHON) -m pytest -n 0 --durations 15 tests/packages/clean_systems.py
+
+# DKMS builds the modules anew for each kernel that is installed later.
+dkms-install: root headers loadable tc-install command-install
+	@command -v dkms >/dev/null || { echo "DKMS is missing: install dkms" >&2; exit 1; }
+	@$(MAKE) --no-print-directory dkms-sources
 	test -e "/var/lib/dkms/tcpcc/$(VERSION)" || dkms add -m tcpcc -v $(VERSION)
 	dkms install -m tcpcc -v $(VERSION)
 
@@ -173,6 +195,8 @@ help:
 	@echo "make check-kernels   the modules on kernels $(TCPCC_KERNELS), by clang, on 32 bits, big-endian,"
 	@echo "                     and the kernel's sanitizers"
 	@echo "make check-life      all modules loaded, used and unloaded LIFE_ROUNDS times (10000: hours)"
+	@echo "make deb             Debian packages: dist/tcpcc-dkms, tcpcc and tcpcc-lab"
+	@echo "make check-packages  these on clean Debian 12 and 13, with their kernels, in QEMU (as root)"
 	@echo "make fuzz            what reads packets and messages, with any bytes, under ASan and UBSan;"
 	@echo "                     FUZZ_SECONDS=20 each, or FUZZ_RUNS=1000000"
 	@echo "make report          the papers' tables and figures beside ours: report/index.html"

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The Debian packages on clean systems (make check-packages): installed, upgraded, with a kernel
+that came later, booted, used, rebooted, and removed.
+
+Each suite is a directory of its own, made by mmdebstrap, and a disk image of it that QEMU boots
+with the distribution's own kernel.  Nothing of the host's is changed.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from conftest import REPO, assert_ktap
+
+HERE = Path(__file__).parent
+SUITES = os.environ.get("TCPCC_SUITES", "bookworm,trixie").split(",")
+VERSION = re.search(r'^PACKAGE_VERSION="(.*)"', (REPO / "dkms.conf").read_text(), re.M)[1]
+BOOT_S = 3600  # real seconds of a boot, its tests and the end, on emulated processors
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="mmdebstrap and chroot want root")
+
+
+def call(*command: str | Path, **more: object) -> str:
+    """What a command prints; the test fails if it does."""
+    done = subprocess.run(command, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, **more)  # fmt: skip
+    if done.returncode:
+        pytest.fail(f"{' '.join(map(str, command))}: exit {done.returncode}\n{done.stdout[-6000:]}",
+                    pytrace=False)  # fmt: skip
+    return done.stdout
+
+
+class System:
+    """A clean system of a suite, in a directory."""
+
+    def __init__(self, suite: str, home: Path) -> None:
+        self.suite, self.home = suite, home
+        self.root = home / "root"
+        self.image = home / "disk"
+        # The suite as it was released: what its updates have comes later.
+        include = "linux-image-amd64,linux-headers-amd64,systemd-sysv,udev,iperf3,iproute2,kmod"
+        call("mmdebstrap", "--variant=minbase", f"--include={include},procps,ca-certificates",
+             "--dpkgopt=force-unsafe-io", suite, self.root)  # fmt: skip
+
+    def run(self, *command: str) -> str:
+        """As root in the directory, with the host's network."""
+        shutil.copy("/etc/resolv.conf", self.root / "etc/resolv.conf")
+        for name in ("proc", "sys", "dev"):
+            call("mount", "--rbind", "--make-rslave", f"/{name}", self.root / name)
+        try:
+            return call("chroot", self.root, "env", "DEBIAN_FRONTEND=noninteractive", *command)
+        finally:
+            for name in ("proc", "sys", "dev"):
+                call("umount", "-lR", self.root / name)
+
+    def install(self, packages: Path) -> str:
+        """tcpcc-dkms and tcpcc, by the file."""
+        for package in packages.glob("tcpcc*.deb"):
+            shutil.copy(package, self.root / "root")
+        names = [f"/root/{p.name}" for p in packages.glob("tcpcc*.deb")
+                 if p.name.startswith(("tcpcc-dkms_", "tcpcc_"))]  # fmt: skip
+        done = self.run("apt-get", "install", "-y", "--no-install-recommends", *names)
+        for package in (self.root / "root").glob("*.deb"):
+            package.unlink()
+        return done
+
+    def kernels(self) -> list[str]:
+        """Their releases, the oldest first."""
+        found = [path.name.partition("-")[2] for path in (self.root / "boot").glob("vmlinuz-*")]
+        return sorted(found, key=lambda name: [int(n) for n in re.findall(r"\d+", name)])
+
+    def built(self, release: str) -> set[str]:
+        """The modules that DKMS has installed for a kernel."""
+        found = (self.root / "lib/modules" / release / "updates").rglob("*.ko*")
+        return {path.name.partition(".ko")[0] for path in found}
+
+    def boot(self, part: str) -> str:
+        """What the newest kernel, with this disk, says while guest.sh runs that part there."""
+        release = self.kernels()[-1]
+        if not self.image.exists():
+            shutil.copy(HERE / "guest.sh", self.root / "root/guest.sh")
+            with self.image.open("wb") as file:
+                file.truncate(4 << 30)
+            call("mke2fs", "-q", "-t", "ext4", "-d", self.root, self.image)
+        done = f"systemd.run='/bin/bash /root/guest.sh {part}'"
+        line = ["console=ttyS0", "root=/dev/vda", "rw", "quiet", "loglevel=3", done,
+                "systemd.run_success_action=poweroff", "systemd.run_failure_action=poweroff",
+                "systemd.show_status=no"]  # fmt: skip
+        return call(
+            "timeout", "--kill-after=5", str(BOOT_S), "qemu-system-x86_64", "-accel", "tcg",
+            "-cpu", "max", "-m", "1024", "-nodefaults", "-display", "none", "-no-reboot",
+            "-serial", "stdio", "-kernel", self.root / "boot" / f"vmlinuz-{release}",
+            "-initrd", self.root / "boot" / f"initrd.img-{release}",
+            "-drive", f"file={self.image},format=raw,if=virtio", "-append", " ".join(line),
+        ).replace("\r", "")  # fmt: skip
+
+
+def ktap_of(console: str) -> str:
+    """From the serial line, on which others write too."""
+    start = console.find("KTAP version 1")
+    assert start >= 0, console[-4000:]
+    return "\n".join(line for line in console[start:].splitlines()
+                     if re.match(r"KTAP|1\.\.|ok |not ok |#", line))  # fmt: skip
+
+
+def build(home: Path, version: str = "") -> Path:
+    """The packages; lintian is asked, and is to be content."""
+    environment = {**os.environ, **({"TCPCC_VERSION": version} if version else {})}
+    call(REPO / "packaging/deb", home, env=environment)
+    return home
+
+
+@pytest.fixture(scope="session")
+def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build(tmp_path_factory.mktemp("packages"))
+
+
+@pytest.fixture(scope="session")
+def older(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build(tmp_path_factory.mktemp("older"), "0.0.9")
+
+
+@pytest.fixture(scope="session", params=SUITES)
+def system(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[System]:
+    home = tmp_path_factory.mktemp(request.param)
+    yield System(request.param, home)
+    shutil.rmtree(home, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def modules() -> set[str]:
+    """All that Kbuild lists."""
+    text = (REPO / "Kbuild").read_text()
+    listed = " ".join(re.findall(r"^obj-m [:+]= ([^$\n]*)$", text, re.M)).split()
+    return {name.rpartition("/")[2].removesuffix(".o") for name in listed}
+
+
+def test_is_reproducible(packages: Path, tmp_path: Path) -> None:
+    """Two builds in two places are the same to the last byte, the source package too."""
+    again = build(tmp_path)
+    names = {p.name for p in packages.iterdir() if p.suffix in (".deb", ".xz", ".dsc")}
+    assert len(names) >= 5
+    differing = [name for name in sorted(names)
+                 if (packages / name).read_bytes() != (again / name).read_bytes()]  # fmt: skip
+    assert not differing
+
+
+def test_installs(system: System, older: Path, modules: set[str]) -> None:
+    """All modules are built for the kernel that is there, and nothing is switched on."""
+    system.install(older)
+    release, = system.kernels()
+    assert system.built(release) == modules
+    assert not list((system.root / "etc").rglob("*tcpcc*"))
+    assert "tcpcc" in system.run("tcpcc", "--help")
+
+
+def test_upgrades(system: System, packages: Path, modules: set[str]) -> None:
+    """From the version before: nothing of that is left."""
+    system.install(packages)
+    release, = system.kernels()
+    assert system.built(release) == modules
+    assert [p.name for p in (system.root / "usr/src").glob("tcpcc-*")] == [f"tcpcc-{VERSION}"]
+    assert "0.0.9" not in system.run("dkms", "status")
+
+
+def test_builds_for_a_new_kernel(system: System, modules: set[str]) -> None:
+    """apt upgrades to a kernel that came later; where the suite has none, one is built anew."""
+    sources = system.root / "etc/apt/sources.list.d/later.list"
+    main = "http://deb.debian.org/debian"
+    sources.write_text(
+        f"deb {main} {system.suite}-updates main\n"
+        f"deb {main}-security {system.suite}-security main\n"
+    )
+    before = system.kernels()
+    system.run("apt-get", "update")
+    system.run("apt-get", "-y", "dist-upgrade")
+    system.run("apt-get", "clean")
+    after = system.kernels()
+    if after == before:
+        pytest.skip(f"{system.suite} has no later kernel than {before[-1]} now")
+    for release in after:
+        assert system.built(release) == modules, release
+
+
+def test_is_used(system: System) -> None:
+    """On the distribution's kernel: status, try, doctor, watch, tc, set."""
+    assert_ktap(ktap_of(system.boot("first")))
+
+
+def test_reboots_and_goes(system: System) -> None:
+    """What was set is there after a boot; the packages go while a flow uses them."""
+    assert_ktap(ktap_of(system.boot("second")))

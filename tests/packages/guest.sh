@@ -1,0 +1,192 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# What an administrator does with the packages, on the machine that clean_systems.py boots: before a
+# reboot ("first") and after it ("second").  Prints KTAP on the serial line.
+#
+#   +--------------+   192.0.2.0/24   +----------------+
+#   | the machine  +------------------+ namespace peer |
+#   |  192.0.2.1   |  20 ms, 20 Mb/s  |   192.0.2.2    |
+#   +--------------+                  +----------------+
+
+exec >/dev/ttyS0 2>&1 </dev/null
+export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8
+PEER=192.0.2.2
+N=0
+cd "$(mktemp -d)" || exit 1
+
+point()
+{
+	N=$((N + 1))
+	if "$@" >log 2>&1; then
+		echo "ok $N $1"
+	else
+		sed 's/^/# /' log
+		echo "not ok $N $1"
+	fi
+}
+
+peer()
+{
+	ip netns exec peer "$@"
+}
+
+network()
+{
+	ip netns add peer &&
+		ip link add veth0 type veth peer name veth0 netns peer &&
+		ip addr add 192.0.2.1/24 dev veth0 && ip link set veth0 up &&
+		ip -n peer addr add $PEER/24 dev veth0 && ip -n peer link set veth0 up &&
+		ip -n peer link set lo up &&
+		tc -n peer qdisc add dev veth0 root netem delay 20ms &&
+		tc qdisc add dev veth0 root netem rate 20mbit limit 200 || return
+	peer iperf3 -s -D && sleep 2
+}
+
+# used FILE: by which congestion control iperf3 -J has sent
+used()
+{
+	python3 -c "import json, sys
+end = json.load(open(sys.argv[1]))['end']
+assert end['sum_received']['bits_per_second'] > 1e6, end
+print(end['sender_tcp_congestion'])" "$1"
+}
+
+says_what_is_there()
+{
+	tcpcc status --json >status.json && python3 - <<-'PY'
+		import json
+		shown = json.load(open("status.json"))
+		modules = shown["modules"]
+		missing = [name for name, of in modules.items() if not of["installed"]]
+		loaded = [name for name, of in modules.items() if of["loaded"]]
+		assert not missing, missing
+		assert not loaded, loaded
+		assert shown["namespaces"][0]["default"] == "cubic", shown
+	PY
+}
+
+tries_for_a_transfer()
+{
+	tcpcc try $PEER -- iperf3 -c $PEER -t 4 -J >try.json && cat try.json &&
+		[ "$(used try.json)" = ccpd_path ]
+}
+
+is_as_before()
+{
+	[ -z "$(ip route show proto 242)" ] && iperf3 -c $PEER -t 2 -J >plain.json &&
+		[ "$(used plain.json)" = cubic ]
+}
+
+doctor_has_the_modules()
+{
+	tcpcc doctor $PEER --json >doctor.json
+	cat doctor.json
+	python3 -c "import json
+found = {one['check']: one['state'] for one in json.load(open('doctor.json'))}
+assert found['modules'] == 'ok' and found['route'] == 'ok', found"
+}
+
+doctor_finds_the_window()
+{
+	local status=0 was
+
+	was=$(peer sysctl -n net.ipv4.tcp_rmem)
+	peer sysctl -qw net.ipv4.tcp_rmem="4096 16384 16384"
+	iperf3 -c $PEER -t 12 >/dev/null &
+	sleep 8
+	tcpcc doctor $PEER >doctor.txt
+	[ $? = 1 ] || status=1
+	cat doctor.txt
+	wait $!
+	peer sysctl -qw net.ipv4.tcp_rmem="$was"
+	grep -q '^limits *receive window' doctor.txt && return $status
+}
+
+# TTYs are not asked for.
+watches()
+{
+	iperf3 -C ccpd_path -c $PEER -t 8 >/dev/null &
+	sleep 4
+	modprobe tcpcc_view && tcpcc watch $PEER --port 5201 --count 1 --json >watch.json
+	wait $!
+	cat watch.json
+	grep -q '"capacity_bps": [0-9]' watch.json && grep -q '"mode"' watch.json
+}
+
+tc_knows_the_qdiscs()
+{
+	local kind
+
+	for kind in acp estcp rcp xcp; do
+		tc qdisc replace dev lo root $kind bandwidth 10mbit &&
+			tc -s qdisc show dev lo | grep -q "qdisc $kind .*bandwidth 10Mbit" || return
+	done
+	tc qdisc del dev lo root
+}
+
+sets()
+{
+	tcpcc set ccpd_path && [ -s /etc/sysctl.d/90-tcpcc.conf ] &&
+		[ "$(sysctl -n net.ipv4.tcp_congestion_control)" = ccpd_path ]
+}
+
+is_the_default_after_a_boot()
+{
+	[ "$(sysctl -n net.ipv4.tcp_congestion_control)" = ccpd_path ] &&
+		[ -e /sys/module/tcp_ccpd_path ] && iperf3 -c $PEER -t 3 -J >default.json &&
+		[ "$(used default.json)" = ccpd_path ]
+}
+
+unsets()
+{
+	tcpcc unset && [ ! -e /etc/sysctl.d/90-tcpcc.conf ] && [ ! -e /etc/modules-load.d/tcpcc.conf ] &&
+		[ "$(sysctl -n net.ipv4.tcp_congestion_control)" != ccpd_path ]
+}
+
+# A flow that goes on while the packages go
+goes_below_a_flow()
+{
+	iperf3 -C ccpd_path -c $PEER -t 60 -J >flow.json &
+	sleep 2
+	dpkg --purge tcpcc tcpcc-dkms || return
+	wait $!
+	[ "$(used flow.json)" = ccpd_path ]
+}
+
+leaves_nothing()
+{
+	local left
+
+	modprobe -r tcp_ccpd_path tcpcc_view
+	left=$(find /usr /etc /lib/modules /var/lib/dkms \( -name '*tcpcc*' -o -name 'tcp_ccpd*' \) \
+		! -path '/usr/lib/python3*' 2>/dev/null)
+	echo "$left"
+	[ -z "$left" ] && ! modprobe tcp_ccpd_path && ! command -v tcpcc
+}
+
+goes_on_without()
+{
+	iperf3 -c $PEER -t 2 -J >plain.json && [ "$(used plain.json)" = cubic ]
+}
+
+kernel_is_quiet()
+{
+	! dmesg | grep -E 'BUG|WARNING|Oops|Call Trace|protection fault'
+}
+
+FIRST="network says_what_is_there tries_for_a_transfer is_as_before doctor_has_the_modules
+	doctor_finds_the_window watches tc_knows_the_qdiscs sets kernel_is_quiet"
+SECOND="network is_the_default_after_a_boot unsets goes_below_a_flow leaves_nothing
+	goes_on_without kernel_is_quiet"
+
+case $1 in first) list=$FIRST ;; *) list=$SECOND ;; esac
+# shellcheck disable=SC2086 # a list
+set -- $list
+echo
+echo "KTAP version 1"
+echo "1..$#"
+for test; do
+	point "$test"
+done
+sync
