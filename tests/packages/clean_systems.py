@@ -197,3 +197,15 @@ def test_is_used(system: System) -> None:
 def test_reboots_and_goes(system: System) -> None:
     """What was set is there after a boot; the packages go while a flow uses them."""
     assert_ktap(ktap_of(system.boot("second")))
+
+
+def test_purges(system: System) -> None:
+    """All goes, also what tcpcc set has written; nothing of others does."""
+    for name in ("sysctl.d/90-tcpcc.conf", "modules-load.d/tcpcc.conf", "sysctl.d/91-own.conf"):
+        (system.root / "etc" / name).write_text("# written by a test\n")
+    system.run("apt-get", "purge", "-y", "tcpcc", "tcpcc-dkms")
+    left = [path for top in ("etc", "usr", "lib/modules", "var/lib/dkms")
+            for path in (system.root / top).rglob("*")
+            if re.search(r"tcpcc|tcp_ccpd", path.name)]  # fmt: skip
+    assert not left
+    assert (system.root / "etc/sysctl.d/91-own.conf").exists()

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The verbs of scripts/testbed."""
+
+import argparse
+import json
+import signal
+import sys
+
+from .errors import LabError
+from .measure import testbed
+from .measure.job import Job
+from .model import scenario
+from .parser import Parser
+from .tell.terminal import table
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        prog="testbed",
+        description="The lab's scenarios in real time on the running kernel, with iperf3: in"
+        " namespaces that go when the run ends, or is killed.  Needs root.",
+    )
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
+    text = "Runs a scenario, once per --cc."
+    running = verbs.add_parser("run", help=text, description=text)
+    running.add_argument("scenario", metavar="SCENARIO",
+                         help="a name that 'scripts/lab list' shows")  # fmt: skip
+    running.add_argument("--cc", action="append", metavar="NAME",
+                         help="a column of the scenario, or any congestion control of this kernel;"
+                         " may be repeated")  # fmt: skip
+    running.add_argument("--case", default="", metavar="NAME", help="a case of the scenario")
+    running.add_argument("--set", action="append", default=[], metavar="KEY=VALUE",
+                         help="a setting, as 'scripts/lab run --help' has them")  # fmt: skip
+    running.add_argument("--repeat", type=_count, default=1, metavar="N",
+                         help="so many runs of each, as the lab has seeds")  # fmt: skip
+    running.add_argument("--json", action="store_true", help="a JSON array, and nothing else")
+    return parser
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 1000:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 to 1000")
+    return int(text)
+
+
+def _run(args: argparse.Namespace) -> int:
+    wanted = scenario.load(args.scenario)
+    case = wanted.case_of(args.case) if args.case else None
+    mixed = scenario.override(wanted, args.set, case=case).mix
+    if mixed and args.cc:
+        raise LabError("mix names every flow's congestion control: drop --cc, or mix", status=2)
+    columns = [wanted.column_of(cc) for cc in args.cc] if args.cc else list(wanted.column)
+    if mixed:
+        columns = [scenario.Column("")]
+    jobs = []
+    for column in columns:
+        settings = scenario.override(wanted, args.set, column, case)
+        jobs += [Job(wanted, settings, column.cc or "mix", seed, column.name, args.case)
+                 for seed in range(1, 1 + args.repeat)]  # fmt: skip
+    results = []
+    for k, job in enumerate(jobs, 1):
+        if sys.stderr.isatty():
+            print(f"testbed: {job.name}, {k} of {len(jobs)}", file=sys.stderr)
+        results.append(testbed.run(job, lambda text: print(f"testbed: {text}", file=sys.stderr)))
+    if args.json:
+        from .measure import cells
+
+        print(json.dumps(cells.with_cells(results), indent=1))
+    else:
+        print(table(results))
+    return 0
+
+
+def main(argv: list[str] | None = None) -> int:
+    """The exit status; everything that goes wrong is one line on standard error."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        return _run(_parser().parse_args(argv))
+    except LabError as error:
+        print(f"{error.log if error.status == 1 else ''}\ntestbed: {error}".lstrip(),
+              file=sys.stderr)  # fmt: skip
+        return error.status
+    except KeyboardInterrupt:
+        return 130
+    except OSError as error:
+        print(f"testbed: {error.strerror}: {error.filename or 'no file'}", file=sys.stderr)
+        return 1
