@@ -13,6 +13,7 @@ import pytest
 from conftest import REPO
 from labkit import libraries
 
+REQUIREMENTS_IN = REPO / "scripts" / "requirements.in"
 LAB, SETUP = REPO / "scripts" / "lab", [sys.executable, "-m", "labkit.libraries"]
 
 
@@ -68,3 +69,14 @@ def test_the_versions_are_those_of_requirements() -> None:
     have = {line.lower().replace("_", "-") for line in done.stdout.splitlines()
             if not line.startswith(("pip==", "setuptools=="))}  # fmt: skip
     assert wanted == have
+
+
+def test_each_library_has_a_reason() -> None:
+    """In docs/dependencies.md, for each that is asked for; and all are pinned."""
+    asked = [line.split()[0] for line in REQUIREMENTS_IN.read_text().splitlines()
+             if line and not line.startswith("#")]  # fmt: skip
+    told = (REPO / "docs" / "dependencies.md").read_text()
+    pinned = libraries.REQUIREMENTS.read_text()
+    assert asked and not [name for name in asked if f"`{name}`" not in told]
+    assert not [name for name in asked if f"\n{name}==" not in f"\n{pinned}"]
+    assert f"these and what they need, {pinned.count('==')} in all" in told

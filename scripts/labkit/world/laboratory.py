@@ -82,7 +82,7 @@ class Laboratory:
 
     def parameters(self) -> dict[str, set[str]]:
         """The parameters of each module, built in or ours."""
-        return {module: {value.partition(":")[0] for name, value in fields if name == "parm"}
+        return {module: {text.partition(":")[0] for name, text in fields if name.startswith("par")}
                 for module, fields in _modinfo(self._tree).items()}  # fmt: skip
 
     def modules_known(self) -> frozenset[str]:
