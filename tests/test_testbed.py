@@ -61,16 +61,15 @@ def report(cc: str, size: int, seconds: float) -> dict:
     }  # fmt: skip
 
 
-def test_result_is_the_labs(monkeypatch, tmp_path):
+def test_result_is_the_labs(tmp_path):
     """The same names, units and meanings."""
-    monkeypatch.setattr(testbed, "cache", lambda name: tmp_path)
     job = job_of("rate=10mbit", "flows=2", "duration=4")
     measured = {
         "reports": [report("cubic", 2_000_000, 4), report("cubic", 1_000_000, 4)],
         "links": [{"name": "bottleneck", "sent_bytes": 4_500_000, "drops": 3}],
         "samples": [[0.1, 0], [2.0, 30], [3.0, 60], [9.0, 1000]], "busiest_cpu": 0.4, "end_s": 4.2,
     }  # fmt: skip
-    made = testbed.result(job, measured, 6.0)
+    made = testbed.result(job, measured, 6.0, tmp_path)
     first, link = made["flows"][0], made["links"][0]
     assert (first["goodput_bps"], first["retransmits"]) == (4e6, 7)
     assert (first["cwnd_mean"], first["rtt_mean_s"]) == (150, 0.05)
@@ -111,12 +110,11 @@ def test_says_which_qdisc_is_missing():
 
 
 _ON_STOCK = """
-export TCPCC_CACHE=/tmp/cache
 cd {repo}
 scripts/testbed run dumbbell --cc cubic --cc ccpd_path --set rate=20mbit --set rtt=40ms \
-    --set duration=8 --json
+    --set duration=8 --out /tmp/out --json
 echo ====
-scripts/testbed run dumbbell --cc cubic --set duration=60 &
+scripts/testbed run dumbbell --cc cubic --set duration=60 --out /tmp/out &
 victim=$!
 for _ in $(seq 300); do pgrep -f 'iperf3 -s' >/dev/null && break; sleep 0.2; done
 pgrep -f 'iperf3 -s' >/dev/null && echo began

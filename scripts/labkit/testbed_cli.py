@@ -5,12 +5,14 @@ import argparse
 import json
 import signal
 import sys
+from pathlib import Path
 
 from .errors import LabError
 from .measure import testbed
 from .measure.job import Job
 from .model import scenario
 from .parser import Parser
+from .paths import cache
 from .tell.terminal import table
 
 
@@ -33,6 +35,8 @@ def _parser() -> Parser:
                          help="a setting, as 'scripts/lab run --help' has them")  # fmt: skip
     running.add_argument("--repeat", type=_count, default=1, metavar="N",
                          help="so many runs of each, as the lab has seeds")  # fmt: skip
+    running.add_argument("--out", type=Path, metavar="DIR",
+                         help="where what iperf3 and tc have said goes (default: the cache)")
     running.add_argument("--json", action="store_true", help="a JSON array, and nothing else")
     return parser
 
@@ -57,11 +61,16 @@ def _run(args: argparse.Namespace) -> int:
         settings = scenario.override(wanted, args.set, column, case)
         jobs += [Job(wanted, settings, column.cc or "mix", seed, column.name, args.case)
                  for seed in range(1, 1 + args.repeat)]  # fmt: skip
+    out = args.out.absolute() if args.out else cache("testbed")
     results = []
+
+    def warn(text: str) -> None:
+        print(f"testbed: {text}", file=sys.stderr)
+
     for k, job in enumerate(jobs, 1):
         if sys.stderr.isatty():
-            print(f"testbed: {job.name}, {k} of {len(jobs)}", file=sys.stderr)
-        results.append(testbed.run(job, lambda text: print(f"testbed: {text}", file=sys.stderr)))
+            warn(f"{job.name}, {k} of {len(jobs)}")
+        results.append(testbed.run(job, out, warn))
     if args.json:
         from .measure import cells
 

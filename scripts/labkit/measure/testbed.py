@@ -26,7 +26,7 @@ from typing import Any
 from ..errors import LabError
 from ..host import environment
 from ..model.settings import Settings
-from ..paths import GUEST, cache
+from ..paths import GUEST
 from ..world.plan import compile_plan
 from ..world.queues import for_stock_kernels
 from ..world.topology import Row
@@ -117,10 +117,11 @@ def _with_us() -> None:
     _libc.prctl(1, signal.SIGKILL)
 
 
-def run(job: Job, warn: Callable[[str], None] = lambda text: None) -> Json:
+def run(job: Job, out: Path, warn: Callable[[str], None] = lambda text: None) -> Json:
     """Makes one run, and returns its result, as scripts/lab run has it.
 
-    warn is told where the machine and not the network may have been the limit.
+    What iperf3 and tc have said goes to the directory out.  warn is told where the machine and not
+    the network may have been the limit.
     """
     check(job.settings, job.settings.every_cc(job.cc))
     plan, start = plan_of(job), time.monotonic()
@@ -150,10 +151,10 @@ def run(job: Job, warn: Callable[[str], None] = lambda text: None) -> Json:
              " machine may have been the limit, not the network")  # fmt: skip
     if time.clock_getres(time.CLOCK_MONOTONIC) > LATE_S:
         warn("this kernel has no high-resolution timers: shapers and delays are coarse")
-    return result(job, measured, time.monotonic() - start)
+    return result(job, measured, time.monotonic() - start, out)
 
 
-def result(job: Job, measured: Json, wall_s: float) -> Json:
+def result(job: Job, measured: Json, wall_s: float, out: Path) -> Json:
     """The same object as the lab's, of what iperf3 and tc have measured."""
     s, row = job.settings, Row(job.settings)
     flows = [
@@ -170,7 +171,8 @@ def result(job: Job, measured: Json, wall_s: float) -> Json:
             "utilization": counted["sent_bytes"] * 8 / rate / end,
             "queue_mean": fmean(queue), "queue_max": max(queue), "drops": counted["drops"],
         })  # fmt: skip
-    kept = cache("testbed") / f"{job.name.replace(' ', '-')}-{job.seed}-{time.time_ns()}.json"
+    out.mkdir(parents=True, exist_ok=True)
+    kept = out / f"{job.name.replace(' ', '-')}-{job.seed}-{time.time_ns()}.json"
     kept.write_text(json.dumps(measured))
     made = {
         "scenario": job.scenario.name,
