@@ -13,6 +13,7 @@ from labkit.errors import LabError
 from labkit.measure import testbed
 from labkit.measure.job import Job
 from labkit.model import scenario
+from labkit.paths import cache_root
 from labkit.world import machine, stock
 
 wide = pytest.mark.skipif(not wanted_kernels(), reason="make check-kernels runs it")
@@ -110,6 +111,7 @@ def test_says_which_qdisc_is_missing():
 
 
 _ON_STOCK = """
+export TCPCC_CACHE={cache}
 cd {repo}
 scripts/testbed run dumbbell --cc cubic --cc ccpd_path --set rate=20mbit --set rtt=40ms \
     --set duration=8 --out /tmp/out --json
@@ -130,7 +132,7 @@ echo "left: $(pgrep iperf3)$(ip netns list)$(ip -br link | grep -v '^lo ')$(ls /
 def test_on_a_stock_kernel():
     """Debian's 6.12: the link is full, the queue is each law's own, and a kill leaves nothing."""
     kernel = stock.ensure("6.12")
-    done = machine.boot(kernel, ["sh", "-c", _ON_STOCK.format(repo=REPO)],
+    done = machine.boot(kernel, ["sh", "-c", _ON_STOCK.format(repo=REPO, cache=cache_root())],
                         modules=stock.build(kernel), timeout_s=1800)  # fmt: skip
     shown, _, rest = done.stdout.partition("====")
     cubic, ours = json.loads(shown)
