@@ -319,7 +319,10 @@ def test_watch_chooses_and_draws():
     frame = seen.frame(chosen, 200)
     assert "231  132 Mb/s" in re.sub(r" {2,}", "  ", frame)
     assert frame.endswith("window to 231: ▄█")
-    assert max(map(len, seen.frame(chosen, 40).splitlines())) < 40
+    assert max(map(len, seen.frame(chosen, 40).splitlines())) == 40
+    # a terminal of 80 columns has all of the table
+    assert seen.frame(chosen, 80).splitlines()[0].endswith("queue")
+    assert "69 sent again" in watch.Watch().frame([flows[1]], 80)
     assert "no connection" in seen.frame([], 80)
 
 

@@ -14,8 +14,9 @@ from .system import Flow
 from .units import rate
 
 BARS = " ▁▂▃▄▅▆▇█"
-_COLUMNS = (("flow", 28), ("cc", 12), ("window", 8), ("rate", 11), ("capacity", 11), ("rtt", 10),
-            ("least", 10), ("queue", 7), ("again", 7))  # fmt: skip
+# So wide that a terminal of 80 columns has them all
+_COLUMNS = (("flow", 22), ("cc", 10), ("window", 7), ("rate", 10), ("capacity", 10), ("rtt", 8),
+            ("least", 8), ("queue", 5))  # fmt: skip
 
 
 def row(flow: Flow) -> dict[str, Any]:
@@ -59,18 +60,23 @@ class Watch:
             past = self.history[flow.local, flow.peer]
             past.append(flow.cwnd_segs)
             cells = (
-                flow.peer[-27:], flow.cc, flow.cwnd_segs, rate(flow.delivery_bps),
+                flow.peer[-21:], flow.cc, flow.cwnd_segs, rate(flow.delivery_bps),
                 rate(flow.capacity_bps) if flow.capacity_bps else "-",
-                f"{flow.rtt_s * 1e3:.4g} ms", f"{flow.rtt_min_s * 1e3:.4g} ms",
-                f"{flow.queue_segs:.0f}", flow.retransmitted_segs,
+                _ms(flow.rtt_s), _ms(flow.rtt_min_s), f"{flow.queue_segs:.0f}",
             )  # fmt: skip
             lines.append("".join(f"{cell:>{w}}" if k > 1 else f"{cell:<{w}}" for k, (cell, (_, w))
                                  in enumerate(zip(cells, _COLUMNS, strict=True))))  # fmt: skip
             mode = f"{flow.view['mode']}  " if "mode" in flow.view else ""
-            lines.append(f"  {mode}window to {max(past)}: {bars(past)}")
+            again = f"{flow.retransmitted_segs} sent again  " if flow.retransmitted_segs else ""
+            lines.append(f"  {mode}{again}window to {max(past)}: {bars(past)}")
         if not flows:
             lines.append("no connection of that kind is open")
-        return "\n".join(line[: width - 1] for line in lines)
+        return "\n".join(line[:width] for line in lines)
+
+
+def _ms(seconds: float) -> str:
+    value = seconds * 1e3
+    return f"{value:.3g} ms" if value < 100 else f"{value:.0f} ms"
 
 
 def bars(values: "deque[int]") -> str:
