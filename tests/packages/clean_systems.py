@@ -35,6 +35,12 @@ def call(*command: str | Path, **more: object) -> str:
     return done.stdout
 
 
+def source(suite: str, archive: str = "debian") -> str:
+    """A line of sources.list, as good on the host as in the system."""
+    keys = "/usr/share/keyrings/debian-archive-keyring.gpg"
+    return f"deb [signed-by={keys}] http://deb.debian.org/{archive} {suite} main"
+
+
 class System:
     """A clean system of a suite, in a directory."""
 
@@ -44,8 +50,10 @@ class System:
         self.image = home / "disk"
         # The suite as it was released: what its updates have comes later.
         include = "linux-image-amd64,linux-headers-amd64,systemd-sysv,udev,iperf3,iproute2,kmod"
-        call("mmdebstrap", "--variant=minbase", f"--include={include},procps,ca-certificates",
-             "--dpkgopt=force-unsafe-io", suite, self.root)  # fmt: skip
+        call("mmdebstrap", "--variant=minbase", "--dpkgopt=force-unsafe-io",
+             f"--include={include},procps,debian-archive-keyring", suite, self.root,
+             source(suite))
+        self.run("apt-get", "update")
 
     def run(self, *command: str) -> str:
         """As root in the directory, with the host's network."""
@@ -162,11 +170,8 @@ def test_upgrades(system: System, packages: Path, modules: set[str]) -> None:
 def test_builds_for_a_new_kernel(system: System, modules: set[str]) -> None:
     """apt upgrades to a kernel that came later; where the suite has none, one is built anew."""
     sources = system.root / "etc/apt/sources.list.d/later.list"
-    main = "http://deb.debian.org/debian"
-    sources.write_text(
-        f"deb {main} {system.suite}-updates main\n"
-        f"deb {main}-security {system.suite}-security main\n"
-    )
+    sources.write_text(f"{source(f'{system.suite}-updates')}\n"
+                       f"{source(f'{system.suite}-security', 'debian-security')}\n")  # fmt: skip
     before = system.kernels()
     system.run("apt-get", "update")
     system.run("apt-get", "-y", "dist-upgrade")
