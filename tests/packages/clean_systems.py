@@ -56,15 +56,17 @@ class System:
         self.run("apt-get", "update")
 
     def run(self, *command: str) -> str:
-        """As root in the directory, with the host's network."""
+        """As root in the directory, with the host's network.
+
+        What has to be mounted there is so for this command alone, and is never below a directory
+        that the host can remove.
+        """
         shutil.copy("/etc/resolv.conf", self.root / "etc/resolv.conf")
-        for name in ("proc", "sys", "dev"):
-            call("mount", "--rbind", "--make-rslave", f"/{name}", self.root / name)
-        try:
-            return call("chroot", self.root, "env", "DEBIAN_FRONTEND=noninteractive", *command)
-        finally:
-            for name in ("proc", "sys", "dev"):
-                call("umount", "-lR", self.root / name)
+        script = (
+            'for name in proc sys dev; do mount --rbind "/$name" "$0/$name" || exit; done;'
+            ' exec chroot "$0" env DEBIAN_FRONTEND=noninteractive "$@"'
+        )
+        return call("unshare", "--mount", "sh", "-c", script, self.root, *command)
 
     def install(self, packages: Path) -> str:
         """tcpcc-dkms and tcpcc, by the file."""
