@@ -108,6 +108,14 @@ def test_shares_of_cases_and_the_better_one(paths) -> None:
     assert made.measure(of, strict).holds is False
 
 
+def test_the_picture_of_ratios(paths) -> None:
+    of = scenario.load("paths")
+    made = _report(of, {"ccpd_path": (95, 4), "cubic": (100, 8), "bbr": (90, 2)})
+    text, words = plot.svg("ratios:goodput_bps", made.of(of), "x")
+    assert "<title>far: 0.475</title>" in text and "<title>fast: 0.95</title>" in text
+    assert words == "Goodput, bit/s in each case, of that of the best of the others"
+
+
 def test_any_sender_may_be_judged(paths) -> None:
     of = scenario.load("paths", ("acp",))
     assert [c.cc for c in of.column] == ["acp", "cubic", "bbr"] and of.judged == ("acp",)

@@ -111,6 +111,9 @@ def _parser() -> Parser:
                            help="columns of these alone, which may be any congestion control; or"
                            " the senders that are judged, where a scenario has {sender}; may be"
                            " repeated")  # fmt: skip
+    reporting.add_argument("--draw", type=_seed, metavar="N",
+                           help="seed of paths that are drawn at random, as field-random's, in"
+                           " place of the scenario's own")  # fmt: skip
     reporting.add_argument("--seeds", type=_count, metavar="N",
                            help="no more than the first N of a scenario's")  # fmt: skip
     reporting.add_argument("--jobs", type=int, default=0, metavar="N",
@@ -260,10 +263,14 @@ def _compare(args: argparse.Namespace) -> int:
 def _report(args: argparse.Namespace) -> int:
     from .tell import report
 
-    if args.docs and (args.cc or args.seeds):
-        raise LabError("documents have all columns and seeds: drop --docs, or --cc and --seeds",
-                       status=2)  # fmt: skip
-    return report.main(args.scenarios, args.jobs, args.docs, tuple(args.cc), args.seeds)
+    given = {"--cc": args.cc or None, "--seeds": args.seeds, "--draw": args.draw}
+    other = [name for name, value in given.items() if value is not None]
+    if args.docs and other:
+        raise LabError(f"documents have what scenarios say themselves: drop --docs, or"
+                       f" {' and '.join(other)}", status=2)  # fmt: skip
+    return report.main(
+        args.scenarios, args.jobs, args.docs, tuple(args.cc), args.seeds, args.draw
+    )  # fmt: skip
 
 
 def _claims(args: argparse.Namespace) -> int:

@@ -9,7 +9,7 @@ Three things spare a scenario of many cases that it says the same again and agai
 each = "case" is one of each case: {case} in its measure is the case's name; each = "cell" is one of
 each column in each case.  goals = "field" adds
 the findings of scripts/scenarios/goals/field.toml.  {sender}, anywhere in either file, is the
-congestion control that is judged: ccpd_path, or what --cc says.
+congestion control that is judged: ccpd_path, or what --cc says.  [draw] draws cases at random.
 """
 
 import math
@@ -23,6 +23,7 @@ from msgspec.structs import asdict, replace
 
 from ..errors import LabError
 from ..paths import REPO
+from . import draw
 from .settings import KEYS, Settings, check_keys, compile_settings, usage
 from .toml import Number, Part, decode
 
@@ -184,6 +185,7 @@ class Scenario(Part):
     notes: dict[str, str] = field(default_factory=dict)  # of findings of each case, by case
     path: Path = SCENARIOS
     judged: tuple[str, ...] = ()  # that {sender} stands for
+    drawn: draw.Draw | None = None  # its cases, if they are drawn at random
 
     @property
     def cc(self) -> tuple[str, ...]:
@@ -223,6 +225,7 @@ class _Written(Scenario, kw_only=True):
     cc: tuple[str, ...] | None = None  # columns without settings of their own
     plot: str | tuple[str, ...] = ()
     table: tuple[Table, ...] = ()
+    draw: dict[str, Any] | None = None  # see draw.py
 
 
 class _Goals(Part):
@@ -241,15 +244,16 @@ def matching(pattern: str) -> list[str]:
     return found or [pattern]
 
 
-def load(name: str, senders: Iterable[str] = ()) -> Scenario:
+def load(name: str, senders: Iterable[str] = (), seed: int | None = None) -> Scenario:
     """The scenario of a name, or of a TOML file's path; senders are what its {sender} stands for.
 
-    With several senders it has the columns and findings of each.
+    With several senders it has the columns and findings of each.  seed: of cases drawn at random,
+    in place of the file's.
     """
     path = Path(name) if name.endswith(".toml") else SCENARIOS / f"{name}.toml"
     if not name.endswith(".toml") and name not in names():
         raise usage(f"no scenario {name!r}; there are: {', '.join(names())}")
-    first, *others = (_read(path, sender) for sender in senders or (DEFAULT_SENDER,))
+    first, *others = (_read(path, sender, seed) for sender in senders or (DEFAULT_SENDER,))
     for other in others if first.judged else ():
         first = replace(
             first, judged=first.judged + other.judged,
@@ -268,10 +272,10 @@ def _once(them: Iterable[Any]) -> tuple[Any, ...]:
     return tuple(found)
 
 
-def _read(path: Path, sender: str) -> Scenario:
+def _read(path: Path, sender: str, seed: int | None) -> Scenario:
     try:
         text = path.read_text()
-        scenario = _compiled(decode(text.replace(SENDER, sender), _Written, _texts), sender)
+        scenario = _compiled(decode(text.replace(SENDER, sender), _Written, _texts), sender, seed)
         judged = (sender,) if SENDER in text else ()
         scenario = replace(scenario, name=path.stem, path=path, judged=judged)
         scenario = replace(scenario, finding=tuple(_of_cases(scenario)))
@@ -286,13 +290,18 @@ def _read(path: Path, sender: str) -> Scenario:
     return scenario
 
 
-def _compiled(written: _Written, sender: str) -> Scenario:
-    """With the tables' numbers as findings, shared findings, and a column for each cc."""
+def _compiled(written: _Written, sender: str, seed: int | None) -> Scenario:
+    """With the tables' numbers as findings, shared findings, what is drawn as cases, and a column
+    for each cc."""
+    drawn = None if written.draw is None else draw.read(written.draw, seed)
     cells = [cell for table in written.table
              for cell in table.cells([c.name for c in written.case] or [""])]  # fmt: skip
     ccs = (() if written.column else ("cubic",)) if written.cc is None else written.cc
     made = asdict(written) | {
         "column": _once(written.column + tuple(Column(cc, cc) for cc in ccs)),
+        "case": written.case + tuple(Case(name, None, Texts(of)) for name, of in drawn.cases())
+        if drawn else written.case,
+        "drawn": drawn,
         "plot": (written.plot,) if isinstance(written.plot, str) else written.plot,
         "expected": written.expected + tuple(expected for expected, _ in cells),
         "finding": (*written.finding, *_goals(written.goals, sender), *(f for _, f in cells)),

@@ -7,6 +7,7 @@
     estimates      over time, against the truth: estimates:capacity, :buffer or :level
     pairs          bars: completion time of each of two flows, and the range of the seeds
     sweep:METRIC   a metric against the cases' x, a line per column
+    ratios:METRIC  the first column's metric in each case, as a share of the largest of the others
     rates          throughput per flow, rtt and queue over time
     shares:FLOWS   windows of these flows (0.1.4) against their max-min fair shares
     users          how many users a router takes to be there, and how many are, over time
@@ -21,6 +22,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import matplotlib
@@ -171,6 +173,51 @@ def _times(cells: list[Cell], metric: str) -> Any:
     axis.grid(axis="x", alpha=0.3)
     axis.legend(fontsize="small", loc="lower right")
     return figure
+
+
+NAMED = 40  # cases whose names fit beside a picture; of more it has the order
+
+
+def _ratios(cells: list[Cell], metric: str) -> Any:
+    """Of many cases the ratios in rising order, without their names."""
+    by_case: dict[str, dict[str, float]] = {}
+    for cell in cells:
+        if values := cell.values(metric):
+            case = cell.case.name if cell.case else ""
+            by_case.setdefault(case, {})[cell.column.name] = fmean(values)
+    of = cells[0].column.name
+    found = []
+    for case, means in by_case.items():
+        best = max((v for name, v in means.items() if name != of), default=0.0)
+        if of in means and best:
+            found.append((case, means[of] / best))
+    many = len(found) > NAMED
+    if many:
+        found.sort(key=lambda one: one[1])
+    height = 4 if many else 0.27 * len(found) + 1
+    figure, axis = plt.subplots(figsize=(9, height), layout="constrained")
+    axis.axvline(1, color="black", linewidth=1)
+    for place, (case, ratio) in enumerate(found):
+        axis.plot(max(ratio, 0.01), place, "o", color=_colour(cells[0]), markersize=4,
+                  gid=f"{TOLD}{case}: {ratio:.3g}")  # fmt: skip
+    axis.set(xlabel=f"{_title(metric)}: {of} to the best of the others", xscale="log")
+    low, high = axis.get_xlim()
+    axis.set_xlim(min(low, 0.7), max(high, 1.4))
+    ticks = [t for t in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 0.7, 1, 1.4, 2, 5, 10, 20, 50, 100)
+             if axis.get_xlim()[0] <= t <= axis.get_xlim()[1]]  # fmt: skip
+    axis.set_xticks(ticks, [f"{t:g}" for t in ticks], minor=False)
+    axis.minorticks_off()
+    if many:
+        axis.set_ylabel(f"{len(found)} cases, in order")
+    else:
+        axis.set_yticks(range(len(found)), [_short(case) for case, _ in found], fontsize="small")
+        axis.invert_yaxis()
+    axis.grid(alpha=0.3)
+    return figure
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= 60 else f"{name[:59]}…"
 
 
 def expected(cell: Cell, metric: str) -> list[Any]:
@@ -451,7 +498,7 @@ class Kind:
     @property
     def axes(self) -> bool:
         """Whether a place in it has two numbers; bars stand at names."""
-        return self.draw not in (_times, _pairs, _bars)
+        return self.draw not in (_times, _pairs, _bars, _ratios)
 
 
 KINDS = {
@@ -461,6 +508,7 @@ KINDS = {
     "estimates": Kind(_estimates, True, "Estimated {} over time against the truth"),
     "pairs": Kind(_pairs, False, "{} of two flows: means, and the range of the seeds"),
     "sweep": Kind(_sweep, False, "{} against the cases"),
+    "ratios": Kind(_ratios, False, "{} in each case, of that of the best of the others"),
     "shares": Kind(_shares, True, "Windows of some users, and their max-min fair shares"),
     "users": Kind(_users, True, "Estimated number of users over time, and the true one"),
     "use": Kind(_use, True, "Utilization and queue of each link over time"),
@@ -480,8 +528,8 @@ def check(of: Scenario) -> None:
             raise LabError(f"{of.path}: plot estimates needs :capacity, :buffer or :level")
         if kind == "portrait" and detail not in fluid.PORTRAITS:
             raise LabError(f"{of.path}: plot portrait needs :{' or :'.join(fluid.PORTRAITS)}")
-        metric = detail if kind in ("sweep", "links", "times", "pairs") else ""
-        if (kind in ("sweep", "links") and not metric) or (
+        metric = detail if kind in ("sweep", "links", "times", "pairs", "ratios") else ""
+        if (kind in ("sweep", "links", "ratios") and not metric) or (
             metric and split(metric).base not in findings.metric_names(of)
         ):
             there = ", ".join(findings.metric_names(of))

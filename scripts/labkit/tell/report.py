@@ -31,19 +31,20 @@ LOG_S = 180  # from one line to the next about progress, when that goes to a fil
 
 def main(
     names: list[str], parallel: int, with_docs: bool = False, senders: tuple[str, ...] = (),
-    seeds: int | None = None,
+    seeds: int | None = None, draw: int | None = None,
 ) -> int:  # fmt: skip
     """Runs scenarios, all of the papers by default; writes report/index.html and claims.html, and,
     if asked to, the numbers of documents that are of them, and of all docs/results.
 
     A name may be a pattern, as field-*, and of several.  senders restricts scenarios to columns of
     these names or congestion controls, and adds those that they lack; or, where a scenario has
-    {sender}, it is these.  No scenario has more than the first so many seeds.
+    {sender}, it is these.  No scenario has more than the first so many seeds; draw is that of paths
+    drawn at random.
     """
     for path in docs.DOCUMENTS if with_docs else ():
         docs.marks(path)
     asked = dict.fromkeys(name for pattern in names for name in scenario.matching(pattern))
-    wanted = [scenario.load(name, senders) for name in asked] or _of_papers()
+    wanted = [scenario.load(name, senders, draw) for name in asked] or _of_papers()
     wanted = [narrowed(replace(s, seeds=min(s.seeds, seeds or s.seeds)), senders) for s in wanted]
     papers = claims.load()
     report = make(wanted, parallel)
