@@ -120,6 +120,7 @@ METRICS = {
         for share in ("mean", "median", "p95", "p99", "max")
     },
     "short_unfinished": lambda r: r["short"]["unfinished"],
+    "lost_in_blackout": lambda r: sum(link["blackout_drops"] for link in r["links"]),
     "overflows": lambda r: sum(link["drops"] + link.get("policed", 0) for link in r["links"]),
     **{
         name: (lambda r, name=name, of=of: of(link[name] for link in r["links"]))

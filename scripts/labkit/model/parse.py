@@ -5,7 +5,7 @@ As in units.py, ValueError says what is wanted instead.
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 from . import network as networks
@@ -384,22 +384,47 @@ class Short:
     rate: float  # arrivals/s
     mean: float | None = None  # packets
     shape: float | None = None
+    # The flows say theirs, so that a run's key has it.
+    cc: str | None = field(default=None, repr=False)  # of others than the run's
 
 
 def short(text: str) -> Short:
     try:
-        if ":" not in text:
-            return Short(units.number(text, 1e-3, 1e4))
-        rate, mean, shape = text.split(":")
+        rate, *more = text.split(":")
+        cc = None
+        if more and not more[-1][:1].isdigit():
+            cc = cc_name(more.pop())
+        if not more:
+            return Short(units.number(rate, 1e-3, 1e4), cc=cc)
+        mean, shape = more
         return Short(
             units.number(rate, 1e-3, 1e4), units.number(mean, 1, 1e6),
-            units.number(shape, 1.01, 100),
+            units.number(shape, 1.01, 100), cc,
         )  # fmt: skip
     except ValueError:
         raise ValueError(
             "ARRIVALS:PACKETS:SHAPE, a second, the mean and Pareto's exponent: 100:30:1.35; with"
-            " sizes, ARRIVALS alone"
+            " sizes, ARRIVALS alone; and a congestion control of their own: 100:30:1.35:cubic"
         ) from None
+
+
+@dataclass(frozen=True)
+class Stop:
+    """When a flow ends that would go on."""
+
+    flow: int
+    at: float  # s
+
+
+def stops(text: str) -> tuple[Stop, ...]:
+    parts = []
+    for part in text.split(","):
+        flow, _, at = part.partition(":")
+        try:
+            parts.append(Stop(units.count(0, 9999)(flow), units.seconds(at)))
+        except ValueError:
+            raise ValueError("FLOW:SECONDS with flows from 0, such as 1:20,2:30") from None
+    return tuple(parts)
 
 
 def stages(text: str) -> tuple[float, ...]:

@@ -25,6 +25,7 @@ from .parse import (
     Reorder,
     Short,
     Spread,
+    Stop,
     Switch,
     Voice,
 )
@@ -116,14 +117,16 @@ KEYS: dict[str, Key] = {
     "flows": Key(units.count(1, 5000), "1", "how many"),
     "mix": Key(parse.mix, None, "flows by congestion control, in place of flows: ccpd:2,cubic:2"),
     "start": Key(units.time(0, 1e6), "0", "seconds from one flow's start to the next's"),
+    "stop": Key(parse.stops, None, "flows that end before the run, by their numbers, and when:"
+                " 1:20,2:30"),
     "scatter": Key(units.time(1e-9, 1e6), None, "each flow starts later by a random part of this,"
                    " another one with each seed: 10ms"),
     "bytes": Key(units.size, None, "per flow; the run ends when all have arrived: 100M"),
     "duration": Key(units.time(0.01, 1e6), None, "seconds of the run, when not bytes (default 10)"),
     "network": Key(parse.network, None, f"in place of rate, rtt, flows, start: {_NETWORKS}"),
     "scale": Key(lambda t: units.number(t, 1e-6, 1e3), None, "of a network's rates: 0.1"),
-    "short": Key(parse.short, None, "more flows: arrivals a second, mean packets, shape:"
-                 " 100:30:1.35"),
+    "short": Key(parse.short, None, "more flows: arrivals a second, mean packets, shape, and"
+                 " congestion control (that of the others): 100:30:1.35 or 100:30:1.35:cubic"),
     "sizes": Key(traces.sizes, None, "in place of short's mean and shape: a file of bytes, of which"
                  " each short flow has one by chance: with short=100"),
     "voice": Key(parse.voice, None, "calls on the way of the data, whose delays and losses are"
@@ -240,6 +243,7 @@ class Settings:
     ask: Ask | None = field(default=None, repr=False)
     back: Back | None = field(default=None, repr=False)
     jitter_back: tuple[JitterBack, ...] = field(default=(), repr=False)
+    stop: tuple[Stop, ...] = field(default=(), repr=False)
 
     def __repr__(self) -> str:
         """All that a run's key is to have of them."""
@@ -254,7 +258,10 @@ class Settings:
             rtts = self.rtt if len(self.rtt) > 1 else self.rtt * self.flows
             jitter = {of.flow: of.most for of in self.jitter_back}
             hosts = [(rtt, jitter.get(flow, 0.0)) for flow, rtt in enumerate(rtts)]
-            return network.dumbbell(self.rate, hosts, self.start)
+            made = network.dumbbell(self.rate, hosts, self.start)
+            stop = {of.flow: of.at for of in self.stop}
+            users = (replace(u, stop=stop.get(n, u.stop)) for n, u in enumerate(made.users))
+            return replace(made, users=tuple(users))
         return network.scaled(_load(self.network), self.scale or 1)
 
     def buffer_of(self, link: int) -> int:
@@ -324,6 +331,8 @@ class Settings:
     def every_cc(self, cc: str) -> list[str]:
         """The same, that of the flows in the other direction, and what flows switch to."""
         later = [switch.cc for switch in self.switch]
+        if self.short and self.short.cc:
+            later.append(self.short.cc)
         return self.ccs(cc) + ([self.reverse[0]] if self.reverse else []) + later
 
     @cached_property
@@ -368,6 +377,7 @@ class Settings:
         shown["thin"] = self.thin or None
         shown["back"] = self.back and vars(self.back)
         shown["jitter_back"] = [vars(j) for j in self.jitter_back]
+        shown["stop"] = [vars(s) for s in self.stop]
         shown["trace"] = [{"path": t.path, "digest": t.digest} for t in self.trace]
         for name in ("rtt_trace", "loss_trace", "sizes"):
             if of := getattr(self, name):
@@ -390,7 +400,7 @@ _OF_NETWORK = ("rate", "rtt", "flows", "start", "mix")
 _SINGLE = ("trace", "rtt_trace", "loss_trace", "loss", "last_hop", "jitter", "reverse", "police",
            "batch", "aggregate", "cross", "change", "ssthresh", "drop", "bytes", "reorder",
            "blackout", "switch", "lie", "burstloss", "duplicate", "thin", "voice",
-           "ask", "back", "jitter_back")  # fmt: skip
+           "ask", "back", "jitter_back", "stop")  # fmt: skip
 
 
 def _with_network(texts: dict[str, str], values: dict[str, Any]) -> None:
@@ -513,6 +523,13 @@ def compile_settings(texts: dict[str, str]) -> Settings:
         raise usage("lie needs ip=4 and offload=off")
     if settings.lie and max(lie.flow for lie in settings.lie) >= settings.flows:
         raise usage(f"lie is of flows from 0 to {settings.flows - 1}")
+    of_stop = [of.flow for of in settings.stop]
+    if of_stop and (max(of_stop) >= settings.flows or len({*of_stop}) < len(of_stop)):
+        raise usage(f"stop is of flows from 0 to {settings.flows - 1}, once each")
+    if settings.bytes is not None and settings.stop:
+        raise usage("stop ends flows without end: drop bytes, or stop")
+    if any(settings.net.users[of.flow].start >= of.at for of in settings.stop):
+        raise usage("a flow would stop before it starts: see stop, and start")
     last = max(user.start for user in settings.net.users) + (settings.scatter or 0)
     if last >= settings.end:
         raise usage(f"the last flow would start after the end of the run ({settings.end:g} s)")
@@ -524,6 +541,8 @@ def compile_settings(texts: dict[str, str]) -> Settings:
                          f" ({settings.end:g} s)")  # fmt: skip
     if bool(settings.sizes) != bool(settings.short and settings.short.mean is None):
         raise usage("sizes goes with the arrivals of short alone: short=100, and sizes=PATH")
+    if settings.short and settings.mix and not settings.short.cc:
+        raise usage("short flows beside a mix need a congestion control: short=100:30:1.35:cubic")
     if settings.short and settings.bytes is not None:
         raise usage("short flows go with a duration: drop bytes, or short")
     if settings.short and settings.short.rate * settings.end > MOST_SHORT:

@@ -50,7 +50,8 @@ def traffic(s: Settings, row: Row, cc: str, seed: int) -> str:
     ]  # fmt: skip
     count = len(flows)
     if s.short:
-        flows += [_Flow(row, 0, start, cc, size) for start, size in _arrivals(s, seed)]
+        flows += [_Flow(row, 0, start, s.short.cc or cc, size)
+                  for start, size in _arrivals(s, seed)]  # fmt: skip
     lines += [f.line(i, s.ip, "flow" if i < count else "short") for i, f in enumerate(flows)]
     if s.reverse:
         name, count = s.reverse
