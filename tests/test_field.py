@@ -11,6 +11,7 @@ from labkit.errors import LabError
 from labkit.model import scenario
 from labkit.tell import claims, findings, page, plot, report
 from labkit.tell.outcome import Cell, Report
+from labkit.world.plan import compile_plan
 
 PATHS = """
 title = "Paths"
@@ -192,6 +193,38 @@ def test_overflows_are_of_policers_too() -> None:
     run = a_run(1, drops=3)
     run["links"][0]["policed"] = 4
     assert findings.value(scenario.load("dumbbell"), run, "overflows") == 7
+
+
+def test_a_flow_stops_and_short_ones_have_a_congestion_control_of_their_own(lab) -> None:
+    sets = ("rate=20mbit", "mix=reno:1,cubic:1", "stop=1:1", "short=20:5:1.5:bbr", "duration=3")
+    settings = scenario.override(scenario.load("dumbbell"), sets)
+    lines = compile_plan(settings, "mix", 1).traffic.splitlines()
+    short = [line for line in lines if line.startswith("short ")]
+    assert short and all(" cc=bbr " in line for line in short)
+    flags = [f"--set={one}" for one in sets]
+    (run,) = lab("run", "dumbbell", "--json", *flags).json
+    stays, stops = run["flows"]
+    assert stays["end_s"] == 3 and stops["end_s"] == pytest.approx(1, abs=0.1)
+    assert run["short"]["completed"] > 20 and run["settings"]["stop"] == [{"flow": 1, "at": 1}]
+    assert run["settings"]["short"]["cc"] == "bbr"
+
+
+@pytest.mark.parametrize(
+    ("sets", "names"),
+    [
+        (["stop=1:2"], "stop is of flows from 0 to 0"),
+        (["flows=2", "stop=1:2,1:3"], "once each"),
+        (["stop=soon"], "stop takes FLOW:SECONDS"),
+        (["flows=2", "start=3", "stop=1:2"], "stop before it starts"),
+        (["bytes=1M", "stop=0:2"], "drop bytes, or stop"),
+        (["mix=reno:1", "short=10:5:1.5"], "short=100:30:1.35:cubic"),
+        (["short=10:5"], "short takes ARRIVALS"),
+    ],
+)
+def test_what_is_wrong_with_stops_and_short_flows(sets, names) -> None:
+    with pytest.raises(LabError) as error:
+        scenario.override(scenario.load("dumbbell"), sets)
+    assert names in str(error.value)
 
 
 FIELD = [scenario.load(name) for name in scenario.matching("field-*")]

@@ -57,7 +57,8 @@ def _parser() -> Parser:
         epilog="settings:\n" + _describe_keys(),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
-    running.add_argument("scenario", metavar="SCENARIO", help="a name that 'lab list' shows")
+    running.add_argument("scenario", metavar="SCENARIO",
+                         help="a name that 'lab list' shows, or the path of a TOML file")
     running.add_argument("--cc", action="append", metavar="NAME",
                          help="a column of the scenario, or any congestion control; may be"
                          " repeated")  # fmt: skip
@@ -106,7 +107,8 @@ def _parser() -> Parser:
     reporting = verb("report", _report, "Runs every scenario; writes report/index.html, and"
                      " report/claims.html.")  # fmt: skip
     reporting.add_argument("scenarios", nargs="*", metavar="SCENARIO",
-                           help="names, paths of TOML files, or patterns: 'field-*'")  # fmt: skip
+                           help="names, paths of TOML files, or patterns, as 'field-*'; rfc9743:"
+                           " what RFC 9743 asks for, on a page for each --cc")  # fmt: skip
     reporting.add_argument("--cc", action="append", default=[], metavar="NAME",
                            help="columns of these alone, which may be any congestion control; or"
                            " the senders that are judged, where a scenario has {sender}; may be"
@@ -261,8 +263,10 @@ def _compare(args: argparse.Namespace) -> int:
 
 
 def _report(args: argparse.Namespace) -> int:
-    from .tell import report
+    from .tell import report, rfc9743
 
+    if args.scenarios == [rfc9743.NAME]:
+        return rfc9743.main(tuple(args.cc), args.jobs, args.docs, args.seeds)
     given = {"--cc": args.cc or None, "--seeds": args.seeds, "--draw": args.draw}
     other = [name for name, value in given.items() if value is not None]
     if args.docs and other:

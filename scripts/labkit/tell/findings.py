@@ -15,14 +15,14 @@ column's runs, of one case or of all, in this scenario or in another:
 
     median('completion_s', 'cubic') / median('completion_s', 'ccpd', scenario='ccpd-table3')
 
+or of a model that needs no runs: fluid('margin'), with the names of fluid.MEASURES.  In it
+better(a, b, x, y) is x if a is at least b, and else y.  What a finding with a share measures is the
+share of the cases in which its measure is within its bounds.
+
 Several columns may have a name in common, and be measured as one by it:
 
     [group]
     "ccpd beside reno" = ["ccpd(*) / reno", "reno / ccpd(*)"]
-
-or of a model that needs no runs: fluid('margin'), with the names of fluid.MEASURES.  In it
-better(a, b, x, y) is x if a is at least b, and else y.  What a finding with a share measures is the
-share of the cases in which its measure is within its bounds.
 
 A quality's measure is one for each sender, of columns that have its name: mean('jain', '{cc}').
 """

@@ -405,7 +405,8 @@ FILTERS: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 
 
-def _render(template: str, **content: Any) -> str:
+def render(template: str, **content: Any) -> str:
+    """A page in HTML from one of TEMPLATES."""
     made = Environment(
         loader=FileSystemLoader(TEMPLATES), autoescape=True, trim_blocks=True, lstrip_blocks=True,
         undefined=StrictUndefined,
@@ -423,7 +424,7 @@ def compose(report: Report, wanted: list[Scenario], measured: list[Measured]) ->
     graded_by = grades(report, wanted)
     graded = [cc for of in graded_by.values() for cc in of]
     papers = list(dict.fromkeys(s.paper for s in wanted))
-    return _render(
+    return render(
         "index.html", report=report, papers=papers, wanted=wanted, grades=graded_by,
         senders=sorted(dict.fromkeys(graded), key=lambda cc: -graded.count(cc)),
         measured=measured, found=_findings(measured), places=places, bound=bound, many=MANY,
@@ -434,7 +435,7 @@ def compose(report: Report, wanted: list[Scenario], measured: list[Measured]) ->
 
 def compose_claims(papers: list[Paper], judge: Judge, wanted: list[Scenario]) -> str:
     """The page of all that the papers have, with links to what is in the report."""
-    return _render(
+    return render(
         "claims.html", papers=papers, judge=judge, linked={s.name for s in wanted},
         states=claims.STATES, counts={p.name: claims.counts(p.claims, judge) for p in papers},
     )  # fmt: skip

@@ -50,9 +50,9 @@ def main(
     report = make(wanted, parallel)
     target = plot.REPORT / "index.html"
     measured = [report.measure(s, f) for s in wanted for f in s.finding]
-    _write(target, page.compose(report, wanted, measured))
+    write(target, page.compose(report, wanted, measured))
     listed = page.compose_claims(papers, claims.judge(kept()), wanted)
-    _write(target.with_name("claims.html"), listed)
+    write(target.with_name("claims.html"), listed)
     if not names:
         store.sweep()
     good = sum(m.holds is True for m in measured)
@@ -277,8 +277,9 @@ def _span(seconds: float) -> str:
     return f"{math.ceil(seconds / 60)} min" if seconds > 90 else f"{math.ceil(seconds)} s"
 
 
-def _write(target: Path, text: str) -> None:
-    target.parent.mkdir(exist_ok=True)
+def write(target: Path, text: str) -> None:
+    """Writes a page, all of it or nothing."""
+    target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_suffix(".part")
     part.write_text(text)
     part.rename(target)

@@ -41,11 +41,13 @@ def write(report: Report, wanted: list[Scenario], measured: list[Measured]) -> i
         }  # fmt: skip
         for paper, file in files.items():
             mine = [s for s in sections if s.of.paper == paper]
-            (made / file).write_text(_render("paper.md", paper=paper, sections=mine, **content))
-        (made / "README.md").write_text(_render("results.md", **content))
+            (made / file).write_text(render("paper.md", paper=paper, sections=mine, **content))
+        (made / "README.md").write_text(render("results.md", **content))
         size = sum(path.stat().st_size for path in made.iterdir())
         if size > LIMIT:
             raise LabError(f"docs/results would have {size} bytes, and may have {LIMIT}")
+        for other in RESULTS.glob("rfc9743*.md"):  # which lab report rfc9743 makes
+            shutil.copy(other, made)
         shutil.rmtree(RESULTS, ignore_errors=True)
         made.rename(RESULTS)
     return size
@@ -70,7 +72,8 @@ def _text(value: str) -> str:
     return value.replace("|", "\\|").replace("\n", " ")
 
 
-def _render(template: str, **content: Any) -> str:
+def render(template: str, **content: Any) -> str:
+    """A page in Markdown from one of the report's templates."""
     made = Environment(
         loader=FileSystemLoader(page.TEMPLATES), trim_blocks=True, lstrip_blocks=True,
         undefined=StrictUndefined, keep_trailing_newline=True,

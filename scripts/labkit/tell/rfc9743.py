@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: GPL-2.0
+"""RFC 9743's evaluation of one congestion control: a page with a line for each item.
+
+RFC 9743 says what an evaluation of a new congestion control must cover, and leaves open how to
+measure it.  ITEMS is its list with our scenarios, rfc9743-*, whose {sender} is the one under test;
+most bounds are what CUBIC, which is everywhere, does in the same place.  A line has of its findings
+the one that is farthest from its bound, to the worse side.
+"""
+
+import math
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
+
+from ..errors import LabError
+from ..model import scenario
+from ..model.scenario import Scenario
+from . import docs, page, plot, report, summary
+from .outcome import Measured, Report
+
+NAME = "rfc9743"
+FAR = 4  # times a bound, which is the end of the bar of a line
+HALF = 8  # characters of it to each side of the bound
+
+# What is to be covered; by which scenarios, or why not.
+ITEMS: tuple[tuple[str, tuple[str, ...], str], ...] = (
+    ("Congestion collapse", ("collapse", "crowd", "blackout"), ""),
+    ("Bufferbloat", ("bloat",), ""),
+    ("High packet loss", ("loss",), ""),
+    ("Fairness among its own", ("fairness",), ""),
+    ("Short flows", ("short",), ""),
+    ("Beside standard congestion control", ("standard",), ""),
+    ("Beside real-time traffic", ("voice",), ""),
+    ("Long and short flows together", ("long",), ""),
+    ("Incremental deployment", ("deployment",), ""),
+    ("Performance-enhancing proxies", (), "the lab has no proxy that splits connections"),
+    ("Wired paths, tail drop", ("wired",), ""),
+    ("Tunnels", (), "WireGuard and GRE are not in the lab's kernel; stock_tunnels.sh"
+     " sends through them on stock kernels, without bounds on what comes out"),
+    ("Wireless paths", ("wireless",), ""),
+    ("Active queue management and ECN", ("aqm",), ""),
+    ("Circuit breakers", ("breakers",), ""),
+    ("Paths whose delay varies", ("delay",), ""),
+    ("Constrained paths", ("constrained",), ""),
+    ("Paths of high delay", ("far",), ""),
+    ("Receivers that stretch acknowledgments", ("receivers",), ""),
+    ("Receivers that acknowledge too early, or split acknowledgments", (), "the lab's receivers are"
+     " Linux's own, which do neither"),
+    ("Extreme reordering", ("reordering",), ""),
+    ("Transient events", ("transients", "rival"), ""),
+    ("Several paths", (), "MPTCP is not in the lab's kernel, and its subflows do not take a"
+     " congestion control of their own"),
+    ("Data centres", ("datacentre",), ""),
+)  # fmt: skip
+
+
+@dataclass
+class Item:
+    """A line of the page, and all that it is of."""
+
+    what: str
+    why_not: str = ""
+    scenarios: list[Scenario] = field(default_factory=list)
+    measured: list[Measured] = field(default_factory=list)
+    pictures: list[tuple[str, str]] = field(default_factory=list)
+
+    @property
+    def known(self) -> list[Measured]:
+        return [m for m in self.measured if m.value is not None]
+
+    @property
+    def worst(self) -> Measured | None:
+        """The finding that is farthest beyond its bound, or else nearest to it."""
+        return min(self.known, key=margin) if self.known else None
+
+    @property
+    def held(self) -> int:
+        return sum(m.holds is True for m in self.measured)
+
+    @property
+    def verdict(self) -> str:
+        """Whether all that was measured of it held, or how much did."""
+        if not self.known:
+            return "not run"
+        if self.held == len(self.known):
+            return "held"
+        return f"{self.held} of {len(self.known)}"
+
+
+def margin(m: Measured) -> float:
+    """How good what was measured is: 1 at the bound, 2 where it is twice as good as that."""
+    low, high, value = m.finding.low, m.finding.high, m.value
+    if value is None:
+        return math.nan
+    if math.isinf(high):
+        return max(0.0, value / low) if low > 0 else 1.0 + value - low
+    return high / value if value > 0 else math.inf
+
+
+def bar(m: Measured) -> str:
+    """Where the measured value is: the line is the bound, to the left of it is worse."""
+    far = margin(m)
+    place = HALF * math.log(min(max(far, 1 / FAR), FAR)) / math.log(FAR)
+    place = math.floor(place) if m.holds else min(-1, math.ceil(place))
+    cells = ["·"] * HALF + ["│"] + ["·"] * HALF
+    cells[HALF + (place + (place == 0) if m.holds else place)] = "●"
+    return "".join(cells)
+
+
+def main(
+    senders: tuple[str, ...], parallel: int, with_docs: bool = False, seeds: int | None = None
+) -> int:
+    """Runs the scenarios for each sender; writes a page of each, report/rfc9743-NAME.html, and if
+    asked to docs/results/rfc9743-NAME.md; of several also rfc9743.html and .md, side by side."""
+    status, tables = 0, {}
+    for sender in senders or (scenario.DEFAULT_SENDER,):
+        made, items = evaluate(sender, parallel, seeds)
+        tables[sender] = items
+        target = plot.REPORT / f"{NAME}-{sender}.html"
+        report.write(target, page.render(f"{NAME}.html", **_content(sender, made, items)))
+        _tell(target, made, items)
+        if with_docs:
+            docs.require_committed(made)
+            text = summary.render(f"{NAME}.md", **_content(sender, made, items))
+            report.write(summary.RESULTS / f"{NAME}-{sender}.md", text)
+        status |= bool(made.failed)
+    if len(tables) > 1:
+        beside = {"tables": tables, "entries": [what for what, *_ in ITEMS]}
+        report.write(plot.REPORT / f"{NAME}.html", page.render(f"{NAME}-beside.html", **beside))
+        if with_docs:
+            text = summary.render(f"{NAME}-beside.md", **beside)
+            report.write(summary.RESULTS / f"{NAME}.md", text)
+    return status
+
+
+def evaluate(sender: str, parallel: int, seeds: int | None) -> tuple[Report, list[Item]]:
+    """The runs for a sender, and the items that they are of."""
+    by_name: dict[str, Scenario] = {}
+    for name in (name for _, names, _ in ITEMS for name in names):
+        of = scenario.load(f"{NAME}-{name}", (sender,))
+        by_name[name] = replace(of, seeds=min(of.seeds, seeds or of.seeds))
+    made = report.make([*by_name.values()], parallel)
+    if (missing := f"no congestion control {sender} is built") in made.skipped.values():
+        raise LabError(missing, status=2)
+    return made, [_item(made, by_name, *entry) for entry in ITEMS]
+
+
+def _item(
+    made: Report, by_name: dict[str, Scenario], what: str, names: tuple[str, ...], why_not: str
+) -> Item:
+    of = [by_name[name] for name in names]
+    item = Item(what, why_not, of, [made.measure(s, f) for s in of for f in s.finding])
+    for s in of:
+        cells = [cell for cell in made.of(s) if cell.runs]
+        if cells:
+            text, words = plot.svg(s.plot[0], cells, s.name)
+            item.pictures.append((words, text))
+    return item
+
+
+def _content(sender: str, made: Report, items: list[Item]) -> dict[str, Any]:
+    run = [item for item in items if item.scenarios]
+    return {"sender": sender, "report": made, "items": items, "run": run, "bound": page.bound,
+            "bar": bar, "held": sum(item.verdict == "held" for item in run)}  # fmt: skip
+
+
+def _tell(target: Path, made: Report, items: list[Item]) -> None:
+    run = [item for item in items if item.scenarios]
+    held = sum(item.verdict == "held" for item in run)
+    print(f"{target}: {made.made + made.reused} runs, {made.made} of them made now in"
+          f" {made.wall_s:.0f} s; {held} of {len(run)} items held")  # fmt: skip
+    for item in items:
+        text = f"  {item.what:64} {item.verdict:12}"
+        print(text + (f" {bar(item.worst)}" if item.worst else f" {item.why_not}"))
+    for what, why in made.failed:
+        print(f"lab: {what}: {why}", file=sys.stderr)
+

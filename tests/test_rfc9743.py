@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: GPL-2.0
+"""RFC 9743's page: all of its items, for any congestion control, and what is not run says why."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from labkit.errors import LabError
+from labkit.measure.job import Job
+from labkit.model import scenario
+from labkit.model.scenario import Finding
+from labkit.tell import docs, findings, plot, report, rfc9743, summary
+from labkit.tell.outcome import Cell, Measured, Report
+
+
+def _result(job: Job) -> dict:
+    """What no guest has measured: of each flow half as much for reno, and a longer queue."""
+    s = job.settings
+    ccs = s.ccs(job.cc)
+    flows = [{"cc": cc, "goodput_bps": (1e6 if cc == "reno" else 2e6) / len(ccs), "retransmits": 0,
+              "completion_s": 1.0} for cc in ccs]  # fmt: skip
+    slow = "reno" in ccs
+    link = {"name": "r", "utilization": 0.01, "utilization_equilibrium": 0.9, "drops": 0,
+            "queue_mean": 30 if slow else 10, "queue_equilibrium": 10,
+            "blackout_drops": 1}  # fmt: skip
+    said = {"p99_s": 0.1, "p95_s": 0.1}
+    return {
+        "scenario": job.scenario.name, "cc": job.cc, "seed": job.seed, "settings": s.as_json(),
+        "flows": [f | {"stages": [f] * 4} for f in flows], "links": [link | {"stages": [link] * 4}],
+        "stages": [{}] * 4, "jain_equilibrium": 0.96, "short": {"completion_mean_s": 1.0},
+        "voice": {"lost": 1, "sent": 100} | {f"delay_{k}": v for k, v in said.items()},
+        "ask": {f"took_{k}": v for k, v in said.items()},
+        "provenance": {"commit": "0123456789abcdef", "clean": True}, "series": "/x/y",
+    }  # fmt: skip
+
+
+def _make(wanted, parallel):
+    made = Report("0")
+    for of in wanted:
+        findings.check(of)
+        plot.check(of)
+        for case in of.case or [None]:
+            for column in of.column:
+                settings = scenario.override(of, [], column, case)
+                job = Job(of, settings, column.cc or "mix", 1, column.name)
+                cell = Cell(of, column, case, [_result(job)])
+                made.cells[cell.key] = cell
+                if settings.qdisc == "dualpi2":
+                    made.skipped[cell.key] = "no dualpi2 in this kernel"
+    return made
+
+
+@pytest.fixture
+def pages(monkeypatch, tmp_path):
+    """Where the pages come, of runs that no guest has made."""
+    monkeypatch.setattr(report, "make", _make)
+    monkeypatch.setattr(plot, "REPORT", tmp_path)
+    monkeypatch.setattr(summary, "RESULTS", tmp_path / "results")
+    monkeypatch.setattr(plot, "svg", lambda asked, cells, name: ("<svg></svg>", f"{asked} {name}"))
+    return tmp_path
+
+
+def test_every_scenario_is_of_an_item() -> None:
+    used = [name for _, names, _ in rfc9743.ITEMS for name in names]
+    assert sorted(f"rfc9743-{name}" for name in used) == scenario.matching("rfc9743-*")
+    assert all(bool(names) != bool(why) for _, names, why in rfc9743.ITEMS)
+    for name in used:
+        of = scenario.load(f"rfc9743-{name}")
+        assert of.judged and not of.paper and of.finding and len(of.plot[0]) and of.seeds >= 3
+
+
+@pytest.mark.parametrize("sender", ["cubic", "reno", "nist_scalable"])
+def test_any_congestion_control_can_be_evaluated(sender) -> None:
+    for name in scenario.matching("rfc9743-*"):
+        of = scenario.load(name, (sender,))
+        findings.check(of)
+        assert any(sender in of.senders(column) for column in of.column)
+        assert not any("ccpd_path" in f.measure for f in of.finding)
+
+
+def test_pages(pages, capsys) -> None:
+    assert rfc9743.main(("reno", "cubic"), 1, with_docs=True) == 0
+    for name in ("rfc9743-reno.html", "rfc9743-cubic.html", "results/rfc9743-reno.md"):
+        text = (pages / name).read_text()
+        assert all(re.search(rf"[|>] ?(<.*>)?{re.escape(what)}", text)
+                   for what, *_ in rfc9743.ITEMS), name  # fmt: skip
+        assert text.count("not run: ") == sum(not names for _, names, _ in rfc9743.ITEMS)
+        assert "no dualpi2 in this kernel" in text
+    rows = {row[1]: row[2:] for line in (pages / "results/rfc9743-reno.md").read_text().splitlines()
+            if len(row := [cell.strip() for cell in line.split("|")]) == 8}  # fmt: skip
+    assert rows["Bufferbloat"][1:4] == ["at most 1", "3 (one seed)", "0 of 2"]
+    assert rows["Bufferbloat"][4] == "`··●·····│········`"
+    assert rows["Wired paths, tail drop"][1:4] == ["at least 0.9", "0.5 (one seed)", "0 of 3"]
+    assert rows["Beside real-time traffic"][3] == "held"
+    assert "20 of 20 items held" in (pages / "rfc9743-cubic.html").read_text()
+    beside = (pages / "results/rfc9743.md").read_text()
+    assert "| Bufferbloat | 0 of 2 | held |" in beside
+    assert "[reno](rfc9743-reno.md)" in beside and (pages / "rfc9743.html").exists()
+    told = capsys.readouterr().out
+    assert re.search(r"Bufferbloat +0 of 2 +··●", told)
+
+
+def test_pages_of_documents_stay_and_are_of_what_is_committed(pages, monkeypatch) -> None:
+    monkeypatch.setattr(Report, "origins", lambda self: ["0123456789ab, with changes"])
+    with pytest.raises(LabError, match="of what is committed"):
+        rfc9743.main(("reno",), 1, with_docs=True)
+    monkeypatch.setattr(docs, "require_committed", lambda made: None)
+    assert rfc9743.main(("reno",), 1, with_docs=True) == 0
+    summary.write(Report("0"), [], [])
+    assert (pages / "results/rfc9743-reno.md").exists()
+
+
+def test_a_sender_that_is_not_built_is_named(pages, monkeypatch) -> None:
+    def make(wanted, parallel):
+        made = _make(wanted, parallel)
+        made.skipped[next(iter(made.cells))] = "no congestion control reno is built"
+        return made
+
+    monkeypatch.setattr(report, "make", make)
+    with pytest.raises(LabError, match="no congestion control reno is built"):
+        rfc9743.main(("reno",), 1)
+
+
+def test_bars_show_how_far_from_its_bound_a_measure_is() -> None:
+    def shown(value: float, **bounds: float) -> str:
+        finding = Finding("x", "y", **bounds)
+        return rfc9743.bar(Measured(scenario.load("dumbbell"), finding, value))
+
+    assert shown(1, high=1) == shown(1, low=1) == "········│●·······"
+    assert shown(4, high=1) == shown(0.25, low=1) == shown(99, high=1) == "●·······│········"
+    assert shown(1.01, high=1) == "·······●│········" and shown(2, high=1) == "····●···│········"
+    assert shown(0, high=1) == shown(8, low=2) == "········│·······●"
+    assert shown(-1, high=0) == "········│·······●"
+    both = Measured(scenario.load("dumbbell"), Finding("x", "y", high=0), 3)
+    assert rfc9743.margin(both) == 0
+    assert rfc9743.margin(replace(both, value=None)) != rfc9743.margin(both)
