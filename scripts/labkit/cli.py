@@ -124,6 +124,26 @@ def _parser() -> Parser:
                            help="also write the numbers of the documents that are of these"
                            " scenarios, and docs/results of all that was ever run")  # fmt: skip
 
+    searching = verb("search", _search, "Looks for the path on which a congestion control does"
+                     " worst against others, and writes it as a scenario for lab run FILE.toml.")
+    searching.add_argument("--cc", required=True, metavar="NAME", help="which does worst")
+    searching.add_argument("--against", action="append", required=True, metavar="NAME",
+                           help="whose goodput is compared; may be repeated: the best of them")
+    searching.add_argument("--seed", type=_seed, default=1, metavar="N",
+                           help="of the search; the same one makes the same runs (default 1)")
+    searching.add_argument("--seeds", type=_count, default=2, metavar="N",
+                           help="runs of each path (default 2)")  # fmt: skip
+    searching.add_argument("--budget", type=_count, default=120, metavar="N",
+                           help="paths (default 120); a dozen more to make the worst one simpler")
+    searching.add_argument("--ranges", type=Path, metavar="FILE",
+                           help="a scenario whose [draw] has the ranges (default: field-random)")
+    searching.add_argument("--set", action="append", default=[], metavar="KEY=VALUE",
+                           help="a setting of every path; may be repeated")  # fmt: skip
+    searching.add_argument("--jobs", type=int, default=0, metavar="N",
+                           help="runs side by side (default: one per core)")  # fmt: skip
+    searching.add_argument("--out", type=Path, metavar="FILE",
+                           help="the scenario (default: worst-NAME-SEED.toml)")  # fmt: skip
+
     verb("claims", _claims, "What the papers have and claim, what shows it, and whether it holds.")
 
     benching = verb("bench", _bench, "What the modules cost hosts and routers, in real time; exit"
@@ -275,6 +295,29 @@ def _report(args: argparse.Namespace) -> int:
     return report.main(
         args.scenarios, args.jobs, args.docs, tuple(args.cc), args.seeds, args.draw
     )  # fmt: skip
+
+
+def _search(args: argparse.Namespace) -> int:
+    from .measure import search
+
+    where = Laboratory()
+    for cc in (args.cc, *args.against):
+        if cc not in where.ccs():
+            raise LabError(f"no congestion control {cc} is built", status=2)
+    of = search.Search(
+        where, args.cc, tuple(args.against), search.ranges_of(args.ranges, args.seed),
+        tuple(args.set), args.seeds, args.jobs, lambda text: print(text, file=sys.stderr),
+    )  # fmt: skip
+    scenario.overridden(scenario.load("dumbbell"), of.sets)
+    path, ratio = of.run(args.seed, args.budget)
+    target = args.out or Path(f"worst-{args.cc}-{args.seed}.toml")
+    given = [word for cc in args.against for word in ("--against", cc)]
+    given += [word for one in args.set for word in ("--set", one)]
+    search.write(target, of, path, ratio, " ".join(
+        ["scripts/lab search --cc", args.cc, *given, "--seed", str(args.seed), "--budget",
+         str(args.budget)]))  # fmt: skip
+    print(f"{target}: {args.cc} has {ratio:.3g} of the goodput; {of.made} runs made now")
+    return 0
 
 
 def _claims(args: argparse.Namespace) -> int:

@@ -417,6 +417,14 @@ def override(
 ) -> Settings:  # fmt: skip
     """The scenario's settings, with on top of each other the case's, the column's, and the --set
     KEY=VALUE of the command line."""
+    return compile_settings(overridden(scenario, assignments, column, case))
+
+
+def overridden(
+    scenario: Scenario, assignments: Iterable[str], column: Column | None = None,
+    case: Case | None = None,
+) -> dict[str, str]:  # fmt: skip
+    """The same as texts, as a scenario's file may have them."""
     given: dict[str, str] = {}
     for assignment in assignments:
         name, equals, value = assignment.partition("=")
@@ -433,4 +441,4 @@ def override(
         texts |= layer
         if params:
             texts["param"] = ",".join(params)
-    return compile_settings(texts)
+    return texts
