@@ -323,7 +323,8 @@ def _search(args: argparse.Namespace) -> int:
 def _claims(args: argparse.Namespace) -> int:
     from .tell import claims, report
 
-    print(claims.table(claims.load(), claims.judge(report.kept())))
+    papers = claims.load()
+    print(claims.table(papers, claims.judge(report.kept(claims.scenarios_of(papers)))))
     return 0
 
 

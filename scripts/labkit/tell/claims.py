@@ -197,6 +197,12 @@ def _shown(where: str, text: str, mine: list[Scenario]) -> Shown:
     return Shown(text, of, found)
 
 
+def scenarios_of(papers: list[Paper]) -> list[Scenario]:
+    """Those that show something, each once."""
+    shown = (s.scenario for paper in papers for claim in paper.claims for s in claim.shown)
+    return list({of.name: of for of in shown if of}.values())
+
+
 # Showing ----------------------------------------------------------------------------------------
 
 

@@ -47,11 +47,12 @@ def main(
     wanted = [scenario.load(name, senders, draw) for name in asked] or _of_papers()
     wanted = [narrowed(replace(s, seeds=min(s.seeds, seeds or s.seeds)), senders) for s in wanted]
     papers = claims.load()
+    shown = claims.scenarios_of(papers)
     report = make(wanted, parallel)
     target = plot.REPORT / "index.html"
     measured = [report.measure(s, f) for s in wanted for f in s.finding]
     write(target, page.compose(report, wanted, measured))
-    listed = page.compose_claims(papers, claims.judge(kept()), wanted)
+    listed = page.compose_claims(papers, claims.judge(kept(shown)), wanted)
     write(target.with_name("claims.html"), listed)
     if not names:
         store.sweep()
@@ -99,11 +100,11 @@ def _of_papers() -> list[Scenario]:
     return [s for s in map(scenario.load, scenario.names()) if s.paper]
 
 
-def kept() -> Report:
-    """What is known of the papers' scenarios without a run."""
+def kept(wanted: list[Scenario] | None = None) -> Report:
+    """What is known of scenarios without a run; by default of all of the papers."""
     if not any(store.root().iterdir()):
         return Report("")
-    return make(_of_papers(), only_kept=True)
+    return make(wanted or _of_papers(), only_kept=True)
 
 
 def make(
