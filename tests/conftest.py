@@ -22,7 +22,7 @@ sys.path.insert(0, str(REPO / "scripts"))
 
 from labkit import libraries  # noqa: E402
 
-if Path(sys.prefix) != libraries.home():
+if not libraries.inside():
     pytest.exit("run scripts/setup check, and tests as: scripts/python -m pytest tests/...", 2)
 
 from labkit.errors import LabError  # noqa: E402

@@ -31,11 +31,13 @@ def there(env: dict[str, str]) -> list[str]:
     return [path.name for path in Path(env["TCPCC_CACHE"], "python").glob("*") if path.is_dir()]
 
 
-@pytest.mark.parametrize("name", ["lab", "stock", "lint", "python"])
+@pytest.mark.parametrize("name", ["lab", "stock", "testbed", "lint", "python"])
 def test_without_libraries_commands_say_how_to_get_them(empty, name) -> None:
-    done = subprocess.run([REPO / "scripts" / name], env=empty, capture_output=True, text=True)
-    assert done.returncode == 1 and not done.stdout
-    assert done.stderr == f"{name}: its libraries are not installed: run scripts/setup demo\n"
+    for where, setup in ((REPO, "scripts/setup"), ("/", REPO / "scripts" / "setup")):
+        done = subprocess.run([REPO / "scripts" / name], env=empty, capture_output=True, text=True,
+                              cwd=where)  # fmt: skip
+        assert done.returncode == 1 and not done.stdout
+        assert done.stderr == f"{name}: its libraries are not installed: run {setup} demo\n"
 
 
 def test_a_registry_that_is_not_there_is_one_line(empty) -> None:
@@ -58,7 +60,25 @@ def test_an_interrupted_installation_does_not_count(empty, how) -> None:
     assert setup.returncode
     assert there(empty) == [] or how == signal.SIGKILL
     done = subprocess.run([LAB, "list"], env=empty, capture_output=True, text=True)
-    assert "run scripts/setup demo" in done.stderr
+    assert "libraries are not installed" in done.stderr
+
+
+def test_who_has_begun_in_an_environment_stays_there(empty) -> None:
+    """Even if the cache is another: a guest may have one of its own."""
+    done = subprocess.run([sys.executable, LAB, "list"], env=empty, capture_output=True, text=True)
+    assert done.returncode == 0 and "dumbbell" in done.stdout
+
+
+def test_root_uses_those_of_who_called_sudo(monkeypatch, tmp_path) -> None:
+    monkeypatch.setenv("TCPCC_CACHE", str(tmp_path / "root"))
+    monkeypatch.setenv("SUDO_USER", "somebody")
+    monkeypatch.setattr(Path, "expanduser", lambda path: tmp_path / path.parts[0])
+    there = libraries.home(tmp_path / "~somebody")
+    there.mkdir(parents=True)
+    with pytest.raises(SystemExit):
+        libraries._installed()
+    (there / ".ready").touch()
+    assert libraries._installed() == there
 
 
 def test_the_versions_are_those_of_requirements() -> None:

@@ -14,7 +14,6 @@ import shutil
 import signal
 import sys
 from pathlib import Path
-from typing import NoReturn
 
 from .errors import LabError
 from .paths import REPO, cache_root
@@ -36,33 +35,44 @@ def ready(where: Path) -> bool:
     return (where / _READY).exists()
 
 
+def inside() -> bool:
+    """Whether this Python is that of the environment, in whichever cache."""
+    return Path(sys.prefix).name == home().name and ready(Path(sys.prefix))
+
+
 def enter(arguments: list[str] | None = None) -> None:
     """Goes on in the environment: what runs starts again there, or instead Python with arguments.
 
     If it is not there, says so in one line and ends with status 1.
     """
-    where = home()
-    if arguments is None and Path(sys.prefix) == where:
+    if arguments is None and inside():
         return
-    if not ready(where):
-        _die("its libraries are not installed: run scripts/setup demo")
-    python = str(where / "bin" / "python")
+    python = str(_installed() / "bin" / "python")
     os.execv(python, [python, *(sys.orig_argv[1:] if arguments is None else arguments)])
 
 
 def borrow() -> None:
-    """Makes the libraries importable where another program has begun, such as Mininet.
+    """Makes the libraries importable where another program has begun, such as Mininet."""
+    (packages,) = _installed().glob("lib/python*/site-packages")
+    sys.path.append(str(packages))
 
-    Under sudo those are meant that the user who called it has installed.
+
+def _installed() -> Path:
+    """The environment; under sudo also that of the user who called it.
+
+    If there is none, says so in one line and ends with status 1.
     """
     places = [home()]
     if user := os.environ.get("SUDO_USER"):
         places.append(home(Path(f"~{user}/.cache/tcpcc").expanduser()))
-    found = [path for where in places if ready(where)
-             for path in where.glob("lib/python*/site-packages")]  # fmt: skip
-    if not found:
-        _die("the libraries are not installed: run scripts/setup demo")
-    sys.path.append(str(found[0]))
+    for where in places:
+        if ready(where):
+            return where
+    setup = REPO / "scripts" / "setup"
+    shown = setup.relative_to(Path.cwd()) if Path.cwd() == REPO else setup
+    print(f"{Path(sys.argv[0]).name}: its libraries are not installed: run {shown} demo",
+          file=sys.stderr)  # fmt: skip
+    raise SystemExit(1)
 
 
 def make() -> None:
@@ -102,11 +112,6 @@ def _why(said: str, log: Path) -> LabError:
                         " network, or name a mirror in pip's configuration")  # fmt: skip
     last = said.splitlines()[-1] if said else "it said nothing"
     return LabError(f"cannot install the libraries of scripts/requirements.txt: {last} (see {log})")
-
-
-def _die(why: str) -> NoReturn:
-    print(f"{Path(sys.argv[0]).name}: {why}", file=sys.stderr)
-    raise SystemExit(1)
 
 
 def main() -> int:
