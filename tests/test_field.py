@@ -89,7 +89,7 @@ def test_a_finding_of_each_case_and_cell(paths) -> None:
     findings.check(of)
 
 
-def test_shares_of_cases_and_the_better_one(paths) -> None:
+def test_shares_of_cases_and_the_better_one(paths, monkeypatch) -> None:
     of = scenario.load("paths")
     share, *goals = of.finding[4:]
     made = _report(of, {"ccpd_path": (95, 4), "cubic": (100, 8), "bbr": (90, 2)})
@@ -107,6 +107,14 @@ def test_shares_of_cases_and_the_better_one(paths) -> None:
     strict = scenario.Finding(share.claim, share.measure, 0.9, each="case", cases=share.cases,
                               share=1.0)  # fmt: skip
     assert made.measure(of, strict).holds is False
+    # a run that the lab refused: one case of three is too many, and one of fifty is told
+    made.failed_cells.add(("paths", "bbr", "slow"))
+    assert made.measure(of, share).value == pytest.approx(2 / 3)
+    made.failed_cells.add(("paths", "cubic", "slow"))
+    assert made.measure(of, share).why_not == "a run of paths cubic slow failed"
+    monkeypatch.setattr(findings, "MISSING", 0.5)
+    few = made.measure(of, share)
+    assert few.value == 0.5 and few.worst == "0.594 in far; 1 cases not measured"
 
 
 def test_the_picture_of_ratios(paths) -> None:

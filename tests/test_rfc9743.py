@@ -15,12 +15,12 @@ from labkit.tell.outcome import Cell, Measured, Report
 
 
 def _result(job: Job) -> dict:
-    """What no guest has measured: of each flow half as much for reno, and a longer queue."""
+    """What no guest has measured: of each flow half as much for Vegas, and a longer queue."""
     s = job.settings
     ccs = s.ccs(job.cc)
-    flows = [{"cc": cc, "goodput_bps": (1e6 if cc == "reno" else 2e6) / len(ccs), "retransmits": 0,
+    flows = [{"cc": cc, "goodput_bps": (1e6 if cc == "vegas" else 2e6) / len(ccs), "retransmits": 0,
               "completion_s": 1.0} for cc in ccs]  # fmt: skip
-    slow = "reno" in ccs
+    slow = "vegas" in ccs
     link = {"name": "r", "utilization": 0.01, "utilization_equilibrium": 0.9, "drops": 0,
             "queue_mean": 30 if slow else 10, "queue_equilibrium": 10,
             "blackout_drops": 1}  # fmt: skip
@@ -80,14 +80,15 @@ def test_any_congestion_control_can_be_evaluated(sender) -> None:
 
 
 def test_pages(pages, capsys) -> None:
-    assert rfc9743.main(("reno", "cubic"), 1, with_docs=True) == 0
-    for name in ("rfc9743-reno.html", "rfc9743-cubic.html", "results/rfc9743-reno.md"):
+    assert rfc9743.main(("vegas", "cubic"), 1, with_docs=True) == 0
+    for name in ("rfc9743-vegas.html", "rfc9743-cubic.html", "results/rfc9743-vegas.md"):
         text = (pages / name).read_text()
         assert all(re.search(rf"[|>] ?(<.*>)?{re.escape(what)}", text)
                    for what, *_ in rfc9743.ITEMS), name  # fmt: skip
         assert text.count("not run: ") == sum(not names for _, names, _ in rfc9743.ITEMS)
         assert "no dualpi2 in this kernel" in text
-    rows = {row[1]: row[2:] for line in (pages / "results/rfc9743-reno.md").read_text().splitlines()
+    lines = (pages / "results/rfc9743-vegas.md").read_text().splitlines()
+    rows = {row[1]: row[2:] for line in lines
             if len(row := [cell.strip() for cell in line.split("|")]) == 8}  # fmt: skip
     assert rows["Bufferbloat"][1:4] == ["at most 1", "3 (one seed)", "0 of 2"]
     assert rows["Bufferbloat"][4] == "`··●·····│········`"
@@ -96,7 +97,7 @@ def test_pages(pages, capsys) -> None:
     assert "20 of 20 items held" in (pages / "rfc9743-cubic.html").read_text()
     beside = (pages / "results/rfc9743.md").read_text()
     assert "| Bufferbloat | 0 of 2 | held |" in beside
-    assert "[reno](rfc9743-reno.md)" in beside and (pages / "rfc9743.html").exists()
+    assert "[vegas](rfc9743-vegas.md)" in beside and (pages / "rfc9743.html").exists()
     told = capsys.readouterr().out
     assert re.search(r"Bufferbloat +0 of 2 +··●", told)
 
@@ -104,22 +105,22 @@ def test_pages(pages, capsys) -> None:
 def test_pages_of_documents_stay_and_are_of_what_is_committed(pages, monkeypatch) -> None:
     monkeypatch.setattr(Report, "origins", lambda self: ["0123456789ab, with changes"])
     with pytest.raises(LabError, match="of what is committed"):
-        rfc9743.main(("reno",), 1, with_docs=True)
+        rfc9743.main(("vegas",), 1, with_docs=True)
     monkeypatch.setattr(docs, "require_committed", lambda made: None)
-    assert rfc9743.main(("reno",), 1, with_docs=True) == 0
+    assert rfc9743.main(("vegas",), 1, with_docs=True) == 0
     summary.write(Report("0"), [], [])
-    assert (pages / "results/rfc9743-reno.md").exists()
+    assert (pages / "results/rfc9743-vegas.md").exists()
 
 
 def test_a_sender_that_is_not_built_is_named(pages, monkeypatch) -> None:
     def make(wanted, parallel):
         made = _make(wanted, parallel)
-        made.skipped[next(iter(made.cells))] = "no congestion control reno is built"
+        made.skipped[next(iter(made.cells))] = "no congestion control vegas is built"
         return made
 
     monkeypatch.setattr(report, "make", make)
-    with pytest.raises(LabError, match="no congestion control reno is built"):
-        rfc9743.main(("reno",), 1)
+    with pytest.raises(LabError, match="no congestion control vegas is built"):
+        rfc9743.main(("vegas",), 1)
 
 
 def test_bars_show_how_far_from_its_bound_a_measure_is() -> None:

@@ -5,11 +5,11 @@ A scenario is a TOML file in scripts/scenarios: a title, what it reproduces, its
 compared in it, what its paper measured, and what follows.  Every setting may be overridden on the
 command line with --set.
 
-Three things spare a scenario of many cases that it says the same again and again.  A finding with
+Some things spare a scenario of many cases that it says the same again and again.  A finding with
 each = "case" is one of each case: {case} in its measure is the case's name; each = "cell" is one of
-each column in each case.  goals = "field" adds the findings of goals/field.toml.  {sender}, anywhere
-in either file, is the congestion control that is judged: ccpd_path, or what --cc says.  [draw] draws
-cases at random.
+each column in each case.  goals = "field" adds the findings of goals/field.toml.  {sender}, in any
+place of either file, is the congestion control that is judged: ccpd_path, or what --cc says.  And
+[draw] draws cases at random.
 """
 
 import math

@@ -145,7 +145,11 @@ class Report:
             measured.value = findings.measure(of, finding, self.lookup)
             measured.interval = findings.interval(of, finding, self.lookup)
             if finding.share:
-                measured.worst = _worst(finding, findings.by_case(of, finding, self.lookup))
+                values = findings.by_case(of, finding, self.lookup)
+                measured.worst = _worst(finding, values)
+                if missing := len(finding.cases) - len(values):
+                    measured.worst += f"; {missing} cases not measured"
+                return measured
         except findings.NotMeasuredError as error:
             measured.why_not = str(error) or "one of its runs has no such metric"
             return measured

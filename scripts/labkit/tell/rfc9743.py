@@ -2,9 +2,10 @@
 """RFC 9743's evaluation of one congestion control: a page with a line for each item.
 
 RFC 9743 says what an evaluation of a new congestion control must cover, and leaves open how to
-measure it.  ITEMS is its list with our scenarios, rfc9743-*, whose {sender} is the one under test;
-most bounds are what CUBIC, which is everywhere, does in the same place.  A line has of its findings
-the one that is farthest from its bound, to the worse side.
+measure it.  ITEMS is its list with our scenarios, rfc9743-*, whose {sender} is the one under test.
+Most bounds are what the standards do in the same place: for throughput CUBIC, for what harms others
+the worse of CUBIC and Reno.  A line has of its findings the one that is farthest from its bound, to
+the worse side.
 """
 
 import math
