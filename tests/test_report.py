@@ -2,6 +2,7 @@
 """The report: its page, what it does about trouble, and the findings that must hold."""
 
 import base64
+import gzip
 import json
 import re
 import shutil
@@ -143,8 +144,8 @@ def test_page(cheap_page) -> None:
         number = rf"[\d.]+ ?{unit}"
         told = rf"<title>([^<:]+), (slow|fast): {number}, 95 %: {number} to {number}; 2 seeds<"
         assert len(set(re.findall(told, picture))) == 4
-    (raw,) = re.findall(r'href="data:application/json;base64,([^"]+)"', text)
-    runs = json.loads(base64.b64decode(raw))
+    (raw,) = re.findall(r'href="data:application/gzip;base64,([^"]+)"', text)
+    runs = json.loads(gzip.decompress(base64.b64decode(raw)))
     assert len(runs) == 8
     assert {(r["cc"], r.get("column"), r["case"], r["seed"]) for r in runs} >= {
         ("reno", None, "slow", 1), ("cubic", "cubic (small)", "fast", 2)
@@ -251,7 +252,7 @@ def test_page_in_a_browser(cheap_page, options) -> None:
     assert max(Counter(told["ids"]).values()) == 1
     outside = {link for link in told["links"] if not link.startswith("#")}
     assert {link.partition(",")[0] for link in outside} == {
-        "claims.html", "data:application/json;base64"
+        "claims.html", "data:application/gzip;base64"
     }  # fmt: skip
     assert {link[1:] for link in told["links"]} - {link[1:] for link in outside} <= {*told["ids"]}
     # one of what the sender is good at, three of the scenario
@@ -404,8 +405,8 @@ def test_failing_run_is_shown_and_loses_no_other(laboratory, monkeypatch, capsys
     assert "cheap reno slow, seed 2: run refused: the dog ate it" in text
     assert "the dog ate it" in capsys.readouterr().err
     assert "3 could not be measured" in text
-    (raw,) = re.findall(r'href="data:application/json;base64,([^"]+)"', text)
-    assert len(json.loads(base64.b64decode(raw))) == 7
+    (raw,) = re.findall(r'href="data:application/gzip;base64,([^"]+)"', text)
+    assert len(json.loads(gzip.decompress(base64.b64decode(raw)))) == 7
 
 
 def test_what_is_not_built_is_left_out_and_named(laboratory, capsys) -> None:

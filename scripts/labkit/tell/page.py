@@ -5,6 +5,7 @@ Each is one file that opens from disk, with its style, program, pictures and run
 """
 
 import base64
+import gzip
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -340,7 +341,7 @@ class Section:
     rows: list[Row]
     pictures: list[tuple[str, str]]  # what it shows, and as SVG
     runs: int
-    raw: str  # these, as JSON in base 64
+    raw: str  # these, as JSON, packed, in base 64
 
 
 def _pictures(of: Scenario, cells: list[Cell]) -> list[tuple[str, str]]:
@@ -362,7 +363,7 @@ def _section(report: Report, of: Scenario) -> Section:
     text = json.dumps(of_cells.with_cells(runs), separators=(",", ":"))
     return Section(
         of, *_table(report, of, cells), _pictures(of, cells), len(runs),
-        base64.b64encode(text.encode()).decode(),
+        base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode(),
     )  # fmt: skip
 
 
