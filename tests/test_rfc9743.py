@@ -136,3 +136,15 @@ def test_bars_show_how_far_from_its_bound_a_measure_is() -> None:
     both = Measured(scenario.load("dumbbell"), Finding("x", "y", high=0), 3)
     assert rfc9743.margin(both) == 0
     assert rfc9743.margin(replace(both, value=None)) != rfc9743.margin(both)
+
+
+def test_a_line_has_the_worst_finding_of_its_item() -> None:
+    of = scenario.load("dumbbell")
+    values = {"queue": (0.5, {"high": 1}), "share": (0.4, {"low": 0.9}), "time": (1.1, {"high": 1})}
+    measured = [Measured(of, Finding(claim, "y", **bounds), value)
+                for claim, (value, bounds) in values.items()]  # fmt: skip
+    unknown = Measured(of, Finding("unknown", "y", high=1), None)
+    item = rfc9743.Item("It", measured=[*measured, unknown])
+    assert item.worst.finding.claim == "share" and item.verdict == "1 of 3"
+    assert rfc9743.Item("It", measured=measured[:1]).verdict == "held"
+    assert rfc9743.Item("It", measured=[unknown]).verdict == "not run"
