@@ -82,6 +82,7 @@ def test_steps_stay_between_the_rate_and_the_least() -> None:
         ({"ranges": FILE["ranges"] | {"rate": {"from": "2mbit", "to": "1mbit"}}}, "rate is { from"),
         ({"ranges": FILE["ranges"] | {"rtt": {"from": "soon", "to": "1s"}}}, "such as 40ms"),
         ({"ranges": FILE["ranges"] | {"qdisc": {"of": []}}}, "qdisc is { of ="),
+        ({"ranges": FILE["ranges"] | {"moves": {"of": ["walk"]}}}, "move by police, steps, cellul"),
         ({"ranges": FILE["ranges"] | {"loss": FILE["ranges"]["loss"] | {"chance": 2}}},
          "may have a chance from 0 to 1"),
     ],

@@ -125,6 +125,9 @@ def _range(key: str, table: Any) -> Range:
         if parse is None:
             if {*table} - {"chance"} != {"of"} or not table["of"]:
                 raise ValueError
+            known = ("police", "steps", *TRACES)
+            if key == "moves" and {*table["of"]} - {*known}:
+                raise ValueError(f"it may move by {', '.join(known)}")
             return Range(names=tuple(map(str, table["of"])), chance=chance)
         if {*table} - {"chance"} != {"from", "to"}:
             raise ValueError
