@@ -185,3 +185,68 @@ def test_a_name_that_the_kernel_has_is_refused(lab, example) -> None:
     shutil.move(example / "my_cc/my_cc.c", example / "tcp_cubic.c")
     said = lab("exec", "--module", example / "tcp_cubic.c", "--", "true", status=2).stderr
     assert "tcp_cubic is built into" in said
+
+
+# Scenarios and networks -------------------------------------------------------------------------
+
+
+def _wrong(of: str, old: str, new: str, folder: Path) -> Path:
+    text = (EXAMPLE / of).read_text()
+    assert old in text
+    path = folder / of
+    path.write_text(text.replace(old, new, 1))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "table", "key"),
+    [
+        ('rate = "50mbit"', 'rate = "fast"', "[settings]", "rate"),
+        ('rate = "50mbit"', 'colour = "red"', "[settings]", "colour"),
+        ('rtt = "80ms"', 'rtt = "80mx"', "[[case]] '80 ms'", "rtt"),
+        ('rtt = "80ms"', 'colour = "red"', "[[case]] '80 ms'", "colour"),
+        ("x = 20", "y = 20", "[[case]]", "'y'"),
+        ('cc = "cubic"', "cc = 5", "[[column]]", "cc"),
+        ('network = "./none.toml"', "", "", ""),
+    ],
+)
+def test_errors_of_a_file_name_table_and_key(lab, tmp_path, old, new, table, key) -> None:
+    if not new:  # a file beside the scenario that is not there
+        old, new, table, key = 'rate = "50mbit"', old, "[settings]", f"network={tmp_path}/none.toml"
+    path = _wrong("my.toml", old, new, tmp_path)
+    said = lab("run", path, *SHORT, status=None)
+    assert said.status and said.stderr.count("\n") == 1
+    assert str(path) in said.stderr and table in said.stderr and key in said.stderr
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "table", "key"),
+    [
+        ('rate = "20mbit"', 'rate = "fast"', "[[link]]", "rate"),
+        ('rate = "20mbit"', 'colour = "red"', "[[link]]", "colour"),
+        ('path = "1-2"', "", "[[users]]", "path"),
+        ('path = "1-2"', 'path = "1-3"', "[[users]]", "path"),
+        ("[[users]]", "[[user]]", "", "user"),
+    ],
+)
+def test_errors_of_a_network_name_table_and_key(lab, tmp_path, old, new, table, key) -> None:
+    path = _wrong("net.toml", old, new, tmp_path)
+    said = lab("run", "dumbbell", "--set", f"network={path}", *SHORT, status=None)
+    assert said.status and said.stderr.count("\n") == 1
+    assert str(path) in said.stderr and table in said.stderr and key in said.stderr
+
+
+def test_files_are_beside_the_scenario_that_names_them(lab, example, tmp_path) -> None:
+    """Not in the working directory, which is the repository's here."""
+    (example / "two.toml").write_text(
+        'title = "t"\ncc = ["reno"]\n[settings]\nnetwork = "./net.toml"\nduration = 0.3\n'
+    )
+    (run,) = lab("run", example / "two.toml", "--json").json
+    assert [link["rate_bps"] for link in run["links"]] == [20_000_000, 10_000_000]
+    assert run["scenario"] == "two"
+    (example / "my.trace").write_text("1\n2\n")
+    (example / "two.toml").write_text(
+        'title = "t"\ncc = ["reno"]\n[settings]\ntrace = "./my.trace"\nduration = 0.3\n'
+    )
+    (run,) = lab("run", example / "two.toml", "--json").json
+    assert run["settings"]["trace"][0]["path"] == str(example / "my.trace")

@@ -118,6 +118,9 @@ def _parser() -> Parser:
                            " place of the scenario's own")  # fmt: skip
     reporting.add_argument("--seeds", type=_count, metavar="N",
                            help="no more than the first N of a scenario's")  # fmt: skip
+    reporting.add_argument("--out", type=Path, metavar="DIR", help="in place of report")
+    with_kernel(reporting)
+    with_modules(reporting)
     reporting.add_argument("--jobs", type=int, default=0, metavar="N",
                            help="runs side by side (default: one per core)")  # fmt: skip
     reporting.add_argument("--docs", action="store_true",
@@ -292,9 +295,9 @@ def _report(args: argparse.Namespace) -> int:
     if args.docs and other:
         raise LabError(f"documents have what scenarios say themselves: drop --docs, or"
                        f" {' and '.join(other)}", status=2)  # fmt: skip
-    return report.main(
-        args.scenarios, args.jobs, args.docs, tuple(args.cc), args.seeds, args.draw
-    )  # fmt: skip
+    out = args.out.absolute() if args.out else None
+    return report.main(args.scenarios, args.jobs, args.docs, tuple(args.cc), args.seeds, args.draw,
+                       out, _laboratory(args))  # fmt: skip
 
 
 def _search(args: argparse.Namespace) -> int:

@@ -10,7 +10,7 @@ between nodes.
 
 A link is a queue that is served at the link's rate (b), with its propagation delay before it (d).
 The network of a scenario's own keys (rate, rtt, flows, ...) has one link; others are files in
-scripts/networks, for which network=NAME stands:
+scripts/networks, for which network=NAME stands, or anywhere, network=./FILE.toml:
 
     [[link]]                    in the order of the row
     rate = "155mbit"
@@ -41,7 +41,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache as remembered
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 
@@ -157,7 +157,7 @@ def load(name: str, rate: Callable[[str], int], time: Callable[[str], float]) ->
 
     rate and time read values as a scenario's keys do.
     """
-    path = NETWORKS / f"{name}.toml"
+    path = check(name)
     try:
         return _made(decode(path.read_text(), _File), rate, time)
     except ValueError as error:
@@ -198,33 +198,46 @@ def _made(file: _File, rate: Callable[[str], int], time: Callable[[str], float])
     if meshed and not all(t.start and t.to for t in file.link):
         raise ValueError("links have from and to, each, or none of them has")
     links = tuple(
-        Link(rate(t.rate), time(t.delay), (t.start, t.to) if meshed else None) for t in file.link
-    )
+        Link(_value(rate, t.rate, "link", n, "rate"), _value(time, t.delay, "link", n, "delay"),
+             (t.start, t.to) if meshed else None)
+        for n, t in enumerate(file.link, 1)
+    )  # fmt: skip
     if not 1 + meshed <= len(links) <= 16:
         raise ValueError(f"a network has {1 + meshed} to 16 links, not {len(links)}")
     if meshed and len({link.ends for link in links}) < len(links):
         raise ValueError("from one node to another there is one link")
     groups: list[Group] = []
     users: list[User] = []
-    for table in file.users:
-        access = time(table.access)
-        if meshed:
-            group = _group_of_nodes(links, table.path, table.back, access)
-        elif table.back:
+    for n, table in enumerate(file.users, 1):
+        access, first, every, stop = (
+            _value(time, text, "users", n, key) if text else math.inf
+            for key, text in (("access", table.access), ("start", table.start),
+                              ("every", table.every), ("stop", table.stop))
+        )  # fmt: skip
+        if table.back and not meshed:
             raise ValueError("back is of links with from and to")
-        else:
-            group = _group(links, table.path, access)
+        group = _value(
+            lambda path, of=table, access=access: _group_of_nodes(links, path, of.back, access)
+            if meshed else _group(links, path, access), table.path, "users", n, "path",
+        )  # fmt: skip
         if group not in groups:
             groups.append(group)
-        stop = time(table.stop) if table.stop else math.inf
         for i in range(table.count):
-            start = time(table.start) + i * time(table.every)
+            start = first + i * every
             if start >= stop:
                 raise ValueError(f"a user of path {table.path} would stop before it starts")
             users.append(User(groups.index(group), round(start, 9), stop))
     if meshed and len(groups) > MESH_GROUPS:
         raise ValueError(f"{len(groups)} kinds of users, and {MESH_GROUPS} at most")
     return Network(links, tuple(groups), tuple(users))
+
+
+def _value(parse: Callable[[str], Any], text: str, table: str, number: int, key: str) -> Any:
+    """What parse makes of a key's text; ValueError says in which table that is."""
+    try:
+        return parse(text)
+    except ValueError as error:
+        raise ValueError(f"[[{table}]] {number}, {key}: {error}") from None
 
 
 MESH_GROUPS = 90  # that have addresses
@@ -259,7 +272,12 @@ def _group(links: tuple[Link, ...], path: str, access: float) -> Group:
 
 
 def check(name: str) -> Path:
-    """The file of a network; ValueError if there is none."""
+    """The file of a network, by its name or path; ValueError if there is none."""
+    if "/" in name or name.endswith(".toml"):
+        path = Path(name).expanduser().absolute()
+        if path.suffix != ".toml" or not path.is_file():
+            raise ValueError("a file that is there, and ends in .toml")
+        return path
     if name not in names():
-        raise ValueError(f"one of: {', '.join(names())}")
+        raise ValueError(f"a path, such as ./net.toml, or one of: {', '.join(names())}")
     return NETWORKS / f"{name}.toml"

@@ -3,7 +3,9 @@
 
 A scenario is a TOML file in scripts/scenarios: a title, what it reproduces, its settings, what is
 compared in it, what its paper measured, and what follows.  Every setting may be overridden on the
-command line with --set.
+command line with --set.  The file may be anywhere: what has a / or ends in .toml is a path.  A
+file that a setting names as ./FILE or ../FILE is beside the scenario that says so; on the command
+line, in the working directory.
 
 Some things spare a scenario of many cases that it says the same again and again.  A finding with
 each = "case" is one of each case: {case} in its measure is the case's name; each = "cell" is one of
@@ -15,6 +17,7 @@ place of either file, is the congestion control that is judged: ccpd_path, or wh
 import math
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -42,8 +45,11 @@ class Texts(dict[str, str]):
     """Settings as --set takes them; a list in a file is what may be repeated there."""
 
 
-def _texts(kind: type, table: Any) -> Texts:
-    """The Texts of a file's table."""
+def _texts(folder: Path, kind: type, table: Any) -> Texts:
+    """The Texts of a table of a file in folder.
+
+    Each value is read for itself, so that what is wrong with it is said of this table.
+    """
     if kind is not Texts or not isinstance(table, dict):
         raise ValueError(f"a table of settings, not {table!r}")
     try:
@@ -53,9 +59,22 @@ def _texts(kind: type, table: Any) -> Texts:
     for name, value in table.items():
         if isinstance(value, dict):
             raise ValueError(f"{name} is a value, not a table")
-    return Texts(
-        {k: ",".join(map(str, v)) if isinstance(v, list) else str(v) for k, v in table.items()}
+    texts = Texts(
+        (k, _beside(folder, ",".join(map(str, v)) if isinstance(v, list) else str(v)))
+        for k, v in table.items()
     )
+    for name, text in texts.items():
+        try:
+            KEYS[name].parse(text.strip())
+        except ValueError as error:
+            raise ValueError(f"{name}={text}: {name} takes {error}") from None
+    return texts
+
+
+def _beside(folder: Path, text: str) -> str:
+    """A setting in which each ./FILE and ../FILE is of that folder."""
+    parts = text.split(",")
+    return ",".join(str(folder / p) if p.startswith(("./", "../")) else p for p in parts)
 
 
 class Column(Part):
@@ -250,9 +269,14 @@ def load(name: str, senders: Iterable[str] = (), seed: int | None = None) -> Sce
     With several senders it has the columns and findings of each.  seed: of cases drawn at random,
     in place of the file's.
     """
-    path = Path(name) if name.endswith(".toml") else SCENARIOS / f"{name}.toml"
-    if not name.endswith(".toml") and name not in names():
-        raise usage(f"no scenario {name!r}; there are: {', '.join(names())}")
+    path = SCENARIOS / f"{name}.toml"
+    if "/" in name or name.endswith(".toml"):
+        path = Path(name).expanduser().absolute()
+        if path.suffix != ".toml" or not path.is_file():
+            raise usage(f"{name}: no such file; a scenario's ends in .toml")
+    elif name not in names():
+        raise usage(f"no scenario {name!r}, and no path to one, such as ./my.toml; there are:"
+                    f" {', '.join(names())}")  # fmt: skip
     first, *others = (_read(path, sender, seed) for sender in senders or (DEFAULT_SENDER,))
     for other in others if first.judged else ():
         first = replace(
@@ -275,7 +299,8 @@ def _once(them: Iterable[Any]) -> tuple[Any, ...]:
 def _read(path: Path, sender: str, seed: int | None) -> Scenario:
     try:
         text = path.read_text()
-        scenario = _compiled(decode(text.replace(SENDER, sender), _Written, _texts), sender, seed)
+        written = decode(text.replace(SENDER, sender), _Written, partial(_texts, path.parent))
+        scenario = _compiled(written, sender, seed)
         judged = (sender,) if SENDER in text else ()
         scenario = replace(scenario, name=path.stem, path=path, judged=judged)
         scenario = replace(scenario, finding=tuple(_of_cases(scenario)))
@@ -431,6 +456,7 @@ def overridden(
         if not equals:
             raise usage(f"--set {assignment}: write KEY=VALUE, with KEY of: {', '.join(KEYS)}")
         check_keys([name])
+        value = _beside(Path.cwd(), value)
         given[name] = f"{given[name]},{value}" if name == "param" and name in given else value
     texts = dict(scenario.settings)
     for layer in (case.set if case else {}, column.set if column else {}, given):

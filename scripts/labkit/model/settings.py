@@ -123,7 +123,8 @@ KEYS: dict[str, Key] = {
                    " another one with each seed: 10ms"),
     "bytes": Key(units.size, None, "per flow; the run ends when all have arrived: 100M"),
     "duration": Key(units.time(0.01, 1e6), None, "seconds of the run, when not bytes (default 10)"),
-    "network": Key(parse.network, None, f"in place of rate, rtt, flows, start: {_NETWORKS}"),
+    "network": Key(parse.network, None, "in place of rate, rtt, flows, start: a file's path"
+                   f" (./net.toml), or one of {_NETWORKS}"),
     "scale": Key(lambda t: units.number(t, 1e-6, 1e3), None, "of a network's rates: 0.1"),
     "short": Key(parse.short, None, "more flows: arrivals a second, mean packets, shape, and"
                  " congestion control (that of the others): 100:30:1.35 or 100:30:1.35:cubic"),

@@ -31,10 +31,11 @@ LOG_S = 180  # from one line to the next about progress, when that goes to a fil
 
 def main(
     names: list[str], parallel: int, with_docs: bool = False, senders: tuple[str, ...] = (),
-    seeds: int | None = None, draw: int | None = None,
+    seeds: int | None = None, draw: int | None = None, out: Path | None = None,
+    laboratory: Laboratory | None = None,
 ) -> int:  # fmt: skip
-    """Runs scenarios, all of the papers by default; writes report/index.html and claims.html, and,
-    if asked to, the numbers of documents that are of them, and of all docs/results.
+    """Runs scenarios, all of the papers by default; writes index.html and claims.html to out, or
+    to report, and, if asked to, the numbers of documents that are of them, and of all docs/results.
 
     A name may be a pattern, as field-*, and of several.  senders restricts scenarios to columns of
     these names or congestion controls, and adds those that they lack; or, where a scenario has
@@ -48,8 +49,8 @@ def main(
     wanted = [narrowed(replace(s, seeds=min(s.seeds, seeds or s.seeds)), senders) for s in wanted]
     papers = claims.load()
     shown = claims.scenarios_of(papers)
-    report = make(wanted, parallel)
-    target = plot.REPORT / "index.html"
+    report = make(wanted, parallel, laboratory=laboratory)
+    target = (out or plot.REPORT) / "index.html"
     measured = [report.measure(s, f) for s in wanted for f in s.finding]
     write(target, page.compose(report, wanted, measured))
     listed = page.compose_claims(papers, claims.judge(kept(shown)), wanted)
