@@ -2,15 +2,22 @@
 """The lab for what is not in the repository: a user's modules, scenarios, kernels; and docs/lab.md,
 whose commands are run here."""
 
+import contextlib
+import json
 import os
+import pty
 import re
 import shutil
+import struct
 import subprocess
+from itertools import pairwise
 from pathlib import Path
 
+import polars
 import pytest
 
 from conftest import REPO
+from labkit.model import sweep
 from labkit.world.laboratory import Laboratory
 
 PAGE = REPO / "docs/lab.md"
@@ -91,18 +98,20 @@ def _state(folder: Path) -> dict[str, tuple[bytes, int]]:
 def test_a_module_is_built_once_for_each_content(lab, example) -> None:
     """It is loaded, part of key and provenance, and its folder stays as it was."""
     folder = example / "my_cc"
+    source = folder / "my_cc.c"
+    source.write_text(f"/* {example} */\n{source.read_text()}")  # as nobody has built it
     before = _state(folder)
 
     def run() -> tuple[dict, str]:
         call = lab("run", "dumbbell", "--json", "--module", folder, "--cc", "my_cc", *SHORT)
         return call.json[0], call.stderr
 
-    first, _ = run()
+    first, said = run()
+    assert "compiling" in said
     again, said = run()
     assert "compiling" not in said
     assert first["series"] == again["series"]
     assert _state(folder) == before
-    source = folder / "my_cc.c"
     source.write_text(source.read_text().replace("target = 5;", "target = 1;"))
     other, said = run()
     assert "compiling" in said
@@ -250,3 +259,128 @@ def test_files_are_beside_the_scenario_that_names_them(lab, example, tmp_path) -
     )
     (run,) = lab("run", example / "two.toml", "--json").json
     assert run["settings"]["trace"][0]["path"] == str(example / "my.trace")
+
+
+# Sweeps, tables, packets, qlog ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("sets", "sweeps", "fixed", "swept"),
+    [
+        (["rate=10mbit,20mbit"], [], [], ["rate=10mbit", "rate=20mbit"]),
+        (["rtt=10ms,20ms"], [], ["rtt=10ms,20ms"], [""]),
+        ([], ["rtt=10ms,20ms"], [], ["rtt=10ms", "rtt=20ms"]),
+        (["mix=cubic:1,reno:1"], [], ["mix=cubic:1,reno:1"], [""]),
+        ([], ["mix=cubic:1,reno:1;cubic:2"], [], ["mix=cubic:1,reno:1", "mix=cubic:2"]),
+        (["loss=0,nonesuch"], [], ["loss=0,nonesuch"], [""]),  # refused as the value that it is
+        (["mtu=600", "ip=4,6"], ["loss=0,1%"], ["mtu=600"],
+         ["ip=4 loss=0", "ip=4 loss=1%", "ip=6 loss=0", "ip=6 loss=1%"]),
+    ],
+)  # fmt: skip
+def test_what_is_a_sweep(sets, sweeps, fixed, swept) -> None:
+    found, points = sweep.points(sets, sweeps)
+    assert found == fixed
+    assert [" ".join(point) for point in points] == swept
+
+
+@pytest.mark.parametrize(
+    ("arguments", "names"),
+    [
+        (["--sweep", "rate"], "KEY=A,B,C"),
+        (["--sweep", "rate=1mbit,,2mbit"], "KEY=A,B,C"),
+        (["--sweep", "colour=red,blue"], "no setting 'colour'"),
+        (["--sweep", "loss=0,2"], "from 0 to 0.5"),
+        (["--sweep", "ip=4,6", "--set", "ip=4,6"], "two sweeps"),
+        (["--live"], "terminal"),
+    ],
+)
+def test_what_is_no_sweep_is_refused_in_one_line(lab, arguments, names) -> None:
+    call = lab("run", "dumbbell", *arguments, *SHORT, status=2)
+    assert call.stderr.startswith("lab: ") and call.stderr.count("\n") == 1
+    assert names in call.stderr
+
+
+def _packets(path: Path) -> list[tuple[float, int, bytes]]:
+    """Of a pcap file: when, s, how long, and the beginning of each packet."""
+    content = path.read_bytes()
+    assert struct.unpack_from("<I", content) == (0xA1B23C4D,)
+    found, at = [], 24
+    while at < len(content):
+        seconds, ns, kept, length = struct.unpack_from("<4I", content, at)
+        found.append((seconds + ns * 1e-9, length, content[at + 16 : at + 16 + kept]))
+        at += 16 + kept
+    return found
+
+
+def test_a_sweep_with_all_that_it_can_leave(lab, tmp_path) -> None:
+    """One call for all of it: tables, packets and qlog say what the results say."""
+    csv, parquet, pcap, qlog = (tmp_path / name for name in ("t.csv", "t.parquet", "p", "q"))
+    runs = lab(
+        "run", "dumbbell", "--cc", "reno", "--set", "rate=10mbit,20mbit", "--sweep",
+        "rtt=10ms,20ms", "--set", "duration=0.5", "--json", "--csv", csv, "--parquet", parquet,
+        "--pcap", pcap, "--qlog", qlog, "--out", tmp_path / "with",
+    ).json  # fmt: skip
+    assert [run["case"] for run in runs] == [f"rate={rate}mbit rtt={rtt}ms"
+                                             for rate in (10, 20) for rtt in (10, 20)]  # fmt: skip
+    assert len({run["cell"]["metrics"]["goodput_bps"]["mean"] for run in runs}) == 4
+
+    table = polars.read_parquet(parquet)
+    again = polars.read_csv(csv)
+    assert table.columns == again.columns and len(table) == len(again) == 8
+    flows = table.filter(polars.col("kind") == "flow")
+    assert flows["set_rtt"].to_list() == [0.01, 0.02, 0.01, 0.02]
+    assert flows["goodput_bps"].to_list() == [run["flows"][0]["goodput_bps"] for run in runs]
+    links = again.filter(polars.col("kind") == "link")
+    assert links["utilization"].to_list() == [run["links"][0]["utilization"] for run in runs]
+
+    (plain,) = lab("run", "dumbbell", "--cc", "reno", "--set", "rate=20mbit", "--set", "rtt=20ms",
+                   "--set", "duration=0.5", "--json", "--out", tmp_path / "without").json
+    run, name = runs[-1], Path(runs[-1]["series"]).name
+    for series in ("flows.csv", "links.csv"):
+        same = [(Path(one["series"]) / series).read_bytes() for one in (run, plain)]
+        assert same[0] == same[1], f"{series}: capturing changes the run"
+
+    sent = [(at, length) for at, length, packet in _packets(pcap / name / "bottleneck.pcap")
+            if packet[30:34] == bytes((10, 77, 2, 2))]  # fmt: skip
+    summary = json.loads((Path(run["series"]) / "summary.json").read_text())
+    counted = next(link for link in summary["links"] if link["name"] == "bottleneck")
+    assert sum(length for at, length in sent if at <= 0.5) == counted["sent_bytes"]
+    gaps = [(b[0] - a[0]) / (b[1] * 8 / 20e6) for a, b in pairwise(sent)]
+    assert min(gaps) > 0.9999 and sorted(gaps)[len(gaps) // 2] == pytest.approx(1, abs=1e-4)
+    first = _packets(pcap / name / "sender-s0.pcap")[0]
+    assert first[0] < 1e-6 and first[2][47] & 2, "the first packet is no SYN at the beginning"
+
+    made = json.loads((qlog / f"{name}.qlog").read_text())
+    assert made["qlog_version"] == "0.3"
+    (trace,) = made["traces"]
+    times = [event["time"] for event in trace["events"]]
+    assert times == sorted(times)
+    metrics = [e["data"] for e in trace["events"] if e["name"] == "recovery:metrics_updated"]
+    last = (Path(run["series"]) / "flows.csv").read_text().splitlines()[-1].split(",")
+    assert metrics[-1]["congestion_window"] == int(last[2]) * 1448
+    assert metrics[-1]["bytes_in_flight"] == int(last[3]) * 1448
+    assert metrics[-1]["smoothed_rtt"] == pytest.approx(float(last[4]) * 1e3)
+    assert metrics[-1]["min_rtt"] == pytest.approx(20, abs=1)
+    lengths = [e["data"]["raw"]["length"] for e in trace["events"]
+               if e["name"] == "transport:packet_sent"]  # fmt: skip
+    assert sum(lengths) >= run["flows"][0]["bytes"] - 1448
+
+
+def test_live_plots_what_has_ended() -> None:
+    master, slave = pty.openpty()
+    with subprocess.Popen(
+        [REPO / "scripts/lab", "run", "dumbbell", "--cc", "reno", "--live", *SHORT],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=slave,
+        env=os.environ | {"TERM": "xterm", "COLUMNS": "150"},
+    ) as run:  # fmt: skip
+        os.close(slave)
+        said = b""
+        with contextlib.suppress(OSError):  # the end of a terminal
+            while part := os.read(master, 65536):
+                said += part
+        os.close(master)
+        assert b"goodput" in run.stdout.read()
+    assert run.returncode == 0
+    text = said.decode(errors="replace")
+    assert "1 of 1 runs" in text and "rate over time" in text
+    assert re.search("[▁▂▃▄▅▆▇█]{5}", text), "no plot"

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 from .errors import LabError
 from .measure import runner
 from .measure.job import Job
-from .model import scenario
+from .model import scenario, sweep
 from .model.settings import KEYS
 from .parser import Parser
 from .tell.terminal import Progress, compared, table
@@ -71,11 +71,30 @@ def _parser() -> Parser:
                          " intervals, and how columns differ over the same seeds")  # fmt: skip
     running.add_argument("--set", action="append", default=[], metavar="KEY=VALUE",
                          help="a setting, see below; may be repeated")  # fmt: skip
+    running.add_argument("--sweep", action="append", default=[], metavar="KEY=A,B,C",
+                         help="a run of each value; of several --sweep, of each combination. --set"
+                         " KEY=A,B,C is the same where KEY takes one value: rate=10mbit,20mbit, but"
+                         " rtt=10ms,20ms are the round trips of two flows, for which --sweep"
+                         " rtt=10ms,20ms has runs. Values that have commas are separated by ;:"
+                         " 'mix=cubic:1,bbr:1;cubic:2'")  # fmt: skip
     running.add_argument("--json", action="store_true", help="a JSON array, and nothing else")
     running.add_argument("--jobs", type=int, default=0, metavar="N",
                          help="runs side by side (default: one per core)")  # fmt: skip
     running.add_argument("--out", type=Path, metavar="DIR",
                          help="where the series go (default: the cache)")  # fmt: skip
+    running.add_argument("--csv", type=Path, metavar="FILE",
+                         help="the results as a table too, a row for each flow and each link (kind"
+                         " says which)")  # fmt: skip
+    running.add_argument("--parquet", type=Path, metavar="FILE", help="the same as Parquet")
+    running.add_argument("--pcap", type=Path, metavar="DIR",
+                         help="the packets too, at bottlenecks and senders, a folder for each run;"
+                         " the run is the same as without")  # fmt: skip
+    running.add_argument("--qlog", type=Path, metavar="DIR",
+                         help="windows, round trips and rates of each flow as qlog 0.3 too, a file"
+                         " for each run, as qvis shows them")  # fmt: skip
+    running.add_argument("--live", action="store_true",
+                         help="on a terminal, how far the runs are, and the results so far as"
+                         " bars")  # fmt: skip
     with_kernel(running)
     with_modules(running)
 
@@ -232,21 +251,37 @@ def _run(args: argparse.Namespace) -> int:
         raise LabError(f"{wanted.name} is a model, without runs: scripts/lab report {wanted.name}",
                        status=2)  # fmt: skip
     case = wanted.case_of(args.case) if args.case else None
-    settings = scenario.override(wanted, args.set, case=case)
-    if settings.mix and args.cc:
-        raise LabError("mix names every flow's congestion control: drop --cc, or mix", status=2)
-    columns = [wanted.column_of(cc) for cc in args.cc] if args.cc else list(wanted.column)
-    if settings.mix:
-        columns = [scenario.Column("")]
+    fixed, points = sweep.points(args.set, args.sweep)
     jobs = []
-    for column in columns:
-        own = scenario.override(wanted, args.set, column, case)
-        jobs += [Job(wanted, own, column.cc or "mix", seed, column.name, args.case)
-                 for seed in args.seeds or (args.seed,)]  # fmt: skip
+    for point in points:
+        sets = [*fixed, *point]
+        settings = scenario.override(wanted, sets, case=case)
+        if settings.mix and args.cc:
+            raise LabError("mix names every flow's congestion control: drop --cc, or mix", status=2)
+        columns = [wanted.column_of(cc) for cc in args.cc] if args.cc else list(wanted.column)
+        if settings.mix:
+            columns = [scenario.Column("")]
+        name = " ".join(filter(None, (args.case, *point)))
+        for column in columns:
+            own = scenario.override(wanted, sets, column, case)
+            jobs += [Job(wanted, own, column.cc or "mix", seed, column.name, name)
+                     for seed in args.seeds or (args.seed,)]  # fmt: skip
     where = _laboratory(args)
-    out = args.out.absolute() if args.out else None
-    with Progress([job.name for job in jobs]) as shown:
-        results = runner.run_all(where, jobs, args.jobs, out, shown.update)
+    out, pcap = (path and path.absolute() for path in (args.out, args.pcap))
+    watch: Any = Progress
+    if args.live:
+        from .tell.live import Live as watch
+    with watch([job.name for job in jobs]) as shown:
+        results = runner.run_all(where, jobs, args.jobs, out, shown.update, pcap, shown.ended)
+    if args.csv or args.parquet:
+        from .measure import tables
+
+        tables.write(results, args.csv, args.parquet)
+    if args.qlog:
+        from .measure import qlog
+
+        for result in results:
+            qlog.write(result, args.qlog / f"{Path(result['series']).name}.qlog")
     if args.json:
         from .measure import cells
 

@@ -33,9 +33,14 @@ class Job:
     @property
     def packets(self) -> float:
         """About how many there will be, and what booting costs: a run takes as long as that."""
+        return BOOT_PACKETS + self.data_packets
+
+    @property
+    def data_packets(self) -> float:
+        """About how many full ones there will be."""
         s = self.settings
         most = math.inf if s.bytes is None else s.bytes * s.flows * 8
-        return BOOT_PACKETS + min(most, sum(x.rate for x in s.net.links) * s.end) / s.frame / 8
+        return min(most, sum(x.rate for x in s.net.links) * s.end) / s.frame / 8
 
 
 def identity(laboratory: Laboratory, job: Job) -> str:

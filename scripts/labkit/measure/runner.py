@@ -15,7 +15,7 @@ from typing import Any
 from ..errors import LabError
 from ..world.guests import end_all
 from ..world.laboratory import Laboratory, traffic
-from ..world.plan import compile_plan
+from ..world.plan import captured, compile_plan
 from . import provenance, store
 from .job import Job
 
@@ -27,26 +27,33 @@ class Task:
     job: Job
     home: Path
     packed: bool = False
+    pcap: Path | None = None  # directory for what packets it had
 
 
 def run_all(
     laboratory: Laboratory, jobs: list[Job], parallel: int = 0, out: Path | None = None,
-    progress: Callable[[int, float], None] = lambda index, share: None,
+    progress: Callable[[int, float], None] = lambda index, share: None, pcap: Path | None = None,
+    ended: Callable[[int, Any], None] = lambda index, result: None,
 ) -> list[Any]:  # fmt: skip
     """Makes the runs side by side; results in order, or the error of the first that failed.
 
     Each is kept with its series, in a directory of out or of the cache that its result names.
-    progress is told the index of a run and the share of its virtual time that is done.
+    progress is told the index of a run and the share of its virtual time that is done, and ended
+    that index and the result.  pcap is a directory in which each run leaves its packets in one of
+    its own.
     """
     for job in jobs:
         laboratory.check(job.settings, job.cc)
-    tasks = [Task(job, store.shown_home(laboratory, job, out)) for job in jobs]
+    homes = [store.shown_home(laboratory, job, out) for job in jobs]
+    tasks = [Task(job, home, pcap=pcap and pcap / home.name)
+             for job, home in zip(jobs, homes, strict=True)]  # fmt: skip
     results: list[Any] = [None] * len(jobs)
     with contextlib.closing(run_each(laboratory, tasks, parallel, progress)) as made:
         for index, one in made:
             if isinstance(one, LabError):
                 raise one
             results[index] = one
+            ended(index, one)
     return results
 
 
@@ -63,7 +70,7 @@ def run_each(
     threading.Thread(target=importlib.import_module, args=(f"{__package__}.result",)).start()
     with ThreadPoolExecutor(parallel or os.cpu_count()) as pool:
         pending = {
-            pool.submit(make, laboratory, task.job, task.home, packed=task.packed,
+            pool.submit(make, laboratory, task.job, task.home, packed=task.packed, pcap=task.pcap,
                         progress=lambda share, i=i: progress(i, share)): i
             for i, task in enumerate(tasks)
         }
@@ -82,10 +89,14 @@ def run_each(
 def make(
     laboratory: Laboratory, job: Job, home: Path,
     progress: Callable[[float], None] = lambda share: None, packed: bool = False,
+    pcap: Path | None = None,
 ) -> Any:  # fmt: skip
-    """One run's result, which is kept in home with all that was sampled."""
+    """One run's result, which is kept in home with all that was sampled, and in pcap its packets,
+    if they are wanted."""
     started = time.monotonic()
     plan = compile_plan(job.settings, job.cc, job.seed, laboratory.others)
+    if pcap:
+        plan = captured(plan, job.settings, job.data_packets)
     with traffic(
         laboratory.kernel, laboratory.modules, plan, job.seed,
         lambda virtual_s: progress(virtual_s / job.settings.end),
@@ -100,4 +111,6 @@ def make(
         built["series"] = str(home)
         built = metrics.place(built, job.scenario, job.column, job.case)
         store.keep(measured, home, built, packed)
+        if pcap:
+            store.keep_packets(measured, pcap)
     return built

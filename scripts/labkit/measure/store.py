@@ -11,6 +11,7 @@ import gzip
 import json
 import os
 import shutil
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -72,6 +73,21 @@ def keep(measured: Path, target: Path, built: Any, packed: bool) -> None:
                 whole.rename(target)
     except OSError as error:
         raise LabError(f"cannot keep the series in {target}: {error.strerror}") from None
+
+
+def keep_packets(measured: Path, target: Path) -> None:
+    """Moves what was captured to target; says how many packets are not in a file, if any."""
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        for path in sorted(measured.glob("*.pcap")):
+            shutil.move(path, target / path.name)
+    except OSError as error:
+        raise LabError(f"cannot keep the packets in {target}: {error.strerror}") from None
+    for line in (measured / "captured").read_text().splitlines():
+        name, missing = line.split()
+        if int(missing):
+            print(f"lab: {target / name} has the first packets, and {missing} more are not in it",
+                  file=sys.stderr)  # fmt: skip
 
 
 def find(home: Path, job: Job) -> Any:

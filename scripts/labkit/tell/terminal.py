@@ -17,7 +17,8 @@ def table(results: list[Any]) -> str:
     where = f"series: {os.path.commonpath([r['series'] for r in results])}"
     if len({r["seed"] for r in results}) > 1:
         return f"{_cells(results)}\n{where}"
-    names = [r.get("column", r["cc"]) for r in results]
+    several = len({r.get("case") for r in results}) > 1
+    names = [r.get("column", r["cc"]) + f" {r.get('case', '')}" * several for r in results]
     heads = ("cc", "flows", "goodput", "completion", "retrans", "rtt", "use", "queue", "max",
              "drops", "Jain")  # fmt: skip
     rows = [[name, *_row(r)] for name, r in zip(names, results, strict=True)]
@@ -95,11 +96,13 @@ def _cells(results: list[Any]) -> str:
                 rows.append([label, *("-" if v is None else amount(m, v, signed)
                                       for m, v in zip(_MEANS, values, strict=True))])  # fmt: skip
 
+    several = len({case for _, _, case in by_cell}) > 1
     for key, runs in by_cell.items():
-        add(f"{key[1]} ({len(runs)} seeds)", cells.means(runs))
+        add(f"{key[1]}{f' {key[2]}' * several} ({len(runs)} seeds)", cells.means(runs))
     for key, runs in by_cell.items():
         if other := cells.reference(by_cell, key):
-            add(f"{key[1]} - {other[1]}", cells.differences(by_cell[other], runs), True)
+            add(f"{key[1]} - {other[1]}{f', {key[2]}' * several}",
+                cells.differences(by_cell[other], runs), True)  # fmt: skip
     shown = [columns(["cc", *_MEANS.values()], rows)]
     late = sum("completion_s" not in f for r in results for f in r["flows"])
     if late and any("bytes" in r["settings"] for r in results):
@@ -177,6 +180,9 @@ class Progress:
 
     def update(self, index: int, share: float) -> None:
         self.bars.update(self.tasks[index], completed=share, visible=0 < share < 1)
+
+    def ended(self, index: int, result: Any) -> None:
+        """A run has ended."""
 
     def __enter__(self) -> "Progress":
         self.bars.start()

@@ -282,6 +282,11 @@ def talk() -> Path:
     return _program(GUEST / "talk.c", "talk", [])
 
 
+def capture() -> Path:
+    """The program that keeps packets."""
+    return _program(GUEST / "capture.c", "capture", [])
+
+
 def tc_plugins() -> list[Path]:
     """This project's plug-ins for tc: without one, tc can give a qdisc of ours no options."""
     headers = [*(REPO / "tc").glob("*.h"), REPO / "include/tcpcc_pkt_sched.h", MODULE / "link.h"]

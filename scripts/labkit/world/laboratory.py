@@ -139,7 +139,7 @@ class Laboratory:
 
 _TRAFFIC_JOB = """cd /run/lab
 sh ./setup.sh >setup.log 2>&1 || exit 3
-./agent traffic plan . 2>agent.log || exit 4
+{around} ./agent traffic plan . >captured 2>agent.log || exit 4
 """
 
 
@@ -160,7 +160,7 @@ def traffic(
         guest.put("plan", plan.traffic)
         for name, content in plan.files.items():
             guest.put(name, content)
-        guest.boot(_TRAFFIC_JOB, modules)
+        guest.boot(_TRAFFIC_JOB.format(around=plan.around), modules)
         last, since = "", time.monotonic()
 
         def poll() -> None:

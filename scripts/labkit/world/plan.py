@@ -2,17 +2,18 @@
 """Compiles settings to what a guest executes: a shell script of ip and tc, and the agent's plan."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import ceil
 from struct import pack
 
+from ..errors import LabError
 from ..model.settings import Settings
 from . import kernel
 from .others import Others
 from .queues import ASLEEP_S
 from .script import SCHEDULE, TALK, schedule, setup
 from .topology import Row
-from .traffic import talk, traffic
+from .traffic import START_NS, talk, traffic
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,7 @@ class Plan:
     traffic: str  # the agent's plan
     memory: int  # bytes the guest needs
     files: dict[str, bytes] = field(default_factory=dict)  # that setup reads, by their names
+    around: str = ""  # a command that the agent is an argument of; it does not change the run
 
     @property
     def modules(self) -> list[str]:
@@ -46,6 +48,32 @@ def compile_plan(settings: Settings, cc: str, seed: int, others: Others | None =
         memory=max(4 << 30, ceil(16 * window) * (2 if settings.reverse else 1)),
         files=_files(settings, row, cc, seed),
     )
+
+
+CAPTURE_MOST = 8_000_000  # packets that are kept of a run, 192 bytes each in the guest's memory
+
+
+def captured(plan: Plan, settings: Settings, packets: float) -> Plan:
+    """The same run, whose packets at the bottlenecks and senders are left as pcap files.
+
+    packets is about how many there will be of data.  LabError if these are too many.
+    """
+    row = Row(settings)
+    taps = [(device.partition("-")[0], device, name)
+            for device, name in zip(row.exits, row.link_names(), strict=True)]  # fmt: skip
+    for sender in row.senders:
+        hop = next(hop for hop in row.hops if sender in (hop.a, hop.b))
+        taps.append((sender, hop.device(sender), f"sender-{sender}"))
+    each = int(packets * 2.5) + 10_000  # acknowledgments, and what is sent again
+    if len(taps) > 64 or each * len(taps) > CAPTURE_MOST:
+        raise LabError(f"--pcap would keep up to {each * len(taps)} packets at {len(taps)} places;"
+                       f" {CAPTURE_MOST} at 64 at most: shorten the run, or take fewer round-trip"
+                       " times", status=2)  # fmt: skip
+    at = " ".join(f"{space}:{device}:{name}.pcap" for space, device, name in taps)
+    return replace(
+        plan, around=f"./capture {START_NS} {each} {at} --",
+        files=plan.files | {"capture": kernel.capture().read_bytes()},
+    )  # fmt: skip
 
 
 def _files(settings: Settings, row: Row, cc: str, seed: int) -> dict[str, bytes]:
