@@ -16,8 +16,10 @@ from pathlib import Path
 import polars
 import pytest
 
-from conftest import REPO
+from conftest import REPO, wanted_kernels
 from labkit.model import sweep
+from labkit.paths import cache
+from labkit.world import kernel, tree
 from labkit.world.laboratory import Laboratory
 
 PAGE = REPO / "docs/lab.md"
@@ -210,8 +212,8 @@ def _wrong(of: str, old: str, new: str, folder: Path) -> Path:
 @pytest.mark.parametrize(
     ("old", "new", "table", "key"),
     [
-        ('rate = "50mbit"', 'rate = "fast"', "[settings]", "rate"),
-        ('rate = "50mbit"', 'colour = "red"', "[settings]", "colour"),
+        ('rate = "20mbit"', 'rate = "fast"', "[settings]", "rate"),
+        ('rate = "20mbit"', 'colour = "red"', "[settings]", "colour"),
         ('rtt = "80ms"', 'rtt = "80mx"', "[[case]] '80 ms'", "rtt"),
         ('rtt = "80ms"', 'colour = "red"', "[[case]] '80 ms'", "colour"),
         ("x = 20", "y = 20", "[[case]]", "'y'"),
@@ -221,7 +223,7 @@ def _wrong(of: str, old: str, new: str, folder: Path) -> Path:
 )
 def test_errors_of_a_file_name_table_and_key(lab, tmp_path, old, new, table, key) -> None:
     if not new:  # a file beside the scenario that is not there
-        old, new, table, key = 'rate = "50mbit"', old, "[settings]", f"network={tmp_path}/none.toml"
+        old, new, table, key = 'rate = "20mbit"', old, "[settings]", f"network={tmp_path}/none.toml"
     path = _wrong("my.toml", old, new, tmp_path)
     said = lab("run", path, *SHORT, status=None)
     assert said.status and said.stderr.count("\n") == 1
@@ -384,3 +386,98 @@ def test_live_plots_what_has_ended() -> None:
     text = said.decode(errors="replace")
     assert "1 of 1 runs" in text and "rate over time" in text
     assert re.search("[▁▂▃▄▅▆▇█]{5}", text), "no plot"
+
+
+# Kernel trees -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def small_tree(tmp_path: Path) -> Path:
+    """What the lab takes for a kernel's source, with what a build left in it."""
+    root = tmp_path / "linux"
+    for name, text in {
+        "Makefile": "VERSION = 6\nPATCHLEVEL = 12\n", "arch/um/Kconfig": "", "net/a.c": "int a;\n",
+        "net/a.o": "made", ".config": "made", "include/config/x.h": "made",
+        "drivers/gpu/b.c": "int b;\n", "drivers/gpu/Kconfig": "", ".gitignore": "*.o\n.config\n",
+    }.items():  # fmt: skip
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    return root
+
+
+@pytest.mark.parametrize("git", [False, True])
+def test_a_tree_is_known_by_its_content(small_tree, git) -> None:
+    if git:
+        (small_tree / "include/config/x.h").unlink()
+        for command in (["init", "-q"], ["add", "-A"], ["-c", "user.name=u", "-c", "user.email=u@e",
+                                                        "commit", "-qm", "all"]):  # fmt: skip
+            subprocess.run(["git", "-C", small_tree, *command], check=True)
+    seen = [tree.content_of(small_tree)]
+    os.utime(small_tree / "net/a.c", (1, 1))
+    (small_tree / "net/a.o").write_text("made again")
+    assert tree.content_of(small_tree) == seen[0]
+    (small_tree / "net/a.c").write_text("int c;\n")
+    seen.append(tree.content_of(small_tree))
+    (small_tree / "net/new.c").write_text("int d;\n")
+    seen.append(tree.content_of(small_tree))
+    (small_tree / "net/new.c").write_text("int e;\n")
+    seen.append(tree.content_of(small_tree))
+    assert len({*seen}) == 4
+
+
+def test_a_copy_has_source_alone_and_the_tree_stays(small_tree, tmp_path) -> None:
+    before = _state(small_tree)
+    (tmp_path / "copy").mkdir()
+    tree.copy(small_tree, tmp_path / "copy", kernel.MACHINE_EXCLUDES)
+    copied = {str(p.relative_to(tmp_path / "copy")) for p in (tmp_path / "copy").rglob("*")
+              if p.is_file()}  # fmt: skip
+    assert copied == {"Makefile", "arch/um/Kconfig", "net/a.c", "drivers/gpu/Kconfig", ".gitignore"}
+    assert _state(small_tree) == before
+    assert tree.version_of(small_tree) == "6.12"
+
+
+@pytest.mark.parametrize("where", ["/nonesuch", "scripts"])
+def test_what_is_no_kernel_tree_is_refused_in_one_line(lab, where) -> None:
+    call = lab("run", "dumbbell", "--kernel-tree", where, *SHORT, status=2)
+    assert call.stderr.startswith("lab: ") and call.stderr.count("\n") == 1
+    assert "no kernel source" in call.stderr
+
+
+def test_a_tree_that_the_lab_cannot_change_is_refused_in_one_line(lab, small_tree) -> None:
+    (small_tree / "arch/um/include/linux").mkdir(parents=True)
+    (small_tree / "arch/um/include/linux/time-internal.h").write_text("nothing\n")
+    said = lab("run", "dumbbell", "--kernel-tree", small_tree, *SHORT, status=1).stderr
+    assert said.splitlines()[-1].startswith(f"lab: {small_tree}: arch/um/")
+    assert "Traceback" not in said
+
+
+@pytest.mark.skipif(not wanted_kernels(), reason="builds a kernel: make check-kernels has it")
+def test_a_kernel_of_ones_own(lab, tmp_path) -> None:
+    """An unpacked source with a patch of one line: connections begin with 20 segments, not 10.
+
+    The command is the page's.
+    """
+    source = tmp_path / "net-next"
+    source.mkdir()
+    package = max(cache("dl").glob(f"linux-source-{kernel.DEFAULT_VERSION}_*.deb"))
+    unpack = f"""dpkg-deb --fsys-tarfile "$0" |
+        tar -xO ./usr/src/linux-source-{kernel.DEFAULT_VERSION}.tar.xz | xz -dc -T0 |
+        tar -x -C "$1" --strip-components=1 --no-same-owner"""
+    subprocess.run(["bash", "-o", "pipefail", "-c", unpack, package, source], check=True)
+    header = source / "include/net/tcp.h"
+    text = header.read_text()
+    assert "TCP_INIT_CWND\t\t10" in text
+    header.write_text(text.replace("TCP_INIT_CWND\t\t10", "TCP_INIT_CWND\t\t20"))
+    state = {str(p): os.lstat(p).st_mtime_ns for p in source.rglob("*")}
+    command = re.search(r"^lab (run .*--kernel-tree.*)$", PAGE.read_text(), re.M)[1]
+    arguments = command.replace("~/net-next", str(source)).split()
+    (run,) = lab(*arguments, "--json", timeout=7200).json
+    assert {str(p): os.lstat(p).st_mtime_ns for p in source.rglob("*")} == state
+    windows = []
+    for one in (run, lab(*arguments[:2], *arguments[4:], "--json").json[0]):
+        rows = (Path(one["series"]) / "flows.csv").read_text().splitlines()
+        windows.append(int(rows[1].split(",")[2]))
+    assert windows == [20, 10]
+    assert run["provenance"]["kernel"].startswith("tree-6.12-")
+    again = lab(*arguments, "--json")
+    assert "compiling" not in again.stderr

@@ -37,8 +37,12 @@ def _parser() -> Parser:
         return added
 
     def with_kernel(added: argparse.ArgumentParser) -> None:
-        added.add_argument("--kernel", metavar="VERSION", default=kernels.DEFAULT_VERSION,
+        which = added.add_mutually_exclusive_group()
+        which.add_argument("--kernel", metavar="VERSION", default=kernels.DEFAULT_VERSION,
                            help=f"lab kernel (default {kernels.DEFAULT_VERSION})")  # fmt: skip
+        which.add_argument("--kernel-tree", metavar="PATH", type=Path,
+                           help="a kernel source of your own, 6.1 to 7.2, of which a copy is built"
+                           " once for each content")  # fmt: skip
         added.add_argument("--variant", choices=("clang", "debug", "hz250", "hz1000"), default="",
                            help="debug: with sanitizers, 20 times slower; hz250, hz1000: with so"
                            " many ticks a second in place of 100")  # fmt: skip
@@ -137,7 +141,8 @@ def _parser() -> Parser:
                            " place of the scenario's own")  # fmt: skip
     reporting.add_argument("--seeds", type=_count, metavar="N",
                            help="no more than the first N of a scenario's")  # fmt: skip
-    reporting.add_argument("--out", type=Path, metavar="DIR", help="in place of report")
+    reporting.add_argument("--out", type=Path, metavar="DIR",
+                           help="where index.html goes in place of report, alone")
     with_kernel(reporting)
     with_modules(reporting)
     reporting.add_argument("--jobs", type=int, default=0, metavar="N",
@@ -292,9 +297,10 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _laboratory(args: argparse.Namespace) -> Laboratory:
-    """What --kernel, --variant and --module ask for."""
-    modules = tuple(path.expanduser().absolute() for path in args.module)
-    return Laboratory(args.kernel, args.variant, modules)
+    """What --kernel, --kernel-tree, --variant and --module ask for."""
+    modules = tuple(path.expanduser().absolute() for path in getattr(args, "module", ()))
+    tree = args.kernel_tree and args.kernel_tree.expanduser().absolute()
+    return Laboratory(args.kernel, args.variant, modules, tree)
 
 
 def _exec(args: argparse.Namespace) -> int:
@@ -373,7 +379,7 @@ def _bench(args: argparse.Namespace) -> int:
     effort = bench.QUICK if args.quick else bench.Effort()
     if args.runs:
         effort = replace(effort, runs=args.runs)
-    made = bench.run(Laboratory(args.kernel, args.variant), effort)
+    made = bench.run(_laboratory(args), effort)
     print(json.dumps([row.json() for row in made], indent=1) if args.json else bench.table(made))
     for note in bench.notes(made, load):
         print(f"lab: {note}", file=sys.stderr)

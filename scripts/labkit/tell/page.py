@@ -417,8 +417,10 @@ def render(template: str, **content: Any) -> str:
     return made.get_template(template).render(style=style, program=program, **content)
 
 
-def compose(report: Report, wanted: list[Scenario], measured: list[Measured]) -> str:
-    """The page."""
+def compose(
+    report: Report, wanted: list[Scenario], measured: list[Measured], alone: bool = False
+) -> str:
+    """The page; alone: with that of the claims not beside it."""
     places: dict[Key, str] = {
         cell.key: _anchor(of, n) for of in wanted for n, cell in enumerate(report.of(of))
     }
@@ -426,7 +428,8 @@ def compose(report: Report, wanted: list[Scenario], measured: list[Measured]) ->
     graded = [cc for of in graded_by.values() for cc in of]
     papers = list(dict.fromkeys(s.paper for s in wanted))
     return render(
-        "index.html", report=report, papers=papers, wanted=wanted, grades=graded_by,
+        "index.html", alone=alone, report=report, papers=papers, wanted=wanted,
+        grades=graded_by,
         senders=sorted(dict.fromkeys(graded), key=lambda cc: -graded.count(cc)),
         measured=measured, found=_findings(measured), places=places, bound=bound, many=MANY,
         few_cells=FEW_CELLS, kinds=[k for k in KINDS if any(m.finding.kind == k for m in measured)],

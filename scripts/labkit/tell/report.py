@@ -34,8 +34,9 @@ def main(
     seeds: int | None = None, draw: int | None = None, out: Path | None = None,
     laboratory: Laboratory | None = None,
 ) -> int:  # fmt: skip
-    """Runs scenarios, all of the papers by default; writes index.html and claims.html to out, or
-    to report, and, if asked to, the numbers of documents that are of them, and of all docs/results.
+    """Runs scenarios, all of the papers by default; writes index.html and claims.html to report, or
+    the first to out, and, if asked to, the numbers of documents that are of them, and of all
+    docs/results.
 
     A name may be a pattern, as field-*, and of several.  senders restricts scenarios to columns of
     these names or congestion controls, and adds those that they lack; or, where a scenario has
@@ -47,14 +48,15 @@ def main(
     asked = dict.fromkeys(name for pattern in names for name in scenario.matching(pattern))
     wanted = [scenario.load(name, senders, draw) for name in asked] or _of_papers()
     wanted = [narrowed(replace(s, seeds=min(s.seeds, seeds or s.seeds)), senders) for s in wanted]
-    papers = claims.load()
-    shown = claims.scenarios_of(papers)
+    papers = None if out else claims.load()
+    shown = claims.scenarios_of(papers or [])
     report = make(wanted, parallel, laboratory=laboratory)
     target = (out or plot.REPORT) / "index.html"
     measured = [report.measure(s, f) for s in wanted for f in s.finding]
-    write(target, page.compose(report, wanted, measured))
-    listed = page.compose_claims(papers, claims.judge(kept(shown)), wanted)
-    write(target.with_name("claims.html"), listed)
+    write(target, page.compose(report, wanted, measured, alone=not papers))
+    if papers:
+        listed = page.compose_claims(papers, claims.judge(kept(shown)), wanted)
+        write(target.with_name("claims.html"), listed)
     if not names:
         store.sweep()
     good = sum(m.holds is True for m in measured)

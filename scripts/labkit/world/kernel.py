@@ -33,6 +33,7 @@ from ..host import (
     write_marker,
 )
 from ..paths import GUEST, MODULE, REPO, WORLD, cache
+from . import tree as trees
 from .debian import Apt
 
 DEFAULT_VERSION = "6.12"
@@ -181,9 +182,13 @@ class LabKernel:
 
 
 def ensure(
-    version: str = DEFAULT_VERSION, variant: str = "", progress: bool = True
-) -> LabKernel:
-    """The lab kernel of that version, fetched and built first if the cache has none."""
+    version: str = DEFAULT_VERSION, variant: str = "", progress: bool = True,
+    tree: Path | None = None,
+) -> LabKernel:  # fmt: skip
+    """The lab kernel of that version, fetched and built first if the cache has none; or of the
+    user's kernel tree, of which a copy is built for each content."""
+    if tree:
+        version = trees.version_of(tree)
     if not re.fullmatch(r"\d+\.\d+", version):
         raise LabError(f"kernel version {version!r} is not of the form 6.12", status=2)
     if variant not in VARIANTS:
@@ -194,12 +199,15 @@ def ensure(
     machine = how.arch != "um"
     names = ["", version, *(["machine"] if machine else []), *([variant] if variant else [])]
     config = "".join(path.read_text() for path in map(_fragment, names) if path.exists())
-    with Progress(f"lab kernel {version}{variant and ' ' + variant}", progress) as shown:
-        source = _source(version, shown, *((MACHINE_EXCLUDES, []) if machine else
-                                           (UNPACK_EXCLUDES, [*EDITS, *how.edits])))  # fmt: skip
+    what = f"{tree.name} ({version})" if tree else version
+    with Progress(f"lab kernel {what}{variant and ' ' + variant}", progress) as shown:
+        edits = [] if machine else [*EDITS, *how.edits]
+        excludes = MACHINE_EXCLUDES if machine else UNPACK_EXCLUDES
+        source = (_copy(tree, shown, edits) if tree else
+                  _source(version, shown, excludes, edits))  # fmt: skip
         compiler = output_of([CLANG, "--version"]) if variant == "clang" else _compiler()
         identity = "\n".join((source.name, config, compiler, *how.make))
-        name = "-".join(filter(None, (version, variant, digest_of(identity))))
+        name = "-".join(filter(None, ("tree" * bool(tree), version, variant, digest_of(identity))))
         build = cache("kernel", name)
         done = build / ".done"
         with locked(build, shown) as lock:
@@ -381,13 +389,35 @@ def _unpack(
         if run_logged(command, log, poll=lambda: shown.show("unpacking the source")):
             package.unlink()  # it may be damaged: the next attempt downloads it again
             raise LabError(f"cannot unpack {package.name} (disk full?)", log=tail_of(log))
-        for name, old, new in edits:
-            file = tree / name
-            text = file.read_text()
-            if text.count(old) != 1:
-                raise LabError(f"{stem}: {name} is not what the lab knows: {old!r} is not in it")
-            file.write_text(text.replace(old, new))
+        _edit(tree, edits, stem)
         tree.rename(target)
+
+
+def _copy(tree: Path, shown: Progress, edits: list[tuple[str, str, str]]) -> Path:
+    """A copy of the user's tree in the cache, with the lab's edits."""
+    shown.show("looking at the tree")
+    content = trees.content_of(tree)
+    patterns = digest_of(*MACHINE_EXCLUDES, *(text for edit in edits for text in edit))
+    target = cache("src") / f"tree_{content}_{patterns}"
+    with locked(target, shown):
+        if not target.exists():
+            shown.show("copying the source")
+            with tempfile.TemporaryDirectory(prefix=".copy-", dir=target.parent) as part:
+                copied = Path(part, "tree")
+                copied.mkdir()
+                trees.copy(tree, copied, MACHINE_EXCLUDES)
+                _edit(copied, edits, str(tree))
+                copied.rename(target)
+    return target
+
+
+def _edit(tree: Path, edits: list[tuple[str, str, str]], what: str) -> None:
+    for name, old, new in edits:
+        file = tree / name
+        text = file.read_text()
+        if text.count(old) != 1:
+            raise LabError(f"{what}: {name} is not what the lab knows: {old!r} is not in it")
+        file.write_text(text.replace(old, new))
 
 
 # Configuration and build ------------------------------------------------------------------------

@@ -67,11 +67,12 @@ class Laboratory:
 
     def __init__(
         self, version: str = kernels.DEFAULT_VERSION, variant: str = "",
-        modules: tuple[Path, ...] = (),
+        modules: tuple[Path, ...] = (), tree: Path | None = None,
     ) -> None:  # fmt: skip
-        """modules: folders or files of the user's, see others.py."""
-        self.kernel = kernels.ensure(version, variant)
-        self.modules = kernels.build_modules(self.kernel)
+        """modules: folders or files of the user's, see others.py; tree: the user's kernel
+        source, in place of a version."""
+        self.kernel = kernels.ensure(version, variant, tree=tree)
+        self.modules = kernels.build_modules(self.kernel, strict=not tree)
         self.others = Others()
         sweep()
         # once, before guests start side by side
