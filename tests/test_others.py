@@ -18,7 +18,7 @@ import pytest
 
 from conftest import REPO, wanted_kernels
 from labkit.model import sweep
-from labkit.paths import cache
+from labkit.paths import cache, cache_root
 from labkit.world import kernel, tree
 from labkit.world.laboratory import Laboratory
 
@@ -481,3 +481,37 @@ def test_a_kernel_of_ones_own(lab, tmp_path) -> None:
     assert run["provenance"]["kernel"].startswith("tree-6.12-")
     again = lab(*arguments, "--json")
     assert "compiling" not in again.stderr
+
+
+# Grids ------------------------------------------------------------------------------------------
+
+
+def test_a_plan_names_the_runs_and_merge_brings_them(lab, tmp_path, monkeypatch) -> None:
+    """A run that a plan's command makes elsewhere is one that the report need not make."""
+    own = tmp_path / "cache"
+    own.mkdir()
+    for path in cache_root().iterdir():
+        if path.name not in ("report", "run"):
+            (own / path.name).symlink_to(path)
+    monkeypatch.setenv("TCPCC_CACHE", str(own))
+    grid = tmp_path / "grid.toml"
+    grid.write_text(
+        'title = "t"\nseeds = 2\ncc = ["reno"]\n[settings]\nduration = 0.3\n'
+        '[[case]]\nname = "one way"\n[[case]]\nname = "slow"\nset = { rate = "10mbit" }\n'
+    )
+    rows = lab("plan", grid, "--keep", tmp_path / "runs", "--json").json
+    assert [(row["column"], row["case"], row["seed"]) for row in rows] == [
+        ("reno", "one way", 1), ("reno", "one way", 2), ("reno", "slow", 1), ("reno", "slow", 2),
+    ]  # fmt: skip
+    assert not any(row["kept"] for row in rows) and len({row["id"] for row in rows}) == 4
+    made = [lab(*row["command"][1:], "--json").json[0] for row in rows[1:3]]
+    assert {path.name for path in (tmp_path / "runs").iterdir()} == {r["id"] for r in rows[1:3]}
+    assert lab(*rows[1]["command"][1:], "--json").json[0]["wall_s"] == made[0]["wall_s"]
+    assert [row["kept"] for row in lab("plan", grid, "--keep", tmp_path / "runs", "--json").json] == [
+        False, True, True, False,
+    ]  # fmt: skip
+    (tmp_path / "runs/0123456789ab-1").mkdir()  # of a run that was killed
+    assert "2 runs brought, 0 were there" in lab("merge", tmp_path / "runs").stdout
+    assert "0 runs brought, 2 were there" in lab("merge", tmp_path / "runs").stdout
+    said = lab("report", grid, "--out", tmp_path / "page").stdout
+    assert "4 runs, 2 of them made now" in said

@@ -5,6 +5,7 @@ import argparse
 import contextlib
 import json
 import os
+import shlex
 import signal
 import sys
 from collections.abc import Callable
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from .errors import LabError
-from .measure import runner
+from .measure import runner, store
 from .measure.job import Job
 from .model import scenario, sweep
 from .model.settings import KEYS
@@ -86,6 +87,9 @@ def _parser() -> Parser:
                          help="runs side by side (default: one per core)")  # fmt: skip
     running.add_argument("--out", type=Path, metavar="DIR",
                          help="where the series go (default: the cache)")  # fmt: skip
+    running.add_argument("--keep", type=Path, metavar="DIR",
+                         help="keep the runs in DIR as the report keeps its own, and make only"
+                         " those that are not there; 'lab merge DIR' brings them to it")
     running.add_argument("--csv", type=Path, metavar="FILE",
                          help="the results as a table too, a row for each flow and each link (kind"
                          " says which)")  # fmt: skip
@@ -170,6 +174,23 @@ def _parser() -> Parser:
                            help="runs side by side (default: one per core)")  # fmt: skip
     searching.add_argument("--out", type=Path, metavar="FILE",
                            help="the scenario (default: worst-NAME-SEED.toml)")  # fmt: skip
+
+    planning = verb("plan", _plan, "The runs of a report: for an engine that makes them elsewhere,"
+                    " such as scripts/workflow.  'lab merge' brings them home.")  # fmt: skip
+    planning.add_argument("scenarios", nargs="+", metavar="SCENARIO",
+                          help="names, paths of TOML files, or patterns")  # fmt: skip
+    planning.add_argument("--keep", type=Path, metavar="DIR",
+                          help="where the commands keep the runs (default: where the report finds"
+                          " them)")  # fmt: skip
+    planning.add_argument("--json", action="store_true",
+                          help="an array: id, scenario, column, case, seed, packets (about), kept,"
+                          " and the command that makes it")  # fmt: skip
+    with_kernel(planning)
+    with_modules(planning)
+
+    merging = verb("merge", _merge, "Brings the runs that 'lab run --keep DIR' made to where the"
+                   " report finds them.")  # fmt: skip
+    merging.add_argument("dirs", nargs="+", metavar="DIR", type=Path)
 
     verb("claims", _claims, "What the papers have and claim, what shows it, and whether it holds.")
 
@@ -260,24 +281,25 @@ def _run(args: argparse.Namespace) -> int:
     jobs = []
     for point in points:
         sets = [*fixed, *point]
-        settings = scenario.override(wanted, sets, case=case)
-        if settings.mix and args.cc:
-            raise LabError("mix names every flow's congestion control: drop --cc, or mix", status=2)
         columns = [wanted.column_of(cc) for cc in args.cc] if args.cc else list(wanted.column)
-        if settings.mix:
-            columns = [scenario.Column("")]
+        if scenario.override(wanted, sets, case=case).mix:
+            if args.cc and any(column not in wanted.column for column in columns):
+                raise LabError("mix names every flow's congestion control: drop --cc, or mix",
+                               status=2)  # fmt: skip
+            columns = columns if args.cc else [scenario.Column("")]
         name = " ".join(filter(None, (args.case, *point)))
         for column in columns:
             own = scenario.override(wanted, sets, column, case)
             jobs += [Job(wanted, own, column.cc or "mix", seed, column.name, name)
                      for seed in args.seeds or (args.seed,)]  # fmt: skip
     where = _laboratory(args)
-    out, pcap = (path and path.absolute() for path in (args.out, args.pcap))
+    out, pcap, keep = (path and path.absolute() for path in (args.out, args.pcap, args.keep))
     watch: Any = Progress
     if args.live:
         from .tell.live import Live as watch
     with watch([job.name for job in jobs]) as shown:
-        results = runner.run_all(where, jobs, args.jobs, out, shown.update, pcap, shown.ended)
+        results = runner.run_all(where, jobs, args.jobs, out, shown.update, pcap, shown.ended,
+                                 keep)  # fmt: skip
     if args.csv or args.parquet:
         from .measure import tables
 
@@ -361,6 +383,43 @@ def _search(args: argparse.Namespace) -> int:
         ["scripts/lab search --cc", args.cc, *given, "--seed", str(args.seed), "--budget",
          str(args.budget)]))  # fmt: skip
     print(f"{target}: {args.cc} has {ratio:.3g} of the goodput; {of.made} runs made now")
+    return 0
+
+
+def _plan(args: argparse.Namespace) -> int:
+    from .tell import report
+
+    names = dict.fromkeys(n for pattern in args.scenarios for n in scenario.matching(pattern))
+    where = _laboratory(args)
+    same = ["--kernel-tree", str(args.kernel_tree.absolute())] if args.kernel_tree else (
+        ["--kernel", args.kernel] * (args.kernel != kernels.DEFAULT_VERSION))  # fmt: skip
+    same += ["--variant", args.variant] * bool(args.variant)
+    same += [word for path in args.module for word in ("--module", str(path.absolute()))]
+    keep = args.keep.absolute() if args.keep else store.root()
+    rows = []
+    for (_, column, case), task in report.plan([scenario.load(name) for name in names], where):
+        of = task.job.scenario
+        name = of.name if of.path.parent == scenario.SCENARIOS else str(of.path)
+        command = ["scripts/lab", "run", name, "--cc", column, *["--case", case] * bool(case),
+                   "--seed", str(task.job.seed), *same, "--keep", str(keep)]  # fmt: skip
+        rows.append({
+            "id": task.home.name, "scenario": of.name, "column": column, "case": case,
+            "seed": task.job.seed, "packets": round(task.job.packets),
+            "kept": (keep / task.home.name).exists(), "command": command,
+        })  # fmt: skip
+    if args.json:
+        print(json.dumps(rows, indent=1))
+    else:
+        for row in rows:
+            print(row["id"], "kept " if row["kept"] else "wanted", shlex.join(row["command"]))
+    return 0
+
+
+def _merge(args: argparse.Namespace) -> int:
+    for folder in args.dirs:
+        if not folder.is_dir():
+            raise LabError(f"{folder}: no such directory", status=2)
+        print("{}: {} runs brought, {} were there".format(folder, *store.merge(folder)))
     return 0
 
 

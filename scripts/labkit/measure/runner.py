@@ -33,27 +33,35 @@ class Task:
 def run_all(
     laboratory: Laboratory, jobs: list[Job], parallel: int = 0, out: Path | None = None,
     progress: Callable[[int, float], None] = lambda index, share: None, pcap: Path | None = None,
-    ended: Callable[[int, Any], None] = lambda index, result: None,
+    ended: Callable[[int, Any], None] = lambda index, result: None, keep: Path | None = None,
 ) -> list[Any]:  # fmt: skip
     """Makes the runs side by side; results in order, or the error of the first that failed.
 
     Each is kept with its series, in a directory of out or of the cache that its result names.
     progress is told the index of a run and the share of its virtual time that is done, and ended
     that index and the result.  pcap is a directory in which each run leaves its packets in one of
-    its own.
+    its own; keep one in which runs are kept as the report's are, and not made if they are there.
     """
     for job in jobs:
         laboratory.check(job.settings, job.cc)
-    homes = [store.shown_home(laboratory, job, out) for job in jobs]
-    tasks = [Task(job, home, pcap=pcap and pcap / home.name)
+    if keep:
+        homes = [keep / store.home(laboratory, job).name for job in jobs]
+    else:
+        homes = [store.shown_home(laboratory, job, out) for job in jobs]
+    tasks = [Task(job, home, packed=bool(keep), pcap=pcap and pcap / home.name)
              for job, home in zip(jobs, homes, strict=True)]  # fmt: skip
-    results: list[Any] = [None] * len(jobs)
-    with contextlib.closing(run_each(laboratory, tasks, parallel, progress)) as made:
-        for index, one in made:
+    results = [store.find(home, job) if keep else None
+               for home, job in zip(homes, jobs, strict=True)]  # fmt: skip
+    missing = [index for index, result in enumerate(results) if not result]
+    with contextlib.closing(
+        run_each(laboratory, [tasks[index] for index in missing], parallel,
+                 lambda of, share: progress(missing[of], share))
+    ) as made:  # fmt: skip
+        for of, one in made:
             if isinstance(one, LabError):
                 raise one
-            results[index] = one
-            ended(index, one)
+            results[missing[of]] = one
+            ended(missing[of], one)
     return results
 
 

@@ -10,6 +10,7 @@ import contextlib
 import gzip
 import json
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -88,6 +89,25 @@ def keep_packets(measured: Path, target: Path) -> None:
         if int(missing):
             print(f"lab: {target / name} has the first packets, and {missing} more are not in it",
                   file=sys.stderr)  # fmt: skip
+
+
+def merge(folder: Path) -> tuple[int, int]:
+    """Copies the runs in folder, which another machine may have made, to where the report finds
+    them: how many, and how many were there.  A run that is not whole is left out."""
+    new = there = 0
+    for path in sorted(folder.glob("*/result.json")):
+        name = path.parent.name
+        if not re.fullmatch(r"[0-9a-f]{12}-\d+", name):
+            continue
+        if (root() / name).exists():
+            there += 1
+            continue
+        with tempfile.TemporaryDirectory(prefix=".part-", dir=root()) as part:
+            shutil.copytree(path.parent, Path(part, name))
+            with contextlib.suppress(FileExistsError):
+                Path(part, name).rename(root() / name)
+        new += 1
+    return new, there
 
 
 def find(home: Path, job: Job) -> Any:

@@ -122,20 +122,37 @@ def make(
         findings.check(one)
         plot.check(one)
     laboratory = laboratory or Laboratory()
-    report = Report(laboratory.kernel.release)
     started = time.monotonic()
-    tasks: dict[tuple[Key, int], Task] = {}
-    by_name = {of.name: of for of in wanted}
-    for key in dict.fromkeys(keys or _keys(wanted)):
-        if key[0] not in by_name:
-            by_name[key[0]] = scenario.load(key[0])
-        _plan(laboratory, report, by_name[key[0]], key, tasks)
+    report, tasks = _planned(wanted, keys, laboratory)
     if only_kept:
         _take_kept(report, tasks)
     else:
         _execute(laboratory, report, tasks, parallel)
     report.wall_s = time.monotonic() - started
     return report
+
+
+def plan(wanted: list[Scenario], laboratory: Laboratory) -> list[tuple[Key, Task]]:
+    """The runs of a report of these scenarios, each once, with the first cell that has it."""
+    _, tasks = _planned(wanted, None, laboratory)
+    found: dict[Path, tuple[Key, Task]] = {}
+    for (key, _), task in tasks.items():
+        found.setdefault(task.home, (key, task))
+    return [*found.values()]
+
+
+def _planned(
+    wanted: list[Scenario], keys: Iterable[Key] | None, laboratory: Laboratory
+) -> tuple[Report, dict[tuple[Key, int], Task]]:
+    """The report without its runs, and these."""
+    report = Report(laboratory.kernel.release)
+    tasks: dict[tuple[Key, int], Task] = {}
+    by_name = {of.name: of for of in wanted}
+    for key in dict.fromkeys(keys or _keys(wanted)):
+        if key[0] not in by_name:
+            by_name[key[0]] = scenario.load(key[0])
+        _plan(laboratory, report, by_name[key[0]], key, tasks)
+    return report, tasks
 
 
 def _keys(wanted: list[Scenario]) -> list[Key]:
