@@ -46,7 +46,7 @@ export PATH := $(PATH):/usr/sbin:/sbin
 .PHONY: modules headers root loadable install uninstall dkms-install dkms-uninstall \
 	tc tc-install tc-uninstall command-install command-uninstall \
 	dkms-sources lab-install deb check-packages \
-	demo demo-acp check check-kernels check-life fuzz report bench docs lint clean help
+	demo demo-acp check check-kernels check-grid check-life fuzz report bench docs lint clean help
 
 modules: headers
 	@test -z "$(TCPCC_LEFT_OUT)" || echo "Left out: $(TCPCC_LEFT_OUT)"
@@ -152,6 +152,17 @@ check-kernels:
 	@TCPCC_KERNELS=$(TCPCC_KERNELS) $(PYTHON) -m pytest -n "$$(nproc)" --dist loadgroup --durations 15 \
 		$(BY_KERNEL)
 
+# Snakemake, with what submits to Slurm, in an environment of its own beside the lab's cache
+SNAKEMAKE := snakemake==9.27.1 snakemake-executor-plugin-slurm==2.8.0
+SNAKEMAKE_HOME = $(or $(TCPCC_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/tcpcc)/venv/snakemake-9.27.1
+check-grid:
+	@scripts/setup check
+	@command -v slurmctld slurmd munged >/dev/null || { \
+		echo "Slurm is missing: apt-get install slurm-wlm munge" >&2; exit 1; }
+	@test -e "$(SNAKEMAKE_HOME)/.ready" || { /usr/bin/python3 -m venv "$(SNAKEMAKE_HOME)" && \
+		"$(SNAKEMAKE_HOME)/bin/pip" install -q $(SNAKEMAKE) && touch "$(SNAKEMAKE_HOME)/.ready"; }
+	@TCPCC_SNAKEMAKE="$(SNAKEMAKE_HOME)/bin/snakemake" $(PYTHON) -m pytest tests/test_grid.py
+
 LIFE_ROUNDS ?= 10000
 check-life:
 	@scripts/setup kernels
@@ -194,6 +205,7 @@ help:
 	@echo "make check           all tests: sets up what they need"
 	@echo "make check-kernels   the modules on kernels $(TCPCC_KERNELS), by clang, on 32 bits, big-endian,"
 	@echo "                     and the kernel's sanitizers"
+	@echo "make check-grid      a report by one process, by Snakemake, and on a Slurm of one node: the same"
 	@echo "make check-life      all modules loaded, used and unloaded LIFE_ROUNDS times (10000: hours)"
 	@echo "make deb             Debian packages: dist/tcpcc-dkms, tcpcc and tcpcc-lab"
 	@echo "make check-packages  these on clean Debian 12 and 13, with their kernels, in QEMU (as root)"
