@@ -212,10 +212,10 @@ def _wrong(of: str, old: str, new: str, folder: Path) -> Path:
 @pytest.mark.parametrize(
     ("old", "new", "table", "key"),
     [
-        ('rate = "20mbit"', 'rate = "fast"', "[settings]", "rate"),
-        ('rate = "20mbit"', 'colour = "red"', "[settings]", "colour"),
-        ('rtt = "80ms"', 'rtt = "80mx"', "[[case]] '80 ms'", "rtt"),
-        ('rtt = "80ms"', 'colour = "red"', "[[case]] '80 ms'", "colour"),
+        ('rate = "20mbit"', 'rate = "fast"', "settings", "rate"),
+        ('rate = "20mbit"', 'colour = "red"', "settings", "colour"),
+        ('rtt = "80ms"', 'rtt = "80mx"', "[[case]] 2, set", "rtt"),
+        ('rtt = "80ms"', 'colour = "red"', "[[case]] 2, set", "colour"),
         ("x = 20", "y = 20", "[[case]]", "'y'"),
         ('cc = "cubic"', "cc = 5", "[[column]]", "cc"),
         ('network = "./none.toml"', "", "", ""),
@@ -223,7 +223,7 @@ def _wrong(of: str, old: str, new: str, folder: Path) -> Path:
 )
 def test_errors_of_a_file_name_table_and_key(lab, tmp_path, old, new, table, key) -> None:
     if not new:  # a file beside the scenario that is not there
-        old, new, table, key = 'rate = "20mbit"', old, "[settings]", f"network={tmp_path}/none.toml"
+        old, new, table, key = 'rate = "20mbit"', old, "settings", f"network={tmp_path}/none.toml"
     path = _wrong("my.toml", old, new, tmp_path)
     said = lab("run", path, *SHORT, status=None)
     assert said.status and said.stderr.count("\n") == 1

@@ -170,6 +170,8 @@ def _parser() -> Parser:
                            help="a scenario whose [draw] has the ranges (default: field-random)")
     searching.add_argument("--set", action="append", default=[], metavar="KEY=VALUE",
                            help="a setting of every path; may be repeated")  # fmt: skip
+    with_kernel(searching)
+    with_modules(searching)
     searching.add_argument("--jobs", type=int, default=0, metavar="N",
                            help="runs side by side (default: one per core)")  # fmt: skip
     searching.add_argument("--out", type=Path, metavar="FILE",
@@ -352,7 +354,9 @@ def _report(args: argparse.Namespace) -> int:
     from .tell import report, rfc9743
 
     if args.scenarios == [rfc9743.NAME]:
-        return rfc9743.main(tuple(args.cc), args.jobs, args.docs, args.seeds)
+        if args.out:
+            raise LabError("its pages are in report: drop --out", status=2)
+        return rfc9743.main(tuple(args.cc), args.jobs, args.docs, args.seeds, _laboratory(args))
     given = {"--cc": args.cc or None, "--seeds": args.seeds, "--draw": args.draw}
     other = [name for name, value in given.items() if value is not None]
     if args.docs and other:
@@ -366,7 +370,7 @@ def _report(args: argparse.Namespace) -> int:
 def _search(args: argparse.Namespace) -> int:
     from .measure import search
 
-    where = Laboratory()
+    where = _laboratory(args)
     for cc in (args.cc, *args.against):
         if cc not in where.ccs():
             raise LabError(f"no congestion control {cc} is built", status=2)

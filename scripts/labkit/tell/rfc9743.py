@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from ..errors import LabError
 from ..model import scenario
 from ..model.scenario import Scenario
+from ..world.laboratory import Laboratory
 from . import docs, page, plot, report, summary
 from .outcome import Measured, Report
 
@@ -112,13 +113,14 @@ def bar(m: Measured) -> str:
 
 
 def main(
-    senders: tuple[str, ...], parallel: int, with_docs: bool = False, seeds: int | None = None
-) -> int:
+    senders: tuple[str, ...], parallel: int, with_docs: bool = False, seeds: int | None = None,
+    laboratory: Laboratory | None = None,
+) -> int:  # fmt: skip
     """Runs the scenarios for each sender; writes a page of each, report/rfc9743-NAME.html, and if
     asked to docs/results/rfc9743-NAME.md; of several also rfc9743.html and .md, side by side."""
     status, tables = 0, {}
     for sender in senders or (scenario.DEFAULT_SENDER,):
-        made, items = evaluate(sender, parallel, seeds)
+        made, items = evaluate(sender, parallel, seeds, laboratory)
         tables[sender] = items
         target = plot.REPORT / f"{NAME}-{sender}.html"
         report.write(target, page.render(f"{NAME}.html", **_content(sender, made, items)))
@@ -137,13 +139,15 @@ def main(
     return status
 
 
-def evaluate(sender: str, parallel: int, seeds: int | None) -> tuple[Report, list[Item]]:
+def evaluate(
+    sender: str, parallel: int, seeds: int | None, laboratory: Laboratory | None = None
+) -> tuple[Report, list[Item]]:
     """The runs for a sender, and the items that they are of."""
     by_name: dict[str, Scenario] = {}
     for name in (name for _, names, _ in ITEMS for name in names):
         of = scenario.load(f"{NAME}-{name}", (sender,))
         by_name[name] = replace(of, seeds=min(of.seeds, seeds or of.seeds))
-    made = report.make([*by_name.values()], parallel)
+    made = report.make([*by_name.values()], parallel, laboratory=laboratory)
     if (missing := f"no congestion control {sender} is built") in made.skipped.values():
         raise LabError(missing, status=2)
     return made, [_item(made, by_name, *entry) for entry in ITEMS]
