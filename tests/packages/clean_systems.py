@@ -50,7 +50,8 @@ class System:
         self.image = home / "disk"
         # The suite as it was released: what its updates have comes later.
         include = "linux-image-amd64,linux-headers-amd64,systemd-sysv,udev,iperf3,iproute2,kmod"
-        call("mmdebstrap", "--variant=minbase", "--dpkgopt=force-unsafe-io",
+        # It mounts things there, which end with it also when it is killed.
+        call("unshare", "--mount", "mmdebstrap", "--variant=minbase", "--dpkgopt=force-unsafe-io",
              f"--include={include},procps,debian-archive-keyring", suite, self.root,
              source(suite))
         self.run("apt-get", "update")
