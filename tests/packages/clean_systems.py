@@ -65,7 +65,8 @@ class System:
         shutil.copy("/etc/resolv.conf", self.root / "etc/resolv.conf")
         script = (
             'for name in proc sys dev; do mount --rbind "/$name" "$0/$name" || exit; done;'
-            ' exec chroot "$0" env DEBIAN_FRONTEND=noninteractive "$@"'
+            ' exec chroot "$0" env -i DEBIAN_FRONTEND=noninteractive HOME=/root LC_ALL=C.UTF-8'
+            ' PATH=/usr/sbin:/usr/bin:/sbin:/bin "$@"'
         )
         return call("unshare", "--mount", "sh", "-c", script, self.root, *command)
 
