@@ -88,6 +88,7 @@
 #define PATH_LOSSES	8U
 #define PATH_OVERFLOW	50
 #define PATH_POLICER	8
+#define PATH_CAPPED	32
 
 /* The cap of a policer rises by 1/2^6 in a round trip without loss; path-policer */
 #define PATH_CAP_GROWTH	6
@@ -102,6 +103,14 @@
 #define PATH_CLEAR_ROUNDS 7
 #define PATH_RISE	3
 
+/*
+ * Where the queue ran empty, though nobody gave way, the path may take so long, PATH_TICK, what
+ * it took before; path-field
+ */
+#define PATH_MOVES	31U
+#define PATH_EMPTY_ROUNDS 4
+#define PATH_FALL	5
+
 /* What must be withdrawn at least, segments, to tell something from it; path-share */
 #define PATH_LEAST_WITNESS	8U
 
@@ -114,11 +123,21 @@
 /* The least queue to aim at, segments, so that windows of whole segments meet it */
 #define PATH_LEAST_QUEUE	3U
 
-/* By how much each train of the start is longer than the one before; path-start */
+/*
+ * A train of the start is at most so many times as long as the one before, and leaves in 1/2^5 of
+ * a round trip, if batches do not ask for longer; path-start, path-field
+ */
 #define PATH_TRAIN_GROWTH	5
+#define PATH_TRAIN_TIME	5
 
 /* A shorter train, segments, says nothing: it may be a single ACK's (cc_scripts, limits) */
 #define PATH_LEAST_TRAIN	8U
+
+/* ACKs so close to one another, us, are of one batch; path-field */
+#define PATH_CLOSE_US	50U
+
+/* A train spans so many batches, or does not tell a rate; path-field */
+#define PATH_SURE	4U
 
 /*
  * Slow start ends at a queue of 2 * q0 and this, us: more than a host's own delays.  The least
@@ -131,9 +150,6 @@
 
 /* Rounds for which to give way to a queue above 2 * q0; path-flows */
 #define PATH_DOUBT	2
-
-/* Rounds of a smaller queue after which to cease to compete; path-share */
-#define PATH_CALM	31U
 
 /*
  * Rounds of avoidance in which a loss is still of those that ended slow start: two repairs, and
@@ -160,8 +176,9 @@ enum path_mode {
 
 enum path_train {
 	TRAIN_NONE,		/* plain slow start */
-	TRAIN_WANTED,		/* until a capacity is known */
+	TRAIN_WANTED,		/* until the next ACK */
 	TRAIN_SENT,		/* until its first ACK */
+	TRAIN_FIRST,		/* until the last of its first batch */
 	TRAIN_OPEN,		/* until its last */
 };
 
@@ -172,16 +189,35 @@ enum path_verdict {
 };
 
 /**
+ * struct cpath_train - how a train arrives
+ * @begin: tp->delivered when its first batch had come; until its first ACK, before it, with losses
+ * @begin_us: when that batch had come
+ * @last_us: when the latest ACK came
+ * @gap_us: the largest time between two ACKs
+ * @best_segs: delivered from then on when the rate was largest
+ * @best_us: in this time; in the first batch, how long that has taken
+ */
+struct cpath_train {
+	u32	begin;
+	u32	begin_us;
+	u32	last_us;
+	u32	gap_us;
+	u32	best_segs;
+	u32	best_us;
+};
+
+/**
  * struct cpath - per-socket state
  * @probe: the estimators
- * @claim: our part of the capacity, BW_SCALE
+ * @t: of a train, in place of the pair that is timed: there is none then
+ * @claim: our part of the capacity, BW_SCALE; in a train the rate at which it leaves
  * @delay_sum: of the segments acknowledged in this round trip, rtt beyond rtt_min, PATH_NOISE us
  * @cap: what a policer lets through, BW_SCALE, if @capped
  * @floor: least window beside others, segments
- * @train_begin: in slow start, of a train: tp->delivered before it
+ * @train_end: of a train: what is delivered or lost when all of it is through
  * @prev: in avoidance: the evaluation before
- * @train_us: in slow start, of a train: when its first ACK came
- * @train_end: in slow start, of a train: tp->delivered after it
+ * @train_us: of a train: the time in which it leaves, us; 0: at once
+ * @train_rtt_us: its least rtt, us
  * @batch_begin: in slow start, without a train: when a batch of segments began, PATH_NOISE us
  * @batch_delivered: and tp->delivered then
  * @batch_rtt_us: and its least rtt, us; 0: none has begun
@@ -196,27 +232,33 @@ enum path_verdict {
  * @rounds: in this mode, up to PATH_ROUNDS
  * @doubt: rounds with a queue above 2 * q0
  * @rival: enum path_verdict, the last
- * @calm: rounds without such a queue
+ * @moves: for so many PATH_TICKs more the capacity may be what it was before
+ * @empty: rounds one after the other with next to no queue
+ * @fell: since the queue last ran empty much less was delivered than claimed
+ * @tick: path_now() when that was counted, modulo 2
  * @clear: rounds one after the other in which a packet took less than what an empty path takes
  * @train: enum path_train
- * @train_late: trains arrive slower than they left
+ * @train_zero: it is the initial window, which left at once
  * @train_limited: the application, or a window, left too little for this train
  * @before_loss: @mode before the last loss
  */
 struct cpath {
-	struct ccpd_probe probe;
+	union {
+		struct ccpd_probe probe;
+		struct cpath_train t;
+	};
 	u32	claim;
 	u32	delay_sum;
 	union {
 		u32	cap;
 		u32	floor;
-		u32	train_begin;
+		u32	train_end;
 	};
 	union {
 		struct ccpd_prev prev;
 		struct {
 			u32	train_us;
-			u32	train_end;
+			u32	train_rtt_us;
 		};
 		struct {
 			u16	batch_begin;
@@ -235,10 +277,13 @@ struct cpath {
 		rounds:4,
 		doubt:2,
 		rival:2,
-		calm:5,
+		moves:5,
+		fell:1,
+		empty:3,
+		tick:1,
 		clear:3,
-		train:2,
-		train_late:1,
+		train:3,
+		train_zero:1,
 		train_limited:1,
 		before_loss:2;
 };
@@ -329,6 +374,25 @@ static u32 path_share(u32 rate, u32 bw, u32 queue_us, u32 q0_us)
 }
 
 /**
+ * path_room() - what a flow may ask for where there is next to no queue
+ * @rate: what it was delivered in the last round trip, BW_SCALE
+ * @queue_us: mean queueing delay in that round trip, us
+ * @q0_us: queueing delay to aim at, us
+ *
+ * rate * (1 + (1 - 2 * queue / q0) / 4): where nobody keeps up a queue the capacity is more than is
+ * known of it, or somebody has left.  In equilibrium there is one, and this asks for nothing.
+ *
+ * Return: rate, BW_SCALE
+ */
+static u32 path_room(u32 rate, u32 queue_us, u32 q0_us)
+{
+	if (queue_us >= q0_us / 2)
+		return rate;
+	return min_t(u64, rate + div_u64((u64)(rate >> 2) * (q0_us - 2 * queue_us), q0_us),
+		     U32_MAX);
+}
+
+/**
  * path_judge() - whose queue was it that we withdrew from?
  * @withdrawn: what we have less in flight than before, segments
  * @fell_us: by how much the delay has fallen since, us
@@ -365,6 +429,25 @@ static enum path_verdict path_judge(u32 withdrawn, u32 fell_us, u32 rtt_us, u32 
 static u16 path_now(void)
 {
 	return tcp_jiffies32 / PATH_TICK;
+}
+
+/* Once in a PATH_TICK, and in a round trip: rates of 4 to 8 s ago are remembered. */
+static void path_age(struct cpath *ca)
+{
+	if (ca->tick == (path_now() & 1))
+		return;
+	ca->tick ^= 1;
+	ca->moves -= !!ca->moves;
+	ccpd_age(&ca->probe);
+}
+
+/*
+ * The least window where the capacity moves, segments: half as much again as what fills a path of
+ * @us at the most that was delivered lately, since it may be more by now
+ */
+static u32 path_moving_window(const struct cpath *ca, u32 us)
+{
+	return ca->moves ? 3 * ccpd_segs(ccpd_delivery_rate(&ca->probe), us) >> (SEG_SCALE + 1) : 0;
 }
 
 /* C, as far as a policer lets it through */
@@ -431,18 +514,19 @@ static u32 path_queue_us(const struct cpath *ca)
  * least of many means is a mean of few: where a packet has met less than that in round after
  * round, no queue stands, and it follows the mean.
  */
-static void path_learn_base(struct cpath *ca, u32 delivered)
+static u32 path_learn_base(struct cpath *ca, u32 delivered)
 {
 	u32 known_us = ca->noise * PATH_NOISE, mean_us;
 
 	if (ca->probe.round_rtt_us == U32_MAX || delivered < PATH_LEAST_WINDOW)
-		return;
+		return path_queue_us(ca);
 	mean_us = div_u64((u64)ca->delay_sum * PATH_NOISE, delivered);
 	ca->clear = path_round_queue_us(ca) ? 0 : min(ca->clear + 1, PATH_CLEAR_ROUNDS);
 	if (mean_us < known_us)
 		path_set_noise(ca, mean_us);
 	else if (ca->clear == PATH_CLEAR_ROUNDS)
 		path_set_noise(ca, known_us + ((mean_us - known_us) >> PATH_RISE));
+	return mean_us - min(mean_us, known_us);
 }
 
 static u32 path_q0(const struct cpath *ca)
@@ -528,6 +612,19 @@ static void path_enter(struct cpath *ca, enum path_mode mode)
 	ca->prev.sum = 0;
 }
 
+static void path_round_begin(struct sock *sk)
+{
+	struct cpath *ca = inet_csk_ca(sk);
+	const struct ccpd_probe *p = &ca->probe;
+
+	ca->delay_sum = 0;
+	if (p->round_rtt_us != U32_MAX)
+		ca->round_queue = min((p->round_rtt_us - p->rtt_min_us) / PATH_QUEUE, U16_MAX);
+	ca->round_lost = 0;
+	ca->limited = 0;
+	ccpd_round_begin(sk, &ca->probe);
+}
+
 /* Eq. 3, on an ACK that acknowledges something */
 static void path_avoid(struct sock *sk)
 {
@@ -552,6 +649,7 @@ static void path_avoid(struct sock *sk)
 			  e.limit + ccpd_segs(bw, p->rtt_min_us));
 	if (ca->rival == PATH_FOREIGN)
 		window = max(window, ca->floor);
+	window = max(window, path_moving_window(ca, base + q0));
 	/* half of what the claim needs empties a queue soon enough, and repairs go on meanwhile */
 	window = max_t(u32, window, ccpd_segs(ca->claim, base) >> (SEG_SCALE + 1));
 	path_set_cwnd(sk, window);
@@ -564,110 +662,221 @@ static void path_avoid(struct sock *sk)
 				       window);
 }
 
+/* Segments leave in trains, and no pair is timed: the train is in its place. */
+static bool path_in_train(const struct cpath *ca)
+{
+	return ca->mode == PATH_SLOW_START && ca->train > TRAIN_WANTED;
+}
+
+/* What has left the network, segments, since the connection began */
+static u32 path_through(const struct tcp_sock *tp)
+{
+	return tp->delivered + tp->lost;
+}
+
 /*
- * The next train: the window becomes @cwnd, and what that releases leaves at the
- * rate of our claim, behind what is in flight already.  What the receiver has no room for
- * does not leave.
- *
- * Return: true if the window that the law aims at is within reach instead
+ * The next train: @segs segments, as far as windows and the receiver allow, leave in @time_us
+ * behind what is in flight.
  */
-static bool path_train_send(struct sock *sk, u64 cwnd)
+static void path_train_send(struct sock *sk, u32 segs, u32 time_us)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct cpath *ca = inet_csk_ca(sk);
 	u32 in_flight = tcp_packets_in_flight(tp);
-	s64 target = ccpd_segs(ca->claim, ca->probe.rtt_min_us + path_q0(ca));
 	s32 bytes = tcp_wnd_end(tp) - tp->snd_nxt;
 	u32 room = max(bytes, 0) / ca->probe.mss;
-	u32 more;
 
-	if (cwnd >= target >> SEG_SCALE)
-		return true;
-	path_set_cwnd(sk, cwnd);
-	more = max(tcp_snd_cwnd(tp), in_flight) - in_flight;
-	more = max(min(more, room), 1U);
-	ca->train_begin = tp->delivered + in_flight;
-	/* what is lost of it must not make us wait for what comes after it */
-	ca->train_end = ca->train_begin + more - (more >> 4);
+	segs = max(min(segs, room), 1U);
+	path_set_cwnd(sk, in_flight + segs);
+	segs = min(segs, max(tcp_snd_cwnd(tp), in_flight + 1) - in_flight);
+	ca->claim = ccpd_bw(segs, 1, (u64)time_us * NSEC_PER_USEC);
+	ca->train_us = time_us;
+	ca->t.begin = path_through(tp) + in_flight;
+	ca->train_end = ca->t.begin + segs;
 	ca->train = TRAIN_SENT;
-	ca->train_limited = more < PATH_LEAST_TRAIN;
-	return false;
+	ca->train_limited = segs < PATH_LEAST_TRAIN;
+	ca->train_zero = 0;
+	path_round_begin(sk);
 }
 
-/*
- * A train is through.  If it arrived about as fast as it left, the rate is there,
- * for so long at least, and the next train may be longer; otherwise the rate at
- * which it arrived is what there is.
- *
- * Return: as path_train_send()
- */
-static bool path_train_done(struct sock *sk)
+/* The first of the initial window's ACKs: what was there to send has left, in no time. */
+static void path_train_zero(struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct cpath *ca = inet_csk_ca(sk);
-	u32 span_us = (u32)tp->tcp_mstamp - ca->train_us;
-	u32 rate = ccpd_bw(tp->delivered - ca->train_begin, 1,
-			   (u64)span_us * NSEC_PER_USEC);
-	u64 cwnd = tcp_snd_cwnd(tp);
+	u32 segs = path_through(tp) + tcp_packets_in_flight(tp) - ca->t.begin;
 
-	/* not sent as one: nothing learned, nothing gained */
-	if (ca->train_limited)
-		return path_train_send(sk, cwnd);
-	if (rate && rate < ca->claim - (ca->claim >> 3)) {
-		ca->claim = rate;
-		ca->train_late = 1;
-	} else if (!ca->train_late) {
-		ca->claim = path_capacity(ca);
-	}
-	return path_train_send(sk, cwnd * PATH_TRAIN_GROWTH);
+	ca->train_us = (ca->probe.rtt_min_us >> PATH_TRAIN_TIME) + 1;
+	ca->claim = ccpd_bw(segs, 1, (u64)ca->train_us * NSEC_PER_USEC);
+	ca->train_end = ca->t.begin + segs;
+}
+
+/* Segments of the train that is under way */
+static u32 path_train_segs(const struct cpath *ca)
+{
+	return (ccpd_segs(ca->claim, ca->train_us) + (1 << (SEG_SCALE - 1))) >> SEG_SCALE;
 }
 
 /* No train is under way. */
-static void path_train_stop(struct cpath *ca, enum path_train train)
+static void path_train_stop(struct sock *sk, enum path_train train)
 {
-	if (ca->train > TRAIN_WANTED)
+	struct cpath *ca = inet_csk_ca(sk);
+
+	if (path_in_train(ca)) {
+		ccpd_pair_drop(sk, &ca->probe);
 		ca->batch_rtt_us = 0;
+		/* at that rate it left: the path's is not known */
+		ca->claim = 0;
+	}
 	ca->train = train;
 }
 
+static void path_train_leave(struct sock *sk, u32 claim)
+{
+	struct cpath *ca = inet_csk_ca(sk);
+
+	path_train_stop(sk, TRAIN_NONE);
+	ca->claim = claim;
+	path_enter(ca, PATH_AVOIDANCE);
+	path_round_begin(sk);
+}
+
+/* Of a train of @segs much was lost, and there was no queue. */
+static bool path_is_policed(const struct cpath *ca, u32 segs)
+{
+	return ca->round_lost >= PATH_LOSSES && ca->round_lost > segs / PATH_POLICER &&
+	       ca->probe.rtt_max_us - ca->probe.rtt_min_us < ca->train_us / 4;
+}
+
 /*
- * The start.  Once a capacity is known, a train at that rate goes out in
- * every round trip, each PATH_TRAIN_GROWTH times as long as the one before, and
- * only if that one arrived as it was sent.
- *
- * Return: true when the start is over
+ * A train is through.  If it took longer to arrive than to leave, the rate at which it arrived is
+ * the capacity.  Otherwise the next one may be faster: so that it holds a quarter of what
+ * the path does at that rate, and PATH_TRAIN_GROWTH times as much as this at most.  Where batches
+ * are too long for a train to tell, the next one takes longer.
  */
-static bool path_train(struct sock *sk)
+static void path_train_done(struct sock *sk)
+{
+	struct cpath *ca = inet_csk_ca(sk);
+	const struct cpath_train *t = &ca->t;
+	u32 segs = path_train_segs(ca), took_us = t->last_us - t->begin_us;
+	u32 rtt_us = ca->probe.rtt_min_us, time_us = ca->train_us;
+	u32 q0 = path_q0_us(ca->claim, rtt_us, rtt_us);
+	u32 best = ccpd_bw(t->best_segs, 1, (u64)t->best_us * NSEC_PER_USEC);
+	u64 rate;
+
+	path_learn_base(ca, segs);
+	/* not sent as one: nothing learned, nothing gained; or said of the handshake */
+	if (segs < PATH_LEAST_TRAIN || (ca->train_limited && !ca->train_zero)) {
+		path_train_send(sk, max(segs, TCP_INIT_CWND), time_us);
+		return;
+	}
+	if (path_is_policed(ca, segs)) {
+		segs -= min_t(u32, ca->round_lost, segs - 1);
+		if (time_us < rtt_us) {
+			path_train_send(sk, segs * PATH_TRAIN_GROWTH, rtt_us);
+			return;
+		}
+		/* with what its bucket held */
+		rate = ccpd_bw(segs - segs / 4, 1, (u64)time_us * NSEC_PER_USEC);
+		path_train_leave(sk, rate);
+		ca->cap = rate;
+		ca->capped = 1;
+		return;
+	}
+	/* others have a queue */
+	if (ca->train_rtt_us > rtt_us + 2 * q0 + PATH_HOST_DELAY_US + t->gap_us) {
+		path_train_stop(sk, TRAIN_NONE);
+		path_set_cwnd(sk, tcp_packets_in_flight(tcp_sk(sk)) + segs);
+		return;
+	}
+	if (took_us < PATH_SURE * t->gap_us) {
+		time_us = clamp(PATH_SURE * t->gap_us, time_us, max(rtt_us, time_us));
+		if (took_us > ca->train_us + (ca->train_us >> 3) + t->gap_us)
+			best = ccpd_bw(segs, 1, (u64)(took_us - t->gap_us) * NSEC_PER_USEC);
+		else
+			best = 0;
+	} else if (best && best < ca->claim - (ca->claim >> 3)) {
+		ccpd_pair_add(&ca->probe, best, 2 * rtt_us);
+		path_train_leave(sk, best);
+		return;
+	} else {
+		best = 0;
+	}
+	rate = best ?: ca->claim + div_u64((u64)ca->claim * rtt_us, 4 * ca->train_us);
+	rate = min_t(u64, rate, U32_MAX);
+	segs = clamp_t(u64, ccpd_segs(rate, time_us) >> SEG_SCALE, TCP_INIT_CWND,
+		       max(segs, TCP_INIT_CWND) * PATH_TRAIN_GROWTH);
+	path_train_send(sk, segs, time_us);
+}
+
+/*
+ * The start, on an ACK.  A train leaves, and nothing else until it is through: what ACKs would
+ * release in between would delay it.  ACKs come in batches, of which nothing but the end says when
+ * something came.  So the rate is counted from the end of the first batch, over half of the time
+ * that the train took to leave at least, and is the largest that there was: then that is the
+ * end of another.  @rtt_us: of this ACK, 0: none.
+ */
+static void path_train(struct sock *sk, u32 rtt_us)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct cpath *ca = inet_csk_ca(sk);
-	u32 claim = ca->claim;
+	struct cpath_train *t = &ca->t;
+	u32 now_us = tp->tcp_mstamp, gap_us, span_us, segs;
+	s32 left;
 
 	switch (ca->train) {
+	case TRAIN_NONE:
+		return;
 	case TRAIN_WANTED:
-		if (!ccpd_pair_bw(&ca->probe) || !ca->probe.rtt_s)
-			break;
-		ca->claim = path_capacity(ca);
-		if (!path_train_send(sk, tcp_snd_cwnd(tp) + CCPD_BURST))
-			break;
-		/* a few segments may begin a train, which tells, but do not end the start */
-		if (ca->probe.sure)
-			return true;
-		ca->claim = claim;
-		break;
+		if (ca->probe.rtt_s)
+			path_train_send(sk, TCP_INIT_CWND,
+					(ca->probe.rtt_min_us >> PATH_TRAIN_TIME) + 1);
+		return;
 	case TRAIN_SENT:
-		if (before(tp->delivered, ca->train_begin + 1))
+		if (!after(path_through(tp), t->begin) || !ca->probe.rtt_s)
 			break;
-		ca->train_begin = tp->delivered;
-		ca->train_us = tp->tcp_mstamp;
-		ca->train = TRAIN_OPEN;
+		if (ca->train_zero)
+			path_train_zero(sk);
+		t->begin = tp->delivered;
+		t->begin_us = now_us;
+		t->last_us = now_us;
+		t->gap_us = 0;
+		t->best_segs = 0;
+		t->best_us = 0;
+		ca->train_rtt_us = U32_MAX;
+		ca->train = TRAIN_FIRST;
 		break;
+	case TRAIN_FIRST:
+		gap_us = now_us - t->last_us;
+		t->best_us += gap_us;
+		if (gap_us <= PATH_CLOSE_US && t->best_us <= ca->train_us >> 3) {
+			t->begin = tp->delivered;
+			t->begin_us = now_us;
+			break;
+		}
+		t->best_us = 0;
+		ca->train = TRAIN_OPEN;
+		fallthrough;
 	case TRAIN_OPEN:
-		if (!before(tp->delivered, ca->train_end))
-			return path_train_done(sk);
+		t->gap_us = max(t->gap_us, now_us - t->last_us);
+		span_us = now_us - t->begin_us;
+		segs = tp->delivered - t->begin;
+		if (span_us >= ca->train_us / 2 &&
+		    (u64)segs * t->best_us >= (u64)t->best_segs * span_us) {
+			t->best_segs = segs;
+			t->best_us = span_us;
+		}
 		break;
 	}
-	return false;
+	t->last_us = now_us;
+	if (rtt_us)
+		ca->train_rtt_us = min(ca->train_rtt_us, rtt_us);
+	/* nothing else leaves; what is lost of it, or late, must not hold up the next */
+	left = ca->train_end - path_through(tp);
+	tcp_snd_cwnd_set(tcp_sk(sk), max(left, 1));
+	if (ca->train > TRAIN_SENT &&
+	    (left <= (s32)(path_train_segs(ca) >> 4) || !tcp_packets_in_flight(tp)))
+		path_train_done(sk);
 }
 
 /*
@@ -713,12 +922,10 @@ static void path_slow_start(struct sock *sk, u32 acked, u32 rtt_us)
 	struct cpath *ca = inet_csk_ca(sk);
 	u32 bw = (ca->probe.sure ? ccpd_pair_bw(&ca->probe) : 0) ?: ca->claim, full;
 
-	if (ca->train != TRAIN_NONE && path_train(sk)) {
-		path_enter(ca, PATH_AVOIDANCE);
+	if (ca->train != TRAIN_NONE) {
+		path_train(sk, rtt_us);
 		return;
 	}
-	if (ca->train > TRAIN_WANTED)
-		return;
 	full = path_is_full(sk, rtt_us);
 	if (full) {
 		ca->claim = full;
@@ -750,11 +957,19 @@ static void path_set_floor(struct cpath *ca)
 	ca->floor = ccpd_segs(ca->claim, ca->probe.rtt_min_us) >> SEG_SCALE;
 }
 
+/*
+ * Half of what is in flight is withdrawn, to see the delay without it.  Beside others no more than
+ * three quarters of the queue: two of our kind empty it so, one of them and a rival do not.
+ */
 static void path_drain(struct sock *sk)
 {
+	u32 in_flight = tcp_packets_in_flight(tcp_sk(sk)), less = in_flight / 2;
 	struct cpath *ca = inet_csk_ca(sk);
+	s64 queue = ccpd_segs(path_capacity(ca), path_round_queue_us(ca)) >> SEG_SCALE;
 
-	path_set_cwnd(sk, tcp_packets_in_flight(tcp_sk(sk)) / 2);
+	if (ca->rival == PATH_FOREIGN)
+		less = min_t(s64, less, queue - (queue >> 2));
+	path_set_cwnd(sk, in_flight - less);
 	path_enter(ca, PATH_DRAIN);
 	ca->before_us = ca->probe.rtt_s >> 3;
 }
@@ -774,7 +989,14 @@ static void path_drained(struct sock *sk, u32 bw, bool crowded)
 			   crowded ? 6 : ca->doubt ? 3 : 0);
 
 	path_enter(ca, PATH_AVOIDANCE);
-	ca->calm = 0;
+	ca->rtt_min_stamp = path_now();
+	if (ca->rival == PATH_FOREIGN) {
+		/* a rival's own loss may do that once */
+		ca->doubt = path_round_queue_us(ca) < path_q0(ca) / 2 ? ca->doubt + 1 : 0;
+		if (ca->doubt < PATH_DOUBT)
+			return;
+		verdict = PATH_FRIENDLY;
+	}
 	if (verdict == PATH_EMPTY && ca->rival != PATH_EMPTY) {
 		/* perhaps another flow took at once what we left: look a second time */
 		ca->rival = PATH_EMPTY;
@@ -800,7 +1022,6 @@ static void path_drained(struct sock *sk, u32 bw, bool crowded)
 	if (verdict == PATH_EMPTY)
 		path_set_noise(ca, mean_us - min(mean_us, ca->probe.rtt_min_us));
 	ca->doubt = 0;
-	ca->rtt_min_stamp = path_now();
 }
 
 /*
@@ -819,32 +1040,45 @@ static void path_crowded(struct sock *sk)
 		path_drain(sk);
 }
 
+/* The integer cube root */
+static u32 path_cbrt(u32 v)
+{
+	u32 root = 0, bit;
+
+	for (bit = BIT(10); bit; bit >>= 1) {
+		u64 more = root | bit;
+
+		if (more * more * more <= v)
+			root = more;
+	}
+	return root;
+}
+
 /*
  * Beside a flow that gives way only to losses, the window that we had is held, and follows
- * additive increase, multiplicative decrease.  That ends when the queue was small for longer
- * than such a flow leaves it so after a loss.  A queue that runs empty now and then counts
- * more: nobody fills it.  A loss meets all flows at once: each of our kind then halves its
- * window, and if all are of our kind, each sees that the queue is gone.
+ * additive increase, multiplicative decrease, as fast as CUBIC's does on average: from 0.7 of W
+ * to W in cbrt(0.75 W) s, which is W^(2/3) / 3 in a second.
+ *
+ * That ends when all the capacity is ours.  Or when we have withdrawn three quarters of the
+ * queue, and it is gone: then another of our kind has done the same.  It looks when we do, since it
+ * sees the queue fall without a loss.
  */
-static void path_compete(struct sock *sk, u32 queue_us, u32 q0, bool lost)
+static void path_compete(struct sock *sk, u32 rate, u32 known, u32 queue_us, u32 q0, bool lost)
 {
 	struct cpath *ca = inet_csk_ca(sk);
-	u32 calm = ca->calm;
+	u32 root = path_cbrt(ca->floor), before_us = ca->round_queue * PATH_QUEUE;
 
-	if (lost) {
-		ca->floor -= ca->floor >> 2;
-		path_drain(sk);
-		return;
-	}
-	if (queue_us > 2 * q0) {
-		ca->floor++;
-		calm -= !!calm;
-	} else {
-		calm += queue_us < q0 / 2 ? PATH_CALM / 4 : 1;
-	}
-	ca->calm = min(calm, PATH_CALM);
-	if (calm >= PATH_CALM)
+	if (rate > known - (known >> 3) && queue_us > 2 * q0) {
 		ca->rival = PATH_FRIENDLY;
+	} else if (lost && queue_us > 2 * q0) {
+		ca->floor = max(ca->floor * 7 / 10, PATH_LEAST_WINDOW);
+		path_enter(ca, PATH_AVOIDANCE);
+	} else if (queue_us < before_us - before_us / 4 ||
+		   (ca->doubt && ca->rounds == PATH_ROUNDS)) {
+		path_drain(sk);
+	} else {
+		ca->floor += 1 + div_u64((u64)root * root * (ca->probe.rtt_s >> 3), 3 * USEC_PER_SEC);
+	}
 }
 
 /* What a policer lets through, after a round trip without its losses */
@@ -861,19 +1095,26 @@ static void path_cap_rises(struct cpath *ca, u32 queue_us, u32 q0)
  * an overflow.  Without a queue a few are noise: what they took is counted as
  * delivered; many are a policer's.
  */
-static u32 path_next_claim(struct cpath *ca, u32 rate, u32 delivered, u32 lost, u32 bw, u32 q0)
+static u32 path_next_claim(struct cpath *ca, u32 rate, u32 delivered, u32 lost, u32 bw, u32 q0,
+			   u32 mean_us)
 {
-	u32 queue_us = path_round_queue_us(ca);
-	bool empty = path_queue_us(ca) < q0;
+	u32 queue_us = path_round_queue_us(ca), share;
+	bool empty = path_queue_us(ca) < 2 * q0;
 
-	if (lost >= PATH_LOSSES && lost > delivered / (empty ? PATH_POLICER : PATH_OVERFLOW)) {
+	if (lost >= PATH_LOSSES && lost > delivered / (!empty ? PATH_OVERFLOW :
+						       ca->capped ? PATH_CAPPED : PATH_POLICER)) {
 		if (empty) {
+			rate -= rate / PATH_CAPPED;
 			ca->cap = rate;
 			ca->capped = 1;
+			/* until that is felt */
+			ca->rounds = 0;
 			/* the floor is gone: cap and floor are in one place */
 			ca->rival = PATH_FRIENDLY;
 			ca->doubt = 0;
 		}
+		ca->moves = 0;
+		ca->fell = 0;
 		/* repairs may stall, and a stall is no rate */
 		return empty ? rate : max(rate - rate / 4, ca->claim / 2);
 	}
@@ -885,7 +1126,29 @@ static u32 path_next_claim(struct cpath *ca, u32 rate, u32 delivered, u32 lost, 
 	if (ca->capped)
 		rate = min(rate, bw);
 	/* half way, since a round trip passes before it is felt */
-	return ((u64)ca->claim + path_share(rate, bw, queue_us, q0)) >> 1;
+	share = path_share(rate, bw, queue_us, q0);
+	if (!ca->capped)
+		share = max(share, path_room(rate, mean_us, q0));
+	return ((u64)ca->claim + share) >> 1;
+}
+
+/*
+ * Does the capacity move?  Something took much of what we were delivered, and is gone: what is
+ * delivered fell at once, and then the queue ran empty for several rounds in which we took
+ * more and more.  Of one of several flows that says nothing: the others come and go.
+ */
+static void path_watch(struct cpath *ca, u32 rate, bool empty)
+{
+	ca->empty = empty ? min(ca->empty + 1, PATH_EMPTY_ROUNDS) : 0;
+	if (ca->rounds < PATH_REPAIRS ||
+	    ccpd_delivery_rate(&ca->probe) <= ccpd_pair_bw(&ca->probe) / 2)
+		return;
+	if (rate < (ca->claim >> 3) * PATH_FALL) {
+		ca->fell = 1;
+	} else if (ca->fell && empty && (ca->moves || ca->empty == PATH_EMPTY_ROUNDS)) {
+		ca->moves = PATH_MOVES;
+		ca->fell = 0;
+	}
 }
 
 /*
@@ -926,9 +1189,8 @@ static void path_round(struct sock *sk, u32 rate)
 	u32 queue_us = path_round_queue_us(ca);
 	bool crowded = queue_us > 2 * q0;
 	u32 known = path_capacity(ca);
+	u32 mean_us = path_learn_base(ca, delivered);
 	u32 bw, claim;
-
-	path_learn_base(ca, delivered);
 
 	bw = path_round_capacity(ca, rate);
 	ca->rounds = min(ca->rounds + 1, PATH_ROUNDS);
@@ -952,7 +1214,11 @@ static void path_round(struct sock *sk, u32 rate)
 	if (ca->rounds < 2)
 		return;
 
-	claim = path_next_claim(ca, rate, delivered, lost, bw, q0);
+	if (mean_us < q0 / 2)
+		ca->rtt_min_stamp = path_now();
+	if (!ca->limited && !lost && delivered >= PATH_BATCH)
+		path_watch(ca, rate, mean_us < q0 / 2);
+	claim = path_next_claim(ca, rate, delivered, lost, bw, q0, mean_us);
 	/* until what a CE mark left of the claim is felt, nothing is added to it */
 	if (inet_csk(sk)->icsk_ca_state == TCP_CA_CWR)
 		claim = min(claim, ca->claim);
@@ -965,24 +1231,11 @@ static void path_round(struct sock *sk, u32 rate)
 	     path_queue_us(ca) > 2 * q0 && ca->claim < known - (known >> 3)))
 		path_drain(sk);
 	else if (ca->rival == PATH_FOREIGN)
-		path_compete(sk, queue_us, q0, lost);
-	else if (crowded || ca->rival == PATH_EMPTY)
+		path_compete(sk, rate, known, queue_us, q0, lost);
+	else if (!ca->moves && (crowded || ca->rival == PATH_EMPTY))
 		path_crowded(sk);
 	else
 		ca->doubt = 0;
-}
-
-static void path_round_begin(struct sock *sk)
-{
-	struct cpath *ca = inet_csk_ca(sk);
-	const struct ccpd_probe *p = &ca->probe;
-
-	ca->delay_sum = 0;
-	if (p->round_rtt_us != U32_MAX)
-		ca->round_queue = min((p->round_rtt_us - p->rtt_min_us) / PATH_QUEUE, U16_MAX);
-	ca->round_lost = 0;
-	ca->limited = 0;
-	ccpd_round_begin(sk, &ca->probe);
 }
 
 /*
@@ -1024,8 +1277,11 @@ static u64 path_start_rate(const struct sock *sk)
 static void path_pace(struct sock *sk, bool burst)
 {
 	const struct cpath *ca = inet_csk_ca(sk);
-	u64 claim = ca->claim, rate = claim;
+	u64 claim = ca->claim, rate;
 
+	if (ca->moves && ca->mode == PATH_AVOIDANCE)
+		claim = max_t(u64, claim, ccpd_delivery_rate(&ca->probe));
+	rate = claim;
 	if (burst || !claim) {
 		ccpd_set_rate(sk, path_start_rate(sk));
 		return;
@@ -1063,34 +1319,39 @@ tcpcc_cong_control(path_cong_control)
 	path_look_for_data(sk);
 	if (p->mss != tp->mss_cache)
 		path_rescale(sk);
-	ca->limited |= rs->is_app_limited;
+	ca->limited |= rs->is_app_limited || cwnd == tp->snd_cwnd_clamp;
 	ca->train_limited |= rs->is_app_limited;
 	ca->round_lost = min_t(u32, ca->round_lost + rs->losses, U16_MAX);
 
 	rtt_us = path_rtt(sk, rs);
-	if (state != TCP_CA_Open || rs->is_retrans)
+	if (path_in_train(ca))
+		;
+	else if (state != TCP_CA_Open || rs->is_retrans)
 		ccpd_pair_drop(sk, p);
 	else if (rs->rtt_us > 0)
 		ccpd_pair_ack(sk, p, rs->rtt_us, path_least_us(sk));
 
-	rate = path_of_a_part(sk, rs) ? 0 : ccpd_round_rate(p, rs);
+	rate = path_in_train(ca) || path_of_a_part(sk, rs) ? 0 : ccpd_round_rate(p, rs);
 	if (rate) {
 		/* what a timeout takes for lost says nothing of the path's rate */
 		if (state != TCP_CA_Loss && p->round_rtt_us != U32_MAX)
 			path_round(sk, rate);
 		if (!ca->limited)
-			ccpd_age(p);
+			path_age(ca);
 		path_round_begin(sk);
 	}
 
 	if (state == TCP_CA_Loss) {
-		path_train_stop(ca, TRAIN_NONE);
+		path_train_stop(sk, TRAIN_NONE);
 		if (ca->mode != PATH_SLOW_START)
 			path_enter(ca, PATH_SLOW_START);
 	}
 
 	if (ca->mode == PATH_SLOW_START) {
 		path_slow_start(sk, rs->acked_sacked, rtt_us);
+		/* the window of what the start has shown */
+		if (ca->mode == PATH_AVOIDANCE)
+			path_avoid(sk);
 		/* one ACK, and what it acknowledges, releases as many */
 		cwnd++;
 	} else {
@@ -1099,7 +1360,8 @@ tcpcc_cong_control(path_cong_control)
 		cwnd += 2;
 	}
 
-	if (state == TCP_CA_Open && tcp_snd_cwnd(tp) >= cwnd && path_may_burst(sk))
+	if (state == TCP_CA_Open && tcp_snd_cwnd(tp) >= cwnd && path_may_burst(sk) &&
+	    !path_in_train(ca))
 		burst = ccpd_pair_start(sk, p);
 	path_pace(sk, burst);
 }
@@ -1118,9 +1380,12 @@ static void path_init(struct sock *sk)
 	cmpxchg(&sk->sk_pacing_status, SK_PACING_NONE, SK_PACING_NEEDED);
 
 	/* the first window is a burst too, if all of it is there to send */
-	if (READ_ONCE(start) && !tp->packets_out && path_may_burst(sk)) {
+	if (READ_ONCE(start) && !sk_is_mptcp(sk)) {
 		ca->train = TRAIN_WANTED;
-		ccpd_pair_begin(sk, &ca->probe, min(tcp_snd_cwnd(tp), CCPD_BURST));
+		if (!tp->packets_out) {
+			path_train_send(sk, tcp_snd_cwnd(tp), 0);
+			ca->train_zero = 1;
+		}
 	}
 }
 
@@ -1150,10 +1415,8 @@ static void path_set_state(struct sock *sk, u8 state)
 		ccpd_timeout(sk, &ca->probe);
 	if (state != TCP_CA_CWR)
 		return;
-	if (ca->mode == PATH_SLOW_START) {
-		ca->claim = ccpd_delivery_rate(&ca->probe) ?: ca->claim;
-		path_enter(ca, PATH_AVOIDANCE);
-	}
+	if (ca->mode == PATH_SLOW_START)
+		path_train_leave(sk, ccpd_delivery_rate(&ca->probe) ?: ca->claim);
 	ca->claim = (u64)ca->claim * CCPD_ECN_KEEP >> 8;
 }
 
@@ -1216,8 +1479,8 @@ static void path_tx_start(struct sock *sk)
 	    tcp_stamp_us_delta(tp->tcp_mstamp, tp->delivered_mstamp) < ca->probe.rtt_s >> 3)
 		return;
 	if (ca->mode == PATH_SLOW_START) {
-		if (ca->train > TRAIN_WANTED)
-			path_train_stop(ca, TRAIN_WANTED);
+		if (path_in_train(ca) && ca->train_us)
+			path_train_send(sk, path_train_segs(ca), ca->train_us);
 		if (!ca->claim)
 			path_restart(sk);
 	} else {

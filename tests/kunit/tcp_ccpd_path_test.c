@@ -155,12 +155,25 @@ static void policer_caps(struct kunit *test)
 	tcp_sk(sk)->delivered = 300;
 	ca->round_lost = 100;		/* of 300, and no queue */
 	path_round(sk, half);
-	KUNIT_EXPECT_EQ(test, ca->cap, half);
-	KUNIT_EXPECT_EQ(test, path_capacity(ca), half);
-	KUNIT_EXPECT_EQ(test, ca->claim, half);
+	KUNIT_EXPECT_EQ(test, ca->cap, half - half / 32);
+	KUNIT_EXPECT_EQ(test, path_capacity(ca), half - half / 32);
+	KUNIT_EXPECT_EQ(test, ca->claim, half - half / 32);
+	/* the losses of the two round trips until that is felt do not count */
+	for (i = 0; i < 2; i++) {
+		ca->round_lost = 100;
+		path_round(sk, half / 4);
+		KUNIT_EXPECT_GE(test, ca->cap, half - half / 32);
+		ca->rounds = i;
+	}
+	/* then a 32nd is enough to lower it */
+	ca->rounds = 5;
+	ca->round_lost = 10;
+	path_round(sk, half);
+	KUNIT_EXPECT_EQ(test, ca->cap, half - half / 32);
+	ca->rounds = 5;
 
-	/* 2 is (1 + 1/64)^44.7: it ends when the cap is what the link lets through */
-	for (i = 0; i < 44; i++) {
+	/* 64/31 is (1 + 1/64)^46.75: it ends when the cap is what the link lets through */
+	for (i = 0; i < 46; i++) {
 		ca->round_lost = 0;
 		path_round(sk, half);
 		KUNIT_EXPECT_TRUE(test, ca->capped);
@@ -220,7 +233,7 @@ static void undo_gives_back(struct kunit *test)
 	tp->snd_ssthresh = path_ssthresh(sk);
 	ca->round_lost = 150;
 	path_round(sk, claim / 3);
-	KUNIT_EXPECT_EQ(test, ca->cap, claim / 3);
+	KUNIT_EXPECT_EQ(test, ca->cap, claim / 3 - claim / 3 / 32);
 	KUNIT_EXPECT_EQ(test, path_undo_cwnd(sk), 500);
 	KUNIT_EXPECT_FALSE(test, ca->capped);
 	EXPECT_NEAR(test, ca->claim, claim, 5000);
@@ -341,7 +354,14 @@ static void idle_is_a_drain(struct kunit *test)
 	path_round(sk, ca->claim);
 	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_AVOIDANCE);
 
+	/* nor if the queue ran empty: 300 segments with 1 ms more on average, or 2 */
+	ca->noise = 0;
 	ca->rtt_min_stamp = path_now() - 4 * 11;
+	ca->delay_sum = 300 * 1000 / PATH_NOISE;
+	path_round(sk, ca->claim);
+	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_AVOIDANCE);
+	ca->rtt_min_stamp = path_now() - 4 * 11;
+	ca->delay_sum = 300 * 2000 / PATH_NOISE;
 	path_round(sk, ca->claim);
 	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_DRAIN);
 	/* all of a small window was acknowledged: no idle time */
@@ -368,15 +388,246 @@ static void train_fits_the_receiver(struct kunit *test)
 
 	path_enter(ca, PATH_SLOW_START);
 	tp->snd_wnd = 45 * 1448;
-	KUNIT_EXPECT_FALSE(test, path_train_send(sk, 200));
-	KUNIT_EXPECT_EQ(test, ca->train_end - ca->train_begin, 45 - 45 / 16);
+	path_train_send(sk, 200, 10000);
+	KUNIT_EXPECT_EQ(test, path_train_segs(ca), 45);
+	EXPECT_NEAR(test, ca->claim, 45 * (BIT(BW_SCALE) / 10000), 1000);
 	tp->snd_wnd = 0;
-	KUNIT_EXPECT_FALSE(test, path_train_send(sk, 200));
-	KUNIT_EXPECT_EQ(test, ca->train_end - ca->train_begin, 1);
+	path_train_send(sk, 200, 10000);
+	KUNIT_EXPECT_EQ(test, path_train_segs(ca), 1);
 	/* the window was taken back */
 	tp->snd_nxt += 10 * 1448;
-	KUNIT_EXPECT_FALSE(test, path_train_send(sk, 200));
-	KUNIT_EXPECT_EQ(test, ca->train_end - ca->train_begin, 1);
+	path_train_send(sk, 200, 10000);
+	KUNIT_EXPECT_EQ(test, path_train_segs(ca), 1);
+	KUNIT_EXPECT_TRUE(test, ca->train_limited);
+}
+
+/* A train of so many segments, in so many us, of a flow that has sent all that it may */
+static struct sock *train(struct kunit *test, u32 segs, u32 time_us)
+{
+	struct sock *sk = flow(test);
+	struct cpath *ca = inet_csk_ca(sk);
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	path_enter(ca, PATH_SLOW_START);
+	tp->snd_wnd = BIT(30);
+	tp->tcp_mstamp = USEC_PER_SEC;
+	path_train_send(sk, segs, time_us);
+	tp->packets_out = segs;
+	return sk;
+}
+
+/* An ACK of a train, so long after the one before, for so many segments */
+static void train_ack(struct sock *sk, u32 after_us, u32 segs, u32 rtt_us)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	tp->tcp_mstamp += after_us;
+	tp->delivered += segs;
+	tp->packets_out -= min(tp->packets_out, segs);
+	path_train(sk, rtt_us);
+}
+
+/*
+ * A train that left at 200 Mb/s arrives at 100: at once, in batches of an eighth of it each, or
+ * with jitter of the first, the rate is the same.
+ */
+static void late_train_tells_the_rate(struct kunit *test)
+{
+	static const u32 batch[] = { 1, 20, 64 };
+	u32 i, j;
+
+	for (i = 0; i < ARRAY_SIZE(batch); i++) {
+		u32 time_us = 1000 * 1514 * 8 / 200;
+		struct sock *sk = train(test, 1000, time_us);
+		struct cpath *ca = inet_csk_ca(sk);
+
+		for (j = 0; j < 1000 && path_in_train(ca); j++)
+			/* of one poll, 1 us apart, at the time when the last of them came */
+			train_ack(sk, j % batch[i] ? batch[i] > 1 : batch[i] * 121 - batch[i] + 1,
+				  1, 50000);
+		KUNIT_EXPECT_TRUE(test, ca->mode == PATH_AVOIDANCE);
+		EXPECT_NEAR(test, ca->claim, link_bw(100), 20000);
+		EXPECT_NEAR(test, path_capacity(ca), link_bw(100), 20000);
+	}
+}
+
+/* It arrives as it left: the next one is faster, and holds five times as much. */
+static void train_in_time_grows(struct kunit *test)
+{
+	u32 time_us = 50 * 1514 * 8 / 50, i;
+	struct sock *sk = train(test, 50, time_us);
+	struct cpath *ca = inet_csk_ca(sk);
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	for (i = 0; i < 46; i++)
+		train_ack(sk, 242, 1, 50000);
+	/* nothing but the train has left, and what was on its way is still in flight */
+	KUNIT_EXPECT_EQ(test, tcp_snd_cwnd(tp), 4);
+	train_ack(sk, 242, 1, 50000);
+	KUNIT_EXPECT_TRUE(test, ca->train == TRAIN_SENT);
+	KUNIT_EXPECT_EQ(test, path_train_segs(ca), 101);
+	KUNIT_EXPECT_EQ(test, tcp_snd_cwnd(tp), 3 + 101);
+	/* with too little to send it is the same train again */
+	tp->packets_out = 104;
+	ca->train_limited = 1;
+	for (i = 0; i < 98; i++)
+		train_ack(sk, 121, 1, 50000);
+	KUNIT_EXPECT_TRUE(test, ca->train == TRAIN_SENT);
+	KUNIT_EXPECT_EQ(test, path_train_segs(ca), 101);
+}
+
+/* One batch says nothing: the next train takes longer than its gaps. */
+static void batch_makes_the_train_longer(struct kunit *test)
+{
+	struct sock *sk = train(test, 100, 1600);
+	struct cpath *ca = inet_csk_ca(sk);
+
+	train_ack(sk, 0, 50, 50000);
+	train_ack(sk, 4000, 50, 50000);
+	KUNIT_EXPECT_TRUE(test, ca->train == TRAIN_SENT);
+	KUNIT_EXPECT_EQ(test, ca->train_us, 4 * 4000);
+}
+
+/* Much is lost of a train, and no queue is there: a longer one tells a policer's rate. */
+static void policer_in_the_start(struct kunit *test)
+{
+	struct sock *sk = train(test, 1000, 1600);
+	struct cpath *ca = inet_csk_ca(sk);
+	u32 i;
+
+	ca->probe.rtt_max_us = ca->probe.rtt_min_us;
+	for (i = 0; i < 2; i++) {
+		u32 segs = path_train_segs(ca);
+
+		tcp_sk(sk)->packets_out = segs;
+		train_ack(sk, 1000, 10, 50000);
+		ca->round_lost = segs - 200;
+		tcp_sk(sk)->lost += segs - 200;
+		tcp_sk(sk)->packets_out = 190;
+		train_ack(sk, 1000, 190, 50000);
+		if (!i) {
+			KUNIT_EXPECT_EQ(test, path_train_segs(ca), 1000);
+			KUNIT_EXPECT_EQ(test, ca->train_us, 50000);
+		}
+	}
+	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_AVOIDANCE);
+	KUNIT_EXPECT_TRUE(test, ca->capped);
+	/* three quarters of 200 in 50 ms */
+	EXPECT_NEAR(test, ca->cap, 150 * (BIT(BW_SCALE) / 50000), 5000);
+}
+
+/* Next to no queue: up to a quarter more, whatever is known of the capacity. */
+static void empty_path_has_room(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, path_room(1000, 0, 100), 1250);
+	KUNIT_EXPECT_EQ(test, path_room(1000, 25, 100), 1125);
+	KUNIT_EXPECT_EQ(test, path_room(1000, 50, 100), 1000);
+	KUNIT_EXPECT_EQ(test, path_room(1000, U32_MAX, 100), 1000);
+	KUNIT_EXPECT_EQ(test, path_room(U32_MAX, 0, 1), U32_MAX);
+}
+
+/*
+ * What is delivered falls, and later the queue runs empty for four rounds: the capacity moves, and
+ * the window is one and a half of what was delivered for eight seconds.
+ */
+static void capacity_that_moves(struct kunit *test)
+{
+	struct sock *sk = flow(test);
+	struct cpath *ca = inet_csk_ca(sk);
+	u32 i;
+
+	ca->probe.rate[0] = link_bw(100);
+	KUNIT_EXPECT_EQ(test, path_moving_window(ca, 50000), 0);
+	for (i = 0; i < 5; i++)
+		path_watch(ca, ca->claim, true);
+	KUNIT_EXPECT_FALSE(test, ca->moves);
+	path_watch(ca, ca->claim / 2, false);
+	for (i = 0; i < PATH_EMPTY_ROUNDS; i++) {
+		KUNIT_EXPECT_FALSE(test, ca->moves);
+		path_watch(ca, ca->claim, true);
+	}
+	KUNIT_EXPECT_TRUE(test, ca->moves == PATH_MOVES);
+	EXPECT_NEAR(test, path_moving_window(ca, 50000), 412 * 3 / 2, 5000);
+	/* to fall again and to run empty once is enough to stay so */
+	ca->moves = 1;
+	path_watch(ca, ca->claim / 2, false);
+	path_watch(ca, ca->claim, true);
+	KUNIT_EXPECT_TRUE(test, ca->moves == PATH_MOVES);
+	/* an overflow ends it */
+	ca->probe.rtt_s = 90000 << 3;
+	ca->probe.round_rtt_us = 90000;
+	ca->noise = 0;
+	path_next_claim(ca, ca->claim, 300, 100, ca->claim, 3125, 40000);
+	KUNIT_EXPECT_FALSE(test, ca->moves);
+
+	/* one of several */
+	ca->probe.rate[0] = link_bw(40);
+	path_watch(ca, ca->claim / 2, false);
+	for (i = 0; i < 5; i++)
+		path_watch(ca, ca->claim, true);
+	KUNIT_EXPECT_FALSE(test, ca->moves);
+}
+
+static void cube_root(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, path_cbrt(0), 0);
+	KUNIT_EXPECT_EQ(test, path_cbrt(1), 1);
+	KUNIT_EXPECT_EQ(test, path_cbrt(26), 2);
+	KUNIT_EXPECT_EQ(test, path_cbrt(27), 3);
+	KUNIT_EXPECT_EQ(test, path_cbrt(1000000), 100);
+	KUNIT_EXPECT_EQ(test, path_cbrt(U32_MAX), 1625);
+}
+
+/* Beside others: as fast as CUBIC, 0.7 after a loss, and until two looks find no queue. */
+static void rival_is_matched(struct kunit *test)
+{
+	struct sock *sk = flow(test);
+	struct cpath *ca = inet_csk_ca(sk);
+	u32 bw = link_bw(100), q0 = 3125;
+
+	ca->noise = 0;
+	ca->rival = PATH_FOREIGN;
+	ca->floor = 1000;
+	ca->probe.rtt_s = 90000 << 3;
+	ca->probe.round_rtt_us = 90000;
+	ca->round_queue = 40000 / PATH_QUEUE;
+	/* 1000^(2/3) / 3 in a second, and at least Reno's one in a round trip */
+	path_compete(sk, bw / 2, bw, 40000, q0, false);
+	KUNIT_EXPECT_EQ(test, ca->floor, 1000 + 1 + 3);
+	path_compete(sk, bw / 2, bw, 40000, q0, true);
+	KUNIT_EXPECT_EQ(test, ca->floor, 1004 * 7 / 10);
+	/* a loss without a queue is noise */
+	path_compete(sk, bw / 2, bw, 2 * q0, q0, true);
+	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_DRAIN);
+	KUNIT_EXPECT_EQ(test, ca->floor, 702);
+
+	/* another withdraws too: the queue is gone, twice */
+	ca->probe.round_rtt_us = 50000;
+	path_drained(sk, bw, false);
+	KUNIT_EXPECT_TRUE(test, ca->rival == PATH_FOREIGN);
+	path_drained(sk, bw, false);
+	KUNIT_EXPECT_TRUE(test, ca->rival == PATH_FRIENDLY);
+
+	/* there is nobody else */
+	ca->rival = PATH_FOREIGN;
+	path_compete(sk, bw - bw / 16, bw, 40000, q0, false);
+	KUNIT_EXPECT_TRUE(test, ca->rival == PATH_FRIENDLY);
+}
+
+/* What is withdrawn to look: half, and beside a rival three quarters of the queue at most */
+static void look_is_shallow_beside_a_rival(struct kunit *test)
+{
+	struct sock *sk = flow(test);
+	struct cpath *ca = inet_csk_ca(sk);
+
+	ca->noise = 0;
+	tcp_sk(sk)->packets_out = 400;
+	ca->probe.round_rtt_us = 50000 + 100 * 121;
+	path_drain(sk);
+	KUNIT_EXPECT_EQ(test, tcp_snd_cwnd(tcp_sk(sk)), 200);
+	ca->rival = PATH_FOREIGN;
+	path_drain(sk);
+	EXPECT_NEAR(test, tcp_snd_cwnd(tcp_sk(sk)), 325, 10000);
 }
 
 /* Delay that varies by itself is no queue, and an rtt that is met by luck does not make it one. */
@@ -499,7 +750,7 @@ static void floor_is_of_the_claim(struct kunit *test)
 	tcp_sk(sk)->delivered = 300;
 	ca->round_lost = 100;
 	ca->probe.rtt_s = 50000 << 3;
-	path_next_claim(ca, link_bw(50), 300, 100, link_bw(100), 3125);
+	path_next_claim(ca, link_bw(50), 300, 100, link_bw(100), 3125, 0);
 	KUNIT_EXPECT_TRUE(test, ca->capped);
 	KUNIT_EXPECT_TRUE(test, ca->rival == PATH_FRIENDLY);
 	KUNIT_EXPECT_TRUE(test, !ca->doubt);
@@ -552,33 +803,6 @@ static void queue_ends_slow_start(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, 0, batch_ack(sk, 1000, 1, full_us));
 }
 
-/*
- * Two segments that jitter has drawn apart show too little.  They do not end the start at a
- * window that is there already; a burst does.
- */
-static void few_segments_do_not_end_the_start(struct kunit *test)
-{
-	struct sock *sk = flow(test);
-	struct cpath *ca = inet_csk_ca(sk);
-
-	path_enter(ca, PATH_SLOW_START);
-	ca->train = TRAIN_WANTED;
-	ca->claim = 0;
-	ca->probe.best[0].bw = link_bw(5);
-	ca->probe.sure = 0;
-	tcp_snd_cwnd_set(tcp_sk(sk), 100);
-	KUNIT_EXPECT_FALSE(test, path_train(sk));
-	KUNIT_EXPECT_TRUE(test, ca->train == TRAIN_WANTED);
-	KUNIT_EXPECT_EQ(test, ca->claim, 0);
-	ca->probe.sure = 1;
-	KUNIT_EXPECT_TRUE(test, path_train(sk));
-	/* more than is in flight: a train tells */
-	ca->probe.sure = 0;
-	ca->probe.best[0].bw = link_bw(100);
-	KUNIT_EXPECT_FALSE(test, path_train(sk));
-	KUNIT_EXPECT_TRUE(test, ca->train == TRAIN_SENT);
-}
-
 /* The claim is in segments: other segments, the same bytes. */
 static void segments_change_their_size(struct kunit *test)
 {
@@ -613,7 +837,15 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(claim_has_a_floor),
 	KUNIT_CASE(floor_is_of_the_claim),
 	KUNIT_CASE(queue_ends_slow_start),
-	KUNIT_CASE(few_segments_do_not_end_the_start),
+	KUNIT_CASE(late_train_tells_the_rate),
+	KUNIT_CASE(train_in_time_grows),
+	KUNIT_CASE(batch_makes_the_train_longer),
+	KUNIT_CASE(policer_in_the_start),
+	KUNIT_CASE(empty_path_has_room),
+	KUNIT_CASE(capacity_that_moves),
+	KUNIT_CASE(cube_root),
+	KUNIT_CASE(rival_is_matched),
+	KUNIT_CASE(look_is_shallow_beside_a_rival),
 	KUNIT_CASE(segments_change_their_size),
 	{}
 };
