@@ -139,14 +139,11 @@
 /* A train spans so many batches, or does not tell a rate; path-field */
 #define PATH_SURE	4U
 
-/*
- * Slow start ends at a queue of 2 * q0 and this, us: more than a host's own delays.  The least
- * rtt of so many segments tells it, which take 1/2^3 of a round trip or longer: they are more
- * than one batch of ACKs; stock_hosts.
- */
+/* Slow start ends at a queue of 2 * q0 and this, us: more than a host's own delays; stock_hosts */
 #define PATH_HOST_DELAY_US	1000
+
+/* Fewer segments than this in a round trip say nothing of a capacity that moves; path-flows */
 #define PATH_BATCH	16U
-#define PATH_BATCH_TIME	3
 
 /* Rounds for which to give way to a queue above 2 * q0; path-flows */
 #define PATH_DOUBT	2
@@ -218,9 +215,6 @@ struct cpath_train {
  * @prev: in avoidance: the evaluation before
  * @train_us: of a train: the time in which it leaves, us; 0: at once
  * @train_rtt_us: its least rtt, us
- * @batch_begin: in slow start, without a train: when a batch of segments began, PATH_NOISE us
- * @batch_delivered: and tp->delivered then
- * @batch_rtt_us: and its least rtt, us; 0: none has begun
  * @before_us: in a drain: mean rtt before it, us
  * @round_lost: losses that ACKs told of in this round trip, segments
  * @rtt_min_stamp: when rtt_min was last met, PATH_TICK
@@ -259,11 +253,6 @@ struct cpath {
 		struct {
 			u32	train_us;
 			u32	train_rtt_us;
-		};
-		struct {
-			u16	batch_begin;
-			u16	batch_delivered;
-			u32	batch_rtt_us;
 		};
 		u32	before_us;
 	};
@@ -724,7 +713,6 @@ static void path_train_stop(struct sock *sk, enum path_train train)
 
 	if (path_in_train(ca)) {
 		ccpd_pair_drop(sk, &ca->probe);
-		ca->batch_rtt_us = 0;
 		/* at that rate it left: the path's is not known */
 		ca->claim = 0;
 	}
@@ -879,57 +867,15 @@ static void path_train(struct sock *sk, u32 rtt_us)
 		path_train_done(sk);
 }
 
-/*
- * In slow start: a queue that each segment of a batch has met.  In the second half of a round trip
- * the path may be full of what the first half found empty.  The link was busy all that time, so the
- * batch came at its rate.  @rtt_us: of this ACK, 0: none.
- *
- * Return: that rate, BW_SCALE; 0: it is not full
- */
-static u32 path_is_full(const struct sock *sk, u32 rtt_us)
-{
-	struct cpath *ca = inet_csk_ca(sk);
-	u32 least_time = ca->probe.rtt_min_us / PATH_NOISE >> PATH_BATCH_TIME;
-	u16 now = (u32)tcp_sk(sk)->tcp_mstamp / PATH_NOISE, took, segs;
-	u32 delivered = tcp_sk(sk)->delivered, known, least_us;
-
-	if (!ca->batch_rtt_us) {
-		ca->batch_begin = now;
-		ca->batch_delivered = delivered;
-		ca->batch_rtt_us = U32_MAX;
-	}
-	if (rtt_us)
-		ca->batch_rtt_us = min(ca->batch_rtt_us, rtt_us);
-	least_us = ca->batch_rtt_us;
-	took = now - ca->batch_begin;
-	segs = delivered - ca->batch_delivered;
-	if (segs < PATH_BATCH || took < max(least_time, 1U))
-		return 0;
-	ca->batch_rtt_us = 0;
-	if (ca->limited || least_us == U32_MAX ||
-	    least_us <= path_base_us(ca) + 2 * path_q0(ca) + PATH_HOST_DELAY_US)
-		return 0;
-	/* a round trip of slow start delivers at least half of what the path can */
-	known = ccpd_delivery_rate(&ca->probe);
-	return clamp_t(u64, ccpd_bw(segs, 1, (u64)took * PATH_NOISE * NSEC_PER_USEC),
-		       known, known ? 2ULL * known : U32_MAX);
-}
-
 /* @rtt_us: of this ACK, 0: none */
 static void path_slow_start(struct sock *sk, u32 acked, u32 rtt_us)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct cpath *ca = inet_csk_ca(sk);
-	u32 bw = (ca->probe.sure ? ccpd_pair_bw(&ca->probe) : 0) ?: ca->claim, full;
+	u32 bw = (ca->probe.sure ? ccpd_pair_bw(&ca->probe) : 0) ?: ca->claim;
 
 	if (ca->train != TRAIN_NONE) {
 		path_train(sk, rtt_us);
-		return;
-	}
-	full = path_is_full(sk, rtt_us);
-	if (full) {
-		ca->claim = full;
-		path_enter(ca, PATH_AVOIDANCE);
 		return;
 	}
 	if (acked && tcp_is_cwnd_limited(sk))

@@ -756,53 +756,6 @@ static void floor_is_of_the_claim(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, !ca->doubt);
 }
 
-/* An ACK in slow start for so many segments, @after_us the one before, with that rtt */
-static u32 batch_ack(struct sock *sk, u32 after_us, u32 segs, u32 rtt_us)
-{
-	tcp_sk(sk)->tcp_mstamp += after_us;
-	tcp_sk(sk)->delivered += segs;
-	return path_is_full(sk, rtt_us);
-}
-
-/*
- * Slow start ends in the round trip that meets a queue, by the least rtt of a batch: not of the
- * round trip, whose first segments met none.
- */
-static void queue_ends_slow_start(struct kunit *test)
-{
-	struct sock *sk = flow(test);
-	struct cpath *ca = inet_csk_ca(sk);
-	u32 full_us = 50000 + 2 * path_q0(ca) + PATH_HOST_DELAY_US + 1, i;
-
-	ca->noise = 0;
-	path_enter(ca, PATH_SLOW_START);
-	ca->probe.round_rtt_us = 50000;
-	KUNIT_EXPECT_EQ(test, 0, batch_ack(sk, 0, 0, full_us));
-	for (i = 1; i < PATH_BATCH; i++)
-		KUNIT_EXPECT_EQ(test, 0, batch_ack(sk, 1000, 1, full_us));
-	/* a segment in a millisecond: 2^24 * 1000 */
-	ca->probe.rate[0] = 10000;
-	EXPECT_NEAR(test, batch_ack(sk, 1000, 1, full_us), BIT(BW_SCALE) / 1000, 5000);
-
-	/* one of a batch that met less */
-	for (i = 0; i < PATH_BATCH; i++)
-		KUNIT_EXPECT_EQ(test, 0, batch_ack(sk, 1000, 1, i == 5 ? full_us - 1 : full_us));
-	KUNIT_EXPECT_EQ(test, 0, batch_ack(sk, 1000, 1, full_us));
-	/* no rtt at all */
-	for (i = 0; i < 3 * PATH_BATCH; i++)
-		KUNIT_EXPECT_EQ(test, 0, batch_ack(sk, 1000, 1, 0));
-	/* ACKs that were held back and come together: of a bunch the last has waited least */
-	ca->batch_rtt_us = 0;
-	for (i = 0; i < 40; i++)
-		KUNIT_EXPECT_EQ(test, 0, batch_ack(sk, i ? 1 : 20000, 1, full_us + 2000));
-	KUNIT_EXPECT_EQ(test, 0, batch_ack(sk, 1, 1, 50000));
-	KUNIT_EXPECT_EQ(test, 0, batch_ack(sk, 20000, 1, full_us));
-	/* the application sends too little */
-	ca->limited = 1;
-	for (i = 0; i < 2 * PATH_BATCH; i++)
-		KUNIT_EXPECT_EQ(test, 0, batch_ack(sk, 1000, 1, full_us));
-}
-
 /* The claim is in segments: other segments, the same bytes. */
 static void segments_change_their_size(struct kunit *test)
 {
@@ -836,7 +789,6 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(overtaker_is_no_base),
 	KUNIT_CASE(claim_has_a_floor),
 	KUNIT_CASE(floor_is_of_the_claim),
-	KUNIT_CASE(queue_ends_slow_start),
 	KUNIT_CASE(late_train_tells_the_rate),
 	KUNIT_CASE(train_in_time_grows),
 	KUNIT_CASE(batch_makes_the_train_longer),
