@@ -8,9 +8,11 @@ extensions = ["myst_parser"]
 source_suffix = {".md": "markdown"}
 root_doc = "index"
 myst_heading_anchors = 3
-# Links to folders: Sphinx has no page for these, and tests/test_docs.py finds those that lead nowhere.
+# Links to folders have no page here; tests/test_docs.py finds those that lead nowhere.
 suppress_warnings = ["myst.xref_missing"]
 html_theme = "alabaster"
-html_theme_options = {"description": "TCP congestion control from five papers", "page_width": "70em"}
+html_theme_options = {
+    "description": "TCP congestion control from five papers", "page_width": "70em",
+}  # fmt: skip
 html_show_sourcelink = False
 html_copy_source = False

@@ -2,7 +2,8 @@
 """The connection phase and the timeouts of the NIST study's model, beside the kernel's.
 
 The study models the defaults of another system (its section 5.1.1), and a timeout between twice and
-32 times the propagation delay (5.1.3.3).  The kernel's are not changed: docs/nist.md has the differences.
+32 times the propagation delay (5.1.3.3).  The kernel's are not changed: docs/nist.md has the
+differences.
 """
 
 import json
