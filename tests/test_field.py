@@ -137,15 +137,40 @@ def test_any_sender_may_be_judged(paths) -> None:
     assert report.narrowed(of, ("acp",)) is of
 
 
-def test_columns_of_some_senders(paths) -> None:
+def test_columns_of_some_senders(paths, capsys) -> None:
     paths(PATHS.replace("{sender}", "acp").replace('goals = "two"\n', ""))
     of = report.narrowed(scenario.load("paths"), ("cubic", "vegas"))
     assert [c.name for c in of.column] == ["cubic", "vegas"] and not of.finding
     kept = report.narrowed(scenario.load("paths"), ("acp", "cubic"))
     assert [f.claim[:4] for f in kept.finding] == ["acp,", "acp,", "acp "]
-    paths('title = "P"\ncolumn = [{ name = "pair" }]\n[settings]\nmix = "reno:1,bbr:1"\n')
-    with pytest.raises(LabError, match="no column vegas; there are: pair"):
-        report.narrowed(scenario.load("paths"), ("vegas",))
+    for text in ('column = [{ name = "pair" }]\n[settings]\nmix = "reno:1,bbr:1"\n',
+                 'column = [{ name = "pair", set = { mix = "reno:1,bbr:1" } }]\n'):  # fmt: skip
+        paths(f'title = "P"\n{text}')
+        with pytest.raises(LabError, match="no column vegas; there are: pair"):
+            report.narrowed(scenario.load("paths"), ("vegas",))
+    two = [scenario.load("paths"), of]
+    assert [o.title for o in report._all_narrowed(two, ("vegas",), 1)] == ["Paths"]
+    assert "left out: paths has no column vegas" in capsys.readouterr().err
+    with pytest.raises(LabError, match="no congestion control nonesuch is built"):
+        report.main(["paths"], 1, senders=("pair", "nonesuch"))
+
+
+def test_qualities_of_some_senders(paths) -> None:
+    paths("""title = "P"
+cc = ["reno", "bbr"]
+[[quality]]
+what = "Goodput"
+measure = "mean('goodput_bps', '{cc}')"
+good = 2
+bad = 1
+[[quality]]
+what = "Goodput beside BBR"
+measure = "mean('goodput_bps', '{cc}') / mean('goodput_bps', 'bbr')"
+good = 2
+bad = 1
+""")
+    of = report.narrowed(scenario.load("paths"), ("vegas",))
+    assert [q.what for q in of.quality] == ["Goodput"]
 
 
 def test_a_scenario_anywhere(paths, tmp_path) -> None:

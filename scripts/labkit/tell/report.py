@@ -20,7 +20,7 @@ from ..measure import metrics, runner, store
 from ..measure.job import Job
 from ..measure.runner import Task
 from ..model import scenario
-from ..model.scenario import Column, Scenario
+from ..model.scenario import Column, Quality, Scenario
 from ..model.settings import Settings
 from ..world.laboratory import Laboratory
 from . import claims, docs, findings, page, plot, summary
@@ -47,7 +47,8 @@ def main(
         docs.marks(path)
     asked = dict.fromkeys(name for pattern in names for name in scenario.matching(pattern))
     wanted = [scenario.load(name, senders, draw) for name in asked] or _of_papers()
-    wanted = [narrowed(replace(s, seeds=min(s.seeds, seeds or s.seeds)), senders) for s in wanted]
+    _require_built(wanted, senders, laboratory)
+    wanted = _all_narrowed(wanted, senders, seeds)
     papers = None if out else claims.load()
     shown = claims.scenarios_of(papers or [])
     report = make(wanted, parallel, laboratory=laboratory)
@@ -76,6 +77,22 @@ def main(
     return 1 if report.failed else 0
 
 
+def _all_narrowed(
+    wanted: list[Scenario], senders: tuple[str, ...], seeds: int | None
+) -> list[Scenario]:
+    """Each with these senders and so many seeds; of several, those that lack a column are left out
+    and named."""
+    found = []
+    for of in wanted:
+        try:
+            found.append(narrowed(replace(of, seeds=min(of.seeds, seeds or of.seeds)), senders))
+        except LabError as error:
+            if len(wanted) == 1:
+                raise
+            print(f"lab: left out: {error}", file=sys.stderr)
+    return found
+
+
 def narrowed(of: Scenario, senders: tuple[str, ...]) -> Scenario:
     """A scenario with the columns of these names or congestion controls alone, and the findings
     that need no other; with a column for each of them that has none.
@@ -86,7 +103,7 @@ def narrowed(of: Scenario, senders: tuple[str, ...]) -> Scenario:
         return of
     columns = [c for c in of.column if {c.name, c.cc} & {*senders}]
     there = {name for c in columns for name in (c.name, c.cc)}
-    if "mix" not in of.settings:
+    if "mix" not in of.settings and any(of.cc):
         columns += [Column(cc, cc) for cc in senders if cc not in there]
     if not columns:
         known = ", ".join(c.name for c in of.column) or "none"
@@ -96,7 +113,26 @@ def narrowed(of: Scenario, senders: tuple[str, ...]) -> Scenario:
     found = [f for f in of.finding
              if all(k[1] in kept for k in keys_of(of, f) if k[0] == of.name)]  # fmt: skip
     expected = [e for e in of.expected if e.column in kept | {""}]
-    return replace(of, column=tuple(columns), finding=tuple(found), expected=tuple(expected))
+    of = replace(of, column=tuple(columns), finding=tuple(found), expected=tuple(expected))
+    return replace(of, quality=tuple(q for q in of.quality if _graded(of, q)))
+
+
+def _graded(of: Scenario, quality: Quality) -> bool:
+    """Whether the scenario has a column by which a sender can be told to be good or bad."""
+    try:
+        return bool(findings.of_senders(of, quality))
+    except LabError:
+        return False
+
+
+def _require_built(
+    wanted: list[Scenario], senders: tuple[str, ...], laboratory: Laboratory | None
+) -> None:  # fmt: skip
+    """LabError if a sender is neither a column's name nor a congestion control that there is."""
+    named = {column.name for of in wanted if not of.judged for column in of.column}
+    for sender in senders:
+        if sender not in named and sender not in (laboratory or Laboratory()).ccs():
+            raise LabError(f"no congestion control {sender} is built", status=2)
 
 
 def _of_papers() -> list[Scenario]:
