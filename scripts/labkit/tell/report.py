@@ -47,7 +47,7 @@ def main(
         docs.marks(path)
     asked = dict.fromkeys(name for pattern in names for name in scenario.matching(pattern))
     wanted = [scenario.load(name, senders, draw) for name in asked] or _of_papers()
-    _require_built(wanted, senders, laboratory)
+    require_built(wanted, senders, laboratory)
     wanted = _all_narrowed(wanted, senders, seeds)
     papers = None if out else claims.load()
     shown = claims.scenarios_of(papers or [])
@@ -125,7 +125,7 @@ def _graded(of: Scenario, quality: Quality) -> bool:
         return False
 
 
-def _require_built(
+def require_built(
     wanted: list[Scenario], senders: tuple[str, ...], laboratory: Laboratory | None
 ) -> None:  # fmt: skip
     """LabError if a sender is neither a column's name nor a congestion control that there is."""
