@@ -7,6 +7,7 @@ of Debian.  They run as root here, with files and ports of their own, and end wi
 """
 
 import base64
+import gzip
 import json
 import os
 import re
@@ -83,10 +84,10 @@ def _page(path: Path) -> str:
     """A page, without what its runs say of how long they took and where they are."""
 
     def readable(found: re.Match[str]) -> str:
-        runs = json.loads(base64.b64decode(found[1]))
+        runs = json.loads(gzip.decompress(base64.b64decode(found[1])))
         return json.dumps([{k: v for k, v in r.items() if k not in UNLIKE} for r in runs])
 
-    text, count = re.subn(r"data:application/json;base64,([\w+/=]+)", readable, path.read_text())
+    text, count = re.subn(r"data:application/gzip;base64,([\w+/=]+)", readable, path.read_text())
     assert count
     return text
 

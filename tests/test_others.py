@@ -17,9 +17,10 @@ import polars
 import pytest
 
 from conftest import REPO, wanted_kernels
-from labkit.model import sweep
+from labkit.errors import LabError
+from labkit.model import scenario, sweep
 from labkit.paths import cache, cache_root
-from labkit.world import kernel, tree
+from labkit.world import kernel, others, tree
 from labkit.world.laboratory import Laboratory
 
 PAGE = REPO / "docs/lab.md"
@@ -176,20 +177,20 @@ def test_messages_of_compiler_linker_and_kernel(lab, example) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "names"),
+    ("path", "names"),
     [
-        (["--module", "/nonesuch"], "no such file"),
-        (["--module", "scripts/lab"], "a .c file"),
-        (["--module", "rivals"], "no Kbuild"),
-        (["--module", "scripts/networks"], "0 .c files"),
-        (["--module", "/usr"], "the module's folder alone"),
+        ("/nonesuch", "no such file"),
+        ("scripts/lab", "a .c file"),
+        ("rivals", "no Kbuild"),
+        ("scripts/networks", "0 .c files"),
+        ("/usr", "the module's folder alone"),
     ],
 )
-def test_what_is_no_module_is_refused_in_one_line(lab, arguments, names) -> None:
-    call = lab("run", "dumbbell", *arguments, *SHORT, status=2)
-    assert call.stdout == ""
-    assert call.stderr.startswith("lab: ") and call.stderr.count("\n") == 1
-    assert names in call.stderr
+def test_what_is_no_module_is_refused_in_one_line(lab_kernel, path, names) -> None:
+    with pytest.raises(LabError) as caught:
+        others.with_modules(lab_kernel, Path(), (REPO / path,))
+    assert caught.value.status == 2
+    assert names in str(caught.value) and "\n" not in str(caught.value)
 
 
 def test_a_name_that_the_kernel_has_is_refused(lab, example) -> None:
@@ -221,13 +222,15 @@ def _wrong(of: str, old: str, new: str, folder: Path) -> Path:
         ('network = "./none.toml"', "", "", ""),
     ],
 )
-def test_errors_of_a_file_name_table_and_key(lab, tmp_path, old, new, table, key) -> None:
+def test_errors_of_a_file_name_table_and_key(tmp_path, old, new, table, key) -> None:
     if not new:  # a file beside the scenario that is not there
         old, new, table, key = 'rate = "20mbit"', old, "settings", f"network={tmp_path}/none.toml"
     path = _wrong("my.toml", old, new, tmp_path)
-    said = lab("run", path, *SHORT, status=None)
-    assert said.status and said.stderr.count("\n") == 1
-    assert str(path) in said.stderr and table in said.stderr and key in said.stderr
+    with pytest.raises(LabError) as caught:
+        scenario.load(str(path))
+    said = str(caught.value)
+    assert "\n" not in said
+    assert str(path) in said and table in said and key in said
 
 
 @pytest.mark.parametrize(
@@ -240,11 +243,13 @@ def test_errors_of_a_file_name_table_and_key(lab, tmp_path, old, new, table, key
         ("[[users]]", "[[user]]", "", "user"),
     ],
 )
-def test_errors_of_a_network_name_table_and_key(lab, tmp_path, old, new, table, key) -> None:
+def test_errors_of_a_network_name_table_and_key(tmp_path, old, new, table, key) -> None:
     path = _wrong("net.toml", old, new, tmp_path)
-    said = lab("run", "dumbbell", "--set", f"network={path}", *SHORT, status=None)
-    assert said.status and said.stderr.count("\n") == 1
-    assert str(path) in said.stderr and table in said.stderr and key in said.stderr
+    with pytest.raises(LabError) as caught:
+        scenario.override(scenario.load("dumbbell"), [f"network={path}"])
+    said = str(caught.value)
+    assert "\n" not in said
+    assert str(path) in said and table in said and key in said
 
 
 def test_files_are_beside_the_scenario_that_names_them(lab, example, tmp_path) -> None:
