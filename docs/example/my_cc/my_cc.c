@@ -2,12 +2,12 @@
 /*
  * my_cc: a sender that keeps a few packets in the queue, and answers losses as Reno does.
  *
- * At the first ACK of each round trip it takes what its window holds beyond the path's delay for its queue:
+ * At the first ACK of each round trip it takes for its queue what its window holds beyond the
+ * path's delay:
  *
  *	queue = cwnd * (rtt - rtt_min) / rtt
- *
- * and moves the window by one packet towards a queue of target packets; at the end of slow start
- * by all that there is too much.
+ * It moves the window by one packet towards a queue of target packets, and at the end of slow
+ * start by all that there is too much.
  */
 #include <linux/module.h>
 #include <net/tcp.h>
