@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * ccpd_path: CCPD for real paths.  The law of tcp_ccpd.c, with a storage that a path needs to
- * be full, a share for each of several flows, and a fast start.
+ * be full, a share for each of several flows, and a fast start.  docs/ccpd_path.md has all of it
+ * on one page, with what was measured.
  *
  * Eq. 3 as printed leaves a path whose buffer is smaller than 1 + 1 / Kp bandwidth-delay
  * products partly empty (see the head of tcp_ccpd.c).  Here the storage is the one for which
@@ -13,19 +14,20 @@
  * last round trip, plus a share of what is left of C.  That share falls to zero as the queue
  * rises to 2 * q0, and is relatively larger for a smaller flow.  Flows therefore meet at equal
  * rates, with a queue between q0 and 2 * q0 (and what Kp makes each window overshoot) however
- * many they are.
+ * many they are.  Where there is next to no queue a flow claims a quarter more than it was
+ * delivered, whatever is known of C.
  *
- *      losses, a queue, or the law's window      no rtt_min for 10 s, or a queue
- *      in reach                                  that others keep up
+ *      a train is late, losses,                  no rtt_min for 10 s, or a queue
+ *      or a queue                                that others keep up
  *   SLOW START ----------------------> AVOIDANCE -----------------> DRAIN
  *       ^                               |     ^                       |
  *       +-------------------------------+     +-----------------------+
  *            retransmission timeout               after two round trips
  *
- * Start.  Once the first burst has shown C, each round trip sends a train at that rate.  It is
- * five times as long as the one before if that one arrived as it left.  The rate at which a
- * train arrives late is the capacity.  So the path is full after log5 of its length in
- * round trips, and slow start ends at the law's window instead of at an overflow.
+ * Start.  Each round trip sends a train, and nothing else.  The first is the initial window.
+ * If a train arrived as it left the next one is faster, and five times as long at most.  The rate
+ * at which one arrives late is the capacity.  Rates are counted from the end of one batch of ACKs
+ * to that of another, and where a train has too few batches the next takes longer.
  *
  * Losses.  Many losses beside a queue are an overflow: the claim falls, by at most a half.
  * Without a queue they are noise and do not count, unless they are more than an eighth.  Then
@@ -33,17 +35,22 @@
  * and the cap rises by 1/64 in each round trip without such losses, so that it ends.  An
  * outage is none: losses that a timeout tells of do not count here.
  *
- * Drains.  The window is halved for two round trips when rtt_min was not met for 10 s, so that
- * it stays true.  An idle time does the same and starts the 10 s anew.
+ * Drains.  The window is halved for two round trips when neither rtt_min was met nor the queue
+ * ran empty for 10 s, so that rtt_min stays true.  An idle time does the same and starts the 10 s
+ * anew.
  *
  * Delay that varies.  The queue is what a round trip takes beyond the least mean rtt of one,
  * not beyond the least rtt: where ACKs come in bunches an empty path takes more than that.
+ *
+ * Capacity that moves.  Where what is delivered fell at once, and the queue then ran empty round
+ * after round, the window is at least one and a half of what fills the path at the most that was
+ * delivered in the last seconds, until an overflow, or until it was so for 8 s no more.
  *
  * A strange queue.  A queue that stays above 2 * q0 is not of its making.  A drain tells why.
  * If the delay does not fall, twice in a row, the delay is the path's own: rtt_min has grown.
  * One of many flows withdraws too little to tell.  If the delay falls by what was withdrawn,
  * a flow that yields only to losses shares the link.  Beside such a flow a floor below the
- * window, with additive increase and multiplicative decrease, keeps the law from starving.
+ * window keeps the law from starving.  It grows as fast as CUBIC's window does on average.
  *
  * Real hosts.
  *   o A flow that has too little to send learns nothing of what it could have: its round trips
@@ -53,7 +60,7 @@
  *     holds that claim, as a window.
  *   o A CE mark leaves 0.85 of the claim (RFC 8511), at most once in a round trip.
  *   o It paces, by the kernel's timer or by fq.  Under SO_MAX_PACING_RATE, and of a subflow of
- *     MPTCP, no pair is timed.
+ *     MPTCP, no pair is timed, and the latter sends no trains.
  *
  * Any process may choose it (TCP_CONG_NON_RESTRICTED): it answers queues before losses, and
  * many losses beside a queue by a quarter of its claim.
@@ -83,7 +90,8 @@
 
 /*
  * A round trip's losses count when they are this many, segments, and more than this part of
- * it beside a queue (an overflow), or without one (a policer); path-loss, path-policer.
+ * it beside a queue (an overflow), or without one (a policer, and one that is known); path-loss,
+ * path-policer.
  */
 #define PATH_LOSSES	8U
 #define PATH_OVERFLOW	50
@@ -104,12 +112,12 @@
 #define PATH_RISE	3
 
 /*
- * Where the queue ran empty, though nobody gave way, the path may take so long, PATH_TICK, what
- * it took before; path-field
+ * A capacity moves if less than so many eighths of the claim were delivered, and then the queue ran
+ * empty for so many rounds; so it is taken to be for so long, PATH_TICK; path-field, path-flows
  */
-#define PATH_MOVES	31U
-#define PATH_EMPTY_ROUNDS 4
 #define PATH_FALL	5
+#define PATH_EMPTY_ROUNDS 4
+#define PATH_MOVES	31U
 
 /* What must be withdrawn at least, segments, to tell something from it; path-share */
 #define PATH_LEAST_WITNESS	8U
@@ -124,8 +132,8 @@
 #define PATH_LEAST_QUEUE	3U
 
 /*
- * A train of the start is at most so many times as long as the one before, and leaves in 1/2^5 of
- * a round trip, if batches do not ask for longer; path-start, path-field
+ * A train of the start has at most so many times as many segments as the one before, and leaves in
+ * 1/2^5 of a round trip, if batches do not ask for longer; path-start, path-field
  */
 #define PATH_TRAIN_GROWTH	5
 #define PATH_TRAIN_TIME	5
@@ -217,22 +225,22 @@ struct cpath_train {
  * @train_rtt_us: its least rtt, us
  * @before_us: in a drain: mean rtt before it, us
  * @round_lost: losses that ACKs told of in this round trip, segments
- * @rtt_min_stamp: when rtt_min was last met, PATH_TICK
+ * @rtt_min_stamp: when rtt_min was last met, or the queue ran empty, PATH_TICK
  * @noise: mean delay of an empty path beyond rtt_min, PATH_NOISE us
  * @round_queue: least rtt of the round trip before, beyond rtt_min, PATH_QUEUE us
  * @mode: enum path_mode
  * @capped: there is a policer
  * @limited: the application had too little to send in this round trip
  * @rounds: in this mode, up to PATH_ROUNDS
- * @doubt: rounds with a queue above 2 * q0
+ * @doubt: rounds with a queue above 2 * q0; beside a rival, drains that found none
  * @rival: enum path_verdict, the last
- * @moves: for so many PATH_TICKs more the capacity may be what it was before
- * @empty: rounds one after the other with next to no queue
- * @fell: since the queue last ran empty much less was delivered than claimed
+ * @moves: for so many PATH_TICKs more the capacity may be what it was before, or @fell
+ * @empty: rounds one after the other with next to no queue, up to PATH_EMPTY_ROUNDS
+ * @fell: it has fallen, and is not known to have risen again
  * @tick: path_now() when that was counted, modulo 2
  * @clear: rounds one after the other in which a packet took less than what an empty path takes
  * @train: enum path_train
- * @train_zero: it is the initial window, which left at once
+ * @train_zero: nothing was in flight before it
  * @train_limited: the application, or a window, left too little for this train
  * @before_loss: @mode before the last loss
  */
@@ -427,7 +435,14 @@ static void path_age(struct cpath *ca)
 		return;
 	ca->tick ^= 1;
 	ca->moves -= !!ca->moves;
+	ca->fell &= !!ca->moves;
 	ccpd_age(&ca->probe);
+}
+
+/* The capacity may be again what it was in the last seconds. */
+static bool path_moves(const struct cpath *ca)
+{
+	return ca->moves && !ca->fell;
 }
 
 /*
@@ -436,7 +451,7 @@ static void path_age(struct cpath *ca)
  */
 static u32 path_moving_window(const struct cpath *ca, u32 us)
 {
-	return ca->moves ? 3 * ccpd_segs(ccpd_delivery_rate(&ca->probe), us) >> (SEG_SCALE + 1) : 0;
+	return path_moves(ca) ? 3 * ccpd_segs(ccpd_delivery_rate(&ca->probe), us) >> (SEG_SCALE + 1) : 0;
 }
 
 /* C, as far as a policer lets it through */
@@ -688,22 +703,35 @@ static void path_train_send(struct sock *sk, u32 segs, u32 time_us)
 	path_round_begin(sk);
 }
 
-/* The first of the initial window's ACKs: what was there to send has left, in no time. */
+/* Segments of the train that is under way */
+static u32 path_train_segs(const struct cpath *ca)
+{
+	return (ccpd_segs(ca->claim, ca->train_us) + (1 << (SEG_SCALE - 1))) >> SEG_SCALE;
+}
+
+/* In what time @segs segments leave at the rate of this train, us */
+static u32 path_train_time(const struct cpath *ca, u32 segs)
+{
+	return div_u64((u64)segs << BW_SCALE, max(ca->claim, 1U)) + 1;
+}
+
+/*
+ * The first ACK of the initial window, which left at once, or of what was sent after an idle time:
+ * the train is what was there to send, and it is no less for that.
+ */
 static void path_train_zero(struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct cpath *ca = inet_csk_ca(sk);
 	u32 segs = path_through(tp) + tcp_packets_in_flight(tp) - ca->t.begin;
 
+	ca->train_end = ca->t.begin + segs;
+	if (ca->train_us) {
+		ca->train_us = path_train_time(ca, segs);
+		return;
+	}
 	ca->train_us = (ca->probe.rtt_min_us >> PATH_TRAIN_TIME) + 1;
 	ca->claim = ccpd_bw(segs, 1, (u64)ca->train_us * NSEC_PER_USEC);
-	ca->train_end = ca->t.begin + segs;
-}
-
-/* Segments of the train that is under way */
-static u32 path_train_segs(const struct cpath *ca)
-{
-	return (ccpd_segs(ca->claim, ca->train_us) + (1 << (SEG_SCALE - 1))) >> SEG_SCALE;
 }
 
 /* No train is under way. */
@@ -753,9 +781,10 @@ static void path_train_done(struct sock *sk)
 	u64 rate;
 
 	path_learn_base(ca, segs);
-	/* not sent as one: nothing learned, nothing gained; or said of the handshake */
+	/* not sent as one: nothing learned, nothing gained; or said of the time before it */
 	if (segs < PATH_LEAST_TRAIN || (ca->train_limited && !ca->train_zero)) {
-		path_train_send(sk, max(segs, TCP_INIT_CWND), time_us);
+		segs = max(segs, TCP_INIT_CWND);
+		path_train_send(sk, segs, path_train_time(ca, segs));
 		return;
 	}
 	if (path_is_policed(ca, segs)) {
@@ -1079,9 +1108,10 @@ static u32 path_next_claim(struct cpath *ca, u32 rate, u32 delivered, u32 lost, 
 }
 
 /*
- * Does the capacity move?  Something took much of what we were delivered, and is gone: what is
- * delivered fell at once, and then the queue ran empty for several rounds in which we took
- * more and more.  Of one of several flows that says nothing: the others come and go.
+ * Does the capacity move?  Something took much of what we were delivered, and is gone within 8 s:
+ * what is delivered fell at once, and then the queue ran empty for several rounds in which we
+ * took more and more.  Of one of several flows that says nothing: the others come and go.  A
+ * further fall shows that it still moves.
  */
 static void path_watch(struct cpath *ca, u32 rate, bool empty)
 {
@@ -1090,10 +1120,11 @@ static void path_watch(struct cpath *ca, u32 rate, bool empty)
 	    ccpd_delivery_rate(&ca->probe) <= ccpd_pair_bw(&ca->probe) / 2)
 		return;
 	if (rate < (ca->claim >> 3) * PATH_FALL) {
-		ca->fell = 1;
-	} else if (ca->fell && empty && (ca->moves || ca->empty == PATH_EMPTY_ROUNDS)) {
+		ca->fell = !path_moves(ca);
 		ca->moves = PATH_MOVES;
+	} else if (ca->fell && ca->empty == PATH_EMPTY_ROUNDS) {
 		ca->fell = 0;
+		ca->moves = PATH_MOVES;
 	}
 }
 
@@ -1135,7 +1166,7 @@ static void path_round(struct sock *sk, u32 rate)
 	u32 queue_us = path_round_queue_us(ca);
 	bool crowded = queue_us > 2 * q0;
 	u32 known = path_capacity(ca);
-	u32 mean_us = path_learn_base(ca, delivered);
+	u32 base_us = path_base_us(ca), mean_us = path_learn_base(ca, delivered);
 	u32 bw, claim;
 
 	bw = path_round_capacity(ca, rate);
@@ -1170,15 +1201,18 @@ static void path_round(struct sock *sk, u32 rate)
 		claim = min(claim, ca->claim);
 	ca->claim = max(claim, path_least_claim(ca));
 
-	/* a guess of the capacity is no reason for a drain, what was measured is */
-	if ((u16)(path_now() - ca->rtt_min_stamp) >
+	/*
+	 * The path has become shorter, and what is in flight is a queue that hides by how much.  A
+	 * guess of the capacity is no reason for a drain, what was measured is.
+	 */
+	if (path_base_us(ca) + q0 < base_us || (u16)(path_now() - ca->rtt_min_stamp) >
 		    READ_ONCE(drain) * (HZ / PATH_TICK) ||
 	    (ca->rounds == PATH_ROUNDS && ca->rival != PATH_FOREIGN &&
 	     path_queue_us(ca) > 2 * q0 && ca->claim < known - (known >> 3)))
 		path_drain(sk);
 	else if (ca->rival == PATH_FOREIGN)
 		path_compete(sk, rate, known, queue_us, q0, lost);
-	else if (!ca->moves && (crowded || ca->rival == PATH_EMPTY))
+	else if (!path_moves(ca) && (crowded || ca->rival == PATH_EMPTY))
 		path_crowded(sk);
 	else
 		ca->doubt = 0;
@@ -1225,7 +1259,7 @@ static void path_pace(struct sock *sk, bool burst)
 	const struct cpath *ca = inet_csk_ca(sk);
 	u64 claim = ca->claim, rate;
 
-	if (ca->moves && ca->mode == PATH_AVOIDANCE)
+	if (path_moves(ca) && ca->mode == PATH_AVOIDANCE)
 		claim = max_t(u64, claim, ccpd_delivery_rate(&ca->probe));
 	rate = claim;
 	if (burst || !claim) {
@@ -1425,8 +1459,10 @@ static void path_tx_start(struct sock *sk)
 	    tcp_stamp_us_delta(tp->tcp_mstamp, tp->delivered_mstamp) < ca->probe.rtt_s >> 3)
 		return;
 	if (ca->mode == PATH_SLOW_START) {
-		if (path_in_train(ca) && ca->train_us)
+		if (path_in_train(ca) && ca->train_us) {
 			path_train_send(sk, path_train_segs(ca), ca->train_us);
+			ca->train_zero = 1;
+		}
 		if (!ca->claim)
 			path_restart(sk);
 	} else {
@@ -1488,6 +1524,8 @@ static struct tcp_congestion_ops path_ops __read_mostly = {
 static int __init path_register(void)
 {
 	BUILD_BUG_ON(sizeof(struct cpath) > ICSK_CA_PRIV_SIZE);
+	/* a train may take the place of the pair, and of nothing else */
+	BUILD_BUG_ON(sizeof(struct cpath_train) > offsetof(struct ccpd_probe, best));
 
 	return tcp_register_congestion_control(&path_ops);
 }

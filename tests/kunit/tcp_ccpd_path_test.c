@@ -540,32 +540,42 @@ static void capacity_that_moves(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, path_moving_window(ca, 50000), 0);
 	for (i = 0; i < 5; i++)
 		path_watch(ca, ca->claim, true);
-	KUNIT_EXPECT_FALSE(test, ca->moves);
+	KUNIT_EXPECT_FALSE(test, path_moves(ca));
 	path_watch(ca, ca->claim / 2, false);
 	for (i = 0; i < PATH_EMPTY_ROUNDS; i++) {
-		KUNIT_EXPECT_FALSE(test, ca->moves);
+		KUNIT_EXPECT_FALSE(test, path_moves(ca));
 		path_watch(ca, ca->claim, true);
 	}
 	KUNIT_EXPECT_TRUE(test, ca->moves == PATH_MOVES);
 	EXPECT_NEAR(test, path_moving_window(ca, 50000), 412 * 3 / 2, 5000);
-	/* to fall again and to run empty once is enough to stay so */
+	/* to fall again is enough to stay so */
 	ca->moves = 1;
 	path_watch(ca, ca->claim / 2, false);
-	path_watch(ca, ca->claim, true);
-	KUNIT_EXPECT_TRUE(test, ca->moves == PATH_MOVES);
+	KUNIT_EXPECT_TRUE(test, path_moves(ca) && ca->moves == PATH_MOVES);
 	/* an overflow ends it */
 	ca->probe.rtt_s = 90000 << 3;
 	ca->probe.round_rtt_us = 90000;
 	ca->noise = 0;
 	path_next_claim(ca, ca->claim, 300, 100, ca->claim, 3125, 40000);
-	KUNIT_EXPECT_FALSE(test, ca->moves);
+	KUNIT_EXPECT_FALSE(test, path_moves(ca));
+
+	/* a rise more than 8 s later is another matter */
+	path_watch(ca, ca->claim / 2, false);
+	for (i = 0; i < PATH_MOVES; i++) {
+		ca->tick = !(path_now() & 1);
+		path_age(ca);
+	}
+	for (i = 0; i < 5; i++)
+		path_watch(ca, ca->claim, true);
+	KUNIT_EXPECT_FALSE(test, path_moves(ca));
 
 	/* one of several */
 	ca->probe.rate[0] = link_bw(40);
+	ca->probe.rate[1] = 0;
 	path_watch(ca, ca->claim / 2, false);
 	for (i = 0; i < 5; i++)
 		path_watch(ca, ca->claim, true);
-	KUNIT_EXPECT_FALSE(test, ca->moves);
+	KUNIT_EXPECT_FALSE(test, path_moves(ca));
 }
 
 static void cube_root(struct kunit *test)
