@@ -3,8 +3,9 @@
 
 scripts/requirements.txt names each with its version and the digests of its files.  The environment
 is in the cache, python/<digest of that file and of which Python this is>; scripts/setup makes it,
-and scripts/lab and the other commands start themselves again in it.  It is of the system's Python,
-and only this module may be imported without it: it uses Python's own library alone.
+and scripts/lab and the other commands start themselves again in it, and make it if need be.  It is
+of the system's Python, and only this module may be imported without it: it uses Python's own
+library alone.
 """
 
 import contextlib
@@ -14,6 +15,7 @@ import shutil
 import signal
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 from .errors import LabError
 from .paths import REPO, cache_root
@@ -43,35 +45,47 @@ def inside() -> bool:
 def enter(arguments: list[str] | None = None) -> None:
     """Goes on in the environment: what runs starts again there, or instead Python with arguments.
 
-    If it is not there, says so in one line and ends with status 1.
+    If it is not there it is made, as the lab's kernel is.  Where that fails, one line says what to
+    do, and the status is 1.
     """
     if arguments is None and inside():
         return
-    python = str(_installed() / "bin" / "python")
+    where = _installed()
+    if not where:
+        try:
+            make()
+        except LabError as error:
+            _die(str(error))
+        except KeyboardInterrupt:
+            raise SystemExit(130) from None
+    python = str((where or home()) / "bin" / "python")
     os.execv(python, [python, *(sys.orig_argv[1:] if arguments is None else arguments)])
 
 
 def borrow() -> None:
-    """Makes the libraries importable where another program has begun, such as Mininet."""
-    (packages,) = _installed().glob("lib/python*/site-packages")
+    """Makes the libraries importable where another program has begun, such as Mininet.
+
+    If they are not installed, says so in one line and ends with status 1.
+    """
+    where = _installed()
+    if not where:
+        _die("its libraries are not installed")
+    (packages,) = where.glob("lib/python*/site-packages")
     sys.path.append(str(packages))
 
 
-def _installed() -> Path:
-    """The environment; under sudo also that of the user who called it.
-
-    If there is none, says so in one line and ends with status 1.
-    """
+def _installed() -> Path | None:
+    """The environment, if it is there; under sudo also that of the user who called it."""
     places = [home()]
     if user := os.environ.get("SUDO_USER"):
         places.append(home(Path(f"~{user}/.cache/tcpcc").expanduser()))
-    for where in places:
-        if ready(where):
-            return where
+    return next(filter(ready, places), None)
+
+
+def _die(why: str) -> NoReturn:
     setup = REPO / "scripts" / "setup"
     shown = setup.relative_to(Path.cwd()) if Path.cwd() == REPO else setup
-    print(f"{Path(sys.argv[0]).name}: its libraries are not installed: run {shown} demo",
-          file=sys.stderr)  # fmt: skip
+    print(f"{Path(sys.argv[0]).name}: {why}; to set up, run {shown} demo", file=sys.stderr)
     raise SystemExit(1)
 
 
