@@ -451,7 +451,9 @@ static bool path_moves(const struct cpath *ca)
  */
 static u32 path_moving_window(const struct cpath *ca, u32 us)
 {
-	return path_moves(ca) ? 3 * ccpd_segs(ccpd_delivery_rate(&ca->probe), us) >> (SEG_SCALE + 1) : 0;
+	if (!path_moves(ca))
+		return 0;
+	return 3 * ccpd_segs(ccpd_delivery_rate(&ca->probe), us) >> (SEG_SCALE + 1);
 }
 
 /* C, as far as a policer lets it through */
@@ -784,7 +786,7 @@ static void path_train_done(struct sock *sk)
 	/* not sent as one: nothing learned, nothing gained; or said of the time before it */
 	if (segs < PATH_LEAST_TRAIN || (ca->train_limited && !ca->train_zero)) {
 		segs = max(segs, TCP_INIT_CWND);
-		path_train_send(sk, segs, path_train_time(ca, segs));
+		path_train_send(sk, segs, max(time_us, (rtt_us >> PATH_TRAIN_TIME) + 1));
 		return;
 	}
 	if (path_is_policed(ca, segs)) {
@@ -816,9 +818,9 @@ static void path_train_done(struct sock *sk)
 		ccpd_pair_add(&ca->probe, best, 2 * rtt_us);
 		path_train_leave(sk, best);
 		return;
-	} else {
-		best = 0;
 	}
+	if (took_us >= PATH_SURE * t->gap_us)
+		best = 0;
 	rate = best ?: ca->claim + div_u64((u64)ca->claim * rtt_us, 4 * ca->train_us);
 	rate = min_t(u64, rate, U32_MAX);
 	segs = clamp_t(u64, ccpd_segs(rate, time_us) >> SEG_SCALE, TCP_INIT_CWND,
@@ -1042,6 +1044,7 @@ static void path_compete(struct sock *sk, u32 rate, u32 known, u32 queue_us, u32
 {
 	struct cpath *ca = inet_csk_ca(sk);
 	u32 root = path_cbrt(ca->floor), before_us = ca->round_queue * PATH_QUEUE;
+	u64 per_s = root * root / 3;
 
 	if (rate > known - (known >> 3) && queue_us > 2 * q0) {
 		ca->rival = PATH_FRIENDLY;
@@ -1052,7 +1055,7 @@ static void path_compete(struct sock *sk, u32 rate, u32 known, u32 queue_us, u32
 		   (ca->doubt && ca->rounds == PATH_ROUNDS)) {
 		path_drain(sk);
 	} else {
-		ca->floor += 1 + div_u64((u64)root * root * (ca->probe.rtt_s >> 3), 3 * USEC_PER_SEC);
+		ca->floor += 1 + div_u64(per_s * (ca->probe.rtt_s >> 3), USEC_PER_SEC);
 	}
 }
 
@@ -1115,9 +1118,10 @@ static u32 path_next_claim(struct cpath *ca, u32 rate, u32 delivered, u32 lost, 
  */
 static void path_watch(struct cpath *ca, u32 rate, bool empty)
 {
+	u32 pair = ccpd_pair_bw(&ca->probe);
+
 	ca->empty = empty ? min(ca->empty + 1, PATH_EMPTY_ROUNDS) : 0;
-	if (ca->rounds < PATH_REPAIRS ||
-	    ccpd_delivery_rate(&ca->probe) <= ccpd_pair_bw(&ca->probe) / 2)
+	if (ca->rounds < PATH_REPAIRS || !pair || ccpd_delivery_rate(&ca->probe) <= pair / 2)
 		return;
 	if (rate < (ca->claim >> 3) * PATH_FALL) {
 		ca->fell = !path_moves(ca);

@@ -603,9 +603,9 @@ static void rival_is_matched(struct kunit *test)
 	ca->round_queue = 40000 / PATH_QUEUE;
 	/* 1000^(2/3) / 3 in a second, and at least Reno's one in a round trip */
 	path_compete(sk, bw / 2, bw, 40000, q0, false);
-	KUNIT_EXPECT_EQ(test, ca->floor, 1000 + 1 + 3);
+	KUNIT_EXPECT_EQ(test, ca->floor, 1000 + 1 + 2);
 	path_compete(sk, bw / 2, bw, 40000, q0, true);
-	KUNIT_EXPECT_EQ(test, ca->floor, 1004 * 7 / 10);
+	KUNIT_EXPECT_EQ(test, ca->floor, 1003 * 7 / 10);
 	/* a loss without a queue is noise */
 	path_compete(sk, bw / 2, bw, 2 * q0, q0, true);
 	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_DRAIN);
