@@ -113,7 +113,7 @@
 
 /*
  * A capacity moves if less than so many eighths of the claim were delivered, and then the queue ran
- * empty for so many rounds; so it is taken to be for so long, PATH_TICK; path-field, path-flows
+ * empty for so many rounds; so it is taken to be for so long, PATH_TICK; field-moving, path-flows
  */
 #define PATH_FALL	5
 #define PATH_EMPTY_ROUNDS 4
@@ -133,7 +133,7 @@
 
 /*
  * A train of the start has at most so many times as many segments as the one before, and leaves in
- * 1/2^5 of a round trip, if batches do not ask for longer; path-start, path-field
+ * 1/2^5 of a round trip, if batches do not ask for longer; path-start, field-batches
  */
 #define PATH_TRAIN_GROWTH	5
 #define PATH_TRAIN_TIME	5
@@ -141,10 +141,10 @@
 /* A shorter train, segments, says nothing: it may be a single ACK's (cc_scripts, limits) */
 #define PATH_LEAST_TRAIN	8U
 
-/* ACKs so close to one another, us, are of one batch; path-field */
+/* ACKs so close to one another, us, are of one batch; field-batches */
 #define PATH_CLOSE_US	50U
 
-/* A train spans so many batches, or does not tell a rate; path-field */
+/* A train spans so many batches, or does not tell a rate; field-batches */
 #define PATH_SURE	4U
 
 /* Slow start ends at a queue of 2 * q0 and this, us: more than a host's own delays; stock_hosts */
