@@ -293,14 +293,17 @@ struct cpath {
  * @bw: capacity, BW_SCALE
  * @rtt_min_us: us
  * @rtt_max_us: us
+ * @noise_us: what an empty path takes beyond rtt_min on average, us
  *
  * A sixteenth of the propagation delay, or a quarter of the buffer where that
- * is less; where no queue was ever seen, a sixty-fourth.  Never less than
+ * is less; where no queue was ever seen, a sixty-fourth.  Where the delay varies
+ * by itself, as on Wi-Fi, as much as that, up to a quarter: less than that is
+ * never seen, and the law would give way to it all the time.  Never less than
  * PATH_LEAST_QUEUE segments take, or windows of whole segments would miss it.
  *
  * Return: us, at least 1
  */
-static u32 path_q0_us(u32 bw, u32 rtt_min_us, u32 rtt_max_us)
+static u32 path_q0_us(u32 bw, u32 rtt_min_us, u32 rtt_max_us, u32 noise_us)
 {
 	u32 least = (rtt_min_us >> 6) + 1;
 
@@ -308,7 +311,7 @@ static u32 path_q0_us(u32 bw, u32 rtt_min_us, u32 rtt_max_us)
 	if (bw && ccpd_segs(bw, least) < PATH_LEAST_QUEUE << SEG_SCALE)
 		least = (PATH_LEAST_QUEUE << BW_SCALE) / bw + 1;
 	return clamp((rtt_max_us - rtt_min_us) >> 2, least,
-		     max(rtt_min_us >> 4, least));
+		     max3(rtt_min_us >> 4, least, min(noise_us, rtt_min_us >> 2)));
 }
 
 /**
@@ -495,12 +498,16 @@ static void path_rtt_min(struct cpath *ca, u32 before_us, u32 overtaken)
 		path_set_noise(ca, ca->noise * PATH_NOISE + less_us);
 }
 
+/* What an empty path takes beyond rtt_min on average, us */
+static u32 path_noise_us(const struct cpath *ca)
+{
+	return ca->noise == PATH_NO_NOISE ? 0 : ca->noise * PATH_NOISE;
+}
+
 /* What an empty path takes on average, us */
 static u32 path_base_us(const struct cpath *ca)
 {
-	u32 noise_us = ca->noise == PATH_NO_NOISE ? 0 : ca->noise * PATH_NOISE;
-
-	return ca->probe.rtt_min_us + noise_us;
+	return ca->probe.rtt_min_us + path_noise_us(ca);
 }
 
 /* Queueing delay, us: in the least rtt of this round trip, and in the smoothed rtt */
@@ -537,7 +544,8 @@ static u32 path_learn_base(struct cpath *ca, u32 delivered)
 
 static u32 path_q0(const struct cpath *ca)
 {
-	return path_q0_us(path_capacity(ca), ca->probe.rtt_min_us, ca->probe.rtt_max_us);
+	return path_q0_us(path_capacity(ca), ca->probe.rtt_min_us, ca->probe.rtt_max_us,
+			  path_noise_us(ca));
 }
 
 /*
@@ -637,8 +645,8 @@ static void path_avoid(struct sock *sk)
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct cpath *ca = inet_csk_ca(sk);
 	const struct ccpd_probe *p = &ca->probe;
-	u32 bw = path_capacity(ca), window;
-	u32 q0 = path_q0_us(bw, p->rtt_min_us, p->rtt_max_us), base = path_base_us(ca);
+	u32 bw = path_capacity(ca), base = path_base_us(ca), window;
+	u32 q0 = path_q0_us(bw, p->rtt_min_us, p->rtt_max_us, path_noise_us(ca));
 	struct ccpd_eval e = {
 		.kp = READ_ONCE(kp),
 		.kd_us = READ_ONCE(kd),
@@ -778,7 +786,7 @@ static void path_train_done(struct sock *sk)
 	const struct cpath_train *t = &ca->t;
 	u32 segs = path_train_segs(ca), took_us = t->last_us - t->begin_us;
 	u32 rtt_us = ca->probe.rtt_min_us, time_us = ca->train_us;
-	u32 q0 = path_q0_us(ca->claim, rtt_us, rtt_us);
+	u32 q0 = path_q0_us(ca->claim, rtt_us, rtt_us, 0);
 	u32 best = ccpd_bw(t->best_segs, 1, (u64)t->best_us * NSEC_PER_USEC);
 	u64 rate;
 

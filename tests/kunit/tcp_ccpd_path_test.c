@@ -25,7 +25,7 @@ static void path_fills_the_pipe(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(gain); i++) {
 		for (j = 0; j < ARRAY_SIZE(mbps); j++) {
 			u32 bw = link_bw(mbps[j]), rtt = 190000;
-			u32 q0 = path_q0_us(bw, rtt, rtt + rtt / 2);
+			u32 q0 = path_q0_us(bw, rtt, rtt + rtt / 2, 0);
 			s64 w = ccpd_segs(bw, rtt + q0);
 			s64 p = ccpd_p_term(gain[i], path_storage(bw, gain[i], rtt, q0),
 					    ccpd_segs(bw, q0), w);
@@ -40,15 +40,21 @@ static void path_queue_target(struct kunit *test)
 {
 	u32 bw = link_bw(1000);
 
-	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 160000, 240000), 10000);
-	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 160000, 176000), 4000);
-	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 160000, 160000), 2501);
-	KUNIT_EXPECT_EQ(test, path_q0_us(0, 1, 1), 1);
-	KUNIT_EXPECT_EQ(test, path_q0_us(0, 10, CCPD_RTT_CAP), 1);
+	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 160000, 240000, 0), 10000);
+	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 160000, 176000, 0), 4000);
+	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 160000, 160000, 0), 2501);
+	KUNIT_EXPECT_EQ(test, path_q0_us(0, 1, 1, 0), 1);
+	KUNIT_EXPECT_EQ(test, path_q0_us(0, 10, CCPD_RTT_CAP, 0), 1);
 	/* three segments, where a sixteenth of the path is less: 36.3 us */
-	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 100, 1000), 37);
-	EXPECT_NEAR(test, path_q0_us(link_bw(1), 40000, 400000), 36336,
+	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 100, 1000, 0), 37);
+	EXPECT_NEAR(test, path_q0_us(link_bw(1), 40000, 400000, 0), 36336,
 		    1000);
+	/* as much as the delay varies, where that is more than a sixteenth, to a quarter */
+	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 20000, 60000, 1000), 1250);
+	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 20000, 60000, 3000), 3000);
+	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 20000, 60000, 9000), 5000);
+	/* but never more than a quarter of the buffer */
+	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 20000, 28000, 3000), 2000);
 }
 
 static void path_claim_shares(struct kunit *test)
