@@ -95,7 +95,7 @@ def _guests(directory: Path) -> list[str]:
         (["run", "dumbbell", "--set", "lie=18mbit"], "0:400gbit"),
         (["run", "dumbbell", "--set", "lie=1:18mbit"], "from 0 to 0"),
         (["run", "dumbbell", "--set", "lie=0:18mbit", "--set", "ip=6"], "ip=4"),
-        (["run", "dumbbell", "--set", "reverse=cubic:2,reno:1"], "cubic:2"),
+        (["run", "dumbbell", "--set", "reverse=cubic:2:1"], "cubic:2"),
         (["run", "dumbbell", "--set", "back=1mbit:0"], "1mbit:50"),
         (["run", "dumbbell", "--set", "back=1mbit", "--set", "reverse=reno"], "drop it"),
         (["run", "dumbbell", "--set", "jitter_back=5ms"], "1:5ms"),
