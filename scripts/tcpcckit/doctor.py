@@ -313,7 +313,7 @@ def _flows(e: Evidence) -> Iterator[Finding]:
         yield from made
         if not made:
             yield Finding("flow", "ok", f"{_name(flow)}: {flow.cc} itself, that is the path, is the"
-                          f" limit: {rate(flow.delivery_bps)}")  # fmt: skip
+                          f" limit: {rate(flow.rate_bps)}")  # fmt: skip
 
 
 def _name(flow: Flow) -> str:
@@ -331,10 +331,14 @@ def _flow(e: Evidence, flow: Flow) -> Iterator[Finding]:
         yield Finding("receive window", "limits", f"{_name(flow)}: the peer's window was the limit"
                       f" for {window:.0%} of the time; this is to be done there",
                       f'sudo sysctl -w net.ipv4.tcp_rmem="4096 131072 {needed}"')  # fmt: skip
-    # where segments leave as soon as they are written, TCP takes a full buffer for a lazy writer
+    # where segments leave as soon as they are written, TCP takes a full buffer for a lazy writer;
+    # and one that holds less than two flights is full only now and then
     full = flow.app_limited and flow.queued_bytes >= FULL * flow.sndbuf_bytes
-    if buffer >= LIMITED or full:
+    small = flow.app_limited and flow.sndbuf_bytes < 2 * flow.bdp_bytes
+    if buffer >= LIMITED or full or small:
         share = f"is full, and was the limit for {buffer:.0%} of the time"
+        if buffer < LIMITED and not full:
+            share = "holds less than two flights"
         most = _largest(e.sysctls.get("tcp_wmem", ""))
         if flow.sndbuf_bytes < FULL * most:
             yield Finding("send buffer", "limits", f"{_name(flow)}: the send buffer"
