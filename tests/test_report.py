@@ -42,12 +42,11 @@ stages = "0.1"
 all = ["re*", "cubic (small)"]
 [metrics]
 twice = "2 * goodput_bps / rate"
-[[expected]]
-column = "reno"
-case = "slow"
+[[table]]
+claim = "Table 0"
 metric = "goodput_bps"
-trials = [9e6, 10e6]
 tolerance = 0.3
+rows.reno.slow = [9e6, 10e6]
 [[table]]
 claim = "Table 1, twice"
 metric = "twice@1"
@@ -120,8 +119,8 @@ def cheap_page(tmp_path_factory):
 
 def test_page(cheap_page) -> None:
     text = cheap_page.read_text()
-    assert "4 of 6 findings hold, 2 do not" in text
-    assert text.count('<li class="holds"') == 4 and text.count('<li class="fails"') == 2
+    assert "5 of 7 findings hold, 2 do not" in text
+    assert text.count('<li class="holds"') == 5 and text.count('<li class="fails"') == 2
     assert "They have no wings." in text
     # a finding for each cell of a table, and the paper's number beside the one of that stage
     assert text.count("Table 1, twice: ") == 4 and text.count("It could not be.") == 1
@@ -151,12 +150,12 @@ def test_page(cheap_page) -> None:
         ("reno", None, "slow", 1), ("cubic", "cubic (small)", "fast", 2)
     }  # fmt: skip
     compared = next(r for r in runs if "expected" in r)["expected"][0]
-    assert compared["source"] == "999 (NONE) Table 0" and compared["paper"] == 9.5e6
+    assert compared["source"] == "Table 0" and compared["paper"] == 9.5e6
     assert compared["within"] is True
     # means have intervals, and say that they are of two seeds
     assert text.count(">95 %</th>") == text.count(">mean</th>") > 0
     assert len(re.findall(r" to [^<]+\(n=2\)</td>", text)) >= 8
-    assert len(re.findall(r"<b>[\d.]+</b> \(95 %: [\d.]+ to [\d.]+; 2 seeds\)", text)) == 5
+    assert len(re.findall(r"<b>[\d.]+</b> \(95 %: [\d.]+ to [\d.]+; 2 seeds\)", text)) == 6
     assert len(re.findall(r"<b>[\d.]+</b> \(2 seeds\)", text)) == 1  # the most of something
     assert all(r["cell"]["seeds"] == 2 and "low" in r["cell"]["metrics"]["drops"] for r in runs)
     # every link of the page leads somewhere in it
@@ -263,11 +262,11 @@ def test_page_in_a_browser(cheap_page, options) -> None:
     assert told["back"] == ("rgb(255, 255, 255)" if options == LIGHT else "rgb(20, 20, 20)")
 
     assert told["filters"] == {
-        f"{name} {value}": [n, f"{n} of 6"]
+        f"{name} {value}": [n, f"{n} of 7"]
         for name, value, n in (
-            ("paper", "999 (NONE)", 6), ("sender", "cubic", 3), ("sender", "reno", 4),
-            ("held", "holds", 4), ("held", "does not hold", 2), ("held", "not measured", 0),
-            ("kind", "paper", 5), ("kind", "ours", 1),
+            ("paper", "999 (NONE)", 7), ("sender", "cubic", 3), ("sender", "reno", 5),
+            ("held", "holds", 5), ("held", "does not hold", 2), ("held", "not measured", 0),
+            ("kind", "paper", 6), ("kind", "ours", 1),
         )
     }  # fmt: skip
 
@@ -349,10 +348,10 @@ def test_claims_are_judged_by_what_is_kept(laboratory, monkeypatch) -> None:
     assert {claims.judge(report.kept())(cheap, f) for f in cheap.finding} == {None}
     assert report.main(["cheap"], 2) == 0
     assert "<td>Table 0</td>" in written.read_text()
-    assert ">cheap</a> (4 of 6 hold)" in written.read_text()
+    assert ">cheap</a> (5 of 7 hold)" in written.read_text()
     monkeypatch.setattr(runner, "make", None)
     kept = report.kept()
-    assert sum(claims.judge(kept)(cheap, f) for f in cheap.finding) == 4
+    assert sum(claims.judge(kept)(cheap, f) for f in cheap.finding) == 5
     assert (kept.made, [len(cell.runs) for cell in kept.of(cheap)]) == (0, [2] * 4)
     # a cell that lacks one run is not there, and the others are
     gone = next(h for h in store.root().iterdir() if json.loads(
@@ -404,7 +403,7 @@ def test_failing_run_is_shown_and_loses_no_other(laboratory, monkeypatch, capsys
     text = page.read_text()
     assert "cheap reno slow, seed 2: run refused: the dog ate it" in text
     assert "the dog ate it" in capsys.readouterr().err
-    assert "3 could not be measured" in text
+    assert "4 could not be measured" in text
     (raw,) = re.findall(r'href="data:application/gzip;base64,([^"]+)"', text)
     assert len(json.loads(gzip.decompress(base64.b64decode(raw)))) == 7
 
@@ -424,11 +423,13 @@ def test_what_is_not_built_is_left_out_and_named(laboratory, capsys) -> None:
         ('cc = "reno" }', 'cc = "reno", colour = "red" }', "[[column]] 1: no key 'colour'"),
         ("buffer = 5", "buffers = 5", "no setting 'buffers'"),
         ("buffer = 5", "buffer = 'much'", "buffer=much"),
-        ('column = "reno"', 'column = "renault"', "no column 'renault'; there are: reno"),
-        ('case = "slow"', 'case = "idle"', "no case 'idle'"),
-        ("trials = [9e6, 10e6]", "", "needs paper, or trials"),
+        ("rows.reno.slow", "rows.renault.slow", "no column 'renault'; there are: reno"),
+        ("rows.reno.slow", "rows.reno.idle", "no case 'idle'; there are: slow, fast"),
+        ("= [9e6, 10e6]", "= []", "'reno' has a cell without a number"),
+        ("= [9e6, 10e6]", "= 'many'", "[[table]] 1, rows"),
         ('metric = "goodput_bps"', 'metric = "speed"', "no metric 'speed'"),
-        ("tolerance = 0.3", "", "[[expected]] 1: 'tolerance' is missing"),
+        ("tolerance = 0.3", "", "'Table 0' needs one of tolerance and within"),
+        ("tolerance = 0.3", "tolerance = 0.3\ntest = ['slow']", "a test, but no number, of 'slow'"),
         ("'goodput_bps', 'reno', 'fast'", "'speed', 'reno'", "no metric 'speed'"),
         ("'goodput_bps', 'reno', 'fast'", "'twice', 'reno', 'never'", "no case 'never'"),
         ("'goodput_bps', 'reno', 'fast'", "'twice', scenario='x'", "no scenario 'x'"),
@@ -449,17 +450,18 @@ def test_what_is_not_built_is_left_out_and_named(laboratory, capsys) -> None:
         ('rows."cubic (small)"', "rows.renault", "no column 'renault'"),
         ("reno, fast", "reno, faster", "a note, but no number, of 'reno, faster'"),
         ('notes."reno, fast" = "It could not be."', "notes = 2",
-         "[[table]] 1, notes: a value is of type table, not int"),
+         "[[table]] 2, notes: a value is of type table, not int"),
         ("'{cc}', case='slow'", "'{cc}', case='idle'", "no case 'idle'"),
         ("'{cc}', case='slow'", "'reno'", "no column for {cc}"),
         ("good = 0.1", "good = 0.05", "good and bad are the same"),
         ("kind = \"ours\"", "kind = 'guess'", "no kind 'guess'; there are: paper, ours"),
         ("within = 0.5", "within = 0.5\nkind = 'guess'", "no kind 'guess'"),
-        ('"twice@1"', '"thrice@1"', "no metric 'thrice@1'"),
+        ('"twice@1"', '"thrice@1"', "no metric 'thrice'"),
         ("title", "= title", "cheap.toml"),
         ("paper = 2", "paper = '2'", "[[finding]] 1, paper: a value is of type int | float |"),
         ("x = 20", "x = 'ten'", "[[case]] 2, x: a value is of type int | float |"),
-        ("[2, 3]", "[2, 'three']", "[[table]] 1, rows 2: a value is of type int | float, not str"),
+        ("[2, 3]", "[2, 'three']",
+         "[[table]] 2, rows 2: a value is of type int | float | array, not str"),
         ("low = 3", "low = true", "[[finding]] 2, low: a value is of type int | float, not bool"),
         ('"10ms"', "{ s = 1 }", "settings: rtt is a value, not a table"),
         ("[settings]", "cc = 'reno'\n[settings]", "cc: a value is of type array"),
@@ -500,9 +502,9 @@ def test_one_column_of_one_case(lab) -> None:
 
 
 def test_much_that_holds_is_folded(cheap_page) -> None:
-    shown, _, folded = cheap_page.read_text().partition("<summary>4 more that hold</summary>")
+    shown, _, folded = cheap_page.read_text().partition("<summary>5 more that hold</summary>")
     assert shown.count('<li class="fails"') == 2 and '<li class="holds"' not in shown
-    assert folded.count('<li class="holds"') == 4
+    assert folded.count('<li class="holds"') == 5
 
 
 def test_progress_is_told_without_a_terminal_too(laboratory, monkeypatch, capsys) -> None:
@@ -540,7 +542,7 @@ def test_scenario_is_sound(name) -> None:
 def test_kinds_of_findings(laboratory) -> None:
     page = laboratory(CHEAP.replace('"ours"', '"calibrated"'))
     kinds = [f.kind for f in scenario.load("cheap").finding]
-    assert kinds == ["paper", "calibrated", *["paper"] * 4]
+    assert kinds == ["paper", "calibrated", *["paper"] * 5]
     page.with_name("cheap.toml").rename(page.with_name("path-cheap.toml"))
     assert [f.kind for f in scenario.load("path-cheap").finding][:2] == ["ours", "calibrated"]
 
@@ -613,7 +615,7 @@ def test_summary(laboratory, tmp_path, monkeypatch) -> None:
     assert size == sum(path.stat().st_size for path in files.values())
     assert set(files) == {"README.md", "none.md", "cheap.png"}
     first, paper = files["README.md"].read_text(), files["none.md"].read_text()
-    assert "4 of 6 findings hold, 2 do not" in first
+    assert "5 of 7 findings hold, 2 do not" in first
     assert "| [cheap](none.md#cheap) | Pigs fly | ours |" in first and '<a id="cheap">' in paper
     assert re.search(r"^\| A slow link: share used \| 0\.9\d? \+ \|$", first, re.MULTILINE)
     rows = [line.split(" | ") for line in paper.splitlines() if line.startswith("| ")]
@@ -622,7 +624,7 @@ def test_summary(laboratory, tmp_path, monkeypatch) -> None:
     ]  # fmt: skip
     assert len({len(row) for row in rows}) == 1
     assert rows[1][1] == "9.5 Mb/s" and " to " in rows[1][2]
-    assert "](cheap.png)" in paper and "4 of 6 findings hold" in paper
+    assert "](cheap.png)" in paper and "5 of 7 findings hold" in paper
     monkeypatch.setattr(summary, "LIMIT", size - 1)
     with pytest.raises(LabError, match="may have"):
         summary.write(made, [cheap], measured)

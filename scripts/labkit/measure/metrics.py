@@ -21,11 +21,9 @@ def place(result: Json, scenario: Scenario, column: str = "", case: str = "") ->
         named["case"] = case
     own = ("scenario", "cc", "column", "case", "expected")
     placed = named | {k: v for k, v in result.items() if k not in own}
-    if relevant := [
-        e for e in scenario.expected if e.column in ("", column) and e.case in ("", case)
-    ]:
-        source = " ".join(filter(None, (scenario.paper, scenario.figure)))
-        placed["expected"] = [_compare(e, source, result) for e in relevant]
+    of_cell = [e for e in scenario.expected if (e.column, e.case) == (column, case)]
+    if of_cell:
+        placed["expected"] = [_compare(e, result) for e in of_cell]
     return rounded(placed)
 
 
@@ -208,10 +206,9 @@ def _mean(values: Any) -> float:
     return sum(values) / len(values)
 
 
-def _compare(expected: Expected, source: str, result: Json) -> Json:
-    paper = expected.mean
+def _compare(expected: Expected, result: Json) -> Json:
     shown: Json = {
-        "source": expected.source or source, "metric": expected.metric, "paper": paper,
+        "source": expected.source, "metric": expected.metric, "paper": expected.mean,
     }  # fmt: skip
     measured = metric(result, expected.metric)
     if measured is not None:

@@ -77,6 +77,9 @@ def _beside(folder: Path, text: str) -> str:
     return ",".join(str(folder / p) if p.startswith(("./", "../")) else p for p in parts)
 
 
+Entry = Number | list[Number]  # of a table: a number, or each of a paper's trials
+
+
 class Column(Part):
     """One of what a scenario compares: a congestion control, with settings of its own."""
 
@@ -94,24 +97,26 @@ class Case(Part):
 
 
 class Expected(Part):
-    """A number of a paper: where it is, what it measures, and how near is near enough."""
+    """A number of a paper: what it measures of which run, and how near is near enough."""
 
+    source: str  # which table it is of
     metric: str
-    tolerance: Number  # as a share of paper, or if that is none: see within
-    source: str = ""  # default: the scenario's paper and figure
-    column: str = ""  # of the run it belongs to; empty: of any
-    case: str = ""
-    paper: Number = math.nan  # default: the mean of trials
-    trials: tuple[Number, ...] = ()
-    within: Number = 0.0  # of paper, in its own unit
+    column: str
+    case: str
+    trials: tuple[Number, ...]  # all that the paper has, or one: their mean
+    tolerance: Number = 0.0  # of the mean, as a share of it
+    within: Number = 0.0  # the same in its own unit
 
     @property
     def mean(self) -> float:
-        return sum(self.trials) / len(self.trials) if math.isnan(self.paper) else self.paper
+        return sum(self.trials) / len(self.trials)
+
+    @property
+    def slack(self) -> float:
+        return self.within or self.tolerance * abs(self.mean)
 
     def near(self, measured: float) -> bool:
-        slack = self.within or self.tolerance * abs(self.mean)
-        return bool(self.mean - slack <= measured <= self.mean + slack)
+        return bool(self.mean - self.slack <= measured <= self.mean + self.slack)
 
 
 class Finding(Part):
@@ -150,35 +155,58 @@ class Quality(Part):
 
 
 class Table(Part):
-    """A table of a paper with a row for each column here: a finding for each of its numbers."""
+    """A table of a paper with rows for columns here: a finding for each of its numbers."""
 
     claim: str  # which table it is, and of what
     metric: str
-    within: Number  # how far from the paper's number is near enough, in its own unit
-    rows: dict[str, list[Number]]  # by column, in the order of the cases
-    notes: dict[str, str] = field(default_factory=dict)  # of a row, "reno", or of one of its cells,
-    test: bool = False  # of all its findings               "reno, 10 ms"
+    # By column: a number of each case, or some cases and theirs
+    rows: dict[str, list[Entry] | dict[str, Entry]]
+    # How far from the paper's number is near enough: as a share of it, or in its own unit
+    tolerance: Number = 0.0
+    within: Number = 0.0
+    # Of a row, "reno", or of one of its cells, "reno, 10 ms"
+    notes: dict[str, str] = field(default_factory=dict)
+    test: bool | tuple[str, ...] = False  # make check holds all, or these rows or cells
     kind: str = ""
 
-    def cells(self, cases: list[str]) -> Iterator[tuple[Expected, Finding]]:
-        notes = dict(self.notes)
+    def numbers(self, cases: list[str]) -> Iterator[Expected]:
+        """The paper's numbers, of each cell here; ValueError if there is no such case."""
+        if bool(self.tolerance) == bool(self.within):
+            raise ValueError(f"[[table]] {self.claim!r} needs one of tolerance and within")
         for column, numbers in self.rows.items():
-            if len(numbers) != len(cases):
-                raise ValueError(f"[[table]] {self.claim!r}: {column!r} has {len(numbers)} numbers"
-                                 f" for {len(cases)} cases")  # fmt: skip
-            of_row = notes.pop(column, "")
-            for case, paper in zip(cases, numbers, strict=True):
-                cell = f"{column}, {case}" if case else column
-                yield (
-                    Expected(self.metric, 0.0, self.claim, column, case, paper, within=self.within),
-                    Finding(
-                        f"{self.claim}: {cell}", f"mean({self.metric!r}, {column!r}, {case!r})",
-                        paper - self.within, paper + self.within, paper,
-                        notes.pop(cell, of_row), self.test, self.kind,
-                    ),
-                )  # fmt: skip
-        if notes:
-            raise ValueError(f"[[table]] {self.claim!r}: a note, but no number, of {min(notes)!r}")
+            if isinstance(numbers, list):
+                if len(numbers) != len(cases):
+                    raise ValueError(f"[[table]] {self.claim!r}: {column!r} has {len(numbers)}"
+                                     f" numbers for {len(cases)} cases")  # fmt: skip
+                numbers = dict(zip(cases, numbers, strict=True))
+            for case, number in numbers.items():
+                if case not in cases:
+                    there = ", ".join(cases)
+                    raise ValueError(f"[[table]] {self.claim!r}: no case {case!r};"
+                                     f" there are: {there}")  # fmt: skip
+                trials = tuple(number) if isinstance(number, list) else (number,)
+                if not trials:
+                    raise ValueError(f"[[table]] {self.claim!r}: {column!r} has a cell without"
+                                     " a number")  # fmt: skip
+                yield Expected(self.claim, self.metric, column, case, trials, self.tolerance,
+                               self.within)  # fmt: skip
+
+    def findings(self, cases: list[str]) -> Iterator[Finding]:
+        """That each of them is near the paper's."""
+        numbers = {", ".join(filter(None, (n.column, n.case))): n for n in self.numbers(cases)}
+        tests = () if isinstance(self.test, bool) else self.test
+        for what, names in (("note", self.notes), ("test", tests)):
+            if wrong := {*names} - {*self.rows} - {*numbers}:
+                raise ValueError(f"[[table]] {self.claim!r}: a {what}, but no number, of"
+                                 f" {min(wrong)!r}")  # fmt: skip
+        for cell, number in numbers.items():
+            names = ", ".join(map(repr, filter(None, (self.metric, number.column, number.case))))
+            yield Finding(
+                f"{self.claim}: {cell}", f"mean({names})", number.mean - number.slack,
+                number.mean + number.slack, number.mean,
+                self.notes.get(cell, self.notes.get(number.column, "")),
+                self.test is True or not {number.column, cell}.isdisjoint(tests), self.kind,
+            )  # fmt: skip
 
 
 class Scenario(Part):
@@ -197,7 +225,7 @@ class Scenario(Part):
     group: dict[str, list[str]] = field(default_factory=dict)  # columns, with * for any text
     settings: Texts = field(default_factory=Texts)
     metrics: dict[str, str] = field(default_factory=dict)  # of its own, see findings.py
-    expected: tuple[Expected, ...] = ()
+    table: tuple[Table, ...] = ()
     finding: tuple[Finding, ...] = ()
     quality: tuple[Quality, ...] = ()
     goals: str = ""  # findings that it shares with others, see GOALS
@@ -205,6 +233,18 @@ class Scenario(Part):
     path: Path = SCENARIOS
     judged: tuple[str, ...] = ()  # that {sender} stands for
     drawn: draw.Draw | None = None  # its cases, if they are drawn at random
+
+    @property
+    def expected(self) -> list[Expected]:
+        """The paper's numbers of the columns that there are."""
+        names = [c.name for c in self.column]
+        return [number for table in self.table for number in table.numbers(self.case_names)
+                if number.column in names]  # fmt: skip
+
+    @property
+    def case_names(self) -> list[str]:
+        """The names of its cases; of a scenario without cases the empty one."""
+        return [c.name for c in self.case] or [""]
 
     @property
     def cc(self) -> tuple[str, ...]:
@@ -243,7 +283,6 @@ class _Written(Scenario, kw_only=True):
     name: str = ""
     cc: tuple[str, ...] | None = None  # columns without settings of their own
     plot: str | tuple[str, ...] = ()
-    table: tuple[Table, ...] = ()
     draw: dict[str, Any] | None = None  # see draw.py
 
 
@@ -282,7 +321,7 @@ def load(name: str, senders: Iterable[str] = (), seed: int | None = None) -> Sce
         first = replace(
             first, judged=first.judged + other.judged,
             **{kind: _once(getattr(first, kind) + getattr(other, kind))
-               for kind in ("column", "expected", "finding", "quality")},
+               for kind in ("column", "table", "finding", "quality")},
         )  # fmt: skip
     return first
 
@@ -319,8 +358,7 @@ def _compiled(written: _Written, sender: str, seed: int | None) -> Scenario:
     """With the tables' numbers as findings, shared findings, what is drawn as cases, and a column
     for each cc."""
     drawn = None if written.draw is None else draw.read(written.draw, seed)
-    cells = [cell for table in written.table
-             for cell in table.cells([c.name for c in written.case] or [""])]  # fmt: skip
+    numbers = [f for table in written.table for f in table.findings(written.case_names)]
     ccs = (() if written.column else ("cubic",)) if written.cc is None else written.cc
     made = asdict(written) | {
         "column": _once(written.column + tuple(Column(cc, cc) for cc in ccs)),
@@ -328,8 +366,7 @@ def _compiled(written: _Written, sender: str, seed: int | None) -> Scenario:
         if drawn else written.case,
         "drawn": drawn,
         "plot": (written.plot,) if isinstance(written.plot, str) else written.plot,
-        "expected": written.expected + tuple(expected for expected, _ in cells),
-        "finding": (*written.finding, *_goals(written.goals, sender), *(f for _, f in cells)),
+        "finding": (*written.finding, *_goals(written.goals, sender), *numbers),
     }
     return Scenario(**{name: made[name] for name in Scenario.__struct_fields__})
 
@@ -360,7 +397,7 @@ def _of_cases(scenario: Scenario) -> Iterator[Finding]:
         for name in ("column", "case"):
             if (name in names) != (f"{{{name}}}" in finding.measure):
                 raise ValueError(f"{where}: {{{name}}} goes with each = 'case' or 'cell'")
-        cases = _like(finding.cases, [c.name for c in scenario.case] or [""], where)
+        cases = _like(finding.cases, scenario.case_names, where)
         columns = _like(finding.columns, [c.name for c in scenario.column], where)
         if finding.share and not (finding.each == "case" and 0 < finding.share <= 1):
             raise ValueError(f"{where}: share, of the cases, is up to 1 and needs each = 'case'")
@@ -399,11 +436,6 @@ def _check(scenario: Scenario) -> None:
                 raise ValueError(f"two {what}s are called {name!r}")
             if "'" in name:
                 raise ValueError(f"{what} {name!r}: a name is quoted in measures: drop the '")
-        for expected in scenario.expected:
-            name = getattr(expected, what)
-            if name and name not in called:
-                there = ", ".join(called) or "none"
-                raise ValueError(f"[[expected]]: no {what} {name!r}; there are: {there}")
     columns = [c.name for c in scenario.column]
     for name, of in scenario.group.items():
         if name in columns:
@@ -411,6 +443,11 @@ def _check(scenario: Scenario) -> None:
         for like in of:
             if not any(fnmatchcase(c, like) for c in columns):
                 raise ValueError(f"[group] {name!r}: no column {like!r};"
+                                 f" there are: {', '.join(columns)}")  # fmt: skip
+    for table in scenario.table:
+        for name in table.rows:
+            if name not in columns:
+                raise ValueError(f"[[table]] {table.claim!r}: no column {name!r};"
                                  f" there are: {', '.join(columns)}")  # fmt: skip
     for column in scenario.column:
         if not column.cc and "mix" not in column.set | scenario.settings:
@@ -422,9 +459,6 @@ def _check(scenario: Scenario) -> None:
     for quality in scenario.quality:
         if quality.good == quality.bad:
             raise ValueError(f"[[quality]] {quality.what!r}: good and bad are the same")
-    for expected in scenario.expected:
-        if math.isnan(expected.paper) and not expected.trials:
-            raise ValueError("[[expected]] needs paper, or trials")
 
 
 # One of a pair that excludes the other replaces it.

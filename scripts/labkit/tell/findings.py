@@ -83,7 +83,7 @@ class Reference:
         """Column and case of each cell, in the scenario it names."""
         return [
             (column, case)
-            for case in [c.name for c in of.case] or [""]
+            for case in of.case_names
             for column in of.columns_of(self.column)
             if self.case in ("", case)
         ]
@@ -245,12 +245,6 @@ def check(of: Scenario) -> None:
         for node in ast.walk(tree):
             if isinstance(node, ast.Name) and node.id == name:
                 raise LabError(f"{of.path}: the metric {name!r} is made of itself")
-    for expected in of.expected:
-        if split(expected.metric).base not in metric_names(of):
-            raise LabError(
-                f"{of.path}: [[expected]]: no metric {expected.metric!r};"
-                f" there are: {', '.join(metric_names(of))}"
-            )
     for finding in of.finding:
         references(of, finding)
     for quality in of.quality:

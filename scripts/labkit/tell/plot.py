@@ -159,7 +159,7 @@ def _times(cells: list[Cell], metric: str) -> Any:
                 axis.plot(values, [place] * len(values), gid=f"{TOLD}seeds: {each}", **SEEDS)
             highest = max(highest, *values)
         for number in expected(cell, metric):
-            trials = number.trials or (number.mean,)
+            trials = number.trials
             axis.plot([min(trials), max(trials)], [place + 0.42] * 2, color="black", linewidth=0.8)
             axis.plot(number.mean, place + 0.42, "D", color="white", markeredgecolor="black",
                       markersize=5, gid=f"{TOLD}the paper's: {number.mean:.4g}")  # fmt: skip
@@ -225,7 +225,7 @@ def expected(cell: Cell, metric: str) -> list[Any]:
     case = cell.case.name if cell.case else ""
     return [
         e for e in cell.scenario.expected
-        if e.metric == metric and e.column in ("", cell.column.name) and e.case in ("", case)
+        if (e.metric, e.column, e.case) == (metric, cell.column.name, case)
     ]  # fmt: skip
 
 

@@ -112,8 +112,7 @@ def narrowed(of: Scenario, senders: tuple[str, ...]) -> Scenario:
     kept = {c.name for c in columns}
     found = [f for f in of.finding
              if all(k[1] in kept for k in keys_of(of, f) if k[0] == of.name)]  # fmt: skip
-    expected = [e for e in of.expected if e.column in kept | {""}]
-    of = replace(of, column=tuple(columns), finding=tuple(found), expected=tuple(expected))
+    of = replace(of, column=tuple(columns), finding=tuple(found))
     return replace(of, quality=tuple(q for q in of.quality if _graded(of, q)))
 
 
