@@ -212,7 +212,7 @@ help:
 	@echo "make fuzz            what reads packets and messages, with any bytes, under ASan and UBSan;"
 	@echo "                     FUZZ_SECONDS=20 each, or FUZZ_RUNS=1000000"
 	@echo "make report          the papers' tables and figures beside ours: report/index.html"
-	@echo "make bench           what a segment costs a host and a packet a router, beside what is wanted;"
+	@echo "make bench           what an ACK, a segment and a packet cost, beside what is wanted;"
 	@echo "                     wants a machine with nothing else to do"
 	@echo "make docs            the documents as pages: report/docs/index.html"
 	@echo "make lint            checkpatch, sparse, shellcheck, ruff, codespell"

@@ -11,6 +11,8 @@ LOG = """\
 [    1.390000] feedback_bench: v4 from socket to socket: 2571328 ps per segment
 [    1.400000] feedback_bench: v4 no flow, out: 5937 ps per segment
 [    1.400000] feedback_bench: v6 no flow, out: -15 ps per segment
+[    2.100000] cc_bench: nist_bic: open, 44 segments: 1000 sockets: 6120 ps per ACK
+[    2.110000] cc_bench: reno: recovery: 1 sockets: -20 ps per ACK
 [    2.390000] sch_bench: fq_codel: 66000 ps per packet
 listening
 transfer: cubic: 110 ns
@@ -25,6 +27,7 @@ def whole_run(ns=1.0, acp=(100.0,), cubic=(100.0,)):
     """What parse() finds in a run of which every number is ns."""
     found = {("host", what, family): [ns] for what in bench.HOSTS for family in bench.FAMILIES}
     found |= {("router", what): [ns] for what in bench.ROUTERS}
+    found |= {("ack", cc, ack, "1"): [ns] for cc in bench.SENDERS for ack in bench.ACKS}
     return found | {("transfer", "acp"): [*acp], ("transfer", "cubic"): [*cubic]}
 
 
@@ -38,6 +41,8 @@ def test_parses_a_log():
         ("host", "from socket to socket", "v4"): [2571.328],
         ("host", "no flow, out", "v4"): [5.937],
         ("host", "no flow, out", "v6"): [-0.015],
+        ("ack", "nist_bic", "open, 44 segments", "1000"): [6.12],
+        ("ack", "reno", "recovery", "1"): [-0.02],
         ("router", "fq_codel"): [66.0],
         ("transfer", "cubic"): [110, 90],
         ("transfer", "acp"): [100, 120],
@@ -46,7 +51,7 @@ def test_parses_a_log():
 
 def test_takes_medians_and_judges():
     runs = [whole_run(4, (100, 100, 200), (90, 95, 99)), whole_run(5, (100,), (80,)), whole_run(90)]
-    made = bench.rows(runs)
+    made = bench.rows(runs, (1,))
     row = row_of(made, "no flow, in", "v4")
     assert (row.median, min(row.samples), max(row.samples), row.met) == (5, 4, 90, True)
     assert row.ratio == 1 and row.of == bench.WHOLE
@@ -54,20 +59,35 @@ def test_takes_medians_and_judges():
     # of transfers in pairs the median of a run; not less than wanted
     share = row_of(made, "throughput")
     assert share.samples == (0.9, 0.8, 1) and share.median == 0.9 and share.met
-    made = bench.rows([whole_run(5.1, acp=(100,), cubic=(89,))])
+    made = bench.rows([whole_run(5.1, acp=(100,), cubic=(89,))], (1,))
     missed = {row.what for row in made if row.met is False}
     assert missed == {"no flow, in", "no flow, out", "throughput"}
     assert "NOT MET" in bench.table(made) and "not met" in bench.notes(made, 0)[0]
-    assert not bench.notes(bench.rows([whole_run()]), 0)
+    assert not bench.notes(bench.rows([whole_run()], (1,)), 0)
 
 
-@pytest.mark.parametrize("key", [("host", "no flow, in", "v6"), ("router", "acp"),
-                                 ("transfer", "cubic")])  # fmt: skip
+def test_an_ack_is_judged_by_a_ratio_in_each_guest():
+    """Not by a time: the whole machine may be slower in one guest than in the other."""
+    runs = [whole_run(4), whole_run(40)]
+    runs[0][("ack", "ccpd", "open", "1")] = [3.0]
+    runs[1][("ack", "ccpd", "open", "1")] = [44.0]
+    row = row_of(bench.rows(runs, (1,)), "ccpd, open")
+    assert row.ratios == (0.75, 1.1) and row.met and row.of == "cubic"
+    runs[0][("ack", "ccpd", "open", "1")] = [4.4]
+    made = bench.rows(runs, (1,))
+    assert row_of(made, "ccpd, open").met is False
+    (line,) = (text for text in bench.table(made).splitlines() if text.split()[:1] == ["ccpd"])
+    assert "(1.10)" in line and line.endswith("cubic: NOT MET")
+    assert row_of(made, "bbr, open").met is None
+
+
+@pytest.mark.parametrize("key", [("ack", "ccpd", "limited", "1"), ("host", "no flow, in", "v6"),
+                                 ("router", "acp"), ("transfer", "cubic")])  # fmt: skip
 def test_lacks_nothing_silently(key):
     run = whole_run()
     del run[key]
     with pytest.raises(LabError, match=" ".join(key)):
-        bench.rows([whole_run(), run])
+        bench.rows([whole_run(), run], (1,))
 
 
 def test_measures(lab):
@@ -76,7 +96,9 @@ def test_measures(lab):
     rows = call.json
     hosts = {(row["what"], row["family"]) for row in rows if "family" in row}
     assert hosts == {(what, family) for what in bench.HOSTS for family in bench.FAMILIES}
-    others = {row["what"] for row in rows if "family" not in row}
+    acks = {row["what"] for row in rows if row.get("sockets") == 1}
+    assert acks == {f"{cc}, {ack}" for cc in bench.SENDERS for ack in bench.ACKS}
+    others = {row["what"] for row in rows if not {"family", "sockets"} & row.keys()}
     assert others == {*bench.ROUTERS, "throughput"}
     for row in rows:
         assert row["low"] <= row["median"] <= row["high"] and row["samples"] == 1

@@ -196,7 +196,7 @@ def _parser() -> Parser:
 
     verb("claims", _claims, "What the papers have and claim, what shows it, and whether it holds.")
 
-    benching = verb("bench", _bench, "What the modules cost hosts and routers, in real time; exit"
+    benching = verb("bench", _bench, "What an ACK, a segment and a packet cost, in real time; exit"
                     " status 1 if a bound is not met.")  # fmt: skip
     with_kernel(benching)
     benching.add_argument("--runs", type=_count, metavar="N",
@@ -204,6 +204,7 @@ def _parser() -> Parser:
     benching.add_argument("--quick", action="store_true",
                           help="a second of it, to see that it works")  # fmt: skip
     benching.add_argument("--json", action="store_true", help="a JSON array, and nothing else")
+    benching.add_argument("--docs", action="store_true", help="also write docs/results/cost.md")
 
     agreeing = verb("agree", _agree, "Whether the lab tells the truth: what it measures beside a"
                     " stock kernel in QEMU, other HZ and offload; exit status 1 if it does not.")
@@ -437,13 +438,18 @@ def _claims(args: argparse.Namespace) -> int:
 
 def _bench(args: argparse.Namespace) -> int:
     from .measure import bench
+    from .tell import summary
 
+    if args.docs:
+        summary.require_committed()
     load = os.getloadavg()[0]
     effort = bench.QUICK if args.quick else bench.Effort()
     if args.runs:
         effort = replace(effort, runs=args.runs)
     made = bench.run(_laboratory(args), effort)
     print(json.dumps([row.json() for row in made], indent=1) if args.json else bench.table(made))
+    if args.docs:
+        summary.write_cost(bench.table(made), effort.runs)
     for note in bench.notes(made, load):
         print(f"lab: {note}", file=sys.stderr)
     return int(any(row.met is False for row in made))

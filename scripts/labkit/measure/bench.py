@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """What the modules cost, in real time, beside what is wanted and what others cost.
 
-run() boots one guest after the other.  Each measures what a segment costs a host
-(tests/kunit/feedback_bench.c), what a packet costs a router (sch_bench.c), and how long transfers
-take: short parts, many times, of which the median counts, so that what else the machine does
-disturbs little.  A number is the median of guests, which share nothing, with their range.
+run() boots one guest after the other.  Each measures what an ACK costs a congestion control
+(tests/kunit/cc_bench.c), what a segment costs a host (feedback_bench.c), what a packet costs a
+router (sch_bench.c), and how long transfers take: short parts, many times, of which the median
+counts, so that what else the machine does disturbs little.  A number is the median of guests, which
+share nothing, with their range.
 """
 
 import os
@@ -12,7 +13,7 @@ import re
 import shlex
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,6 +56,34 @@ ROUTERS = {
     "pfifo": ("pfifo", ""),
 }
 
+# Congestion controls, the module of each, and what an ACK may cost at most as much as; acp, estcp,
+# xcp and rcp without a router: they are Reno then
+SENDERS = {
+    "reno": ("", ""),
+    "cubic": ("", ""),
+    "bbr": ("tcp_bbr", ""),
+    "vegas": ("tcp_vegas", ""),
+    "dctcp": ("tcp_dctcp", ""),
+    "ccpd": ("tcp_ccpd", "cubic"),
+    "ccp": ("tcp_ccpd", "cubic"),
+    "mccp": ("tcp_mccp", "cubic"),
+    "mccp_path": ("tcp_mccp_path", "cubic"),
+    "nist_reno": ("tcp_nist_reno", "cubic"),
+    "nist_bic": ("tcp_nist_bic", "cubic"),
+    "nist_ctcp": ("tcp_nist_ctcp", "cubic"),
+    "nist_fast": ("tcp_nist_fast", "cubic"),
+    "nist_hstcp": ("tcp_nist_hstcp", "cubic"),
+    "nist_htcp": ("tcp_nist_htcp", "cubic"),
+    "nist_scalable": ("tcp_nist_scalable", "cubic"),
+    "ccpd_path": ("tcp_ccpd_path", "bbr"),
+    "acp": ("tcp_acp_host", "bbr"),
+    "estcp": ("tcp_estcp", "bbr"),
+    "jtcp": ("tcp_jtcp", ""),
+    "newjersey": ("tcp_newjersey", ""),
+}
+ACKS = ("open", "open, 44 segments", "recovery", "limited")  # of cc_bench.c
+LEAST_NS = 0.5  # less is not measured, and is no measure of others
+
 CCS = ("acp", "cubic")
 SHARE = 0.9  # of CUBIC's throughput, at least
 
@@ -72,14 +101,17 @@ class Effort:
     times: int = 10  # of so many packets each
     size: int = 2_000_000_000
     pairs: int = 8
+    sockets: tuple[int, ...] = (1, 1000, 100_000)  # that have an ACK in turn
+    chunks: int = 100  # of 200 ACKs, in each round
+    rounds: int = 3
 
     @property
     def steps(self) -> int:
         """Of one guest: lines that it writes while it measures."""
-        return len(FAMILIES) + len(ROUTERS) + 2 * self.pairs
+        return len(self.sockets) + len(FAMILIES) + len(ROUTERS) + 2 * self.pairs
 
 
-QUICK = Effort(1, 20, 10_000, 1, 20_000_000, 1)
+QUICK = Effort(1, 20, 10_000, 1, 20_000_000, 1, (1,), 20, 1)
 
 
 @dataclass(frozen=True)
@@ -90,17 +122,25 @@ class Row:
     unit: str
     samples: tuple[float, ...]
     family: str = ""
+    sockets: int = 0  # of an ACK: how many have one in turn
     bound: float | None = None
     least: bool = False  # bound is the least that is wanted, not the most
-    ratio: float | None = None
-    of: str = ""  # what ratio is to
+    ratios: tuple[float, ...] = ()  # of each guest
+    of: str = ""  # what they are to
+    most: float | None = None  # that the ratio may be
 
     @property
     def median(self) -> float:
         return statistics.median(self.samples)
 
     @property
+    def ratio(self) -> float:
+        return statistics.median(self.ratios)
+
+    @property
     def met(self) -> bool | None:
+        if self.most is not None:
+            return self.ratio <= self.most
         if self.bound is None:
             return None
         return self.median >= self.bound if self.least else self.median <= self.bound
@@ -109,10 +149,15 @@ class Row:
         shown: dict[str, Any] = {"what": self.what}
         if self.family:
             shown["family"] = self.family
+        if self.sockets:
+            shown["sockets"] = self.sockets
         shown |= {"unit": self.unit, "median": self.median, "low": min(self.samples),
                   "high": max(self.samples), "samples": len(self.samples)}  # fmt: skip
-        if self.ratio is not None:
-            shown |= {"ratio": self.ratio, "of": self.of}
+        if self.ratios:
+            shown |= {"ratio": self.ratio, "ratio_low": min(self.ratios),
+                      "ratio_high": max(self.ratios), "of": self.of}  # fmt: skip
+        if self.most is not None:
+            shown |= {"most": self.most, "met": self.met}
         if self.bound is not None:
             shown |= {"bound": self.bound, "met": self.met}
         return shown
@@ -129,7 +174,7 @@ def run(laboratory: Laboratory, effort: Effort) -> list[Row]:
 
             tell(0)
             logs.append(_measure(laboratory, effort, number, tell))
-    return rows([parse(log) for log in logs])
+    return rows([parse(log) for log in logs], effort.sockets)
 
 
 def _measure(
@@ -161,9 +206,19 @@ def _job(effort: Effort, number: int) -> str:
     hosts = "\n".join(f"host {int(family == 'v6')}" for family in FAMILIES)
     routers = "\n".join(f"router {shlex.quote(name)} '{sent}' {qdisc}"
                         for name, (qdisc, sent) in ROUTERS.items())  # fmt: skip
+    modules = " ".join(dict.fromkeys(module for module, _ in SENDERS.values() if module))
+    names = ",".join(SENDERS)
+    acks = "\n".join(f"acks {n}" for n in effort.sockets)
     return f"""exec >/run/lab/stdout 2>/run/lab/stderr
 set -e
 trap 'dmesg >/run/lab/log' EXIT
+
+acks()
+{{
+	modprobe cc_bench sockets="$1" chunks={effort.chunks} rounds={effort.rounds} ccs={names}
+	modprobe -r cc_bench
+	echo "acks $1"
+}}
 
 host()
 {{
@@ -184,6 +239,9 @@ router()
 	done
 	echo "router $name"
 }}
+
+modprobe -a {modules}
+{acks}
 
 modprobe tcp_feedback
 {hosts}
@@ -209,6 +267,8 @@ read -r _ </run/ready
 
 _LINE = re.compile(
     r"(?:\[ *\d+\.\d+\] )?(?:"
+    r"cc_bench: (?P<sender>\w+): (?P<ack>[^:]+): (?P<sockets>\d+) sockets:"
+    r" (?P<each>-?\d+) ps per ACK|"
     r"feedback_bench: (?P<family>v[46]) (?P<host>[^:]+): (?P<segment>-?\d+) ps per segment|"
     r"sch_bench: (?P<router>[^:]+): (?P<packet>\d+) ps per packet|"
     r"transfer: (?P<cc>\w+): (?P<ns>\d+) ns)"
@@ -221,7 +281,9 @@ def parse(log: str) -> dict[tuple[str, ...], list[float]]:
     for line in log.splitlines():
         if not (m := _LINE.fullmatch(line)):
             continue
-        if m["host"]:
+        if m["sender"]:
+            key, ns = ("ack", m["sender"], m["ack"], m["sockets"]), int(m["each"]) / 1000
+        elif m["host"]:
             key, ns = ("host", m["host"], m["family"]), int(m["segment"]) / 1000
         elif m["router"]:
             key, ns = ("router", m["router"]), int(m["packet"]) / 1000
@@ -231,24 +293,32 @@ def parse(log: str) -> dict[tuple[str, ...], list[float]]:
     return found
 
 
-def rows(runs: list[dict[tuple[str, ...], list[float]]]) -> list[Row]:
+def rows(runs: list[dict[tuple[str, ...], list[float]]], sockets: Iterable[int]) -> list[Row]:
     """The results of some runs; an error if one of them lacks a number."""
 
     def medians(*key: str) -> tuple[float, ...]:
         return tuple(statistics.median(of) for of in _all_of(runs, *key))
 
+    def to(samples: Iterable[float], of: Iterable[float]) -> tuple[float, ...]:
+        return tuple(a / max(b, LEAST_NS) for a, b in zip(samples, of, strict=True))
+
     made = []
+    for number in sockets:
+        for cc, (_, of) in SENDERS.items():
+            for ack in ACKS:
+                samples = medians("ack", cc, ack, str(number))
+                ratios = to(samples, medians("ack", of or "cubic", ack, str(number)))
+                made.append(Row(f"{cc}, {ack}", "ns", samples, sockets=number, ratios=ratios,
+                                of=of or "cubic", most=1 if of else None))  # fmt: skip
     for what, bound in HOSTS.items():
         for family in FAMILIES:
             samples = medians("host", what, family)
-            whole = statistics.median(medians("host", WHOLE, family))
-            made.append(Row(what, "ns", samples, family, bound,
-                            ratio=statistics.median(samples) / whole, of=WHOLE))  # fmt: skip
-    queue = statistics.median(medians("router", "fq_codel"))
+            ratios = to(samples, medians("host", WHOLE, family))
+            made.append(Row(what, "ns", samples, family, bound=bound, ratios=ratios, of=WHOLE))
+    queue = medians("router", "fq_codel")
     for what in ROUTERS:
         samples = medians("router", what)
-        made.append(Row(what, "ns", samples, ratio=statistics.median(samples) / queue,
-                        of="fq_codel"))  # fmt: skip
+        made.append(Row(what, "ns", samples, ratios=to(samples, queue), of="fq_codel"))
     shares = []
     for ours, theirs in zip(*(_all_of(runs, "transfer", cc) for cc in CCS), strict=True):
         if len(ours) != len(theirs):
@@ -268,17 +338,34 @@ def _all_of(runs: list[dict[tuple[str, ...], list[float]]], *key: str) -> list[l
 def table(made: list[Row]) -> str:
     """Results for the eye."""
     hosts = {what: [r for r in made if r.what == what and r.family] for what in HOSTS}
-    lines = [f"{'a segment at a host, ns':<28}{'IPv4':>21}{'IPv6':>23}{'bound':>10}"]
+    lines = []
+    for number in dict.fromkeys(r.sockets for r in made if r.sockets):
+        found = {r.what: r for r in made if r.sockets == number}
+        lines.append(f"an ACK, ns (as a multiple): {number} socket{'s' * (number > 1)}\n"
+                     f"  {'':<14}{''.join(f'{ack:>20}' for ack in ACKS)}  of")  # fmt: skip
+        for cc, (_, of) in SENDERS.items():
+            each = [found[f"{cc}, {ack}"] for ack in ACKS]
+            cells = "".join(f"{f'{r.median:.1f} ({_range(r.ratios)})':>20}" for r in each)
+            missed = [r for r in each if r.met is False]
+            verdict = f"{of}: {'NOT MET' if missed else 'met'}" if of else "(cubic)"
+            lines.append(f"  {cc:<14}{cells}  {verdict}")
+        lines.append("")
+    lines.append(f"{'a segment at a host, ns':<28}{'IPv4':>21}{'IPv6':>23}{'bound':>10}")
     for what, of in hosts.items():
         cells = "".join(f"{_cell(r, '.0f' if what == WHOLE else '.1f'):>23}" for r in of)
         lines.append(f"  {what:<24}{cells}{_verdict(of)}")
     lines.append(f"\n{'a packet at a router, ns':<28}{'':>21}{'of fq_codel':>23}")
     lines += [f"  {r.what:<24}{_cell(r, '.1f'):>23}{r.ratio:>23.2f}"
-              for r in made if not r.family and r.unit == "ns"]  # fmt: skip
+              for r in made if not r.family and not r.sockets and r.unit == "ns"]  # fmt: skip
     lines.append("\none flow over veth with TSO")
     lines += [f"  {'acp, of CUBIC':<24}{_cell(r, '.0%'):>23}{'':>23}{_verdict([r])}"
               for r in made if r.least]  # fmt: skip
     return "\n".join(lines)
+
+
+def _range(ratios: tuple[float, ...]) -> str:
+    low, high = (f"{of(ratios):.2f}" for of in (min, max))
+    return low if low == high else f"{low}-{high}"
 
 
 def _cell(row: Row, form: str) -> str:

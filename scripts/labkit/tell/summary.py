@@ -5,6 +5,8 @@ A page for each paper, with a table and the first picture of each scenario, and 
 what each sender is good and bad at and the findings that do not hold.
 """
 
+import platform
+import re
 import shutil
 import tempfile
 from pathlib import Path
@@ -13,6 +15,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from ..errors import LabError
+from ..measure.provenance import git
 from ..model.scenario import Scenario
 from ..paths import REPO
 from . import docs, page, plot
@@ -46,11 +49,28 @@ def write(report: Report, wanted: list[Scenario], measured: list[Measured]) -> i
         size = sum(path.stat().st_size for path in made.iterdir())
         if size > LIMIT:
             raise LabError(f"docs/results would have {size} bytes, and may have {LIMIT}")
-        for other in RESULTS.glob("rfc9743*.md"):  # which lab report rfc9743 makes
-            shutil.copy(other, made)
+        for like in ("rfc9743*.md", "cost.md"):  # which lab report rfc9743 and lab bench make
+            for other in RESULTS.glob(like):
+                shutil.copy(other, made)
         shutil.rmtree(RESULTS, ignore_errors=True)
         made.rename(RESULTS)
     return size
+
+
+def require_committed() -> None:
+    """LabError if what would be measured is not as committed."""
+    if git("status", "--porcelain"):
+        raise LabError("numbers in documents are of what is committed: commit, and measure again")
+
+
+def write_cost(table: str, guests: int) -> None:
+    """Writes what the modules cost: the tables of lab bench, and what they were measured on."""
+    processor = re.search(r"^model name\s*: (.+)$", Path("/proc/cpuinfo").read_text(), re.M)
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / "cost.md").write_text(render(
+        "cost.md", table=table, guests=guests, commit=git("rev-parse", "--short=12", "HEAD"),
+        processor=processor[1] if processor else platform.machine(),
+    ))  # fmt: skip
 
 
 class _Section:

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What an ACK costs a congestion control: modprobe cc_bench ccs=reno,cubic takes sockets that
+ * nothing is connected to through many ACKs, and says in the log what each took.
+ *
+ * An ACK is what net/ipv4/tcp_input.c (6.12) does to the socket before it calls the congestion
+ * control, as far as that can see it, and the calls: pkts_acked, in_ack_event, and cong_avoid or
+ * cong_control.  What is said is a difference: to the same ACKs of a congestion control that does
+ * nothing.  All take turns, many times, and of the times for some hundred ACKs the median counts:
+ * it is not moved by a timer, or by somebody else on this processor.
+ *
+ * With many sockets one after the other has its ACK, in an order that no cache foresees: then
+ * the state is cold, as in a server, and what a congestion control reads of it costs more.
+ *
+ * Time must be real, as in scripts/lab bench.
+ */
+#include <linux/in.h>
+#include <linux/module.h>
+#include <linux/net.h>
+#include <linux/sort.h>
+#include <linux/vmalloc.h>
+#include <net/tcp.h>
+
+#include "tcpcc_compat.h"
+
+#define MSS		1448U
+#define RTT_US		40000U
+#define CWND		100U	/* segments */
+#define SEG_US		(RTT_US / CWND)
+#define CHUNK		200U	/* ACKs that are timed at once, with softirqs off */
+#define STRIDE		7919U	/* between sockets: a prime */
+#define CCS		32
+#define TIMES		4096	/* of a congestion control, at most */
+
+static char *ccs = "reno,cubic,bbr";
+module_param(ccs, charp, 0);
+MODULE_PARM_DESC(ccs, "congestion controls, with commas between them");
+
+static unsigned int sockets = 1000;
+module_param(sockets, uint, 0);
+MODULE_PARM_DESC(sockets, "how many take turns");
+
+static unsigned int chunks = 100;
+module_param(chunks, uint, 0);
+MODULE_PARM_DESC(chunks, "of 200 ACKs, of each congestion control in a round");
+
+static unsigned int rounds = 9;
+module_param(rounds, uint, 0);
+MODULE_PARM_DESC(rounds, "how often all take turns");
+
+/**
+ * struct bench_script - what ACKs are like
+ * @name: of the script
+ * @segs: that an ACK acknowledges
+ * @state: of the socket
+ * @limited: the application had too little
+ */
+struct bench_script {
+	const char *name;
+	u32 segs;
+	u8 state;
+	bool limited;
+};
+
+static const struct bench_script scripts[] = {
+	{ "open", 1, TCP_CA_Open },
+	{ "open, 44 segments", 44, TCP_CA_Open },
+	{ "recovery", 1, TCP_CA_Recovery },
+	{ "limited", 1, TCP_CA_Open, true },
+};
+
+static struct socket **socks;
+static u32 times[CCS][TIMES];	/* of chunks, ns */
+static u32 noise;
+
+static void nothing_cong_avoid(struct sock *sk, u32 ack, u32 acked)
+{
+}
+
+static struct tcp_congestion_ops nothing __read_mostly = {
+	.name		= "bench_nothing",
+	.owner		= THIS_MODULE,
+	.ssthresh	= tcp_reno_ssthresh,
+	.undo_cwnd	= tcp_reno_undo_cwnd,
+	.cong_avoid	= nothing_cong_avoid,
+};
+
+/* The callback gained the ACK and its flags in 6.10. */
+static void bench_cong_control(struct sock *sk, const struct rate_sample *rs)
+{
+#ifdef TCPCC_HAVE_CONG_CONTROL_ACK
+	inet_csk(sk)->icsk_ca_ops->cong_control(sk, tcp_sk(sk)->snd_una, 0, rs);
+#else
+	inet_csk(sk)->icsk_ca_ops->cong_control(sk, rs);
+#endif
+}
+
+static void bench_ack(struct sock *sk, const struct bench_script *script)
+{
+	const struct tcp_congestion_ops *ops = inet_csk(sk)->icsk_ca_ops;
+	struct tcp_sock *tp = tcp_sk(sk);
+	u32 cwnd = tcp_snd_cwnd(tp);
+	struct ack_sample sample;
+	struct rate_sample rs;
+
+	/* the path has room for no more, and a sender that goes down does not stay there */
+	if (unlikely(cwnd < CWND / 2 || cwnd > 2 * CWND)) {
+		cwnd = CWND;
+		tcp_snd_cwnd_set(tp, cwnd);
+	}
+	noise = noise * 1664525 + 1013904223;
+	tp->tcp_mstamp += SEG_US * script->segs;
+	tp->tcp_clock_cache += (u64)SEG_US * script->segs * NSEC_PER_USEC;
+	tp->snd_una += script->segs * MSS;
+	tp->snd_nxt = tp->snd_una + cwnd * MSS;
+	tp->write_seq = tp->snd_nxt;
+	tp->delivered += script->segs;
+	tp->delivered_mstamp = tp->tcp_mstamp;
+	tp->packets_out = cwnd;
+	tp->max_packets_out = script->limited ? cwnd / 4 : cwnd;
+	tp->is_cwnd_limited = !script->limited;
+	tp->app_limited = script->limited ? tp->delivered + cwnd : 0;
+	rs = (struct rate_sample) {
+		.prior_mstamp = tp->tcp_mstamp - RTT_US,
+		.prior_delivered = tp->delivered - cwnd,
+		.delivered = cwnd,
+		.interval_us = RTT_US,
+		.snd_interval_us = RTT_US,
+		.rcv_interval_us = RTT_US,
+		.rtt_us = RTT_US + (noise >> 22),
+		.acked_sacked = script->segs,
+		.prior_in_flight = cwnd,
+		.is_app_limited = script->limited,
+	};
+	if (ops->pkts_acked) {
+		sample = (struct ack_sample) {
+			.pkts_acked = script->segs,
+			.rtt_us = rs.rtt_us,
+			.in_flight = cwnd,
+		};
+		ops->pkts_acked(sk, &sample);
+	}
+	if (ops->in_ack_event)
+		ops->in_ack_event(sk, 0);
+	if (ops->cong_control)
+		bench_cong_control(sk, &rs);
+	else if (script->state == TCP_CA_Open)
+		ops->cong_avoid(sk, tp->snd_una, script->segs);
+}
+
+/* Takes the time of so many chunks */
+static void bench_round(const struct bench_script *script, u32 *ns, u32 many)
+{
+	u32 at = 0, i;
+	u64 start;
+
+	while (many--) {
+		local_bh_disable();
+		start = ktime_get_ns();
+		for (i = 0; i < CHUNK; i++) {
+			bench_ack(socks[at]->sk, script);
+			at = (at + STRIDE) % sockets;
+		}
+		*ns++ = ktime_get_ns() - start;
+		local_bh_enable();
+		cond_resched();
+	}
+}
+
+/* tcp_set_ca_state() */
+static void bench_state(struct sock *sk, u8 state)
+{
+	struct inet_connection_sock *icsk = inet_csk(sk);
+
+	if (icsk->icsk_ca_ops->set_state)
+		icsk->icsk_ca_ops->set_state(sk, state);
+	icsk->icsk_ca_state = state;
+}
+
+static int bench_choose(const char *cc, const struct bench_script *script)
+{
+	u32 i;
+	int err;
+
+	for (i = 0; i < sockets; i++) {
+		struct sock *sk = socks[i]->sk;
+		struct tcp_sock *tp = tcp_sk(sk);
+
+		err = socks[i]->ops->setsockopt(socks[i], SOL_TCP, TCP_CONGESTION,
+						KERNEL_SOCKPTR((void *)cc), strlen(cc));
+		if (err)
+			return err;
+		tcp_snd_cwnd_set(tp, CWND);
+		tp->snd_ssthresh = CWND / 2;
+		if (script->state == TCP_CA_Recovery) {
+			tp->prior_cwnd = CWND;
+			tp->snd_ssthresh = inet_csk(sk)->icsk_ca_ops->ssthresh(sk);
+			tp->high_seq = tp->snd_nxt;
+		}
+		bench_state(sk, script->state);
+	}
+	return 0;
+}
+
+/* Sockets as tcp_finish_connect() leaves them, whose SYN has been answered */
+static int bench_open(u32 i)
+{
+	struct tcp_sock *tp;
+	int err;
+
+	err = sock_create_kern(&init_net, AF_INET, SOCK_STREAM, IPPROTO_TCP, &socks[i]);
+	if (err)
+		return err;
+	tp = tcp_sk(socks[i]->sk);
+	tp->tcp_clock_cache = tcp_clock_ns();
+	tp->tcp_mstamp = div_u64(tp->tcp_clock_cache, NSEC_PER_USEC);
+	tp->mss_cache = MSS;
+	tp->snd_wnd = U32_MAX / 2;
+	tp->snd_cwnd_clamp = 4 * CWND;
+	tp->rx_opt.sack_ok = TCP_SACK_SEEN;
+	tp->delivered = 2 * CWND;
+	tp->data_segs_out = 2 * CWND;
+	tp->srtt_us = RTT_US << 3;
+	tp->lsndtime = tcp_jiffies32;
+	minmax_reset(&tp->rtt_min, tcp_jiffies32, RTT_US);
+	inet_csk(socks[i]->sk)->icsk_rto = HZ;
+	socks[i]->sk->sk_state = TCP_ESTABLISHED;
+	return 0;
+}
+
+static void bench_close(void)
+{
+	u32 i;
+
+	for (i = 0; i < sockets && socks[i]; i++) {
+		socks[i]->sk->sk_state = TCP_CLOSE;
+		tcp_sk(socks[i]->sk)->packets_out = 0;
+		sock_release(socks[i]);
+		if (!(i % CHUNK))
+			cond_resched();
+	}
+	vfree(socks);
+}
+
+static int bench_order(const void *a, const void *b)
+{
+	u32 x = *(const u32 *)a, y = *(const u32 *)b;
+
+	return (x > y) - (x < y);
+}
+
+static u32 bench_median(u32 *ns)
+{
+	sort(ns, rounds * chunks, sizeof(ns[0]), bench_order, NULL);
+	return ns[rounds * chunks / 2];
+}
+
+static int bench_script(char **names, u32 many, const struct bench_script *script)
+{
+	u32 least, i, r;
+	int err;
+
+	for (r = 0; r < rounds; r++) {
+		for (i = 0; i < many; i++) {
+			u32 *ns = &times[i][r * chunks];
+
+			err = bench_choose(names[i], script);
+			if (err) {
+				pr_err("cc_bench: no congestion control %s\n", names[i]);
+				return err;
+			}
+			/* the first fill caches, and estimators */
+			bench_round(script, ns, chunks);
+			bench_round(script, ns, chunks);
+		}
+	}
+	least = bench_median(times[0]);
+	for (i = 1; i < many; i++) {
+		s32 more = bench_median(times[i]) - least;
+
+		pr_warn("cc_bench: %s: %s: %u sockets: %d ps per ACK\n", names[i], script->name,
+			sockets, more * 1000 / (s32)CHUNK);
+	}
+	return 0;
+}
+
+static int __init bench_init(void)
+{
+	char *names[CCS] = { nothing.name }, *at = ccs;
+	u32 many = 1, i;
+	int err;
+
+	if (!sockets || !chunks || !rounds || chunks > TIMES || rounds > TIMES / chunks)
+		return -EINVAL;
+	while (at && many < CCS)
+		names[many++] = strsep(&at, ",");
+	socks = vcalloc(sockets, sizeof(socks[0]));
+	if (!socks)
+		return -ENOMEM;
+	err = tcp_register_congestion_control(&nothing);
+	if (err)
+		goto free;
+	for (i = 0; i < sockets && !err; i++)
+		err = bench_open(i);
+	for (i = 0; i < ARRAY_SIZE(scripts) && !err; i++)
+		err = bench_script(names, many, &scripts[i]);
+	bench_close();
+	tcp_unregister_congestion_control(&nothing);
+	return err;
+free:
+	vfree(socks);
+	return err;
+}
+
+static void __exit bench_exit(void)
+{
+}
+
+module_init(bench_init);
+module_exit(bench_exit);
+
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("What an ACK costs a congestion control");
