@@ -13,7 +13,7 @@ LOG = """\
 [    1.400000] feedback_bench: v6 no flow, out: -15 ps per segment
 [    2.100000] cc_bench: nist_bic: open, 44 segments: 1000 sockets: 6120 ps per ACK
 [    2.110000] cc_bench: reno: recovery: 1 sockets: -20 ps per ACK
-[    2.390000] sch_bench: fq_codel: 66000 ps per packet
+[    2.390000] sch_bench: fq_codel, IPv6: 66000 ps per packet
 listening
 transfer: cubic: 110 ns
 transfer: acp: 100 ns
@@ -23,16 +23,20 @@ transfer: cubic: 9
 """
 
 
+PACKETS = {f"{name}, {kind}" for name in bench.ROUTERS for kind in bench.TRAFFIC}
+
+
 def whole_run(ns=1.0, acp=(100.0,), cubic=(100.0,)):
     """What parse() finds in a run of which every number is ns."""
     found = {("host", what, family): [ns] for what in bench.HOSTS for family in bench.FAMILIES}
-    found |= {("router", what): [ns] for what in bench.ROUTERS}
+    found |= {("router", what): [ns] for what in PACKETS}
     found |= {("ack", cc, ack, "1"): [ns] for cc in bench.SENDERS for ack in bench.ACKS}
     return found | {("transfer", "acp"): [*acp], ("transfer", "cubic"): [*cubic]}
 
 
-def row_of(made, what, family=""):
-    (row,) = (row for row in made if (row.what, row.family) == (what, family))
+def row_of(made, what, family="", unit=""):
+    (row,) = (row for row in made if (row.what, row.family) == (what, family)
+              and unit in ("", row.unit))  # fmt: skip
     return row
 
 
@@ -43,7 +47,7 @@ def test_parses_a_log():
         ("host", "no flow, out", "v6"): [-0.015],
         ("ack", "nist_bic", "open, 44 segments", "1000"): [6.12],
         ("ack", "reno", "recovery", "1"): [-0.02],
-        ("router", "fq_codel"): [66.0],
+        ("router", "fq_codel, IPv6"): [66.0],
         ("transfer", "cubic"): [110, 90],
         ("transfer", "acp"): [100, 120],
     }
@@ -55,15 +59,18 @@ def test_takes_medians_and_judges():
     row = row_of(made, "no flow, in", "v4")
     assert (row.median, min(row.samples), max(row.samples), row.met) == (5, 4, 90, True)
     assert row.ratio == 1 and row.of == bench.WHOLE
-    assert row_of(made, "acp").met is None
+    assert row_of(made, "pie, IPv6").met is None and row_of(made, "acp, IPv6", unit="ns").met
+    assert row_of(made, "acp, IPv6", unit="of cake's").met is False
     # of transfers in pairs the median of a run; not less than wanted
     share = row_of(made, "throughput")
     assert share.samples == (0.9, 0.8, 1) and share.median == 0.9 and share.met
     made = bench.rows([whole_run(5.1, acp=(100,), cubic=(89,))], (1,))
     missed = {row.what for row in made if row.met is False}
-    assert missed == {"no flow, in", "no flow, out", "throughput"}
+    of_cake = {f"{name}, {kind}" for name in bench.OURS for kind in bench.TRAFFIC}
+    assert missed == {"no flow, in", "no flow, out", "throughput"} | of_cake
     assert "NOT MET" in bench.table(made) and "not met" in bench.notes(made, 0)[0]
-    assert not bench.notes(bench.rows([whole_run()], (1,)), 0)
+    cheap = {("router", what): [0.1] for what in PACKETS if what.startswith(bench.OURS)}
+    assert not bench.notes(bench.rows([whole_run() | cheap], (1,)), 0)
 
 
 def test_an_ack_is_judged_by_a_ratio_in_each_guest():
@@ -82,7 +89,7 @@ def test_an_ack_is_judged_by_a_ratio_in_each_guest():
 
 
 @pytest.mark.parametrize("key", [("ack", "ccpd", "limited", "1"), ("host", "no flow, in", "v6"),
-                                 ("router", "acp"), ("transfer", "cubic")])  # fmt: skip
+                                 ("router", "acp, 1 flow"), ("transfer", "cubic")])  # fmt: skip
 def test_lacks_nothing_silently(key):
     run = whole_run()
     del run[key]
@@ -99,7 +106,7 @@ def test_measures(lab):
     acks = {row["what"] for row in rows if row.get("sockets") == 1}
     assert acks == {f"{cc}, {ack}" for cc in bench.SENDERS for ack in bench.ACKS}
     others = {row["what"] for row in rows if not {"family", "sockets"} & row.keys()}
-    assert others == {*bench.ROUTERS, "throughput"}
+    assert others == {*PACKETS, "throughput"}
     for row in rows:
         assert row["low"] <= row["median"] <= row["high"] and row["samples"] == 1
         if "bound" in row:

@@ -2,10 +2,10 @@
 /*
  * What a packet costs in a qdisc: modprobe sch_bench dev=NAME puts packets into
  * the root qdisc of a device and takes them out again, many times, and says in the
- * log how long that took.  The packets are TCP segments of 50 flows with a
- * congestion header that asks for no limit, so that an acp router has to change each, and
- * with protocol=2 one of xcp, with protocol=3 one of rcp; with dsfield=12 they are of
- * ESTCP's class.
+ * log how long that took.  The packets are TCP segments of 50 flows, or as many as flows=
+ * says, over IPv4 or with v6=1 over IPv6, with a congestion header that asks for no limit,
+ * so that an acp router has to change each, and with protocol=2 one of xcp, with protocol=3
+ * one of rcp; with dsfield=12 they are of ESTCP's class.
  * They come in batches of 64, as from a busy device.
  *
  * Time must be real, as in scripts/lab shell, and a shaper faster than that:
@@ -14,16 +14,17 @@
  *   modprobe sch_bench dev=v0; dmesg | tail -n 1; modprobe -r sch_bench
  */
 #include <linux/ip.h>
+#include <linux/ipv6.h>
 #include <linux/module.h>
 #include <linux/rtnetlink.h>
 #include <linux/tcp.h>
+#include <net/dsfield.h>
 #include <net/sch_generic.h>
 
 #include "tcpcc_feedback.h"
 
 #define BATCH	64
 #define SPINS	BIT(20)
-#define FLOWS	50
 #define FRAME	1014
 #define ETH	14
 #define OPTION	12
@@ -56,7 +57,36 @@ static unsigned int dsfield;
 module_param(dsfield, uint, 0);
 MODULE_PARM_DESC(dsfield, "DSCP and ECN bits, anew for each packet");
 
-static struct sk_buff *bench_skb(struct net_device *to, unsigned int flow)
+static unsigned int flows = 50;
+module_param(flows, uint, 0);
+MODULE_PARM_DESC(flows, "of which each packet is the next one's, at most 50000");
+
+static bool v6;
+module_param(v6, bool, 0);
+MODULE_PARM_DESC(v6, "IPv6");
+
+static unsigned int bench_flow;
+
+/* The packet is the next flow's, as it would come. */
+static void bench_renew(struct sk_buff *skb)
+{
+	struct tcphdr *th = tcp_hdr(skb);
+
+	bench_flow = (bench_flow + 1) % flows;
+	th->source = htons(1000 + bench_flow);
+	put_unaligned_be32(word, (u8 *)(th + 1) + TCPCC_FB_WORD);
+	if (v6)
+		ipv6_change_dsfield(ipv6_hdr(skb), 0, dsfield);
+	else
+		ip_hdr(skb)->tos = dsfield;
+	if (hashed)
+		skb_set_hash(skb, (bench_flow + 1) * 0x9e3779b9, PKT_HASH_TYPE_L4);
+	else
+		skb_clear_hash(skb);
+	qdisc_skb_cb(skb)->pkt_len = skb->len;
+}
+
+static struct sk_buff *bench_skb(struct net_device *to)
 {
 	const struct tcpcc_fb_header h = {
 		.has_word = true, .protocol = protocol,
@@ -64,32 +94,41 @@ static struct sk_buff *bench_skb(struct net_device *to, unsigned int flow)
 			tcpcc_fb_xcp_info(80000, 51600) : tcpcc_fb_rtt_info(80000),
 		.word = TCPCC_FB_NO_LIMIT,
 	};
+	unsigned int ip = v6 ? sizeof(struct ipv6hdr) : sizeof(struct iphdr);
 	struct sk_buff *skb = alloc_skb(FRAME + 64, GFP_KERNEL);
 	u8 option[TCPCC_FB_LEN_BOTH];
 	struct tcphdr *th;
-	struct iphdr *iph;
 
 	if (!skb)
 		return NULL;
 	skb_put_zero(skb, FRAME);
 	skb_reset_mac_header(skb);
 	skb_set_network_header(skb, ETH);
-	skb_set_transport_header(skb, ETH + sizeof(*iph));
-	skb->protocol = htons(ETH_P_IP);
+	skb_set_transport_header(skb, ETH + ip);
+	skb->protocol = htons(v6 ? ETH_P_IPV6 : ETH_P_IP);
 	skb->dev = to;
-	iph = ip_hdr(skb);
-	iph->version = 4;
-	iph->ihl = 5;
-	iph->protocol = IPPROTO_TCP;
-	iph->tot_len = htons(FRAME - ETH);
-	iph->saddr = htonl(0xc0000201);
-	iph->daddr = htonl(0xc0000202);
+	if (v6) {
+		struct ipv6hdr *ip6h = ipv6_hdr(skb);
+
+		ip6h->version = 6;
+		ip6h->nexthdr = IPPROTO_TCP;
+		ip6h->payload_len = htons(FRAME - ETH - ip);
+		ip6h->saddr.s6_addr[15] = 1;
+		ip6h->daddr.s6_addr[15] = 2;
+	} else {
+		struct iphdr *iph = ip_hdr(skb);
+
+		iph->version = 4;
+		iph->ihl = 5;
+		iph->protocol = IPPROTO_TCP;
+		iph->tot_len = htons(FRAME - ETH);
+		iph->saddr = htonl(0xc0000201);
+		iph->daddr = htonl(0xc0000202);
+	}
 	th = tcp_hdr(skb);
-	th->source = htons(1000 + flow);
 	th->doff = (sizeof(*th) + OPTION) / 4;
 	tcpcc_fb_build(option, &h);
 	memcpy(th + 1, option, OPTION);
-	skb_get_hash(skb);
 	return skb;
 }
 
@@ -106,12 +145,7 @@ static u64 bench_run(struct Qdisc *q, struct sk_buff **skbs)
 		local_bh_disable();
 		spin_lock(qdisc_lock(q));
 		for (i = 0; i < BATCH; i++) {
-			put_unaligned_be32(word, (u8 *)(tcp_hdr(skbs[i]) + 1) +
-						 TCPCC_FB_WORD);
-			ip_hdr(skbs[i])->tos = dsfield;
-			if (!hashed)
-				skb_clear_hash(skbs[i]);
-			qdisc_skb_cb(skbs[i])->pkt_len = FRAME;
+			bench_renew(skbs[i]);
 			q->ops->enqueue(skbs[i], q, &to_free);
 		}
 		for (i = 0; i < BATCH && !to_free; i++) {
@@ -147,11 +181,13 @@ static int __init bench_init(void)
 	int i, err = -ENOMEM;
 	u64 ns;
 
+	if (!flows || flows > 50000)
+		return -EINVAL;
 	to = dev_get_by_name(&init_net, dev);
 	if (!to)
 		return -ENODEV;
 	for (i = 0; i < BATCH; i++) {
-		skbs[i] = bench_skb(to, i % FLOWS);
+		skbs[i] = bench_skb(to);
 		if (!skbs[i])
 			goto free;
 	}

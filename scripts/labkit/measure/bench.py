@@ -53,8 +53,13 @@ ROUTERS = {
     "xcp": ("xcp bandwidth 1tbit", "protocol=2"),
     "rcp": ("rcp bandwidth 1tbit", "protocol=3"),
     "fq_codel": ("fq_codel", ""),
+    "pie": ("pie", ""),
+    "cake": ("cake bandwidth 1tbit", ""),
     "pfifo": ("pfifo", ""),
 }
+OURS = ("acp", "estcp", "xcp", "rcp")  # which may cost as much as fq_codel, and a tenth of cake
+OF_CAKE = 0.1
+TRAFFIC = {"50 flows": "", "1 flow": "flows=1", "10000 flows": "flows=10000", "IPv6": "v6=1"}
 
 # Congestion controls, the module of each, and what an ACK may cost at most as much as; acp, estcp,
 # xcp and rcp without a router: they are Reno then
@@ -98,7 +103,7 @@ class Effort:
     runs: int = 9
     batches: int = 4000
     packets: int = 100_000
-    times: int = 10  # of so many packets each
+    times: int = 4  # of so many packets each
     size: int = 2_000_000_000
     pairs: int = 8
     sockets: tuple[int, ...] = (1, 1000, 100_000)  # that have an ACK in turn
@@ -204,8 +209,12 @@ def _job(effort: Effort, number: int) -> str:
     pairs = [CCS if (pair + number) % 2 else CCS[::-1] for pair in range(effort.pairs)]
     ccs = [cc for pair in pairs for cc in pair]
     hosts = "\n".join(f"host {int(family == 'v6')}" for family in FAMILIES)
-    routers = "\n".join(f"router {shlex.quote(name)} '{sent}' {qdisc}"
-                        for name, (qdisc, sent) in ROUTERS.items())  # fmt: skip
+    routers = "\n".join(
+        f"router {shlex.quote(name)} {qdisc}\n" + "\n".join(
+            f"packets {shlex.quote(f'{name}, {kind}')} {sent} {more}"
+            for kind, more in TRAFFIC.items()
+        ) for name, (qdisc, sent) in ROUTERS.items()
+    )  # fmt: skip
     modules = " ".join(dict.fromkeys(module for module, _ in SENDERS.values() if module))
     names = ",".join(SENDERS)
     acks = "\n".join(f"acks {n}" for n in effort.sockets)
@@ -229,15 +238,20 @@ host()
 
 router()
 {{
-	local name=$1 sent=$2
-
-	shift 2
+	echo "router $1"
+	shift
 	tc qdisc replace dev v0 root "$@"
+}}
+
+packets()
+{{
+	local name=$1
+
+	shift
 	for _ in $(seq {effort.times}); do
-		modprobe sch_bench dev=v0 name="$name" packets={effort.packets} $sent
+		modprobe sch_bench dev=v0 name="$name" packets={effort.packets} "$@"
 		modprobe -r sch_bench
 	done
-	echo "router $name"
 }}
 
 modprobe -a {modules}
@@ -315,10 +329,14 @@ def rows(runs: list[dict[tuple[str, ...], list[float]]], sockets: Iterable[int])
             samples = medians("host", what, family)
             ratios = to(samples, medians("host", WHOLE, family))
             made.append(Row(what, "ns", samples, family, bound=bound, ratios=ratios, of=WHOLE))
-    queue = medians("router", "fq_codel")
-    for what in ROUTERS:
-        samples = medians("router", what)
-        made.append(Row(what, "ns", samples, ratios=to(samples, queue), of="fq_codel"))
+    for kind in TRAFFIC:
+        others = {of: medians("router", f"{of}, {kind}") for of in ("fq_codel", "cake")}
+        for name in ROUTERS:
+            what, samples = f"{name}, {kind}", medians("router", f"{name}, {kind}")
+            made.append(Row(what, "ns", samples, ratios=to(samples, others["fq_codel"]),
+                            of="fq_codel", most=1 if name in OURS else None))  # fmt: skip
+            if name in OURS:
+                made.append(Row(what, "of cake's", to(samples, others["cake"]), bound=OF_CAKE))
     shares = []
     for ours, theirs in zip(*(_all_of(runs, "transfer", cc) for cc in CCS), strict=True):
         if len(ours) != len(theirs):
@@ -354,9 +372,21 @@ def table(made: list[Row]) -> str:
     for what, of in hosts.items():
         cells = "".join(f"{_cell(r, '.0f' if what == WHOLE else '.1f'):>23}" for r in of)
         lines.append(f"  {what:<24}{cells}{_verdict(of)}")
-    lines.append(f"\n{'a packet at a router, ns':<28}{'':>21}{'of fq_codel':>23}")
-    lines += [f"  {r.what:<24}{_cell(r, '.1f'):>23}{r.ratio:>23.2f}"
-              for r in made if not r.family and not r.sockets and r.unit == "ns"]  # fmt: skip
+    heads = "".join(f"{kind:>20}" for kind in TRAFFIC)
+    lines.append(f"\na packet at a router, ns (as a multiple of fq_codel's)\n  {'':<18}{heads}"
+                 f"{'of cake':>18}")  # fmt: skip
+    packets = {(r.what, r.unit): r for r in made if not r.family and not r.sockets}
+    for name in ROUTERS:
+        each = [packets[f"{name}, {kind}", "ns"] for kind in TRAFFIC]
+        cells = "".join(f"{f'{r.median:.1f} ({_range(r.ratios)})':>20}" for r in each)
+        of_cake = [r for kind in TRAFFIC if (r := packets.get((f"{name}, {kind}", "of cake's")))]
+        verdict = ""
+        if of_cake:
+            medians = [r.median for r in of_cake]
+            wanted = all(r.met for r in [*each, *of_cake])
+            verdict = (f"{f'{min(medians):.2f}-{max(medians):.2f}':>18}"
+                       f"  {'met' if wanted else 'NOT MET'}")  # fmt: skip
+        lines.append(f"  {name:<18}{cells}{verdict}")
     lines.append("\none flow over veth with TSO")
     lines += [f"  {'acp, of CUBIC':<24}{_cell(r, '.0%'):>23}{'':>23}{_verdict([r])}"
               for r in made if r.least]  # fmt: skip
