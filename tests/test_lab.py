@@ -175,8 +175,8 @@ def test_json_is_the_contract(lab) -> None:
     assert [r["cc"] for r in results] == ["reno", "cubic"]
     for r in results:
         assert set(r) == {
-            "scenario", "cc", "seed", "kernel", "settings", "virtual_s", "wall_s", "flows",
-            "links", "jain", "jain_equilibrium", "series", "provenance", "cell",
+            "scenario", "cc", "seed", "kernel", "settings", "virtual_s", "wall_s", "packets_per_s",
+            "flows", "links", "jain", "jain_equilibrium", "series", "provenance", "cell",
         }  # fmt: skip
         assert set(r["provenance"]) >= {"kernel", "modules", "programs"}
         assert set(r["provenance"]["modules"]) == {"sch_link", f"tcp_{r['cc']}"} - {"tcp_reno"}

@@ -19,12 +19,20 @@ def place(result: Json, scenario: Scenario, column: str = "", case: str = "") ->
         named["column"] = column
     if case:
         named["case"] = case
-    own = ("scenario", "cc", "column", "case", "expected")
+    own = ("scenario", "cc", "column", "case", "packets_per_s", "expected")
     placed = named | {k: v for k, v in result.items() if k not in own}
+    placed["packets_per_s"] = packets_per_s(result)
     of_cell = [e for e in scenario.expected if (e.column, e.case) == (column, case)]
     if of_cell:
         placed["expected"] = [_compare(e, result) for e in of_cell]
     return rounded(placed)
+
+
+def packets_per_s(result: Json) -> int:
+    """How fast the run was: full packets of its flows' data in a second of wall time."""
+    settings = result["settings"]
+    carried = sum(flow["bytes"] for flow in result["flows"])
+    return round(carried / (settings["mtu"] - HEADERS[settings["ip"]]) / result["wall_s"])
 
 
 def payload_bps(settings: Json) -> float:
