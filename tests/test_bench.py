@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 """make bench: that it measures all of it and judges it right, not what it costs here and now."""
 
+import json
+import subprocess
+
 import pytest
 
+from conftest import REPO
 from labkit.errors import LabError
 from labkit.measure import bench
 
@@ -116,6 +120,17 @@ def test_measures(lab):
     whole = next(row["median"] for row in rows if row["what"] == bench.WHOLE)
     assert whole > 100
     assert all(0 < row["ratio"] < 1 for row in rows if row["what"] in ("sender, out", "sender, in"))
+
+
+def test_speed_beside_ns3():
+    """That both are measured on the same network; without ns-3 the lab alone."""
+    command = [REPO / "tests/speed/speed.py", "--rounds", "1", "--flows", "1", "--json"]
+    call = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert call.returncode == 0, call.stderr
+    (row,) = json.loads(call.stdout)
+    assert row["flows"] == 1 and row["lab"][0] > 1000
+    if "no ns-3" not in call.stderr:
+        assert row["ratios"] == [row["lab"][0] / row["ns3"][0]]
 
 
 @pytest.mark.parametrize("arguments", [["--runs", "0"], ["--runs", "many"], ["--fast"]])

@@ -1,0 +1,111 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""How many packets a second the lab makes, beside ns-3 on the same network.
+
+Flows of CUBIC through one bottleneck of 100 Mb/s and 40 ms, for ten seconds: in the lab, and by
+dumbbell.cc, which is built with the system's ns-3 (Debian: libns3-dev libgsl-dev).  One after the
+other, in turn, so that what else the machine does disturbs both; a ratio is of one turn.  The lab's
+time has the boot of its guest and the reading of its samples in it, ns-3's only the simulation.
+
+speed.py [--rounds N] [--flows N] [--json]	Without ns-3 it measures the lab alone.
+"""
+
+import argparse
+import json
+import shlex
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+LAB = HERE.parents[1] / "scripts/lab"
+FLOWS = (1, 50, 200, 1000, 5000)
+NS3_MOST = 200  # more flows take ns-3 minutes
+SECONDS = 10
+SETTINGS = ("rate=100mbit", "rtt=40ms", "buffer=334", f"duration={SECONDS}", "start=1ms")
+MODULES = [f"ns3-{name}" for name in
+           ("applications", "internet", "network", "point-to-point", "traffic-control", "core")]
+TIMEOUT_S = 900
+
+
+def run(*command: str | Path) -> str:
+    """What it prints; it says itself on standard error why it fails."""
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True,
+                          timeout=TIMEOUT_S).stdout  # fmt: skip
+
+
+def build(where: Path) -> Path | None:
+    """The program for ns-3; None without ns-3."""
+    asked = subprocess.run(["pkg-config", "--cflags", "--libs", *MODULES],
+                           capture_output=True, text=True)  # fmt: skip
+    if asked.returncode:
+        return None
+    target = where / "dumbbell"
+    run("g++", "-O2", "-std=c++17", HERE / "dumbbell.cc", "-o", target, *shlex.split(asked.stdout))
+    return target
+
+
+def of_lab(flows: int) -> float:
+    """Packets a second of the lab."""
+    sets = [part for of in (*SETTINGS, f"flows={flows}") for part in ("--set", of)]
+    (made,) = json.loads(run(LAB, "run", "dumbbell", "--cc", "cubic", "--json", *sets))
+    return made["packets_per_s"]
+
+
+def of_ns3(program: Path, flows: int) -> float:
+    """Packets a second of ns-3."""
+    made = json.loads(run(program, f"--flows={flows}", f"--seconds={SECONDS}"))
+    return made["packets"] / made["wall_s"]
+
+
+def measure(program: Path | None, rounds: int, numbers: Iterable[int]) -> list[dict[str, Any]]:
+    """By number of flows what both made, and the ratios of each round."""
+    rows = []
+    for flows in numbers:
+        row: dict[str, Any] = {"flows": flows, "lab": []}
+        beside = program if program and flows <= NS3_MOST else None
+        if beside:
+            row |= {"ns3": [], "ratios": []}
+        for number in range(rounds):
+            print(f"{flows} flows, {number + 1} of {rounds}", file=sys.stderr)
+            row["lab"].append(of_lab(flows))
+            if beside:
+                row["ns3"].append(of_ns3(beside, flows))
+                row["ratios"].append(row["lab"][-1] / row["ns3"][-1])
+        rows.append(row)
+    return rows
+
+
+def shown(values: list[float], form: str) -> str:
+    return f"{statistics.median(values):{form}} ({min(values):{form}}-{max(values):{form}})"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Packets a second of the lab, beside ns-3")
+    parser.add_argument("--rounds", type=int, choices=range(1, 100), metavar="N", default=3)
+    parser.add_argument("--flows", type=int, choices=FLOWS, help="only with so many")
+    parser.add_argument("--json", action="store_true", help="a JSON array, and nothing else")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as where:
+        program = build(Path(where))
+        if not program:
+            print("no ns-3: apt-get install libns3-dev libgsl-dev", file=sys.stderr)
+        rows = measure(program, arguments.rounds, [arguments.flows] if arguments.flows else FLOWS)
+    if arguments.json:
+        print(json.dumps(rows, indent=1))
+        return 0
+    print(f"{'packets a second':<18}{'lab':>24}{'ns-3':>24}{'times':>18}")
+    for row in rows:
+        ns3, ratios = row.get("ns3"), row.get("ratios")
+        cells = [shown(row["lab"], ".0f"), shown(ns3, ".0f") if ns3 else "-"]
+        cells.append(shown(ratios, ".1f") if ratios else "-")
+        print(f"{row['flows']:>6} flows      {cells[0]:>24}{cells[1]:>24}{cells[2]:>18}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
