@@ -9,6 +9,7 @@ import shutil
 import subprocess
 from collections import Counter
 
+import msgspec
 import pytest
 
 from labkit.errors import LabError
@@ -602,7 +603,8 @@ def test_summary(laboratory, tmp_path, monkeypatch) -> None:
     laboratory(CHEAP)
     monkeypatch.setattr(summary, "RESULTS", tmp_path / "results")
     (tmp_path / "results").mkdir()
-    (tmp_path / "results/old.md").touch()
+    for name in ("old.md", "cost.md"):  # which lab bench makes
+        (tmp_path / "results" / name).touch()
     cheap = scenario.load("cheap")
     made = report.make([cheap], 2)
     measured = [made.measure(cheap, finding) for finding in cheap.finding]
@@ -610,12 +612,16 @@ def test_summary(laboratory, tmp_path, monkeypatch) -> None:
     with pytest.raises(LabError, match="of what is committed, not of 0123456789ab, with changes"):
         summary.write(made, [cheap], measured)
     monkeypatch.setattr(made, "origins", lambda: ["0123456789ab"])
-    size = summary.write(made, [cheap], measured)
+    idle = msgspec.structs.replace(cheap, name="idle")  # of which nothing was run
+    measured += [made.measure(idle, finding) for finding in idle.finding]
+    size = summary.write(made, [cheap, idle], measured)
     files = {path.name: path for path in (tmp_path / "results").iterdir()}
     assert size == sum(path.stat().st_size for path in files.values())
-    assert set(files) == {"README.md", "none.md", "cheap.png"}
+    assert set(files) == {"README.md", "none.md", "cheap.png", "cost.md"}
     first, paper = files["README.md"].read_text(), files["none.md"].read_text()
     assert "5 of 7 findings hold, 2 do not" in first
+    assert "| [999 (NONE)](none.md) | 5 | 2 | 0 |" in first
+    assert "Of these nothing was run from what is committed: idle." in first and "idle" not in paper
     assert "| [cheap](none.md#cheap) | Pigs fly | ours |" in first and '<a id="cheap">' in paper
     assert re.search(r"^\| A slow link: share used \| 0\.9\d? \+ \|$", first, re.MULTILINE)
     rows = [line.split(" | ") for line in paper.splitlines() if line.startswith("| ")]
@@ -627,5 +633,5 @@ def test_summary(laboratory, tmp_path, monkeypatch) -> None:
     assert "](cheap.png)" in paper and "5 of 7 findings hold" in paper
     monkeypatch.setattr(summary, "LIMIT", size - 1)
     with pytest.raises(LabError, match="may have"):
-        summary.write(made, [cheap], measured)
-    assert len(list((tmp_path / "results").iterdir())) == 3
+        summary.write(made, [cheap, idle], measured)
+    assert len(list((tmp_path / "results").iterdir())) == 4

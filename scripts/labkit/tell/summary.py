@@ -26,7 +26,8 @@ LIMIT = 3 << 20  # bytes, of all
 
 
 def write(report: Report, wanted: list[Scenario], measured: list[Measured]) -> int:
-    """Writes the summary in place of that before: how many bytes.
+    """Writes the summary in place of that before: how many bytes.  A scenario of which nothing was
+    run is named, and no more.
 
     LabError if they are too many, or what was run was not as committed.
     """
@@ -34,12 +35,14 @@ def write(report: Report, wanted: list[Scenario], measured: list[Measured]) -> i
     with tempfile.TemporaryDirectory(dir=RESULTS.parent) as name:
         made = Path(name, "results")
         made.mkdir()
-        sections = [_Section(report, of, made) for of in wanted]
-        papers = dict.fromkeys(of.paper for of in wanted)
+        absent = [of for of in wanted if of.column and not any(c.runs for c in report.of(of))]
+        sections = [_Section(report, of, made) for of in wanted if of not in absent]
+        measured = [m for m in measured if m.scenario not in absent]
+        papers = dict.fromkeys(section.of.paper for section in sections)
         files = {paper: f"{paper.split()[-1].strip('()').lower()}.md" for paper in papers}
         content: dict[str, Any] = {
             "runs": sum(len(cell.runs) for cell in report.cells.values()),
-            "report": report, "measured": measured, "files": files,
+            "report": report, "measured": measured, "files": files, "absent": absent,
             "grades": page.grades(report, wanted), "bound": page.bound,
         }  # fmt: skip
         for paper, file in files.items():
