@@ -57,6 +57,10 @@ def _parser() -> Parser:
     listing = verb("list", _list, "The scenarios, and what each reproduces.")
     listing.add_argument("--json", action="store_true", help="as a JSON array")
 
+    schema = verb("schema", _schema, "The page of what a scenario's and a network's file may have:"
+                  " settings, columns, cases, metrics, findings, plots.")  # fmt: skip
+    schema.add_argument("--write", action="store_true", help="to docs/schema.md")
+
     running = verb(
         "run", _run, "Runs a scenario, once per column or --cc.",
         epilog="settings:\n" + _describe_keys(),
@@ -271,6 +275,17 @@ def _list(args: argparse.Namespace) -> int:
     for s in found:
         of = f"  [{', '.join(filter(None, (s.paper, s.figure)))}]" if s.paper else ""
         print(f"{s.name:{width}}  {s.title}{of}")
+    return 0
+
+
+def _schema(args: argparse.Namespace) -> int:
+    from .tell import schema
+
+    if args.write:
+        schema.PAGE.write_text(schema.page())
+        print(schema.PAGE)
+    else:
+        print(schema.page(), end="")
     return 0
 
 

@@ -2,6 +2,7 @@
 """Numbers by their names, from results; and a result beside what a paper has measured."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,64 +81,145 @@ def _flows_error(r: Json) -> float:
     return max(abs(x["flows_estimated"] / n - 1) for x, n in zip(links, users, strict=True) if n)
 
 
-# What a paper's number may be compared with, from a result.  Of several links: the least use, the
-# longest queue, all drops.
-METRICS = {
-    "capacity_error": _capacity_error,
-    "buffer_error": _buffer_error,
-    "level_error": _level_error,
-    "share_error": _share_error,
-    "flows_error": _flows_error,
-    **{
-        name: (lambda r, name=name: _mean(f[name] for f in r["flows"]))
-        for name in ("in_flight_equilibrium", "estimated_capacity_bps", "estimated_min_rtt_s",
-                     "estimated_buffer", "estimated_level", "estimated_share_bps",
-                     "ssthresh_equilibrium")
-    },
-    "completion_s": lambda r: _mean(f["completion_s"] for f in r["flows"]),
-    "request_mean_s": lambda r: _mean(f["request_mean_s"] for f in r["flows"]),
-    "request_p95_s": lambda r: max(f["request_p95_s"] for f in r["flows"]),
-    "request_max_s": lambda r: max(f["request_max_s"] for f in r["flows"]),
-    "goodput_bps": lambda r: sum(f["goodput_bps"] for f in r["flows"]),
-    "retransmits": lambda r: sum(f["retransmits"] for f in r["flows"]),
-    **{
-        name: (lambda r, name=name: _mean(f[name] for f in r["flows"]))
-        for name in ("cwnd_mean", "cwnd_equilibrium", "cwnd_reduced", "cwnd_least",
-                     "cwnd_most", "cwnd_kept", "fair_bps", "granted_least_bps",
-                     "window_mean", "cycle_s")
-    },
-    "window_jain": lambda r: jain([f["window_mean"] for f in r["flows"]]),
-    "rtt_mean_s": lambda r: _mean(f["rtt_mean_s"] for f in r["flows"]),
-    "jain": lambda r: jain([f["goodput_bps"] for f in r["flows"]]),
-    "share_of_fair": lambda r: _mean(_of_fair(r)),
-    "goodput_ratio": lambda r: _ratio([f["goodput_bps"] for f in r["flows"]]),
-    "jain_equilibrium": lambda r: r["jain_equilibrium"],
-    "fair_error": lambda r: max(stage["fair_error"] for stage in r["stages"]),
-    "settle_s": lambda r: max(stage["settle_s"] for stage in r["stages"]),
-    "converge_s": lambda r: max(stage["converge_s"] for stage in r["stages"]),
-    "answer_rtts": lambda r: r["answer_rtts"],
-    "requests_unanswered": lambda r: sum(f["requests"] - f["answered"] for f in r["flows"]),
-    "short_completion_s": lambda r: r["short"]["completion_mean_s"],
-    "voice_loss": lambda r: r["voice"]["lost"] / r["voice"]["sent"],
-    "ask_unanswered": lambda r: r["ask"]["unanswered"],
-    **{
-        f"{of}_{share}_s": (lambda r, of=of, name=f"{what}_{share}_s": r[of][name])
-        for of, what in (("voice", "delay"), ("ask", "took"))
-        for share in ("mean", "median", "p95", "p99", "max")
-    },
-    "short_unfinished": lambda r: r["short"]["unfinished"],
-    "lost_in_blackout": lambda r: sum(link["blackout_drops"] for link in r["links"]),
-    "overflows": lambda r: sum(link["drops"] + link.get("policed", 0) for link in r["links"]),
-    **{
-        name: (lambda r, name=name, of=of: of(link[name] for link in r["links"]))
-        for name, of in (
-            ("utilization", min), ("utilization_equilibrium", min), ("queue_mean", max),
-            ("queue_equilibrium", max), ("queue_max", max), ("queue_least", min), ("drops", sum),
-            ("full_s", max), ("flows_settle_s", max), ("flows_most", max),
-            ("flows_estimated", max), ("phase_s", max), ("phase_least_s", min),
-            ("phase_most_s", max),
-        )
-    },
+def _mean(values: Any) -> float:
+    values = list(values)
+    return sum(values) / len(values)
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A number of a run: what makes it of a result, and what it is, in words.
+
+    of may raise KeyError, ValueError, ZeroDivisionError or IndexError: then it was not measured.
+    """
+
+    of: Callable[[Json], float | None]
+    says: str
+
+
+def _flows(over: Callable[[Any], float], name: str, says: str) -> dict[str, Metric]:
+    """A metric that each flow has."""
+    return {name: Metric(lambda r: over(f[name] for f in r["flows"]), says)}
+
+
+def _links(over: Callable[[Any], float], name: str, says: str) -> dict[str, Metric]:
+    return {name: Metric(lambda r: over(x[name] for x in r["links"]), says)}
+
+
+def _stages(name: str, says: str) -> dict[str, Metric]:
+    return {name: Metric(lambda r: max(stage[name] for stage in r["stages"]), says)}
+
+
+def _spread(of: str, what: str, says: str) -> dict[str, Metric]:
+    """What is said beside the flows: how long it took."""
+    return {
+        f"{of}_{share}_s": Metric(lambda r, name=f"{what}_{share}_s": r[of][name],
+                                  f"{says}: {words}")
+        for share, words in (("mean", "the mean"), ("median", "the median"),
+                             ("p95", "the 95th percentile"), ("p99", "the 99th percentile"),
+                             ("max", "the most"))
+    }  # fmt: skip
+
+
+# What a paper's number may be compared with, from a result, as the page of the schema has it.
+METRICS: dict[str, Metric] = {
+    **_flows(_mean, "completion_s", "s from a flow's start to its last byte's"
+             " arrival, with bytes: the mean over flows"),
+    **_flows(sum, "goodput_bps", "data that have arrived, bit/s: all flows together"),
+    **_flows(sum, "retransmits", "segments that were sent again: all flows together"),
+    **_flows(_mean, "rtt_mean_s", "round-trip time as TCP sees it (srtt), s: mean"
+             " over time and flows"),
+    "jain": Metric(lambda r: jain([f["goodput_bps"] for f in r["flows"]]),
+                   "Jain's index of the flows' goodput: 1 is fair"),
+    "jain_equilibrium": Metric(lambda r: r["jain_equilibrium"], "the same of the run's second"
+                               " half"),
+    "share_of_fair": Metric(lambda r: _mean(_of_fair(r)), "a flow's goodput as a share of what each"
+                            " would have if all had the same: the mean over flows"),
+    "goodput_ratio": Metric(lambda r: _ratio([f["goodput_bps"] for f in r["flows"]]),
+                            "the largest goodput of a flow over the least"),
+    **_flows(_mean, "cwnd_mean", "congestion window, segments: mean over time and"
+             " flows"),
+    **_flows(_mean, "cwnd_kept", "share of its window that a flow has left after a"
+             " reduction: the mean"),
+    **_flows(_mean, "ssthresh_equilibrium", "ssthresh in the second half, segments"),
+    **_flows(_mean, "in_flight_equilibrium", "segments in flight in a flow's second"
+             " half; of ccp, ccpd and ccpd_path, as the estimates"),
+    **_flows(_mean, "estimated_capacity_bps", "capacity as the sender estimates it"
+             " at the end"),
+    **_flows(_mean, "estimated_min_rtt_s", "least round-trip time as the sender has"
+             " it"),
+    **_flows(_mean, "estimated_buffer", "size of the buffer as the sender estimates"
+             " it, segments"),
+    **_flows(_mean, "estimated_level", "level of the buffer as the sender estimates"
+             " it, segments, in a flow's second half"),
+    **_flows(_mean, "estimated_share_bps", "bandwidth as mccp and mccp_path estimate"
+             " it, in the second half"),
+    "capacity_error": Metric(_capacity_error, "how far the estimated capacity is from the true one,"
+                             " as a share of that: the most of all flows"),
+    "buffer_error": Metric(_buffer_error, "the same of the buffer's size, of a flow alone"),
+    "level_error": Metric(_level_error, "the same of the buffer's level, of a flow alone"),
+    "share_error": Metric(_share_error, "the same of the sum of the estimated shares"),
+    "flows_error": Metric(_flows_error, "the same of the number of flows as routers estimate it"),
+    **_links(min, "utilization", "bytes that left the bottleneck over rate times time; of several"
+             " links the least"),
+    **_links(min, "utilization_equilibrium", "the same of the run's second half"),
+    **_links(max, "queue_mean", "queue at the bottleneck, packets: mean over time; of several links"
+             " the longest"),
+    **_links(max, "queue_equilibrium", "the same of the second half"),
+    **_links(max, "queue_max", "the longest queue at any moment, packets"),
+    **_links(min, "queue_least", "the shortest queue in the second half, packets"),
+    **_links(sum, "drops", "packets that bottlenecks dropped"),
+    "overflows": Metric(lambda r: sum(x["drops"] + x.get("policed", 0) for x in r["links"]),
+                        "the same, and what a policer dropped"),
+    "lost_in_blackout": Metric(lambda r: sum(x["blackout_drops"] for x in r["links"]),
+                               "packets that were dropped in blackouts"),
+    **_links(max, "flows_estimated", "number of flows as a router (acp) estimates it, in the second"
+             " half"),
+    **_links(max, "phase_s", "length of a phase (estcp), s: the mean"),
+    **_links(min, "phase_least_s", "the shortest phase, s"),
+    **_links(max, "phase_most_s", "the longest phase, s"),
+    "answer_rtts": Metric(lambda r: r["answer_rtts"], "round trips from a phase's beginning until"
+                          " the last flow's window shrinks (estcp): the most"),
+    **_stages("fair_error", "how far a flow is from its max-min fair share in a stage's second"
+              " half, as a share of that: the most; with stages or a network"),
+    **_stages("settle_s", "s from a stage's beginning until all windows stay within 10 % of their"
+              " means: the most"),
+    **_stages("converge_s", "s from a stage's beginning until all windows are alike, with Jain's"
+              " index of 0.999 over 5 s: the most"),
+    **_flows(_mean, "cwnd_equilibrium", "of a stage: the window in its second half,"
+             " segments"),
+    **_flows(_mean, "cwnd_reduced", "of a stage: the window that the first reduction"
+             " met"),
+    **_flows(_mean, "cwnd_least", "of a stage: the least window"),
+    **_flows(_mean, "cwnd_most", "of a stage: the largest window"),
+    **_flows(_mean, "window_mean", "of a stage: mean window, where one that is being"
+             " reduced counts as what it will be"),
+    "window_jain": Metric(lambda r: jain([f["window_mean"] for f in r["flows"]]),
+                          "of a stage: Jain's index of these"),
+    **_flows(_mean, "cycle_s", "of a stage: s from one reduction to the next"),
+    **_flows(_mean, "fair_bps", "of a stage: a flow's max-min fair share"),
+    **_flows(_mean, "granted_least_bps", "of a stage: the least rate that a router"
+             " granted"),
+    **_links(max, "full_s", "of a stage: s until a link carries 97 % of its rate"),
+    **_links(max, "flows_settle_s", "of a stage: s until the estimated number of flows stays within"
+             " 10 % of its mean"),
+    **_links(max, "flows_most", "of a stage: the largest estimated number of flows"),
+    **_flows(_mean, "request_mean_s", "with app: s from a write to its last byte's"
+             " arrival: the mean"),
+    **_flows(max, "request_p95_s", "with app: the 95th percentile of the slowest flow"),
+    **_flows(max, "request_max_s", "with app: the most"),
+    "requests_unanswered": Metric(lambda r: sum(f["requests"] - f["answered"] for f in r["flows"]),
+                                  "with app: writes that had not arrived at the end"),
+    "short_completion_s": Metric(lambda r: r["short"]["completion_mean_s"],
+                                 "with short: mean completion time"),
+    "short_unfinished": Metric(lambda r: r["short"]["unfinished"],
+                               "with short: flows that had not ended"),
+    **_spread("voice", "delay", "with voice: delay of datagrams, s"),
+    "voice_loss": Metric(lambda r: r["voice"]["lost"] / r["voice"]["sent"],
+                         "with voice: share of the datagrams that were lost"),
+    **_spread("ask", "took", "with ask: s from a request to the end of its response"),
+    "ask_unanswered": Metric(lambda r: r["ask"]["unanswered"],
+                             "with ask: requests that had not been answered"),
 }
 
 
@@ -166,7 +248,7 @@ def metric(result: Json, name: str) -> float | None:
     """
     asked = split(name)
     try:
-        found = METRICS[asked.base](part(result, asked.which, asked.stage))
+        found = METRICS[asked.base].of(part(result, asked.which, asked.stage))
         return None if found is None else float(found)
     except (KeyError, ValueError, ZeroDivisionError, IndexError):
         return None
@@ -207,11 +289,6 @@ def part(result: Json, which: str, stage: int | None) -> Json:
 def _ratio(values: list[float]) -> float:
     """Of the largest to the least."""
     return max(values) / min(values)
-
-
-def _mean(values: Any) -> float:
-    values = list(values)
-    return sum(values) / len(values)
 
 
 def _compare(expected: Expected, result: Json) -> Json:

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """Paths drawn at random: [draw] in a scenario's file is how many, a seed, and ranges.
 
-A point of the unit cube, with a coordinate for each of AXES, is a path.  Coordinates are drawn, or
-chosen by who looks for a bad path; the same point is always the same path.  A range is
+[draw] has paths, how many; seed; packets, which no run has more of; and a range for each of AXES in
+[draw.ranges].  A point of the unit cube, with a coordinate for each of AXES, is a path.
+Coordinates are drawn, or chosen by who looks for a bad path; the same point is always the same
+path.  A range is
 
     loss = { from = "1e-5", to = "5%", chance = 0.4 }
 
@@ -43,23 +45,31 @@ def _time(text: str) -> float:
     return units.time(1e-6, 1e3)(text)
 
 
-# What a path may have, in the order of a point's coordinates, and how its numbers are written.
-AXES: dict[str, Callable[[str], float] | None] = {
-    "rate": units.rate,
-    "rtt": _time,
-    "buffer": _plain,  # bandwidth-delay products
-    "loss": units.loss,
-    "aggregate": _time,
-    "batch": _time,
-    "jitter": _time,
-    "flows": _plain,
-    "start": _time,  # from one flow to the next
-    "spread": _plain,  # the longest round-trip time, as a multiple of the shortest
-    "qdisc": None,  # one of a list; "codel ecn" has ECN on
-    "moves": None,  # one of a list of: police, steps, and the names of TRACES
-    "depth": _plain,  # the rate, as a multiple of what a policer passes, or of the least step
-    "span": _time,  # a policer's burst, or how long a step lasts
-    "reverse": None,  # one of a list, as cubic:2
+@dataclass(frozen=True)
+class Axis:
+    """How its numbers are written, if it is not one of a list of names; and what it is."""
+
+    parse: Callable[[str], float] | None
+    says: str
+
+
+# What a path may have, in the order of a point's coordinates.
+AXES: dict[str, Axis] = {
+    "rate": Axis(units.rate, "of the bottleneck"),
+    "rtt": Axis(_time, "round-trip time, the shortest"),
+    "buffer": Axis(_plain, "bandwidth-delay products"),
+    "loss": Axis(units.loss, "as the setting"),
+    "aggregate": Axis(_time, "as the setting"),
+    "batch": Axis(_time, "as the setting"),
+    "jitter": Axis(_time, "as the setting"),
+    "flows": Axis(_plain, "how many"),
+    "start": Axis(_time, "from one flow to the next"),
+    "spread": Axis(_plain, "the longest round-trip time, as a multiple of the shortest"),
+    "qdisc": Axis(None, "of the bottleneck; codel ecn has ECN on"),
+    "moves": Axis(None, f"how the rate moves: {', '.join(('police', 'steps', *TRACES))}"),
+    "depth": Axis(_plain, "the rate, as a multiple of what a policer passes, or of the least step"),
+    "span": Axis(_time, "a policer's burst, or how long a step lasts"),
+    "reverse": Axis(None, "as the setting: cubic:2"),
 }
 
 
@@ -118,7 +128,7 @@ def read(table: dict[str, Any], seed: int | None = None) -> Draw:
 
 
 def _range(key: str, table: Any) -> Range:
-    parse, chance = AXES[key], table.get("chance", 1.0) if isinstance(table, dict) else -1.0
+    parse, chance = AXES[key].parse, table.get("chance", 1.0) if isinstance(table, dict) else -1.0
     try:
         if not 0 <= chance <= 1:
             raise ValueError

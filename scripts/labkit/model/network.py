@@ -46,7 +46,7 @@ from typing import Annotated, Any
 import msgspec
 
 from ..paths import REPO
-from .toml import Part, decode
+from .toml import Part, decode, says
 
 NETWORKS = REPO / "scripts" / "networks"
 
@@ -159,7 +159,7 @@ def load(name: str, rate: Callable[[str], int], time: Callable[[str], float]) ->
     """
     path = check(name)
     try:
-        return _made(decode(path.read_text(), _File), rate, time)
+        return _made(decode(path.read_text(), File), rate, time)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
 
@@ -171,29 +171,34 @@ def scaled(network: Network, by: float) -> Network:
 
 
 class _LinkTable(Part):
-    rate: str
-    delay: str
-    start: str = msgspec.field(default="", name="from")
-    to: str = ""
+    """A bottleneck."""
+
+    rate: Annotated[str, says("of the link, as the setting rate")]
+    delay: Annotated[str, says("one way: 20ms")]
+    start: Annotated[str, says("the node where it begins")] = msgspec.field(
+        default="", name="from")  # fmt: skip
+    to: Annotated[str, says("the node where it ends")] = ""
 
 
 class _UsersTable(Part):
-    path: str
-    count: Annotated[int, msgspec.Meta(ge=1)] = 1
-    back: str = ""
-    access: str = "0"
-    start: str = "0"
-    every: str = "0"
-    stop: str = ""
+    """Users that are alike."""
+
+    path: Annotated[str, says("links, 1-3 or 2; or nodes, home-isp-far")]
+    count: Annotated[int, msgspec.Meta(ge=1), says("how many, one flow each")] = 1
+    back: Annotated[str, says("nodes of the acknowledgments' way, if it is another")] = ""
+    access: Annotated[str, says("delay of the link that they come by, one way")] = "0"
+    start: Annotated[str, says("of the first of them")] = "0"
+    every: Annotated[str, says("from one's start to the next's")] = "0"
+    stop: Annotated[str, says("of all; default: they stay")] = ""
 
 
-class _File(Part):
-    link: list[_LinkTable]
-    users: list[_UsersTable]
-    title: str = ""
+class File(Part):
+    link: Annotated[list[_LinkTable], says("bottlenecks, 1 to 16")]
+    users: Annotated[list[_UsersTable], says("who sends over which of them")]
+    title: Annotated[str, says("a line that says what it is")] = ""
 
 
-def _made(file: _File, rate: Callable[[str], int], time: Callable[[str], float]) -> Network:
+def _made(file: File, rate: Callable[[str], int], time: Callable[[str], float]) -> Network:
     meshed = any(t.start or t.to for t in file.link)
     if meshed and not all(t.start and t.to for t in file.link):
         raise ValueError("links have from and to, each, or none of them has")

@@ -18,17 +18,18 @@ import math
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from functools import partial
+from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from msgspec import field
+from msgspec import Meta, field
 from msgspec.structs import asdict, replace
 
 from ..errors import LabError
 from ..paths import REPO
 from . import draw
 from .settings import KEYS, Settings, check_keys, compile_settings, usage
-from .toml import Number, Part, decode
+from .toml import Number, Part, decode, says
 
 SCENARIOS = REPO / "scripts" / "scenarios"
 GOALS = SCENARIOS / "goals"  # findings that several scenarios have
@@ -83,17 +84,17 @@ Entry = Number | list[Number]  # of a table: a number, or each of a paper's tria
 class Column(Part):
     """One of what a scenario compares: a congestion control, with settings of its own."""
 
-    name: str
-    cc: str = ""  # may be left out with mix
-    set: Texts = field(default_factory=Texts)
+    name: Annotated[str, says("what tables, plots and measures call it")]
+    cc: Annotated[str, says("the flows' congestion control; may be left out with mix")] = ""
+    set: Annotated[Texts, says("settings of this column")] = field(default_factory=Texts)
 
 
 class Case(Part):
     """One point of a sweep."""
 
-    name: str
-    x: Number | None = None  # where pictures put it
-    set: Texts = field(default_factory=Texts)
+    name: Annotated[str, says("what tables, plots and measures call it")]
+    x: Annotated[Number | None, says("its place in pictures; a metric may use it")] = None
+    set: Annotated[Texts, says("settings of this case")] = field(default_factory=Texts)
 
 
 class Expected(Part):
@@ -122,18 +123,22 @@ class Expected(Part):
 class Finding(Part):
     """What a paper claims, or we do: a sentence, and the measure that decides whether it holds."""
 
-    claim: str
-    measure: str  # see findings.py
-    low: Number = -math.inf
-    high: Number = math.inf
-    paper: Number | None = None
-    note: str = ""  # why, above all where it does not hold
-    test: bool = False  # make check holds it
-    kind: str = ""  # one of KINDS; default: see _kind
-    each: str = ""  # "case", or "cell", a column in a case: a finding for each of them
-    cases: tuple[str, ...] = ()  # which: their names, or patterns such as "data*"; default: all
-    columns: tuple[str, ...] = ()  # the same
-    share: Number = 0.0  # of the cases, in which low and high have to hold; 0: in each by itself
+    claim: Annotated[str, says("the sentence")]
+    measure: Annotated[str, says("what decides: see Measures")]
+    low: Annotated[Number, says("it holds from here on")] = -math.inf
+    high: Annotated[Number, says("and up to here")] = math.inf
+    paper: Annotated[Number | None, says("what the paper has, to be shown beside it")] = None
+    note: Annotated[str, says("why, above all where it does not hold")] = ""
+    test: Annotated[bool, says("make check holds it")] = False
+    kind: Annotated[str, says(f"one of {', '.join(KINDS)}; default: paper where the scenario has"
+                              " one, else ours")] = ""  # fmt: skip
+    each: Annotated[str, says("case, or cell, which is a column in a case: a finding for each of"
+                              " them")] = ""  # fmt: skip
+    cases: Annotated[tuple[str, ...], says("of which cases with each: names, or patterns such as"
+                                           " data*; default: all")] = ()  # fmt: skip
+    columns: Annotated[tuple[str, ...], says("the same of columns")] = ()
+    share: Annotated[Number, says("of the cases, in which low and high have to hold; 0: in each by"
+                                  " itself")] = 0.0  # fmt: skip
 
     def of(self, case: str, column: str = "", note: str = "") -> "Finding":
         """That of one case, or cell: its claim begins with the name."""
@@ -148,26 +153,29 @@ class Finding(Part):
 class Quality(Part):
     """What a sender can be good or bad at: a number of each, which is good or bad from there on."""
 
-    what: str
-    measure: str  # as a finding's, with {cc} for the sender, which is its column's name too
-    good: Number
-    bad: Number  # on the other side of good
+    what: Annotated[str, says("what it is called")]
+    measure: Annotated[str, says("as a finding's, with {cc} for the sender, which is its column's"
+                                 " name too")]  # fmt: skip
+    good: Annotated[Number, says("it is good from here on")]
+    bad: Annotated[Number, says("it is bad from here on, on the other side of good")]
 
 
 class Table(Part):
     """A table of a paper with rows for columns here: a finding for each of its numbers."""
 
-    claim: str  # which table it is, and of what
-    metric: str
-    # By column: a number of each case, or some cases and theirs
-    rows: dict[str, list[Entry] | dict[str, Entry]]
-    # How far from the paper's number is near enough: as a share of it, or in its own unit
-    tolerance: Number = 0.0
-    within: Number = 0.0
-    # Of a row, "reno", or of one of its cells, "reno, 10 ms"
-    notes: dict[str, str] = field(default_factory=dict)
-    test: bool | tuple[str, ...] = False  # make check holds all, or these rows or cells
-    kind: str = ""
+    claim: Annotated[str, says("which table it is, and of what")]
+    metric: Annotated[str, says("what its numbers are: see Metrics")]
+    rows: Annotated[dict[str, list[Entry] | dict[str, Entry]], says(
+        "by column, a number of each case in their order, or some cases and theirs; a number, or a"
+        " list of the paper's trials")]  # fmt: skip
+    tolerance: Annotated[Number, says("how near is near enough, as a share of the paper's number;"
+                                      " this or within is needed")] = 0.0  # fmt: skip
+    within: Annotated[Number, says("the same in the metric's unit")] = 0.0
+    notes: Annotated[dict[str, str], says('of a row, "reno", or of one of its cells, "reno, 10'
+                                          ' ms"')] = field(default_factory=dict)  # fmt: skip
+    test: Annotated[bool | tuple[str, ...], says("make check holds all of it, or these rows or"
+                                                 " cells")] = False  # fmt: skip
+    kind: Annotated[str, says("of all its findings")] = ""
 
     def numbers(self, cases: list[str]) -> Iterator[Expected]:
         """The paper's numbers, of each cell here; ValueError if there is no such case."""
@@ -213,23 +221,29 @@ class Scenario(Part):
     """A scenario's file."""
 
     name: str
-    title: str
-    paper: str = ""  # that it comes from
-    figure: str = ""  # which table or figure of it
-    about: str = ""
-    seeds: int = 1  # the report runs 1 to this
-    plot: tuple[str, ...] = ()  # see plot.py
-    x: str = ""  # what the cases' x is
-    column: tuple[Column, ...] = ()
-    case: tuple[Case, ...] = ()
-    group: dict[str, list[str]] = field(default_factory=dict)  # columns, with * for any text
-    settings: Texts = field(default_factory=Texts)
-    metrics: dict[str, str] = field(default_factory=dict)  # of its own, see findings.py
-    table: tuple[Table, ...] = ()
-    finding: tuple[Finding, ...] = ()
-    quality: tuple[Quality, ...] = ()
-    goals: str = ""  # findings that it shares with others, see GOALS
-    notes: dict[str, str] = field(default_factory=dict)  # of findings of each case, by case
+    title: Annotated[str, says("a line that says what it shows")]
+    paper: Annotated[str, says("that it comes from")] = ""
+    figure: Annotated[str, says("which table or figure of it")] = ""
+    about: Annotated[str, says("more than the title says")] = ""
+    seeds: Annotated[int, Meta(ge=1), says("the report runs seeds 1 to this")] = 1
+    plot: tuple[str, ...] = ()
+    x: Annotated[str, says("what the cases' x is")] = ""
+    column: Annotated[tuple[Column, ...], says("what is compared")] = ()
+    case: Annotated[tuple[Case, ...], says("the points of a sweep")] = ()
+    group: Annotated[dict[str, list[str]], says("columns by a name that they have in common: their"
+                                                " names, with * for any text")] = field(
+        default_factory=dict)  # fmt: skip
+    settings: Annotated[Texts, says("what all runs have: see Settings")] = field(
+        default_factory=Texts)  # fmt: skip
+    metrics: Annotated[dict[str, str], says("of its own: see Metrics")] = field(
+        default_factory=dict)  # fmt: skip
+    table: Annotated[tuple[Table, ...], says("the paper's numbers")] = ()
+    finding: Annotated[tuple[Finding, ...], says("what is claimed, and whether it holds")] = ()
+    quality: Annotated[tuple[Quality, ...], says("what senders are good or bad at")] = ()
+    goals: Annotated[str, says("findings that it shares with others: a file of"
+                               " scripts/scenarios/goals")] = ""  # fmt: skip
+    notes: Annotated[dict[str, str], says("of findings of each case, by case")] = field(
+        default_factory=dict)  # fmt: skip
     path: Path = SCENARIOS
     judged: tuple[str, ...] = ()  # that {sender} stands for
     drawn: draw.Draw | None = None  # its cases, if they are drawn at random
@@ -277,13 +291,14 @@ class Scenario(Part):
         raise usage(f"{self.name} has no case {name!r}; there are: {there}")
 
 
-class _Written(Scenario, kw_only=True):
+class Written(Scenario, kw_only=True):
     """What a file has that becomes something else, and what it need not say."""
 
     name: str = ""
-    cc: tuple[str, ...] | None = None  # columns without settings of their own
-    plot: str | tuple[str, ...] = ()
-    draw: dict[str, Any] | None = None  # see draw.py
+    cc: Annotated[tuple[str, ...] | None, says("columns without settings of their own; default:"
+                                               " cubic, if there is no [[column]]")] = None
+    plot: Annotated[str | tuple[str, ...], says("pictures: see Plots")] = ()
+    draw: Annotated[dict[str, Any] | None, says("cases that are drawn at random")] = None
 
 
 class _Goals(Part):
@@ -338,7 +353,9 @@ def _once(them: Iterable[Any]) -> tuple[Any, ...]:
 def _read(path: Path, sender: str, seed: int | None) -> Scenario:
     try:
         text = path.read_text()
-        written = decode(text.replace(SENDER, sender), _Written, partial(_texts, path.parent))
+        written = decode(text.replace(SENDER, sender), Written, partial(_texts, path.parent))
+        if ours := [name for name in ("name", "judged", "drawn") if getattr(written, name)]:
+            raise ValueError(f"no key {ours[0]!r}")
         scenario = _compiled(written, sender, seed)
         judged = (sender,) if SENDER in text else ()
         scenario = replace(scenario, name=path.stem, path=path, judged=judged)
@@ -346,15 +363,18 @@ def _read(path: Path, sender: str, seed: int | None) -> Scenario:
         kinds = (replace(f, kind=f.kind or _kind(scenario, f)) for f in scenario.finding)
         scenario = replace(scenario, finding=tuple(kinds))
         _check(scenario)
-        for case in scenario.case or [None]:
-            for column in scenario.column:
+        for case, column in product(scenario.case or [None], scenario.column):
+            try:
                 override(scenario, [], column, case)
+            except LabError as error:
+                where = f"[[case]] {case.name!r}, " if case else ""
+                raise ValueError(f"{where}[[column]] {column.name!r}: {error}") from None
     except (ValueError, LabError, OSError) as error:
         raise LabError(f"{path}: {error}") from None
     return scenario
 
 
-def _compiled(written: _Written, sender: str, seed: int | None) -> Scenario:
+def _compiled(written: Written, sender: str, seed: int | None) -> Scenario:
     """With the tables' numbers as findings, shared findings, what is drawn as cases, and a column
     for each cc."""
     drawn = None if written.draw is None else draw.read(written.draw, seed)
@@ -387,8 +407,8 @@ def _goals(name: str, sender: str) -> tuple[Finding, ...]:
 
 def _of_cases(scenario: Scenario) -> Iterator[Finding]:
     """The findings, with one for each case or cell in place of those that say so."""
-    for name in scenario.notes:
-        scenario.case_of(name)
+    if wrong := scenario.notes.keys() - {case.name for case in scenario.case}:
+        raise ValueError(f"[notes] no case {min(wrong)!r}")
     for finding in scenario.finding:
         where = f"[[finding]] {finding.claim!r}"
         names = {"": (), "case": ("case",), "cell": ("column", "case")}.get(finding.each)

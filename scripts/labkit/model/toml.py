@@ -23,6 +23,14 @@ _SAID = (
 )
 
 
+def says(text: str) -> msgspec.Meta:
+    """What a key says of itself on the schema's page: key: Annotated[str, says("...")].
+
+    A field without it is no key of the file.
+    """
+    return msgspec.Meta(description=text)
+
+
 class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A table of a file: its keys and their types, and no others."""
 

@@ -67,7 +67,7 @@ def marks(path: Path) -> list[Mark]:
     for mark in found:
         if mark.scenario not in scenario.names():
             raise LabError(f"{path}: no scenario {mark.scenario!r}")
-        findings.references(scenario.load(mark.scenario), mark.finding)
+        findings.references(scenario.load(mark.scenario), mark.finding, "")
         mark.write(1.0)
     return found
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """What a scenario's file says about its runs: metrics of its own, and findings.
 
-A metric of its own is arithmetic over one run's metrics (result.METRICS), the numbers among its
-settings, its module parameters (kp for tcp_ccpd.kp=4) and its case's x:
+A metric of its own is arithmetic over one run's metrics (METRICS), the numbers among its settings,
+its module parameters (kp for tcp_ccpd.kp=4) and its case's x:
 
     [metrics]
     share_of_buffer = "queue_max / buffer"
@@ -41,9 +41,10 @@ from ..errors import LabError
 from ..measure import intervals
 from ..measure.intervals import Interval
 from ..measure.metrics import METRICS, given, metric, part, split
-from ..model import fluid
+from ..model import fluid, parse
 from ..model import scenario as scenarios
 from ..model.scenario import Finding, Quality, Scenario
+from ..model.settings import KEYS
 
 STATISTICS: dict[str, Callable[[list[float]], float]] = {
     "mean": fmean, "median": median, "least": min, "most": max,
@@ -178,11 +179,14 @@ def at_least(of: Scenario, run: Any, name: str) -> float | None:
 # Findings ---------------------------------------------------------------------------------------
 
 
-def references(of: Scenario, finding: Finding) -> list[Reference]:
-    """Which runs a finding is about; an error that names the file if it names what is not there."""
+def references(of: Scenario, finding: Finding, table: str = "[[finding]]") -> list[Reference]:
+    """Which runs a finding is about; an error that names the file if it names what is not there.
+
+    table: of the file, that has it; empty if it is in none.
+    """
     if finding.share:
         return [r for name in finding.cases for r in references(of, finding.of(name))]
-    where = f"{of.path}: {finding.claim!r}"
+    where = f"{of.path}: {table} {finding.claim!r}, measure" if table else finding.claim
     tree = _parse(finding.measure, where)
     found, modelled = [], False
     functions = [*STATISTICS, *PLAIN, *MODELS]
@@ -238,13 +242,27 @@ def _check(of: Scenario, reference: Reference, where: str) -> None:
             )
 
 
+def _parameters(of: Scenario) -> set[str]:
+    """The module parameters that a scenario sets."""
+    layers = (of.settings, *(one.set for one in (*of.case, *of.column)))
+    texts = (layer["param"] for layer in layers if "param" in layer)
+    return {name for text in texts for _, name, _ in parse.params(text)}
+
+
 def check(of: Scenario) -> None:
     """Refuses a scenario whose metrics, expectations or findings name what is not there."""
     for name, text in of.metrics.items():
-        tree = _parse(text, f"{of.path}: {name}")
-        for node in ast.walk(tree):
+        where = f"{of.path}: [metrics] {name}"
+        there = {*PLAIN, *metric_names(of), *KEYS, *_parameters(of), "x"}
+        for node in ast.walk(_parse(text, where)):
             if isinstance(node, ast.Name) and node.id == name:
-                raise LabError(f"{of.path}: the metric {name!r} is made of itself")
+                raise LabError(f"{where}: it is made of itself")
+            if isinstance(node, ast.Name) and node.id not in there:
+                raise LabError(f"{where}: no {node.id!r}, which is no metric, setting or parameter")
+    for table in of.table:
+        if (name := split(table.metric).base) not in metric_names(of):
+            raise LabError(f"{of.path}: [[table]] {table.claim!r}: no metric {name!r};"
+                           f" there are: {', '.join(metric_names(of))}")  # fmt: skip
     for finding in of.finding:
         references(of, finding)
     for quality in of.quality:
@@ -255,13 +273,13 @@ def of_senders(of: Scenario, quality: Quality) -> dict[str, Finding]:
     """For each sender that has the columns, that it is good; an error if there is none."""
     more = quality.good > quality.bad
     low, high = (quality.good, math.inf) if more else (-math.inf, quality.good)
-    found, wrong = {}, [f"{of.path}: {quality.what!r}: no column for {{cc}} in the measure"]
+    found, wrong = {}, [f"{of.path}: [[quality]] {quality.what!r}, measure: no column for {{cc}}"]
     for cc in dict.fromkeys(cc for column in of.column for cc in of.senders(column)):
         measure = quality.measure.replace("{cc}", cc)
         finding = Finding(quality.what, measure, low, high, kind="ours")
         if measure != quality.measure:
             try:
-                references(of, finding)
+                references(of, finding, "[[quality]]")
                 found[cc] = finding
             except LabError as error:
                 wrong.append(str(error))

@@ -1,20 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Pictures of runs: what a scenario's file may ask for with plot = [...], and the demo's.
-
-    times          bars: completion time (or times:METRIC) of each column, the paper's beside it
-    windows        congestion window and queue over time, a panel per column (windows:SECONDS)
-    thresholds     window and ssthresh of a flow alone over time (thresholds:SECONDS)
-    estimates      over time, against the truth: estimates:capacity, :buffer or :level
-    pairs          bars: completion time of each of two flows, and the range of the seeds
-    sweep:METRIC   a metric against the cases' x, a line per column
-    ratios:METRIC  the first column's metric in each case, as a share of the largest of the others
-    rates          throughput per flow, rtt and queue over time
-    shares:FLOWS   windows of these flows (0.1.4) against their max-min fair shares
-    users          how many users a router takes to be there, and how many are, over time
-    use            how full each link is, and its queue, over time
-    links:METRIC   bars: a metric of each link of a network
-    portrait       of ACP's fluid model, without runs: portrait:start or :delay
-"""
+"""Pictures of runs: what a scenario's file may ask for with plot = [...] (KINDS), and the
+demo's."""
 
 import colorsys
 import io
@@ -493,6 +479,8 @@ class Kind:
     draw: Callable[[list[Cell], str], Any]
     sampled: bool
     words: str
+    usage: str  # what stands behind its name
+    says: str  # of itself, on the schema's page
     of_runs: bool = True
 
     @property
@@ -502,20 +490,35 @@ class Kind:
 
 
 KINDS = {
-    "times": Kind(_times, False, "{} of each column, the paper's beside it"),
-    "windows": Kind(_windows, True, "Congestion window and queue over time"),
-    "thresholds": Kind(_thresholds, True, "Congestion window and ssthresh over time"),
-    "estimates": Kind(_estimates, True, "Estimated {} over time against the truth"),
-    "pairs": Kind(_pairs, False, "{} of two flows: means, and the range of the seeds"),
-    "sweep": Kind(_sweep, False, "{} against the cases"),
-    "ratios": Kind(_ratios, False, "{} in each case, of that of the best of the others"),
-    "shares": Kind(_shares, True, "Windows of some users, and their max-min fair shares"),
-    "users": Kind(_users, True, "Estimated number of users over time, and the true one"),
-    "use": Kind(_use, True, "Utilization and queue of each link over time"),
-    "links": Kind(_bars, False, "{} of each link"),
-    "rates": Kind(_rates, True, "Throughput, round-trip time and queue over time"),
-    "portrait": Kind(_portrait, False, "Trajectories of the fluid model by {}", of_runs=False),
-}
+    "times": Kind(_times, False, "{} of each column, the paper's beside it", "[:METRIC]",
+                  "bars: completion time, or that metric, of each column, the paper's beside it"),
+    "windows": Kind(_windows, True, "Congestion window and queue over time", "[:SECONDS]",
+                    "congestion window and queue over time, a panel for each column"),
+    "thresholds": Kind(_thresholds, True, "Congestion window and ssthresh over time", "[:SECONDS]",
+                       "window and ssthresh of a flow alone over time"),
+    "estimates": Kind(_estimates, True, "Estimated {} over time against the truth",
+                      ":capacity, :buffer or :level", "over time, against the truth"),
+    "pairs": Kind(_pairs, False, "{} of two flows: means, and the range of the seeds", "[:METRIC]",
+                  "bars: completion time, or that metric, of each of two flows, and the range of"
+                  " the seeds"),
+    "sweep": Kind(_sweep, False, "{} against the cases", ":METRIC",
+                  "the metric against the cases' x, a line for each column"),
+    "ratios": Kind(_ratios, False, "{} in each case, of that of the best of the others", ":METRIC",
+                   "the first column's metric in each case, as a share of the largest of the"
+                   " others"),
+    "shares": Kind(_shares, True, "Windows of some users, and their max-min fair shares",
+                   ":FLOWS", "windows of these flows (0.1.4) against their max-min fair shares"),
+    "users": Kind(_users, True, "Estimated number of users over time, and the true one", "",
+                  "how many users a router takes to be there, and how many are, over time"),
+    "use": Kind(_use, True, "Utilization and queue of each link over time", "",
+                "how full each link is, and its queue, over time"),
+    "links": Kind(_bars, False, "{} of each link", ":METRIC",
+                  "bars: the metric of each link of a network"),
+    "rates": Kind(_rates, True, "Throughput, round-trip time and queue over time", "[:SECONDS]",
+                  "throughput of each flow, rtt and queue over time"),
+    "portrait": Kind(_portrait, False, "Trajectories of the fluid model by {}",
+                     ":start or :delay", "of ACP's fluid model, without runs", of_runs=False),
+}  # fmt: skip
 
 
 def check(of: Scenario) -> None:
