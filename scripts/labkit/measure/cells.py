@@ -16,6 +16,8 @@ DIRECTIONS = {
     "queue_mean": -1, "queue_max": -1, "drops": -1, "retransmits": -1, "request_p95_s": -1,
     "requests_unanswered": -1, "short_completion_s": -1, "short_unfinished": -1,
     "voice_p99_s": -1, "voice_loss": -1, "ask_p95_s": -1, "ask_unanswered": -1,
+    "video_bitrate_bps": 1, "video_rebuffer_s": -1, "video_startup_s": -1, "video_switches": -1,
+    "program_s": -1,
 }  # fmt: skip
 
 

@@ -97,6 +97,14 @@ class Metric:
     says: str
 
 
+def _sum(values: Any) -> float:
+    """What nobody has is not measured."""
+    values = list(values)
+    if not values:
+        raise ValueError
+    return sum(values)
+
+
 def _flows(over: Callable[[Any], float], name: str, says: str) -> dict[str, Metric]:
     """A metric that each flow has."""
     return {name: Metric(lambda r: over(f[name] for f in r["flows"]), says)}
@@ -125,8 +133,8 @@ def _spread(of: str, what: str, says: str) -> dict[str, Metric]:
 METRICS: dict[str, Metric] = {
     **_flows(_mean, "completion_s", "s from a flow's start to its last byte's"
              " arrival, with bytes: the mean over flows"),
-    **_flows(sum, "goodput_bps", "data that have arrived, bit/s: all flows together"),
-    **_flows(sum, "retransmits", "segments that were sent again: all flows together"),
+    **_flows(_sum, "goodput_bps", "data that have arrived, bit/s: all flows together"),
+    **_flows(_sum, "retransmits", "segments that were sent again: all flows together"),
     **_flows(_mean, "rtt_mean_s", "round-trip time as TCP sees it (srtt), s: mean"
              " over time and flows"),
     "jain": Metric(lambda r: jain([f["goodput_bps"] for f in r["flows"]]),
@@ -218,6 +226,19 @@ METRICS: dict[str, Metric] = {
     "voice_loss": Metric(lambda r: r["voice"]["lost"] / r["voice"]["sent"],
                          "with voice: share of the datagrams that were lost"),
     **_spread("ask", "took", "with ask: s from a request to the end of its response"),
+    **{
+        f"video_{name}": Metric(lambda r, name=name: r["video"][name], f"with video: {says}")
+        for name, says in (
+            ("bitrate_bps", "bit rate of the chunks that have arrived: mean over chunks and"
+             " viewers"),
+            ("rebuffer_s", "s in which a viewer waited for a chunk in the middle: the mean"),
+            ("startup_s", "s until a viewer had the first chunk: the mean"),
+            ("switches", "changes of the bit rate: the mean over viewers"),
+            ("chunks", "chunks that have arrived: the mean over viewers"),
+        )
+    },
+    "program_s": Metric(lambda r: _mean(p["took_s"] for p in r["program"] if "took_s" in p),
+                        "with program: s that a program took, of those that ended: the mean"),
     "ask_unanswered": Metric(lambda r: r["ask"]["unanswered"],
                              "with ask: requests that had not been answered"),
 }

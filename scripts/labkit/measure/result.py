@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import LabError
 from ..model.settings import Settings
 from ..world.topology import BLACKOUT, POLICER, Row
 from .job import Job
 from .limits import check
 from .provenance import measuring
-from .series import LINK_COLUMNS, series
+from .series import LINK_COLUMNS, series, text
 from .stages import kept_share, of_stages
 from .statistics import jain, over_time, rounded
 
@@ -84,6 +85,10 @@ def build(run: Path, job: Job, kernel: str, made: Json) -> Json:
         asked, unanswered, took = _said(run / "ask.csv", end)
         result["ask"] = {"clients": settings.ask.clients, "asked": asked, "unanswered": unanswered}
         result["ask"] |= _spread("took", took)
+    if settings.video:
+        result["video"] = _video(run / "video.csv", settings, end)
+    if settings.program:
+        result["program"] = [_program(run, k, settings) for k in range(len(settings.program))]
     result["provenance"] = made["provenance"] | {"measuring": measuring()}
     return rounded(result)
 
@@ -135,6 +140,63 @@ def _said(path: Path, end: float) -> tuple[int, int, np.ndarray]:
         for rows in (table[np.isnan(table[:, 2])], arrived)
     )
     return sent, sent - there, np.sort(arrived[:, 2])
+
+
+def _video(path: Path, settings: Settings, end: float) -> Json:
+    """What the viewers had: means over them.
+
+    A viewer waits before the first chunk (startup), and where a chunk took longer than what was in
+    store lasted; that is also so of the chunk that is on its way at the end.
+    """
+    table = series(path, (0, 1, 2, 4, 5))
+    each = []
+    for viewer in range(settings.video.viewers):
+        rows = table[table[:, 1] == viewer]
+        there = rows[~np.isnan(rows[:, 4])]
+        asked = rows[np.isnan(rows[:, 4])]
+        took = [*there[:, 4], *(end - asked[len(there) :, 0])]
+        waited = np.array(took) - asked[: len(took), 3]
+        startup = took[0] if took else end
+        rates = there[:, 2]
+        each.append({
+            "chunks": len(there), "startup_s": startup,
+            "rebuffer_s": np.maximum(0, waited[1:]).sum(),
+            "switches": int(np.count_nonzero(np.diff(rates))),
+        } | ({"bitrate_bps": rates.mean()} if len(rates) else {}))  # fmt: skip
+    shown: Json = {"viewers": len(each)}
+    for name in ("chunks", "startup_s", "rebuffer_s", "switches", "bitrate_bps"):
+        values = [of[name] for of in each if name in of]
+        shown |= {name: sum(values) / len(values)} if values else {}
+    return shown
+
+
+LINE = 200  # characters of what a program wrote that a result has
+
+
+def _program(run: Path, number: int, settings: Settings) -> Json:
+    """How a program of the user's went, and the last line that it wrote.
+
+    LabError if it failed: the run is not what it was to be.
+    """
+    of = settings.program[number]
+    shown: Json = {"host": of.host, "program": Path(of.path).name, "at_s": of.at}
+    rows = series(run / "programs.csv", (0, 2, 3))
+    ended = rows[(rows[:, 0] == number) & ~np.isnan(rows[:, 1])]
+    said = [text(path).strip().splitlines()[-1:] if _there(path) else []
+            for path in (run / f"program{number}.out", run / f"program{number}.err")]  # fmt: skip
+    if len(ended):
+        took, status = ended[0, 1:]
+        if status:
+            why = "".join(said[1] or said[0])
+            raise LabError(f"{of.path} on {of.host} ended with status {status:.0f}: {why[:LINE]}")
+        shown["took_s"] = took
+    if said[0]:
+        shown["said"] = said[0][0][:LINE]
+    return shown
+
+
+def _there(path: Path) -> bool:
+    return path.exists() or path.with_name(f"{path.name}.gz").exists()
 
 
 def _spread(of: str, times: np.ndarray) -> Json:

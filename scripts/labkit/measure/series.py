@@ -18,7 +18,7 @@ def series(path: Path, columns: tuple[int | str, ...]) -> np.ndarray:
 
     Nor is a column that the series lacks: a sender's fields are there if it has told any.
     """
-    header, _, rows = _text(path).partition("\n")
+    header, _, rows = text(path).partition("\n")
     if not rows:
         return np.empty((0, len(columns)))
     whole = re.sub(r",(?=[,\n])", ",nan", rows)
@@ -31,7 +31,8 @@ def series(path: Path, columns: tuple[int | str, ...]) -> np.ndarray:
     return found
 
 
-def _text(path: Path) -> str:
+def text(path: Path) -> str:
     """Of a file, or of the packed one in its place."""
     packed = path.with_name(f"{path.name}.gz")
-    return gzip.decompress(packed.read_bytes()).decode() if packed.exists() else path.read_text()
+    return gzip.decompress(packed.read_bytes()).decode(errors="replace") if packed.exists() else (
+        path.read_text(errors="replace"))

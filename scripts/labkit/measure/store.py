@@ -26,9 +26,11 @@ from .job import Job, identity
 
 KEPT_DAYS = 60  # a run that nobody has asked for again for so long is removed
 
-# What is left of a run beside its result; the last three are there with app=, voice=, ask= only.
+# What is left of a run beside its result; the last are there with app=, voice=, ... only.
 LEFT = ("setup.sh", "plan", "summary.json", "console")
-SERIES = ("flows.csv", "links.csv", "requests.csv", "voice.csv", "ask.csv")
+SERIES = ("flows.csv", "links.csv", "requests.csv", "voice.csv", "ask.csv", "video.csv",
+          "programs.csv")  # fmt: skip
+WRITTEN = ("program*.out", "program*.err")  # by the user's programs
 
 
 def root() -> Path:
@@ -60,7 +62,8 @@ def keep(measured: Path, target: Path, built: Any, packed: bool) -> None:
             whole.mkdir()
             for name in LEFT:
                 shutil.copyfile(measured / name, whole / name)
-            for name in filter(lambda name: (measured / name).exists(), SERIES):
+            written = [path.name for like in WRITTEN for path in sorted(measured.glob(like))]
+            for name in (*filter(lambda name: (measured / name).exists(), SERIES), *written):
                 if packed:
                     samples = gzip.compress((measured / name).read_bytes(), 6, mtime=0)
                     (whole / f"{name}.gz").write_bytes(samples)

@@ -39,9 +39,9 @@ Json = dict[str, Any]
 FIRST_PORT = 5201
 
 # What the lab's own kernel or traffic program does, or what would change the whole machine
-NOT_HERE = ("trace", "rtt_trace", "loss_trace", "drop", "short", "sizes", "voice", "ask", "stages",
-            "app", "ssthresh", "reverse", "lie", "cross", "change", "param", "switch",
-            "blackout")  # fmt: skip
+NOT_HERE = ("trace", "rtt_trace", "loss_trace", "drop", "short", "sizes", "voice", "ask", "video",
+            "program", "stages", "app", "ssthresh", "reverse", "lie", "cross", "change", "param",
+            "switch", "blackout")  # fmt: skip
 TOOLS = {"ip": "iproute2", "tc": "iproute2", "ss": "iproute2", "ethtool": "ethtool",
          "iperf3": "iperf3", "unshare": "util-linux", "sysctl": "procps"}  # fmt: skip
 

@@ -4,14 +4,18 @@
 As in units.py, ValueError says what is wanted instead.
 """
 
+import hashlib
 import re
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Any
 
+from ..paths import REPO
 from . import network as networks
 from . import units
 
 MOST_SIZES = 8  # of what a program writes in turn
+MOST_RATES = 32  # of a video
 REORDER_TABLE = 10_000  # entries that netem draws a packet's delay from; it takes 16384 at most
 
 # What hosts do that a laboratory's do not; world/queues.py says how.
@@ -375,6 +379,89 @@ def ask(text: str) -> Ask:
         raise ValueError(
             "CLIENTS:REQUEST:RESPONSE:THINK, bytes and a mean time, such as 5:400:50k:1s"
         ) from None
+
+
+# bit/s; Mao et al., Pensieve, SIGCOMM 2017, has these of a video
+LADDER = (300_000, 750_000, 1_200_000, 1_850_000, 2_850_000, 4_300_000)
+CHOICES = ("buffer", "rate")
+
+
+@dataclass(frozen=True)
+class Video:
+    """Viewers of a video in chunks of several rates; guest/video.c has how they choose."""
+
+    viewers: int
+    rates: tuple[int, ...] = LADDER  # bit/s, rising
+    chunk: float = 4.0  # s of play
+    choice: str = "buffer"
+    most: float = 30.0  # s of play that a viewer has room for
+
+
+def video(text: str) -> Video:
+    viewers, *parts = text.split(":")
+    try:
+        said: dict[str, Any] = {"viewers": units.count(1, 100)(viewers)}
+        for part in parts:
+            if part in CHOICES:
+                said |= {"choice": part}
+            elif "/" in part:
+                ladder, _, chunk = part.partition("/")
+                said |= {"rates": tuple(units.rate(rate) for rate in ladder.split("+")),
+                         "chunk": units.time(0.1, 60)(chunk)}  # fmt: skip
+            else:
+                said |= {"most": units.time(0.1, 1e4)(part)}
+        made = Video(**said)
+        rising = all(a < b for a, b in pairwise(made.rates))
+        if not rising or len(made.rates) > MOST_RATES or made.most < made.chunk:
+            raise ValueError
+        return made
+    except ValueError:
+        raise ValueError(
+            f"VIEWERS, and as wanted rising RATES/CHUNK ({MOST_RATES} rates at most), buffer or"
+            " rate, and a TIME to store that has room for a chunk:"
+            " 1:300k+750k+1200k+1850k+2850k+4300k/4s:buffer:30s"
+        ) from None
+
+
+MOST_PROGRAMS = 32
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program of the user's on one of a run's hosts."""
+
+    host: str
+    at: float  # s
+    path: str
+    digest: str
+    content: bytes = field(repr=False, compare=False)
+
+
+def programs(text: str) -> tuple[Program, ...]:
+    parts = text.split(",")
+    if len(parts) > MOST_PROGRAMS:
+        raise ValueError(f"{MOST_PROGRAMS} programs at most")
+    return tuple(map(_program, parts))
+
+
+def _program(text: str) -> Program:
+    found = re.fullmatch(r"(s\d{0,4}|r)(?:@([^:]+))?:(.+)", text)
+    try:
+        at = units.seconds(found[2] or "0") if found else -1
+    except ValueError:
+        at = -1
+    if not found or at < 0:
+        raise ValueError("HOST[@SECONDS]:PATH with HOST s0, s1, ... of the senders, or r, the"
+                         " receiver: s0:./serve,r@0.1:./fetch")  # fmt: skip
+    path = REPO / found[3]
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise ValueError(f"a path to a program: {path}: {error.strerror}") from None
+    if not content.startswith((b"#!/", b"\x7fELF")):
+        raise ValueError(f"a program: {path} is none, nor a script that begins with #!/")
+    digest = hashlib.sha256(content).hexdigest()[:16]
+    return Program(found[1] if found[1] != "s" else "s0", at, found[3], digest, content)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ place of either file, is the congestion control that is judged: ccpd_path, or wh
 """
 
 import math
+import re
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from functools import partial
@@ -74,8 +75,8 @@ def _texts(folder: Path, kind: type, table: Any) -> Texts:
 
 def _beside(folder: Path, text: str) -> str:
     """A setting in which each ./FILE and ../FILE is of that folder."""
-    parts = text.split(",")
-    return ",".join(str(folder / p) if p.startswith(("./", "../")) else p for p in parts)
+    return re.sub(r"(?:^|(?<=,))((?:\w+(?:@[\w.]+)?:)?)(\.\.?/[^,]*)",
+                  lambda found: found[1] + str(folder / found[2]), text)  # fmt: skip
 
 
 Entry = Number | list[Number]  # of a table: a number, or each of a paper's trials

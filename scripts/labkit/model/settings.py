@@ -22,11 +22,13 @@ from .parse import (
     JitterBack,
     Lie,
     Police,
+    Program,
     Reorder,
     Short,
     Spread,
     Stop,
     Switch,
+    Video,
     Voice,
 )
 from .traces import Sizes, Steps, Trace
@@ -114,7 +116,8 @@ KEYS: dict[str, Key] = {
                  " cake: without its shaper, the buffer as memory for full packets; dualpi2:"
                  " Linux and iproute2 from 6.17 on"),
     "router": Key(parse.router, None, "more options of the qdisc, as tc has them: target 5ms"),
-    "flows": Key(units.count(1, 5000), "1", "how many"),
+    "flows": Key(units.count(0, 5000), "1", "how many; 0 where others send: video, program, voice,"
+                 " ask"),
     "mix": Key(parse.mix, None, "flows by congestion control, in place of flows: ccpd:2,cubic:2"),
     "start": Key(units.time(0, 1e6), "0", "seconds from one flow's start to the next's"),
     "stop": Key(parse.stops, None, "flows that end before the run, by their numbers, and when:"
@@ -135,6 +138,14 @@ KEYS: dict[str, Key] = {
     "ask": Key(parse.ask, None, "clients beside the receivers that ask a server beside the senders,"
                " with their congestion control, wait for its response, and think, on a connection"
                " each; bytes, and the mean of exponential times: 5:400:50k:1s"),
+    "video": Key(parse.video, None, "viewers beside the receivers, of a video that a server beside"
+                 " the senders has in several bit rates, with their congestion control: how many,"
+                 " the rates and how long a chunk plays, how the next rate is chosen (by what is in"
+                 " store, or by the rate of the chunks before), and what a viewer has room for:"
+                 " 1:300k+750k+1200k+1850k+2850k+4300k/4s:buffer:30s, which is 1"),
+    "program": Key(parse.programs, None, "programs of your own on the path's hosts, and from when"
+                   " on. In their environment are SENDER and RECEIVER, which are addresses, CC,"
+                   " DURATION and HERE, their folder: s0:./serve,r@0.1:./fetch"),
     "stages": Key(parse.stages, None, "seconds at which others begin, each measured for itself:"
                   " 20,40"),
     "access": Key(units.rate, None, "of each sending host's link, shared by flows of one rtt:"
@@ -242,6 +253,8 @@ class Settings:
     sizes: Sizes | None = field(default=None, repr=False)
     voice: Voice | None = field(default=None, repr=False)
     ask: Ask | None = field(default=None, repr=False)
+    video: Video | None = field(default=None, repr=False)
+    program: tuple[Program, ...] = field(default=(), repr=False)
     back: Back | None = field(default=None, repr=False)
     jitter_back: tuple[JitterBack, ...] = field(default=(), repr=False)
     stop: tuple[Stop, ...] = field(default=(), repr=False)
@@ -256,13 +269,14 @@ class Settings:
     def net(self) -> Network:
         """Links, hosts and users."""
         if self.network is None:
-            rtts = self.rtt if len(self.rtt) > 1 else self.rtt * self.flows
+            # One host is there also if it has no flows of ours.
+            rtts = self.rtt if len(self.rtt) > 1 else self.rtt * max(1, self.flows)
             jitter = {of.flow: of.most for of in self.jitter_back}
             hosts = [(rtt, jitter.get(flow, 0.0)) for flow, rtt in enumerate(rtts)]
             made = network.dumbbell(self.rate, hosts, self.start)
             stop = {of.flow: of.at for of in self.stop}
             users = (replace(u, stop=stop.get(n, u.stop)) for n, u in enumerate(made.users))
-            return replace(made, users=tuple(users))
+            return replace(made, users=tuple(users)[: self.flows])
         return network.scaled(_load(self.network), self.scale or 1)
 
     def buffer_of(self, link: int) -> int:
@@ -334,7 +348,8 @@ class Settings:
         later = [switch.cc for switch in self.switch]
         if self.short and self.short.cc:
             later.append(self.short.cc)
-        return self.ccs(cc) + ([self.reverse[0]] if self.reverse else []) + later
+        first = self.ccs(cc) or [cc]
+        return first + ([self.reverse[0]] if self.reverse else []) + later
 
     @cached_property
     def steps(self) -> list[tuple[float, float, float]]:
@@ -374,6 +389,9 @@ class Settings:
         shown["short"] = self.short and {k: v for k, v in vars(self.short).items() if v is not None}
         shown["voice"] = self.voice and vars(self.voice)
         shown["ask"] = self.ask and vars(self.ask)
+        shown["video"] = self.video and vars(self.video)
+        shown["program"] = [{k: v for k, v in vars(p).items() if k != "content"}
+                            for p in self.program]  # fmt: skip
         shown["burstloss"] = self.burstloss and vars(self.burstloss) | {"mean": self.burstloss.mean}
         shown["thin"] = self.thin or None
         shown["back"] = self.back and vars(self.back)
@@ -401,7 +419,7 @@ _OF_NETWORK = ("rate", "rtt", "flows", "start", "mix")
 _SINGLE = ("trace", "rtt_trace", "loss_trace", "loss", "last_hop", "jitter", "reverse", "police",
            "batch", "aggregate", "cross", "change", "ssthresh", "drop", "bytes", "reorder",
            "blackout", "switch", "lie", "burstloss", "duplicate", "thin", "voice",
-           "ask", "back", "jitter_back", "stop")  # fmt: skip
+           "ask", "video", "program", "back", "jitter_back", "stop")  # fmt: skip
 
 
 def _with_network(texts: dict[str, str], values: dict[str, Any]) -> None:
@@ -458,7 +476,7 @@ def compile_settings(texts: dict[str, str]) -> Settings:
             raise usage(f"mix has {total} flows: drop flows={values['flows']}")
         values["flows"] = total
     if isinstance(values["rtt"], Spread):
-        values["rtt"] = values["rtt"].over(values["flows"])
+        values["rtt"] = values["rtt"].over(max(1, values["flows"]))
     if len(values["rtt"]) not in (1, values["flows"]):
         count = len(values["rtt"])
         if "flows" in texts or "mix" in texts:
@@ -484,6 +502,17 @@ def compile_settings(texts: dict[str, str]) -> Settings:
         raise usage("qdisc=warn needs ecn=on: it marks, and drops nothing before it is full")
     if settings.qdisc == "warn" and min(map(settings.buffer_of, links)) < WARN:
         raise usage(f"qdisc=warn needs a buffer of at least {WARN} packets")
+    if not settings.flows:
+        if not (settings.video or settings.program or settings.voice or settings.ask):
+            raise usage("flows=0 has nobody who sends: set video, program, voice or ask")
+        if settings.bytes is not None:
+            raise usage("bytes are of flows: set duration in place of bytes, or flows")
+    for program in settings.program:
+        hosts = [*(f"s{k}" for k in range(len(settings.net.groups))), "r"]
+        if program.host not in hosts:
+            raise usage(f"program: no host {program.host}; there are: {', '.join(hosts)}")
+        if program.at >= settings.end:
+            raise usage(f"program: {program.path} would begin after the end of the run")
     if settings.police and settings.offload:
         raise usage("police needs offload=off")
     if settings.offload and "nic" in settings.host:
@@ -531,7 +560,7 @@ def compile_settings(texts: dict[str, str]) -> Settings:
         raise usage("stop ends flows without end: drop bytes, or stop")
     if any(settings.net.users[of.flow].start >= of.at for of in settings.stop):
         raise usage("a flow would stop before it starts: see stop, and start")
-    last = max(user.start for user in settings.net.users) + (settings.scatter or 0)
+    last = max((user.start for user in settings.net.users), default=0) + (settings.scatter or 0)
     if last >= settings.end:
         raise usage(f"the last flow would start after the end of the run ({settings.end:g} s)")
     if settings.stages and settings.stages[-1] >= settings.end:

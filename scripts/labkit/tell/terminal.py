@@ -51,9 +51,9 @@ def _row(r: Any) -> list[str]:
     rtts = [f["rtt_mean_s"] for f in flows if "rtt_mean_s" in f]
     return [
         str(len(flows)),
-        rate(sum(f["goodput_bps"] for f in flows)),
+        rate(sum(f["goodput_bps"] for f in flows)) if flows else "-",
         f"{max(done):.3f} s" if asked and len(done) == len(flows) else "-",
-        str(sum(f["retransmits"] for f in flows)),
+        str(sum(f["retransmits"] for f in flows)) if flows else "-",
         f"{sum(rtts) / len(rtts) * 1e3:.1f} ms" if rtts else "-",
         f"{link['utilization']:.3f}",
         f"{link['queue_mean']:.0f}" if "queue_mean" in link else "-",
@@ -72,6 +72,13 @@ def _said(r: Any) -> list[str]:
             shares = ", ".join(f"{share} {found[f'{of}_{share}_s'] * 1e3:.1f} ms"
                                for share in ("median", "p95", "p99", "max"))  # fmt: skip
             lines.append(f"{name}: {of} {shares}; {found[lost]} of {found[sent]} {lost}")
+    if (v := r.get("video")) and "bitrate_bps" in v:
+        lines.append(f"video: {rate(v['bitrate_bps'])}, {v['rebuffer_s']:.2f} s rebuffering,"
+                     f" {v['switches']:g} switches, start after {v['startup_s']:.2f} s")
+    for p in r.get("program", ()):
+        ended = f"{p['took_s']:.3f} s" if "took_s" in p else "until the end"
+        said = f": {p['said']}" if "said" in p else ""
+        lines.append(f"{p['program']} on {p['host']}: {ended}{said}")
     return lines
 
 

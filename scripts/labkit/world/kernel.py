@@ -287,7 +287,22 @@ def play() -> Path:
 
 def talk() -> Path:
     """The program of calls and of clients who ask."""
-    return _program(GUEST / "talk.c", "talk", [])
+    return _program(GUEST / "talk.c", "talk", [], [GUEST / "ends.h"])
+
+
+def video() -> Path:
+    """The program of viewers of a video."""
+    return _program(GUEST / "video.c", "video", [], [GUEST / "ends.h"])
+
+
+def program() -> Path:
+    """The program that runs the user's."""
+    return _program(GUEST / "program.c", "program", [])
+
+
+def patient() -> Path:
+    """The library by which the user's programs may poll."""
+    return _program(GUEST / "patient.c", "patient.so", ["-shared", "-fPIC"])
 
 
 def capture() -> Path:

@@ -11,9 +11,9 @@ from ..model.settings import Settings
 from . import kernel
 from .others import Others
 from .queues import ASLEEP_S
-from .script import SCHEDULE, TALK, schedule, setup
+from .script import PROGRAM, SCHEDULE, TALK, VIDEO, schedule, setup
 from .topology import Row
-from .traffic import START_NS, talk, traffic
+from .traffic import START_NS, talk, traffic, video
 
 
 @dataclass(frozen=True)
@@ -85,4 +85,9 @@ def _files(settings: Settings, row: Row, cc: str, seed: int) -> dict[str, bytes]
         files |= {SCHEDULE: schedule(settings).encode(), "play": kernel.play().read_bytes()}
     if said := talk(settings, row, cc, seed):
         files |= {TALK: said.encode(), "talk": kernel.talk().read_bytes()}
+    if viewers := video(settings, row, cc, seed):
+        files |= {VIDEO: viewers.encode(), "video": kernel.video().read_bytes()}
+    if settings.program:
+        files |= {f"{PROGRAM}{n}": of.content for n, of in enumerate(settings.program)}
+        files |= {p.name: p.read_bytes() for p in (kernel.program(), kernel.patient())}
     return files

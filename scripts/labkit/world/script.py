@@ -8,6 +8,8 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
+from shlex import quote
 
 from ..model.parse import REORDER_TABLE
 from ..model.settings import SHAPING, Settings
@@ -17,7 +19,8 @@ from .queues import NETEM_TABLE_ONE, bottleneck, delays, queues
 from .topology import Hop, Row, has_a
 from .traffic import START_NS
 
-SCHEDULE, TALK = "schedule", "talk.plan"  # files' names
+SCHEDULE, TALK, VIDEO = "schedule", "talk.plan", "video.plan"  # files' names
+PROGRAM = "user"  # begins the name of a file: the user's program of that number
 
 # host=default: Debian's, on a machine with 4 GB or more.
 DEFAULT_RMEM, DEFAULT_WMEM = "4096 131072 6291456", "4096 16384 4194304"
@@ -131,7 +134,36 @@ def setup(s: Settings, row: Row, ccs: list[str], window: float, others: Others) 
             "# Calls, and clients who ask.",
             f"./talk {START_NS} {TALK} || echo 'what is said beside the flows failed' >failed &",
         ]
-    return "\n".join(lines) + "\n"
+    if s.video:
+        lines += ["", "# Viewers of a video.",
+                  f"./video {START_NS} {VIDEO} || echo 'the video failed' >failed &"]  # fmt: skip
+    return "\n".join(lines + _programs(s, row, ccs[0])) + "\n"
+
+
+def _programs(s: Settings, row: Row, cc: str) -> list[str]:
+    """The user's programs, whose connections have the congestion control that their routes say."""
+    lines = []
+    hosts = [*row.senders, "r"] if s.program else []
+    for host in hosts:
+        ip = f"ip {'' if s.ip == 4 else '-6 '}-n {host} route"
+        lines += ["", f"# {host}: the congestion control of the user's programs.",
+                  f"{ip} change $({ip} show default) congctl {cc}"]  # fmt: skip
+    for number, program in enumerate(s.program):
+        environment = {
+            "SENDER": row.address("s0", s.ip), "RECEIVER": row.address("r", s.ip), "CC": cc,
+            "DURATION": f"{s.end:g}", "HERE": str((REPO / program.path).parent),
+        }  # fmt: skip
+        said = " ".join(f"{name}={quote(value)}" for name, value in environment.items())
+        name = quote(Path(program.path).name)
+        lines += [
+            "",
+            f"# {name} at {program.at:g} s.",
+            f'ip netns exec {program.host} env {said} LD_PRELOAD="$PWD/patient.so"'
+            f" ./program {number} {START_NS}"
+            f" {START_NS + round(program.at * 1e9)} {PROGRAM}{number} ||"
+            " echo 'a program could not be run' >failed &",
+        ]
+    return lines
 
 
 def schedule(s: Settings) -> str:

@@ -90,9 +90,20 @@ def talk(s: Settings, row: Row, cc: str, seed: int) -> str:
     for i in range(s.ask.clients if s.ask else 0):
         dice = Random(f"{seed} ask {i}")
         thinks = (_ns(s.ask.think * dice.expovariate(1)) for _ in range(THINKS))
-        lines.append(f"ask {i} r s0 {ends[0]} {7000 + i} {s.ccs(cc)[0]} {s.ask.request}"
+        lines.append(f"ask {i} r s0 {ends[0]} {7000 + i} {s.every_cc(cc)[0]} {s.ask.request}"
                      f" {s.ask.response} {START_NS} {' '.join(map(str, thinks))}")  # fmt: skip
     return "".join(f"{line}\n" for line in lines)
+
+
+def video(s: Settings, row: Row, cc: str, seed: int) -> str:
+    """Who watches a video, from some moment in the time of a chunk on; see guest/video.c."""
+    v, lines = s.video, []
+    for i in range(v.viewers if v else 0):
+        start = START_NS + _ns(Random(f"{seed} video {i}").uniform(0, v.chunk))
+        lines.append(f"video {i} r s0 {row.address('s0', s.ip)} {9000 + i} {s.every_cc(cc)[0]}"
+                     f" {v.choice} {_ns(v.chunk)} {_ns(v.most)} {start}"
+                     f" {' '.join(map(str, v.rates))}\n")  # fmt: skip
+    return "".join(lines)
 
 
 @dataclass(frozen=True)

@@ -16,55 +16,11 @@
  * one when all of it has arrived: of a voice, at the other end, of a request, the whole response.
  * Each end is a process of its own that blocks: in the lab's time that costs nothing.
  */
-#define _GNU_SOURCE
-#include <arpa/inet.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <sched.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
-
-#define NSEC 1000000000LL
-
-typedef int64_t ns_t;
+#define PROGRAM "talk"
+#include "ends.h"
 
 static ns_t zero; /* when traffic begins */
 static int voices = -1, asks = -1; /* voice.csv, ask.csv */
-
-__attribute__((format(printf, 1, 2), noreturn)) static void die(const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vfprintf(stderr, format, args);
-	va_end(args);
-	fprintf(stderr, ": %m\n");
-	exit(1);
-}
-
-static ns_t now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * NSEC + t.tv_nsec;
-}
-
-static void sleep_until(ns_t at)
-{
-	struct timespec when = { at / NSEC, at % NSEC };
-
-	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &when, NULL) == EINTR)
-		;
-}
 
 /* Whole lines of several processes: each is one write. */
 static void tell(int to, int id, ns_t at, ns_t took)
@@ -86,63 +42,6 @@ static int create(const char *name)
 	if (fd < 0 || dprintf(fd, "time_s,id,took_s\n") < 0)
 		die("talk: %s", name);
 	return fd;
-}
-
-static int socket_in(const char *ns, int family, int type)
-{
-	char path[64];
-	int fd, one = 1;
-
-	snprintf(path, sizeof(path), "/run/netns/%s", ns);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || setns(fd, CLONE_NEWNET))
-		die("talk: cannot enter namespace %s", ns);
-	close(fd);
-	fd = socket(family, type, 0);
-	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)))
-		die("talk: socket");
-	return fd;
-}
-
-static socklen_t parse_address(const char *text, int port, struct sockaddr_storage *to)
-{
-	struct sockaddr_in *in = (void *)to;
-	struct sockaddr_in6 *in6 = (void *)to;
-
-	memset(to, 0, sizeof(*to));
-	if (inet_pton(AF_INET, text, &in->sin_addr) == 1) {
-		in->sin_family = AF_INET;
-		in->sin_port = htons(port);
-		return sizeof(*in);
-	}
-	if (inet_pton(AF_INET6, text, &in6->sin6_addr) != 1)
-		die("talk: %s is no address", text);
-	in6->sin6_family = AF_INET6;
-	in6->sin6_port = htons(port);
-	return sizeof(*in6);
-}
-
-static void receive_all(int fd, size_t size)
-{
-	ssize_t n;
-
-	for (; size; size -= n) {
-		n = recv(fd, NULL, size, MSG_TRUNC | MSG_WAITALL);
-		if (n <= 0)
-			die("talk: a connection was broken off");
-	}
-}
-
-static void send_all(int fd, size_t size)
-{
-	static const char zeros[64 << 10];
-	ssize_t n;
-
-	for (; size; size -= n) {
-		n = send(fd, zeros, size < sizeof(zeros) ? size : sizeof(zeros), MSG_NOSIGNAL);
-		if (n < 0)
-			die("talk: a connection was broken off");
-	}
 }
 
 /* The two ends of a call -- */
