@@ -373,10 +373,11 @@ def test_a_sweep_with_all_that_it_can_leave(lab, tmp_path) -> None:
     assert sum(lengths) >= run["flows"][0]["bytes"] - 1448
 
 
-def test_live_plots_what_has_ended() -> None:
+def test_live_plots_what_goes_on_and_what_has_ended() -> None:
     master, slave = pty.openpty()
     with subprocess.Popen(
-        [REPO / "scripts/lab", "run", "dumbbell", "--cc", "reno", "--live", *SHORT],
+        [REPO / "scripts/lab", "run", "dumbbell", "--cc", "reno", "--live", "--set",
+         "duration=8"],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=slave,
         env=os.environ | {"TERM": "xterm", "COLUMNS": "150"},
     ) as run:  # fmt: skip
@@ -388,9 +389,11 @@ def test_live_plots_what_has_ended() -> None:
         os.close(master)
         assert b"goodput" in run.stdout.read()
     assert run.returncode == 0
-    text = said.decode(errors="replace")
+    text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", said.decode(errors="replace"))
     assert "1 of 1 runs" in text and "rate over time" in text
-    assert re.search("[▁▂▃▄▅▆▇█]{5}", text), "no plot"
+    before, _, after = text.partition("1 of 1 runs")
+    assert re.search("[━╸╺]  [▁▂▃▄▅▆▇█]+  [▁▂▃▄▅▆▇█]+", before), "no plot while the run goes on"
+    assert re.search("[▁▂▃▄▅▆▇█]{5}", after), "no plot of what has ended"
 
 
 # Kernel trees -----------------------------------------------------------------------------------

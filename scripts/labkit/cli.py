@@ -105,8 +105,8 @@ def _parser() -> Parser:
                          help="windows, round trips and rates of each flow as qlog 0.3 too, a file"
                          " for each run, as qvis shows them")  # fmt: skip
     running.add_argument("--live", action="store_true",
-                         help="on a terminal, how far the runs are, and the results so far as"
-                         " bars")  # fmt: skip
+                         help="on a terminal, how far the runs are, their rate over time, and the"
+                         " results so far as bars")  # fmt: skip
     with_kernel(running)
     with_modules(running)
 

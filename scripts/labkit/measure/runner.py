@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,15 +33,17 @@ class Task:
 
 def run_all(
     laboratory: Laboratory, jobs: list[Job], parallel: int = 0, out: Path | None = None,
-    progress: Callable[[int, float], None] = lambda index, share: None, pcap: Path | None = None,
+    progress: Callable[[int, float, Path], None] = lambda index, share, run: None,
+    pcap: Path | None = None,
     ended: Callable[[int, Any], None] = lambda index, result: None, keep: Path | None = None,
 ) -> list[Any]:  # fmt: skip
     """Makes the runs side by side; results in order, or the error of the first that failed.
 
     Each is kept with its series, in a directory of out or of the cache that its result names.
-    progress is told the index of a run and the share of its virtual time that is done, and ended
-    that index and the result.  pcap is a directory in which each run leaves its packets in one of
-    its own; keep one in which runs are kept as the report's are, and not made if they are there.
+    progress is told the index of a run, the share of its virtual time that is done, and where it
+    has links.csv so far; ended that index and the result.  pcap is a directory in which each run
+    leaves its packets in one of its own; keep one in which runs are kept as the report's are, and
+    not made if they are there.
     """
     for job in jobs:
         laboratory.check(job.settings, job.cc)
@@ -55,7 +58,7 @@ def run_all(
     missing = [index for index, result in enumerate(results) if not result]
     with contextlib.closing(
         run_each(laboratory, [tasks[index] for index in missing], parallel,
-                 lambda of, share: progress(missing[of], share))
+                 lambda of, *more: progress(missing[of], *more))
     ) as made:  # fmt: skip
         for of, one in made:
             if isinstance(one, LabError):
@@ -67,7 +70,7 @@ def run_all(
 
 def run_each(
     laboratory: Laboratory, tasks: list[Task], parallel: int = 0,
-    progress: Callable[[int, float], None] = lambda index, share: None,
+    progress: Callable[[int, float, Path], None] = lambda index, share, run: None,
 ) -> Generator[tuple[int, Any], None, None]:  # fmt: skip
     """Runs side by side, as many as parallel or processors: the index of each, as they end, and its
     result, or the LabError that says what was wrong.
@@ -79,7 +82,7 @@ def run_each(
     with ThreadPoolExecutor(parallel or os.cpu_count()) as pool:
         pending = {
             pool.submit(make, laboratory, task.job, task.home, packed=task.packed, pcap=task.pcap,
-                        progress=lambda share, i=i: progress(i, share)): i
+                        progress=partial(progress, i)): i
             for i, task in enumerate(tasks)
         }
         try:
@@ -96,7 +99,7 @@ def run_each(
 
 def make(
     laboratory: Laboratory, job: Job, home: Path,
-    progress: Callable[[float], None] = lambda share: None, packed: bool = False,
+    progress: Callable[[float, Path], None] = lambda share, run: None, packed: bool = False,
     pcap: Path | None = None,
 ) -> Any:  # fmt: skip
     """One run's result, which is kept in home with all that was sampled, and in pcap its packets,
@@ -107,7 +110,7 @@ def make(
         plan = captured(plan, job.settings, job.data_packets)
     with traffic(
         laboratory.kernel, laboratory.modules, plan, job.seed,
-        lambda virtual_s: progress(virtual_s / job.settings.end),
+        lambda virtual_s, run: progress(virtual_s / job.settings.end, run),
     ) as measured:  # fmt: skip
         from . import metrics, result
 

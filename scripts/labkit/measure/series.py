@@ -19,6 +19,7 @@ def series(path: Path, columns: tuple[int | str, ...]) -> np.ndarray:
     Nor is a column that the series lacks: a sender's fields are there if it has told any.
     """
     header, _, rows = text(path).partition("\n")
+    rows = rows[: rows.rfind("\n") + 1]  # whole ones, while a run goes on
     if not rows:
         return np.empty((0, len(columns)))
     whole = re.sub(r",(?=[,\n])", ",nan", rows)

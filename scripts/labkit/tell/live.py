@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Runs as they are made, on a terminal: how far each is, and a plot of those that have ended."""
+"""Runs as they are made, on a terminal: how far each is, and plots of these and of those that have
+ended."""
 
 import sys
 import threading
@@ -23,8 +24,8 @@ SPARKS = " ▁▂▃▄▅▆▇█"
 
 
 class Live:
-    """What Progress is, and a line for each cell: its goodput so far as a bar, and the rate and the
-    queue of its last run over time."""
+    """What Progress is, and the rate and the queue of each run over time as it goes on; and a line
+    for each cell: its goodput so far as a bar, and the same of its last run."""
 
     def __init__(self, titles: list[str]) -> None:
         """LabError of status 2 if standard error is no terminal."""
@@ -32,14 +33,16 @@ class Live:
             raise LabError("--live needs a terminal: leave it out", status=2)
         self.titles = titles
         self.shares = [0.0] * len(titles)
+        self.sparks: dict[int, tuple[str, str]] = {}
         self.cells: dict[str, list[Any]] = {}
         self.lock = threading.Lock()
         self.screen = Screen(get_renderable=self._shown, console=Console(stderr=True),
                              refresh_per_second=8)  # fmt: skip
 
-    def update(self, index: int, share: float) -> None:
-        """How much of a run is done."""
+    def update(self, index: int, share: float, run: Path) -> None:
+        """How much of a run is done, and where it has its series so far."""
         self.shares[index] = min(share, 1.0)
+        self.sparks[index] = sparks(run, max(1, round(self.shares[index] * WIDTH)))
 
     def ended(self, index: int, result: Any) -> None:
         """What a run came to."""
@@ -61,9 +64,9 @@ class Live:
         runs = Table.grid(padding=(0, 2))
         runs.add_row(f"{done} of {len(self.titles)} runs",
                      ProgressBar(len(self.titles), sum(self.shares), WIDTH))  # fmt: skip
-        for title, share in zip(self.titles, self.shares, strict=True):
+        for index, (title, share) in enumerate(zip(self.titles, self.shares, strict=True)):
             if 0 < share < 1:
-                runs.add_row(title, ProgressBar(1, share, WIDTH))
+                runs.add_row(title, ProgressBar(1, share, WIDTH), *self.sparks.get(index, ()))
         plot = Table(box=None, padding=(0, 2, 0, 0))
         for head in ("", "runs", "goodput", "", "rate over time", "queue over time"):
             plot.add_column(head)
@@ -77,19 +80,19 @@ class Live:
         return Group(runs, plot) if cells else Group(runs)
 
 
-def sparks(run: Path) -> tuple[str, str]:
-    """The rate and the queue of a run's first link over time, each as a row of small bars from
-    nothing to the most; nothing if the run has no series."""
+def sparks(run: Path, width: int = WIDTH) -> tuple[str, str]:
+    """The rate and the queue of a run's first link over time, each as a row of so many small bars
+    from nothing to the most; nothing if the run has no series."""
     path = run / "links.csv"
     if not path.exists() and not path.with_name("links.csv.gz").exists():
         return "", ""
     table = series(path, LINK_COLUMNS)
     if len(table) < 2:
         return "", ""
-    edges = np.linspace(0, table[-1, 0], WIDTH + 1)
+    edges = np.linspace(0, table[-1, 0], width + 1)
     sent = np.interp(edges, table[:, 0], table[:, 2])
     at = np.searchsorted(edges, table[:, 0], "left") - 1
-    queue = [table[at == k, 1].max(initial=0) for k in range(WIDTH)]
+    queue = [table[at == k, 1].max(initial=0) for k in range(width)]
     return _spark(np.diff(sent)), _spark(np.array(queue))
 
 

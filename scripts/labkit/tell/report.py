@@ -295,7 +295,7 @@ class _Progress:
         self.stop = threading.Event()
         self.thread = threading.Thread(target=self._show, daemon=True)
 
-    def update(self, index: int, share: float) -> None:
+    def update(self, index: int, share: float, run: Path | None = None) -> None:
         """How much of a run is done."""
         self.left[index] = self.of_each[index] * (1 - min(1.0, share))
 

@@ -185,7 +185,7 @@ class Progress:
         )  # fmt: skip
         self.tasks = [self.bars.add_task(title, total=1, visible=False) for title in titles]
 
-    def update(self, index: int, share: float) -> None:
+    def update(self, index: int, share: float, run: Any = None) -> None:
         self.bars.update(self.tasks[index], completed=share, visible=0 < share < 1)
 
     def ended(self, index: int, result: Any) -> None:

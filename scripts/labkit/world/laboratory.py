@@ -150,11 +150,11 @@ def traffic(
     modules: Path | None,
     plan: Plan,
     seed: int,
-    progress: Callable[[float], None] = lambda virtual_s: None,
+    progress: Callable[[float, Path], None] = lambda virtual_s, run: None,
 ) -> Iterator[Path]:
     """Executes a plan; yields the directory with summary.json, flows.csv and links.csv.
 
-    progress is told the virtual seconds done.
+    progress is told the virtual seconds done, and the directory, which has links.csv so far.
     """
     with Guest(kernel, seed, plan.memory) as guest:
         guest.put("setup.sh", plan.setup)
@@ -170,7 +170,7 @@ def traffic(
             if text != last:
                 last, since = text, time.monotonic()
                 with contextlib.suppress(ValueError):
-                    progress(float(text))
+                    progress(float(text), guest.dir)
             elif time.monotonic() - since > STALL_S:
                 raise LabError(
                     f"the run hangs: virtual time stands still at {last or 0} s for {STALL_S} s",
