@@ -7,6 +7,7 @@ build_modules() builds this project's modules for it; shim(), agent() and tc_plu
 else a run needs.  All return at once when there is nothing to do.
 """
 
+import functools
 import json
 import os
 import re
@@ -318,6 +319,7 @@ def tc_plugins() -> list[Path]:
     return [_program(source, f"{source.stem}.so", flags, headers) for source in sources]
 
 
+@functools.cache
 def _compiler() -> str:
     return output_of(["gcc", "--version"]).partition("\n")[0]
 
