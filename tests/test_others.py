@@ -18,10 +18,12 @@ import pytest
 
 from conftest import REPO, wanted_kernels
 from labkit.errors import LabError
+from labkit.measure.job import Job, identity
 from labkit.model import scenario, sweep
 from labkit.paths import cache, cache_root
 from labkit.world import kernel, others, tree
 from labkit.world.laboratory import Laboratory
+from labkit.world.plan import compile_plan
 
 PAGE = REPO / "docs/lab.md"
 EXAMPLE = REPO / "docs/example"
@@ -124,11 +126,12 @@ def test_a_module_is_built_once_for_each_content(lab, example) -> None:
     assert first["flows"][0]["cc"] == "my_cc" and first["flows"][0]["goodput_bps"] > 1e6
 
 
-def test_a_run_that_does_not_use_the_module_is_the_same_as_without(lab, example) -> None:
-    calls = [lab("run", "dumbbell", "--json", *more, *SHORT).json[0]
-             for more in ([], ["--module", example / "my_cc"])]  # fmt: skip
-    assert calls[0]["series"] == calls[1]["series"]
-    assert "my_cc" not in calls[1]["provenance"]["modules"]
+def test_a_run_that_does_not_use_the_module_is_the_same_as_without(example) -> None:
+    dumbbell = scenario.load("dumbbell")
+    job = Job(dumbbell, scenario.override(dumbbell, []), "cubic", 1)
+    there = Laboratory(), Laboratory(modules=(example / "my_cc",))
+    assert identity(there[0], job) == identity(there[1], job)
+    assert "my_cc" not in compile_plan(job.settings, job.cc, 1, there[1].others).modules
 
 
 def test_several_modules_of_several_files(lab, tmp_path) -> None:
@@ -264,8 +267,8 @@ def test_files_are_beside_the_scenario_that_names_them(lab, example, tmp_path) -
     (example / "two.toml").write_text(
         'title = "t"\ncc = ["reno"]\n[settings]\ntrace = "./my.trace"\nduration = 0.3\n'
     )
-    (run,) = lab("run", example / "two.toml", "--json").json
-    assert run["settings"]["trace"][0]["path"] == str(example / "my.trace")
+    settings = scenario.override(scenario.load(str(example / "two.toml")), [])
+    assert settings.trace[0].path == str(example / "my.trace")
 
 
 # Sweeps, tables, packets, qlog ------------------------------------------------------------------
@@ -298,13 +301,23 @@ def test_what_is_a_sweep(sets, sweeps, fixed, swept) -> None:
         (["--sweep", "colour=red,blue"], "no setting 'colour'"),
         (["--sweep", "loss=0,2"], "from 0 to 0.5"),
         (["--sweep", "ip=4,6", "--set", "ip=4,6"], "two sweeps"),
-        (["--live"], "terminal"),
     ],
 )
-def test_what_is_no_sweep_is_refused_in_one_line(lab, arguments, names) -> None:
-    call = lab("run", "dumbbell", *arguments, *SHORT, status=2)
-    assert call.stderr.startswith("lab: ") and call.stderr.count("\n") == 1
-    assert names in call.stderr
+def test_what_is_no_sweep_is_refused_in_one_line(arguments, names) -> None:
+    given: dict[str, list[str]] = {"--sweep": [], "--set": []}
+    for option, text in zip(arguments[::2], arguments[1::2], strict=True):
+        given[option].append(text)
+    with pytest.raises(LabError) as caught:
+        fixed, points = sweep.points(given["--set"], given["--sweep"])
+        for point in points:
+            scenario.override(scenario.load("dumbbell"), [*fixed, *point])
+    assert caught.value.status == 2
+    assert names in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_live_needs_a_terminal(lab) -> None:
+    call = lab("run", "dumbbell", "--live", *SHORT, status=2)
+    assert call.stderr == "lab: --live needs a terminal: leave it out\n"
 
 
 def _packets(path: Path) -> list[tuple[float, int, bytes]]:
@@ -514,11 +527,15 @@ def test_a_plan_names_the_runs_and_merge_brings_them(lab, tmp_path, monkeypatch)
     assert not any(row["kept"] for row in rows) and len({row["id"] for row in rows}) == 4
     made = [lab(*row["command"][1:], "--json").json[0] for row in rows[1:3]]
     assert {path.name for path in (tmp_path / "runs").iterdir()} == {r["id"] for r in rows[1:3]}
-    assert lab(*rows[1]["command"][1:], "--json").json[0]["wall_s"] == made[0]["wall_s"]
+    # What is kept is not made again: of both seeds in one command the second one is new.
+    words = rows[0]["command"][1:]
+    at = words.index("--seed")
+    both = lab(*words[:at], "--seeds", "2,1", *words[at + 2 :], "--json").json
+    assert both[0]["wall_s"] == made[0]["wall_s"]
     again = lab("plan", grid, "--keep", tmp_path / "runs", "--json").json
-    assert [row["kept"] for row in again] == [False, True, True, False]
+    assert [row["kept"] for row in again] == [True, True, True, False]
     (tmp_path / "runs/0123456789ab-1").mkdir()  # of a run that was killed
-    assert "2 runs brought, 0 were there" in lab("merge", tmp_path / "runs").stdout
-    assert "0 runs brought, 2 were there" in lab("merge", tmp_path / "runs").stdout
-    said = lab("report", grid, "--out", tmp_path / "page").stdout
-    assert "4 runs, 2 of them made now" in said
+    assert "3 runs brought, 0 were there" in lab("merge", tmp_path / "runs").stdout
+    assert "0 runs brought, 3 were there" in lab("merge", tmp_path / "runs").stdout
+    home = lab("plan", grid, "--json").json  # as the report looks for them
+    assert [row["kept"] for row in home] == [True, True, True, False]
