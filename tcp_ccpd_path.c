@@ -31,8 +31,8 @@
  *
  * Losses.  Many losses beside a queue are an overflow: the claim falls, by at most a half.
  * Without a queue they are noise and do not count, unless they are more than an eighth.  Then
- * something drops what is above its rate (a policer).  That rate caps C until a queue is seen,
- * and the cap rises by 1/64 in each round trip without such losses, so that it ends.  An
+ * something drops what is above its rate (a policer).  That rate caps C until a queue is seen.
+ * Fifteen round trips later the cap rises by 1/64 in each without such losses, so that it ends.  An
  * outage is none: losses that a timeout tells of do not count here.
  *
  * Drains.  The window is halved for two round trips when neither rtt_min was met nor the queue
@@ -96,9 +96,13 @@
 #define PATH_LOSSES	8U
 #define PATH_OVERFLOW	50
 #define PATH_POLICER	8
-#define PATH_CAPPED	32
+#define PATH_CAPPED	64
 
-/* The cap of a policer rises by 1/2^6 in a round trip without loss; path-policer */
+/*
+ * The cap of a policer is 1/2^5 less than what comes through, and PATH_ROUNDS later rises by 1/2^6
+ * in a round trip without loss; path-policer
+ */
+#define PATH_CAP_BELOW	5
 #define PATH_CAP_GROWTH	6
 
 /* Windows are at least this, segments, so that ACKs need not be delayed */
@@ -162,7 +166,10 @@
  */
 #define PATH_REPAIRS	4U
 
-/* Rounds without a drain after which a standing queue is one of ours; path-flows */
+/*
+ * Rounds without a drain after which a standing queue is one of ours; path-flows.  And without a
+ * policer's losses, after which its cap rises: each rise costs some; path-policer.
+ */
 #define PATH_ROUNDS	15U
 
 TCPCC_PARAM(kp, 4, 1, 16, "Proportional gain Kp of Eq. 3, no unit");
@@ -525,16 +532,19 @@ static u32 path_queue_us(const struct cpath *ca)
  * What an empty path takes is the least mean rtt of a round trip.  ACKs that come in bunches,
  * and all else that delays a packet now and then, are in the mean.  So they are no queue.  The
  * least of many means is a mean of few: where a packet has met less than that in round after
- * round, no queue stands, and it follows the mean.
+ * round, no queue stands, and it follows the mean.  Not where all the delay that was ever seen is
+ * less than the largest q0: there a packet meets less than that beside a queue of ours as well.
  */
 static u32 path_learn_base(struct cpath *ca, u32 delivered)
 {
 	u32 known_us = ca->noise * PATH_NOISE, mean_us;
+	u32 room_us = ca->probe.rtt_max_us - ca->probe.rtt_min_us;
 
 	if (ca->probe.round_rtt_us == U32_MAX || delivered < PATH_LEAST_WINDOW)
 		return path_queue_us(ca);
 	mean_us = div_u64((u64)ca->delay_sum * PATH_NOISE, delivered);
-	ca->clear = path_round_queue_us(ca) ? 0 : min(ca->clear + 1, PATH_CLEAR_ROUNDS);
+	ca->clear = path_round_queue_us(ca) || room_us < ca->probe.rtt_min_us >> 4 ?
+		    0 : min(ca->clear + 1, PATH_CLEAR_ROUNDS);
 	if (mean_us < known_us)
 		path_set_noise(ca, mean_us);
 	else if (ca->clear == PATH_CLEAR_ROUNDS)
@@ -774,6 +784,17 @@ static bool path_is_policed(const struct cpath *ca, u32 segs)
 	       ca->probe.rtt_max_us - ca->probe.rtt_min_us < ca->train_us / 4;
 }
 
+/* The rate at which a train arrives if it is less than that at which it left; 0: it is not */
+static u32 path_train_late(const struct cpath *ca)
+{
+	const struct cpath_train *t = &ca->t;
+	u32 best = ccpd_bw(t->best_segs, 1, (u64)t->best_us * NSEC_PER_USEC);
+
+	if (t->last_us - t->begin_us < PATH_SURE * t->gap_us)
+		return 0;
+	return best < ca->claim - (ca->claim >> 3) ? best : 0;
+}
+
 /*
  * A train is through.  If it took longer to arrive than to leave, the rate at which it arrived is
  * the capacity.  Otherwise the next one may be faster: so that it holds a quarter of what
@@ -787,7 +808,7 @@ static void path_train_done(struct sock *sk)
 	u32 segs = path_train_segs(ca), took_us = t->last_us - t->begin_us;
 	u32 rtt_us = ca->probe.rtt_min_us, time_us = ca->train_us;
 	u32 q0 = path_q0_us(ca->claim, rtt_us, rtt_us, 0);
-	u32 best = ccpd_bw(t->best_segs, 1, (u64)t->best_us * NSEC_PER_USEC);
+	u32 best = path_train_late(ca);
 	u64 rate;
 
 	path_learn_base(ca, segs);
@@ -803,8 +824,11 @@ static void path_train_done(struct sock *sk)
 			path_train_send(sk, segs * PATH_TRAIN_GROWTH, rtt_us);
 			return;
 		}
-		/* with what its bucket held */
+		/* with what its bucket held, or after that was empty */
 		rate = ccpd_bw(segs - segs / 4, 1, (u64)time_us * NSEC_PER_USEC);
+		if (took_us - t->best_us > time_us >> 3)
+			rate = ccpd_bw(tcp_sk(sk)->delivered - t->begin - t->best_segs, 1,
+				       (u64)(took_us - t->best_us) * NSEC_PER_USEC);
 		path_train_leave(sk, rate);
 		ca->cap = rate;
 		ca->capped = 1;
@@ -816,20 +840,18 @@ static void path_train_done(struct sock *sk)
 		path_set_cwnd(sk, tcp_packets_in_flight(tcp_sk(sk)) + segs);
 		return;
 	}
-	if (took_us < PATH_SURE * t->gap_us) {
-		time_us = clamp(PATH_SURE * t->gap_us, time_us, max(rtt_us, time_us));
-		if (took_us > ca->train_us + (ca->train_us >> 3) + t->gap_us)
-			best = ccpd_bw(segs, 1, (u64)(took_us - t->gap_us) * NSEC_PER_USEC);
-		else
-			best = 0;
-	} else if (best && best < ca->claim - (ca->claim >> 3)) {
+	if (best) {
 		ccpd_pair_add(&ca->probe, best, 2 * rtt_us);
 		path_train_leave(sk, best);
 		return;
 	}
-	if (took_us >= PATH_SURE * t->gap_us)
-		best = 0;
-	rate = best ?: ca->claim + div_u64((u64)ca->claim * rtt_us, 4 * ca->train_us);
+	rate = ca->claim + div_u64((u64)ca->claim * rtt_us, 4 * ca->train_us);
+	if (took_us < PATH_SURE * t->gap_us) {
+		time_us = clamp(PATH_SURE * t->gap_us, time_us, max(rtt_us, time_us));
+		/* not faster than the whole of it has come */
+		if (took_us > ca->train_us + (ca->train_us >> 3) + t->gap_us)
+			rate = ccpd_bw(segs, 1, (u64)(took_us - t->gap_us) * NSEC_PER_USEC);
+	}
 	rate = min_t(u64, rate, U32_MAX);
 	segs = clamp_t(u64, ccpd_segs(rate, time_us) >> SEG_SCALE, TCP_INIT_CWND,
 		       max(segs, TCP_INIT_CWND) * PATH_TRAIN_GROWTH);
@@ -898,11 +920,16 @@ static void path_train(struct sock *sk, u32 rtt_us)
 	t->last_us = now_us;
 	if (rtt_us)
 		ca->train_rtt_us = min(ca->train_rtt_us, rtt_us);
-	/* nothing else leaves; what is lost of it, or late, must not hold up the next */
+	/*
+	 * Nothing else leaves; what is lost of it, or late, must not hold up the next.  Where a
+	 * queue overflows the end of it is lost, and nothing tells of that before a timeout.
+	 */
 	left = ca->train_end - path_through(tp);
 	tcp_snd_cwnd_set(tcp_sk(sk), max(left, 1));
 	if (ca->train > TRAIN_SENT &&
-	    (left <= (s32)(path_train_segs(ca) >> 4) || !tcp_packets_in_flight(tp)))
+	    (left <= (s32)(path_train_segs(ca) >> 4) || !tcp_packets_in_flight(tp) ||
+	     (ca->round_lost > path_train_segs(ca) / PATH_OVERFLOW &&
+	      now_us - t->begin_us > ca->train_us && path_train_late(ca))))
 		path_train_done(sk);
 }
 
@@ -1067,12 +1094,17 @@ static void path_compete(struct sock *sk, u32 rate, u32 known, u32 queue_us, u32
 	}
 }
 
-/* What a policer lets through, after a round trip without its losses */
+/*
+ * What a policer lets through, after a round trip without its losses.  What is delivered is no more
+ * than the cap, and does not end it; what pairs show does.
+ */
 static void path_cap_rises(struct cpath *ca, u32 queue_us, u32 q0)
 {
-	if (queue_us > 2 * q0 || (ca->capped && ca->cap >= ccpd_capacity(&ca->probe)))
+	u32 pair = ccpd_pair_bw(&ca->probe);
+
+	if (queue_us > 2 * q0 || (ca->capped && pair && ca->cap >= pair))
 		ca->capped = 0;
-	else if (ca->capped)
+	else if (ca->capped && ca->rounds == PATH_ROUNDS)
 		ca->cap += (ca->cap >> PATH_CAP_GROWTH) + 1;
 }
 
@@ -1090,7 +1122,7 @@ static u32 path_next_claim(struct cpath *ca, u32 rate, u32 delivered, u32 lost, 
 	if (lost >= PATH_LOSSES && lost > delivered / (!empty ? PATH_OVERFLOW :
 						       ca->capped ? PATH_CAPPED : PATH_POLICER)) {
 		if (empty) {
-			rate -= rate / PATH_CAPPED;
+			rate -= rate >> PATH_CAP_BELOW;
 			ca->cap = rate;
 			ca->capped = 1;
 			/* until that is felt */

@@ -171,12 +171,16 @@ static void policer_caps(struct kunit *test)
 		KUNIT_EXPECT_GE(test, ca->cap, half - half / 32);
 		ca->rounds = i;
 	}
-	/* then a 32nd is enough to lower it */
+	/* then a 64th is enough to lower it, which is held for 14 round trips */
 	ca->rounds = 5;
-	ca->round_lost = 10;
+	ca->round_lost = 8;
 	path_round(sk, half);
-	KUNIT_EXPECT_EQ(test, ca->cap, half - half / 32);
-	ca->rounds = 5;
+	for (i = 0; i < PATH_ROUNDS; i++) {
+		KUNIT_EXPECT_EQ(test, ca->cap, half - half / 32);
+		ca->round_lost = 0;
+		path_round(sk, half);
+	}
+	ca->cap = half - half / 32;
 
 	/* 64/31 is (1 + 1/64)^46.75: it ends when the cap is what the link lets through */
 	for (i = 0; i < 46; i++) {
@@ -189,7 +193,14 @@ static void policer_caps(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, ca->capped);
 	KUNIT_EXPECT_EQ(test, path_capacity(ca), link_bw(100));
 
-	/* and when a queue shows that it was none */
+	/* where no pair was seen what is delivered is below the cap, and does not end it */
+	memset(ca->probe.best, 0, sizeof(ca->probe.best));
+	ca->cap = half;
+	ca->capped = 1;
+	path_round(sk, half - half / 64);
+	KUNIT_EXPECT_TRUE(test, ca->capped);
+
+	/* a queue does, which shows that it was none */
 	ca->cap = half;
 	ca->capped = 1;
 	ca->probe.round_rtt_us = 80000;
@@ -520,6 +531,40 @@ static void policer_in_the_start(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, ca->capped);
 	/* three quarters of 200 in 50 ms */
 	EXPECT_NEAR(test, ca->cap, 150 * (BIT(BW_SCALE) / 50000), 5000);
+
+	/* or what came when its bucket was empty: 16 in a ms, then 6 */
+	sk = train(test, 1000, 50000);
+	ca = inet_csk_ca(sk);
+	ca->probe.rtt_max_us = ca->probe.rtt_min_us;
+	for (i = 0; i < 50; i++) {
+		ca->round_lost += i < 25 ? 4 : 14;
+		tcp_sk(sk)->lost += i < 25 ? 4 : 14;
+		train_ack(sk, 1000, i < 25 ? 16 : 6, 50000);
+	}
+	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_AVOIDANCE);
+	KUNIT_EXPECT_TRUE(test, ca->capped);
+	EXPECT_NEAR(test, ca->cap, 6 * (BIT(BW_SCALE) / 1000), 10000);
+}
+
+/*
+ * The end of a train of 50 is lost in a small buffer: what came before, late, is enough.  One loss
+ * of so many is noise.
+ */
+static void overflow_ends_the_train(struct kunit *test)
+{
+	struct sock *sk = train(test, 50, 1600);
+	struct cpath *ca = inet_csk_ca(sk);
+	u32 i;
+
+	for (i = 0; i < 19; i++)
+		train_ack(sk, 121, 1, 50000 + i * 90);
+	ca->round_lost = 1;
+	train_ack(sk, 121, 1, 52000);
+	KUNIT_EXPECT_TRUE(test, path_in_train(ca));
+	ca->round_lost = 3;
+	train_ack(sk, 121, 1, 52000);
+	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_AVOIDANCE);
+	EXPECT_NEAR(test, ca->claim, link_bw(100), 20000);
 }
 
 /* Next to no queue: up to a quarter more, whatever is known of the capacity. */
@@ -650,7 +695,8 @@ static void look_is_shallow_beside_a_rival(struct kunit *test)
 static void noise_is_no_queue(struct kunit *test)
 {
 	struct cpath ca = {
-		.probe = { .rtt_min_us = 50000, .round_rtt_us = 50000, .rtt_s = 55000 << 3 },
+		.probe = { .rtt_min_us = 50000, .rtt_max_us = 80000, .round_rtt_us = 50000,
+			   .rtt_s = 55000 << 3 },
 		.noise = PATH_NO_NOISE,
 	};
 	u32 i;
@@ -674,6 +720,11 @@ static void noise_is_no_queue(struct kunit *test)
 	}
 	path_learn_base(&ca, 64);
 	KUNIT_EXPECT_EQ(test, path_base_us(&ca), 50000 + 4992 + 5 * PATH_NOISE);
+	/* in a buffer of less than a 16th a queue of ours looks like that */
+	ca.probe.rtt_max_us = 53000;
+	path_learn_base(&ca, 64);
+	KUNIT_EXPECT_EQ(test, path_base_us(&ca), 50000 + 4992 + 5 * PATH_NOISE);
+	ca.probe.rtt_max_us = 80000;
 	/* by luck, when 48 segments of this round trip have taken 50 ms */
 	ca.probe.rtt_min_us = 45008;
 	ca.delay_sum = 0;
@@ -809,6 +860,7 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(train_in_time_grows),
 	KUNIT_CASE(batch_makes_the_train_longer),
 	KUNIT_CASE(policer_in_the_start),
+	KUNIT_CASE(overflow_ends_the_train),
 	KUNIT_CASE(empty_path_has_room),
 	KUNIT_CASE(capacity_that_moves),
 	KUNIT_CASE(cube_root),
