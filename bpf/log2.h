@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * include/tcpcc_log2.h for BPF: as functions that the verifier looks at once.  Each of their steps
+ * is a choice, and there are 16.
+ */
+#ifndef _TCPCC_BPF_LOG2_H
+#define _TCPCC_BPF_LOG2_H
+
+#include "tcpcc_log2.h"
+
+__tcpcc_global u32 tcpcc_log2_once(u32 x)
+{
+	return tcpcc_log2(x);
+}
+
+__tcpcc_global u32 tcpcc_exp2_once(u32 log)
+{
+	return tcpcc_exp2(log);
+}
+
+#define tcpcc_log2(x)	tcpcc_log2_once(x)
+#define tcpcc_exp2(log)	tcpcc_exp2_once(log)
+
+#endif /* _TCPCC_BPF_LOG2_H */

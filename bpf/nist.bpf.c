@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0
+/* One of nist/: the Makefile says which, and how it is called. */
+#include "kernel.h"
+#include "log2.h"
+
+#include TCPCC_LAW
+
+#include "hooks.h"
+
+TCPCC_HOOK(nist_ops, init);
+TCPCC_HOOK(nist_ops, pkts_acked);
+TCPCC_HOOK(nist_ops, cong_avoid);
+TCPCC_HOOK_U32(nist_ops, ssthresh);
+TCPCC_HOOK(nist_ops, cwnd_event);
+TCPCC_HOOK_U32(nist_ops, undo_cwnd);
+TCPCC_HOOK_U32(nist_ops, sndbuf_expand);
+
+#define TCPCC_TEXT(name)	#name
+#define TCPCC_NAME_OF(name)	TCPCC_TEXT(name)
+
+TCPCC_SENDER(TCPCC_NAME) = {
+	.name = TCPCC_NAME_OF(TCPCC_NAME),
+	TCPCC_SET(init),
+	TCPCC_SET(pkts_acked),
+	TCPCC_SET(cong_avoid),
+	TCPCC_SET(ssthresh),
+	TCPCC_SET(cwnd_event),
+	TCPCC_SET(undo_cwnd),
+	TCPCC_SET(sndbuf_expand),
+};

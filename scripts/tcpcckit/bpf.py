@@ -1,0 +1,324 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The senders as BPF: loads, replaces, unloads and sets them, by libbpf.
+
+An object, NAME.bpf.o, has one sender or two.  Loaded, each is a congestion control, and all that
+belongs to it is pinned in a directory below /sys/fs/bpf/tcpcc: a link, or the struct_ops map
+itself where the kernel has no links for it (before 6.4), and the maps of its variables.
+"""
+
+import ctypes
+import errno
+import os
+import re
+import struct
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from .system import TcpccError
+
+PINS = Path("/sys/fs/bpf/tcpcc")
+_BTF = Path("/sys/kernel/btf/vmlinux")
+_HERE = Path(__file__).resolve().parent
+# Beside the command as it is installed, and in a checkout
+_FOLDERS = (_HERE.parent / "bpf", _HERE.parents[1] / "bpf/build")
+
+# Of include/uapi/linux/bpf.h and btf.h
+_MAP_STRUCT_OPS = 26
+_STRUCT_OPS = 44
+_F_LINK = 1 << 13
+_LOG_STATS = 4
+_KIND_DATASEC = 15
+_CLOCK_MONOTONIC_COARSE = 6
+
+_PARAMS, _WATCHED, _EVENTS = ".data.params", ".data.watched", "tcpcc_events"
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A variable of a sender, as the object describes it."""
+
+    name: str
+    text: str
+    least: int
+    most: int
+    default: int
+    offset: int  # in the map of variables, bytes
+
+
+@dataclass(frozen=True)
+class Verified:
+    """What the verifier counted for a program."""
+
+    program: str
+    instructions: int  # that it looked at
+    states: int  # that it kept
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A congestion control that is registered from an object."""
+
+    sender: str  # as the object is called
+    cc: str  # as the congestion control is
+    linked: bool
+    parameters: dict[str, int]
+
+
+# libbpf -----------------------------------------------------------------------------------------
+
+
+def _libbpf() -> ctypes.CDLL:
+    """The library, with the types of what is used of it."""
+    try:
+        lib = ctypes.CDLL("libbpf.so.1", use_errno=True)
+    except OSError:
+        raise TcpccError("libbpf is missing: install the package libbpf1") from None
+    text, pointer, number = ctypes.c_char_p, ctypes.c_void_p, ctypes.c_int
+    for name, result, *types in (
+        ("libbpf_set_print", pointer, pointer),
+        ("bpf_object__open_file", pointer, text, pointer),
+        ("bpf_object__load", number, pointer),
+        ("bpf_object__close", None, pointer),
+        ("bpf_object__btf", pointer, pointer),
+        ("bpf_object__next_map", pointer, pointer, pointer),
+        ("bpf_object__next_program", pointer, pointer, pointer),
+        ("bpf_program__name", text, pointer),
+        ("bpf_program__set_log_level", number, pointer, ctypes.c_uint),
+        ("bpf_program__set_log_buf", number, pointer, pointer, ctypes.c_size_t),
+        ("bpf_map__name", text, pointer),
+        ("bpf_map__type", number, pointer),
+        ("bpf_map__fd", number, pointer),
+        ("bpf_map__set_map_flags", number, pointer, ctypes.c_uint),
+        ("bpf_map__set_initial_value", number, pointer, pointer, ctypes.c_size_t),
+        ("bpf_map__attach_struct_ops", pointer, pointer),
+        ("bpf_link__fd", number, pointer),
+        ("bpf_link__disconnect", None, pointer),
+        ("bpf_link__destroy", number, pointer),
+        ("bpf_link_create", number, number, number, number, pointer),
+        ("bpf_link_update", number, number, number, pointer),
+        ("bpf_obj_pin", number, number, text),
+        ("bpf_obj_get", number, text),
+        ("bpf_map_lookup_elem", number, number, pointer, pointer),
+        ("bpf_map_update_elem", number, number, pointer, pointer, ctypes.c_ulonglong),
+        ("bpf_map_delete_elem", number, number, pointer),
+        ("btf__find_by_name_kind", number, pointer, text, ctypes.c_uint),
+        ("btf__type_by_id", pointer, pointer, ctypes.c_uint),
+        ("btf__name_by_offset", text, pointer, ctypes.c_uint),
+    ):  # fmt: skip
+        function = getattr(lib, name)
+        function.restype, function.argtypes = result, types
+    return lib
+
+
+class _Object:
+    """An object that is open."""
+
+    def __init__(self, path: Path) -> None:
+        self.lib = _libbpf()
+        self.path = path
+        self.lib.libbpf_set_print(None)
+        self.pointer = self.lib.bpf_object__open_file(os.fsencode(path), None)
+        if not self.pointer:
+            raise TcpccError(f"cannot read {path}: {os.strerror(ctypes.get_errno())}")
+
+    def __enter__(self) -> "_Object":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.lib.bpf_object__close(self.pointer)
+
+    def _each(self, following: object) -> Iterator[int]:
+        item = following(self.pointer, None)
+        while item:
+            yield item
+            item = following(self.pointer, item)
+
+    @property
+    def programs(self) -> dict[str, int]:
+        """By name."""
+        each = self._each(self.lib.bpf_object__next_program)
+        return {self.lib.bpf_program__name(one).decode(): one for one in each}
+
+    @property
+    def maps(self) -> dict[str, int]:
+        """By name; of a section's variables it is the section's."""
+        each = self._each(self.lib.bpf_object__next_map)
+        return {self.lib.bpf_map__name(one).decode(): one for one in each}
+
+    @property
+    def senders(self) -> dict[str, int]:
+        """The struct_ops maps."""
+        return {name: one for name, one in self.maps.items()
+                if self.lib.bpf_map__type(one) == _MAP_STRUCT_OPS}  # fmt: skip
+
+    def variables(self, section: str) -> dict[str, int]:
+        """The offset of each variable in a section."""
+        btf = self.lib.bpf_object__btf(self.pointer)
+        found = self.lib.btf__find_by_name_kind(btf, section.encode(), _KIND_DATASEC)
+        if found < 0:
+            return {}
+        at = self.lib.btf__type_by_id(btf, found)
+        info = struct.unpack("III", ctypes.string_at(at, 12))[1]
+        offsets = {}
+        for k in range(info & 0xFFFF):
+            kind, offset, _size = struct.unpack("III", ctypes.string_at(at + 12 + 12 * k, 12))
+            name = ctypes.string_at(self.lib.btf__type_by_id(btf, kind), 4)
+            text = self.lib.btf__name_by_offset(btf, struct.unpack("I", name)[0])
+            offsets[text.decode()] = offset
+        return offsets
+
+    @property
+    def parameters(self) -> list[Parameter]:
+        """In the object's own words, which are a module's."""
+        offsets = self.variables(_PARAMS)
+        pattern = rb"parm=(\w+):([^\0]*) \((\d+) to (\d+), default (\d+)\)\0"
+        return [
+            Parameter(name.decode(), text.decode(), int(lo), int(hi), int(init),
+                      offsets[name.decode()])
+            for name, text, lo, hi, init in re.findall(pattern, self.path.read_bytes())
+        ]  # fmt: skip
+
+
+# Objects ----------------------------------------------------------------------------------------
+
+
+def folder() -> Path:
+    """Where the objects are."""
+    for path in _FOLDERS:
+        if any(path.glob("*.bpf.o")):
+            return path
+    raise TcpccError("no BPF objects here: install the package tcpcc-bpf, or run make bpf")
+
+
+def _object(sender: str) -> Path:
+    """A sender's object for this kernel: the start of sending has a hook of its own from 7.1 on."""
+    if not _BTF.exists():
+        raise TcpccError("this kernel does not describe itself (CONFIG_DEBUG_INFO_BTF): no BPF")
+    own_hook = b"\0cwnd_event_tx_start\0" in _BTF.read_bytes()
+    names = [f"{sender}.tx_start.bpf.o"] * own_hook + [f"{sender}.bpf.o"]
+    for name in names:
+        if (folder() / name).exists():
+            return folder() / name
+    raise TcpccError(f"no BPF sender {sender!r}; there are: {', '.join(senders())}", status=2)
+
+
+def senders() -> list[str]:
+    """What can be loaded."""
+    return sorted({path.name.partition(".")[0] for path in folder().glob("*.bpf.o")})
+
+
+# Loading ----------------------------------------------------------------------------------------
+
+
+def verify(sender: str) -> list[Verified]:
+    """Lets the verifier look at a sender's programs, and registers nothing."""
+    with _Object(_object(sender)) as found:
+        logs = {}
+        for name, program in found.programs.items():
+            logs[name] = ctypes.create_string_buffer(1 << 16)
+            found.lib.bpf_program__set_log_level(program, _LOG_STATS)
+            found.lib.bpf_program__set_log_buf(program, logs[name], len(logs[name]))
+        try:
+            _load(found)
+        finally:
+            counted = [(name, log.value.decode(errors="replace")) for name, log in logs.items()]
+        return [
+            Verified(name, int(said[1]), int(said[2])) for name, text in counted
+            if (said := re.search(r"processed (\d+) insns.* total_states (\d+)", text))
+        ]  # fmt: skip
+
+
+def load(sender: str) -> list[str]:
+    """Registers a sender's congestion controls, in place of an older version's, and pins them.
+
+    Returns their names.
+    """
+    home = PINS / sender
+    with _Object(_object(sender)) as found:
+        lib = found.lib
+        links = _has_links()
+        for one in found.senders.values():
+            lib.bpf_map__set_map_flags(one, _F_LINK if links else 0)
+        _load(found)
+        if not links:
+            unload(sender, missing_ok=True)
+        home.mkdir(parents=True, exist_ok=True)
+        for name, one in found.senders.items():
+            _register(lib, one, home / name, links)
+        for name, one in found.maps.items():
+            kind = {s.strip(".").replace(".", "_"): s for s in (_PARAMS, _WATCHED, _EVENTS)}
+            if name in kind.values():
+                _pin(lib, lib.bpf_map__fd(one), home / name.strip(".").replace(".", "_"))
+        return sorted(found.senders)
+
+
+def _load(found: _Object) -> None:
+    lib = found.lib
+    hz = ctypes.c_uint(round(1 / time.clock_getres(_CLOCK_MONOTONIC_COARSE)))
+    if constants := found.maps.get(".rodata"):
+        del constants, hz
+    if lib.bpf_object__load(found.pointer):
+        code = ctypes.get_errno()
+        why = {errno.EPERM: "root is needed (CAP_BPF and CAP_NET_ADMIN), and a kernel that is not"
+                            " locked down against it"}.get(code, os.strerror(code))  # fmt: skip
+        raise TcpccError(f"the kernel does not take {found.path.name}: {why}")
+
+
+def _has_links() -> bool:
+    """Whether a struct_ops map can be linked: from 6.4 on."""
+    return b"\0bpf_struct_ops_link\0" in _BTF.read_bytes()
+
+
+def _register(lib: ctypes.CDLL, sender: int, pin: Path, links: bool) -> None:
+    """Makes a struct_ops map a congestion control, or the new one behind a link that there is."""
+    fd = lib.bpf_map__fd(sender)
+    link = lib.bpf_map__attach_struct_ops(sender)
+    if not link:
+        code = ctypes.get_errno()
+        raise TcpccError(f"cannot register {pin.name}: {os.strerror(code)}")
+    if not links:
+        _pin(lib, fd, pin)
+    elif pin.exists():
+        old = lib.bpf_obj_get(os.fsencode(pin))
+        if lib.bpf_link_update(old, fd, None):
+            raise TcpccError(f"cannot replace {pin.name}: {os.strerror(ctypes.get_errno())}")
+        os.close(old)
+    else:
+        # Before 1.2 libbpf knows of no links: what it has attached is the map
+        own = lib.bpf_link__fd(link)
+        made = own if own != fd else lib.bpf_link_create(fd, 0, _STRUCT_OPS, None)
+        if made < 0:
+            raise TcpccError(f"cannot link {pin.name}: {os.strerror(ctypes.get_errno())}")
+        _pin(lib, made, pin)
+    lib.bpf_link__disconnect(link)
+
+
+def _pin(lib: ctypes.CDLL, fd: int, path: Path) -> None:
+    path.unlink(missing_ok=True)
+    if lib.bpf_obj_pin(fd, os.fsencode(path)):
+        raise TcpccError(f"cannot pin {path}: {os.strerror(ctypes.get_errno())}")
+
+
+def unload(sender: str, missing_ok: bool = False) -> None:
+    """Takes a sender's congestion controls away; flows that use one keep it until they end."""
+    home = PINS / sender
+    if not home.exists():
+        if missing_ok:
+            return
+        raise TcpccError(f"{sender} is not loaded; loaded: {', '.join(loaded_names()) or 'none'}")
+    lib = _libbpf()
+    zero = ctypes.c_uint(0)
+    for pin in home.iterdir():
+        if pin.name.startswith("bpf_") and not _has_links():
+            fd = lib.bpf_obj_get(os.fsencode(pin))
+            lib.bpf_map_delete_elem(fd, ctypes.byref(zero))
+            os.close(fd)
+        pin.unlink()
+    home.rmdir()
+
+
+def loaded_names() -> list[str]:
+    """The senders that are loaded."""
+    return sorted(path.name for path in PINS.iterdir()) if PINS.exists() else []
