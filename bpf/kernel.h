@@ -495,7 +495,7 @@ static inline void tcp_rate_check_app_limited(struct sock *sk)
 }
 
 /* Ticks of the kernel in a second; whoever loads the program sets it. */
-const volatile u32 tcpcc_hz = 250;
+const volatile u32 tcpcc_hz SEC(".rodata.hz") = 250;
 
 #define HZ		tcpcc_hz
 #define tcp_jiffies32	((u32)bpf_jiffies64())
@@ -547,7 +547,8 @@ void tcp_unregister_congestion_control(struct tcp_congestion_ops *ops);
 		"parm=" #name ":" desc " (" #lo " to " #hi ", default " #init ")"
 
 /* ------------------------------------------------------------------------- */
-/* Tracepoints: records in a ring, while tcpcc_watched is set                */
+/* Tracepoints: records in a ring, while tcpcc_watched is set.  Section      */
+/* .modinfo has their members, as C.                                         */
 
 bool tcpcc_watched SEC(".data.watched");
 
@@ -563,10 +564,16 @@ struct {
 #define TP_printk(args...)
 #define __field(type, name)		type name;
 
+#define TCPCC_TEXT(x...)		#x
+#define TCPCC_TEXT_OF(x...)		TCPCC_TEXT(x)
+
 #define TRACE_EVENT(name, proto, args, fields, assign, print)			\
 	struct event_##name {							\
 		fields								\
 	};									\
+										\
+	const char tcpcc_event_##name[] SEC(".modinfo") __attribute__((used)) =	\
+		"event=" #name ":" TCPCC_TEXT_OF(fields);			\
 										\
 	static inline bool trace_##name##_enabled(void)				\
 	{									\

@@ -15,11 +15,9 @@ TCPCC_HOOK(nist_ops, cwnd_event);
 TCPCC_HOOK_U32(nist_ops, undo_cwnd);
 TCPCC_HOOK_U32(nist_ops, sndbuf_expand);
 
-#define TCPCC_TEXT(name)	#name
-#define TCPCC_NAME_OF(name)	TCPCC_TEXT(name)
 
 TCPCC_SENDER(TCPCC_NAME) = {
-	.name = TCPCC_NAME_OF(TCPCC_NAME),
+	.name = TCPCC_TEXT_OF(TCPCC_NAME),
 	TCPCC_SET(init),
 	TCPCC_SET(pkts_acked),
 	TCPCC_SET(cong_avoid),

@@ -32,7 +32,9 @@ _LOG_STATS = 4
 _KIND_DATASEC = 15
 _CLOCK_MONOTONIC_COARSE = 6
 
-_PARAMS, _WATCHED, _EVENTS = ".data.params", ".data.watched", "tcpcc_events"
+_PARAMS, _HZ = ".data.params", ".rodata.hz"
+# What is pinned of an object beside its senders, and how
+_PINNED = {_PARAMS: "parameters", ".data.watched": "watched", "tcpcc_events": "events"}
 
 
 @dataclass(frozen=True)
@@ -54,16 +56,6 @@ class Verified:
     program: str
     instructions: int  # that it looked at
     states: int  # that it kept
-
-
-@dataclass(frozen=True)
-class Loaded:
-    """A congestion control that is registered from an object."""
-
-    sender: str  # as the object is called
-    cc: str  # as the congestion control is
-    linked: bool
-    parameters: dict[str, int]
 
 
 # libbpf -----------------------------------------------------------------------------------------
@@ -128,6 +120,18 @@ class _Object:
 
     def __exit__(self, *_: object) -> None:
         self.lib.bpf_object__close(self.pointer)
+
+    def load(self) -> None:
+        """Into the kernel, whose verifier may refuse it."""
+        ticks = ctypes.c_uint(round(1 / time.clock_getres(_CLOCK_MONOTONIC_COARSE)))
+        if hz := self.maps.get(_HZ):
+            self.lib.bpf_map__set_initial_value(hz, ctypes.byref(ticks), 4)
+        if self.lib.bpf_object__load(self.pointer):
+            code = ctypes.get_errno()
+            why = os.strerror(code)
+            if code == errno.EPERM:
+                why = "that needs CAP_BPF and CAP_NET_ADMIN, and no lock-down against it"
+            raise TcpccError(f"the kernel does not take {self.path.name}: {why}")
 
     def _each(self, following: object) -> Iterator[int]:
         item = following(self.pointer, None)
@@ -220,50 +224,42 @@ def verify(sender: str) -> list[Verified]:
             logs[name] = ctypes.create_string_buffer(1 << 16)
             found.lib.bpf_program__set_log_level(program, _LOG_STATS)
             found.lib.bpf_program__set_log_buf(program, logs[name], len(logs[name]))
-        try:
-            _load(found)
-        finally:
-            counted = [(name, log.value.decode(errors="replace")) for name, log in logs.items()]
-        return [
-            Verified(name, int(said[1]), int(said[2])) for name, text in counted
-            if (said := re.search(r"processed (\d+) insns.* total_states (\d+)", text))
-        ]  # fmt: skip
+        found.load()
+        counted = []
+        for name, log in logs.items():
+            said = re.search(rb"processed (\d+) insns.* total_states (\d+)", log.value)
+            counted.append(Verified(name, int(said[1]), int(said[2])))
+        return counted
 
 
 def load(sender: str) -> list[str]:
     """Registers a sender's congestion controls, in place of an older version's, and pins them.
 
-    Returns their names.
+    Returns their names.  Flows that use the older version keep it until they end.
     """
+    _need_root("load")
     home = PINS / sender
+    links = _has_links()
     with _Object(_object(sender)) as found:
-        lib = found.lib
-        links = _has_links()
         for one in found.senders.values():
-            lib.bpf_map__set_map_flags(one, _F_LINK if links else 0)
-        _load(found)
-        if not links:
-            unload(sender, missing_ok=True)
+            found.lib.bpf_map__set_map_flags(one, _F_LINK if links else 0)
+        found.load()
+        if home.exists() and not links:
+            unload(sender)
         home.mkdir(parents=True, exist_ok=True)
         for name, one in found.senders.items():
-            _register(lib, one, home / name, links)
-        for name, one in found.maps.items():
-            kind = {s.strip(".").replace(".", "_"): s for s in (_PARAMS, _WATCHED, _EVENTS)}
-            if name in kind.values():
-                _pin(lib, lib.bpf_map__fd(one), home / name.strip(".").replace(".", "_"))
+            _register(found.lib, one, home / name, links)
+        for section, pin in _PINNED.items():
+            if section in found.maps:
+                _pin(found.lib, found.lib.bpf_map__fd(found.maps[section]), home / pin)
         return sorted(found.senders)
 
 
-def _load(found: _Object) -> None:
-    lib = found.lib
-    hz = ctypes.c_uint(round(1 / time.clock_getres(_CLOCK_MONOTONIC_COARSE)))
-    if constants := found.maps.get(".rodata"):
-        del constants, hz
-    if lib.bpf_object__load(found.pointer):
-        code = ctypes.get_errno()
-        why = {errno.EPERM: "root is needed (CAP_BPF and CAP_NET_ADMIN), and a kernel that is not"
-                            " locked down against it"}.get(code, os.strerror(code))  # fmt: skip
-        raise TcpccError(f"the kernel does not take {found.path.name}: {why}")
+def _need_root(verb: str) -> None:
+    if os.geteuid():
+        raise TcpccError(f"run it as root: sudo tcpcc {verb} ...")
+    if not os.path.ismount(PINS.parent):
+        raise TcpccError(f"no BPF file system: mount -t bpf bpf {PINS.parent}")
 
 
 def _has_links() -> bool:
@@ -274,25 +270,39 @@ def _has_links() -> bool:
 def _register(lib: ctypes.CDLL, sender: int, pin: Path, links: bool) -> None:
     """Makes a struct_ops map a congestion control, or the new one behind a link that there is."""
     fd = lib.bpf_map__fd(sender)
-    link = lib.bpf_map__attach_struct_ops(sender)
-    if not link:
-        code = ctypes.get_errno()
-        raise TcpccError(f"cannot register {pin.name}: {os.strerror(code)}")
-    if not links:
-        _pin(lib, fd, pin)
-    elif pin.exists():
-        old = lib.bpf_obj_get(os.fsencode(pin))
+    old = lib.bpf_obj_get(os.fsencode(pin)) if links and pin.exists() else -1
+    if old >= 0:
+        # libbpf fills the map in; it is to have no link of its own
+        made = _attach(lib, sender, pin, fill_only=True)
         if lib.bpf_link_update(old, fd, None):
             raise TcpccError(f"cannot replace {pin.name}: {os.strerror(ctypes.get_errno())}")
         os.close(old)
-    else:
-        # Before 1.2 libbpf knows of no links: what it has attached is the map
-        own = lib.bpf_link__fd(link)
-        made = own if own != fd else lib.bpf_link_create(fd, 0, _STRUCT_OPS, None)
+        return
+    made = _attach(lib, sender, pin)
+    if links and made == fd:
+        # Before 1.2 libbpf knows of no links
+        made = lib.bpf_link_create(fd, 0, _STRUCT_OPS, None)
         if made < 0:
-            raise TcpccError(f"cannot link {pin.name}: {os.strerror(ctypes.get_errno())}")
-        _pin(lib, made, pin)
-    lib.bpf_link__disconnect(link)
+            raise TcpccError(_in_use(pin.name))
+    _pin(lib, made, pin)
+
+
+def _attach(lib: ctypes.CDLL, sender: int, pin: Path, fill_only: bool = False) -> int:
+    """What libbpf made: a link, or before 1.2 the map; with fill_only it may be neither."""
+    link = lib.bpf_map__attach_struct_ops(sender)
+    if link:
+        fd = lib.bpf_link__fd(link)
+        lib.bpf_link__disconnect(link)
+        return fd
+    if not fill_only:
+        raise TcpccError(_in_use(pin.name))
+    return -1
+
+
+def _in_use(cc: str) -> str:
+    code = ctypes.get_errno()
+    why = "there is one already, not by tcpcc load" if code == errno.EEXIST else os.strerror(code)
+    return f"cannot register {cc}: {why}"
 
 
 def _pin(lib: ctypes.CDLL, fd: int, path: Path) -> None:
@@ -301,24 +311,87 @@ def _pin(lib: ctypes.CDLL, fd: int, path: Path) -> None:
         raise TcpccError(f"cannot pin {path}: {os.strerror(ctypes.get_errno())}")
 
 
-def unload(sender: str, missing_ok: bool = False) -> None:
+def _home(sender: str) -> Path:
+    """Where what belongs to a sender is pinned."""
+    if (PINS / sender).is_dir():
+        return PINS / sender
+    raise TcpccError(f"{sender} is not loaded as BPF; loaded: {', '.join(loaded()) or 'none'}")
+
+
+def unload(sender: str) -> None:
     """Takes a sender's congestion controls away; flows that use one keep it until they end."""
-    home = PINS / sender
-    if not home.exists():
-        if missing_ok:
-            return
-        raise TcpccError(f"{sender} is not loaded; loaded: {', '.join(loaded_names()) or 'none'}")
-    lib = _libbpf()
-    zero = ctypes.c_uint(0)
+    _need_root("unload")
+    home = _home(sender)
+    links = _has_links()
     for pin in home.iterdir():
-        if pin.name.startswith("bpf_") and not _has_links():
-            fd = lib.bpf_obj_get(os.fsencode(pin))
-            lib.bpf_map_delete_elem(fd, ctypes.byref(zero))
+        if pin.name not in _PINNED.values() and not links:
+            lib = _libbpf()
+            fd = _get(lib, pin)
+            lib.bpf_map_delete_elem(fd, ctypes.byref(ctypes.c_uint(0)))
             os.close(fd)
         pin.unlink()
     home.rmdir()
 
 
-def loaded_names() -> list[str]:
+def loaded() -> list[str]:
     """The senders that are loaded."""
-    return sorted(path.name for path in PINS.iterdir()) if PINS.exists() else []
+    try:
+        return sorted(path.name for path in PINS.iterdir())
+    except OSError:
+        return []
+
+
+# Variables --------------------------------------------------------------------------------------
+
+
+def _get(lib: ctypes.CDLL, pin: Path) -> int:
+    fd = lib.bpf_obj_get(os.fsencode(pin))
+    if fd < 0:
+        raise TcpccError(f"cannot open {pin}: {os.strerror(ctypes.get_errno())}")
+    return fd
+
+
+def _read(lib: ctypes.CDLL, fd: int, size: int) -> bytearray:
+    value = ctypes.create_string_buffer(size)
+    if lib.bpf_map_lookup_elem(fd, ctypes.byref(ctypes.c_uint(0)), value):
+        raise TcpccError(f"cannot read a variable: {os.strerror(ctypes.get_errno())}")
+    return bytearray(value.raw)
+
+
+def _write(lib: ctypes.CDLL, fd: int, value: bytes) -> None:
+    if lib.bpf_map_update_elem(fd, ctypes.byref(ctypes.c_uint(0)), bytes(value), 0):
+        raise TcpccError(f"cannot write a variable: {os.strerror(ctypes.get_errno())}")
+
+
+def parameters(sender: str) -> dict[str, int]:
+    """What the parameters of a sender that is loaded are."""
+    home = _home(sender)
+    with _Object(_object(sender)) as found:
+        known = found.parameters
+    lib = _libbpf()
+    fd = _get(lib, home / _PINNED[_PARAMS])
+    value = _read(lib, fd, 4 * len(known))
+    os.close(fd)
+    return {one.name: struct.unpack_from("I", value, one.offset)[0] for one in known}
+
+
+def set_parameter(sender: str, name: str, text: str) -> None:
+    """Sets a parameter, with the range and the words of a module's."""
+    _need_root("set")
+    home = _home(sender)
+    with _Object(_object(sender)) as found:
+        known = {one.name: one for one in found.parameters}
+    if name not in known:
+        raise TcpccError(f"{sender} has no parameter {name}; it has: {', '.join(sorted(known))}",
+                         status=2)  # fmt: skip
+    one = known[name]
+    lib = _libbpf()
+    fd = _get(lib, home / _PINNED[_PARAMS])
+    value = _read(lib, fd, 4 * len(known))
+    if not re.fullmatch(r"\d+", text) or not one.least <= int(text) <= one.most:
+        now = struct.unpack_from("I", value, one.offset)[0]
+        raise TcpccError(f"{name}: '{text[:32]}' is not a whole number from {one.least} to"
+                         f" {one.most}, staying at {now}", status=2)  # fmt: skip
+    struct.pack_into("I", value, one.offset, int(text))
+    _write(lib, fd, value)
+    os.close(fd)

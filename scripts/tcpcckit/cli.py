@@ -9,7 +9,7 @@ import sys
 from dataclasses import asdict
 from typing import Any, NoReturn
 
-from . import choose, doctor, status, watch
+from . import bpf, choose, doctor, status, watch
 from .system import TcpccError
 
 DEFAULT_CC = "ccpd_path"
@@ -61,9 +61,18 @@ def _parser() -> _Parser:
                         help=f"default {DEFAULT_CC}")  # fmt: skip
     trying.add_argument("--for", type=_seconds, default=TRY_SECONDS, dest="seconds", metavar="TIME",
                         help="at most: 30s, 10m, 2h (default 10m)")  # fmt: skip
-    setting = verb("set", _set, "The system's default, now and after each boot.")
+    setting = verb("set", _set, "The system's default, now and after each boot; with PARAMETER=VALUE"
+                   " parameters of a sender that tcpcc load has loaded.")  # fmt: skip
     setting.add_argument("cc", type=_name, metavar="NAME")
+    setting.add_argument("parameters", nargs="*", type=_parameter, metavar="PARAMETER=VALUE")
     verb("unset", _unset, "Takes back what set has done.")
+    loading = verb("load", _load, "Senders as BPF programs, where no module can be loaded; again:"
+                   " a new version for new connections.")  # fmt: skip
+    loading.add_argument("senders", nargs="+", type=_name, metavar="NAME")
+    loading.add_argument("--verify", action="store_true",
+                         help="only ask the kernel's verifier, and show what it counted")  # fmt: skip
+    unloading = verb("unload", _unload, "Takes back what load has done.")
+    unloading.add_argument("senders", nargs="+", type=_name, metavar="NAME")
     asking = verb("doctor", _doctor, "What limits TCP here or to a host, and what mends it; exit"
                   " status 1 if something does.")  # fmt: skip
     asking.add_argument("host", metavar="HOST", nargs="?", default="")
@@ -105,12 +114,50 @@ def _changed(args: argparse.Namespace, change: choose.Change, what: str) -> int:
     return 0
 
 
+def _parameter(text: str) -> tuple[str, str]:
+    found = re.fullmatch(r"(\w+)=(.*)", text, re.ASCII)
+    if not found:
+        raise argparse.ArgumentTypeError(f"{text!r} is not PARAMETER=VALUE")
+    return found[1], found[2]
+
+
 def _set(args: argparse.Namespace) -> int:
+    if args.parameters:
+        for name, value in args.parameters:
+            bpf.set_parameter(args.cc, name, value)
+        now = bpf.parameters(args.cc)
+        print(json.dumps(now, indent=1) if args.json else
+              "\n".join(f"{name} is {now[name]}" for name, _ in args.parameters))  # fmt: skip
+        return 0
     return _changed(args, choose.set_(args.cc), "wrote")
 
 
 def _unset(args: argparse.Namespace) -> int:
     return _changed(args, choose.unset(), "removed")
+
+
+def _load(args: argparse.Namespace) -> int:
+    done = {}
+    for sender in args.senders:
+        if args.verify:
+            done[sender] = [asdict(one) for one in bpf.verify(sender)]
+        else:
+            done[sender] = bpf.load(sender)
+        if not args.json:
+            for one in done[sender]:
+                print("{program}: {instructions} instructions, {states} states".format_map(one)
+                      if args.verify else f"registered {one}")  # fmt: skip
+    if args.json:
+        print(json.dumps(done, indent=1))
+    return 0
+
+
+def _unload(args: argparse.Namespace) -> int:
+    for sender in args.senders:
+        bpf.unload(sender)
+    if args.json:
+        print(json.dumps({"loaded": bpf.loaded()}, indent=1))
+    return 0
 
 
 def _doctor(args: argparse.Namespace) -> int:

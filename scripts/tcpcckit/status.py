@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import asdict
 from typing import Any
 
-from . import choose, system
+from . import bpf, choose, system
 from .system import Namespace, TcpccError
 
 Json = dict[str, Any]
@@ -41,6 +41,8 @@ def status() -> Json:
         "lockdown": kernel.lockdown,
         "modules": {name: {"installed": name in kernel.installed, "loaded": name in kernel.loaded,
                            "users": kernel.loaded.get(name, 0)} for name in system.MODULES},
+        "bpf": {sender: bpf.parameters(sender) for sender in bpf.loaded()} if system.is_root()
+        else None,
         "available": [*kernel.available],
         "allowed": [*kernel.allowed],
         "persistent": choose.persistent() or None,
@@ -70,6 +72,7 @@ def text(shown: Json) -> str:
         f"kernel      {shown['kernel']}, {takes}{boot}{lock}",
         f"installed   {_list(installed) or 'none of tcpcc for this kernel: see tcpcc doctor'}",
         f"loaded      {_list(loaded) or 'none of tcpcc'}",
+        *([f"as BPF      {_list(list(shown['bpf']))}"] if shown["bpf"] else []),
         f"everybody   may choose {', '.join(shown['allowed'])}",
         f"after boot  {shown['persistent'] or 'as the system has it (tcpcc set changes that)'}",
     ]
