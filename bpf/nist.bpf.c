@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* One of nist/: the Makefile says which, and how it is called. */
+/* One of nist/: the Makefile says which, what it is called, and who may choose it. */
 #include "kernel.h"
 #include "log2.h"
 
@@ -15,9 +15,9 @@ TCPCC_HOOK(nist_ops, cwnd_event);
 TCPCC_HOOK_U32(nist_ops, undo_cwnd);
 TCPCC_HOOK_U32(nist_ops, sndbuf_expand);
 
-
 TCPCC_SENDER(TCPCC_NAME) = {
 	.name = TCPCC_TEXT_OF(TCPCC_NAME),
+	.flags = TCPCC_FLAGS,
 	TCPCC_SET(init),
 	TCPCC_SET(pkts_acked),
 	TCPCC_SET(cong_avoid),
