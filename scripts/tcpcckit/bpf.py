@@ -95,6 +95,9 @@ def _libbpf() -> ctypes.CDLL:
         ("bpf_map_lookup_elem", number, number, pointer, pointer),
         ("bpf_map_update_elem", number, number, pointer, pointer, ctypes.c_ulonglong),
         ("bpf_map_delete_elem", number, number, pointer),
+        ("ring_buffer__new", pointer, number, pointer, pointer, pointer),
+        ("ring_buffer__consume", number, pointer),
+        ("ring_buffer__free", None, pointer),
         ("btf__find_by_name_kind", number, pointer, text, ctypes.c_uint),
         ("btf__type_by_id", pointer, pointer, ctypes.c_uint),
         ("btf__name_by_offset", text, pointer, ctypes.c_uint),
@@ -395,3 +398,58 @@ def set_parameter(sender: str, name: str, text: str) -> None:
     struct.pack_into("I", value, one.offset, int(text))
     _write(lib, fd, value)
     os.close(fd)
+
+
+# What senders tell ------------------------------------------------------------------------------
+
+
+class Views:
+    """The last record of each flow in the rings of the senders that are loaded, while it is open.
+
+    A record is what the module's tracepoint has: members in order, by the object's own words.
+    """
+
+    def __init__(self) -> None:
+        self.lib = _libbpf()
+        self.last: dict[tuple[int, int], dict[str, int]] = {}  # by local and peer's port
+        self._rings = [ring for sender in loaded() if (ring := self._open(sender))]
+
+    def _open(self, sender: str) -> tuple[int, int, object] | None:
+        home = _home(sender)
+        said = re.search(rb"event=\w+:([^\0]*)\0", _object(sender).read_bytes())
+        if not said or not (home / "events").exists():
+            return None
+        members = re.findall(r"([us])(\d+) (\w+);", said[1].decode())
+        codes = {"u16": "H", "u32": "I", "u64": "Q", "s32": "i", "s64": "q"}
+        record = struct.Struct("@" + "".join(codes[f"{sign}{bits}"] for sign, bits, _ in members))
+        names = [name for *_, name in members]
+
+        @ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
+        def take(_context: int, data: int, size: int) -> int:
+            values = record.unpack(ctypes.string_at(data, size)[: record.size])
+            shown = dict(zip(names, values, strict=True))
+            self.last[shown.pop("sport"), shown.pop("dport")] = shown
+            return 0
+
+        watched = _get(self.lib, home / "watched")
+        events = _get(self.lib, home / "events")
+        ring = self.lib.ring_buffer__new(events, take, None, None)
+        os.close(events)
+        if not ring:
+            raise TcpccError(f"cannot read the ring of {sender}: {os.strerror(ctypes.get_errno())}")
+        _write(self.lib, watched, b"\1")
+        return watched, ring, take
+
+    def read(self) -> dict[tuple[int, int], dict[str, int]]:
+        """All that came until now."""
+        for _watched, ring, _take in self._rings:
+            self.lib.ring_buffer__consume(ring)
+        return self.last
+
+    def close(self) -> None:
+        """Senders write no more records."""
+        for watched, ring, _take in self._rings:
+            _write(self.lib, watched, b"\0")
+            os.close(watched)
+            self.lib.ring_buffer__free(ring)
+        self._rings = []

@@ -6,10 +6,10 @@ import os
 import sys
 import time
 from collections import defaultdict, deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from . import choose, system
+from . import bpf, choose, system
 from .system import Flow
 from .units import rate
 
@@ -85,14 +85,28 @@ def bars(values: "deque[int]") -> str:
     return "".join(BARS[round(value / top * (len(BARS) - 1))] for value in values)
 
 
+def _with_views(flows: list[Flow], views: bpf.Views) -> list[Flow]:
+    """Beside what ss shows of a flow, what its BPF sender tells."""
+    last = views.read()
+    found = []
+    for flow in flows:
+        ends = tuple(int(end.rpartition(":")[2]) for end in (flow.local, flow.peer))
+        told = last.get(ends, {}) if flow.cc.startswith("bpf_") else {}
+        capacity = float(told.get("capacity_bps", flow.capacity_bps))
+        found.append(replace(flow, view={**flow.view, **told}, capacity_bps=capacity))
+    return found
+
+
 def watch(host: str, port: int, interval_s: float, count: int, as_json: bool) -> int:
     """Shows flows until Ctrl-C, or so many times; as JSON, an object in each line."""
     seen = Watch(choose.addresses(host) if host else [], port)
     live = sys.stdout.isatty() and not as_json
     shown = 0
+    views = bpf.Views() if system.is_root() and bpf.loaded() else None
     try:
         while True:
             flows = seen.chosen(system.flows())
+            flows = _with_views(flows, views) if views else flows
             if as_json:
                 print(json.dumps({"time_s": time.time(), "flows": [row(f) for f in flows]}))
             else:
@@ -106,3 +120,6 @@ def watch(host: str, port: int, interval_s: float, count: int, as_json: bool) ->
             time.sleep(interval_s)
     except KeyboardInterrupt:
         return 0
+    finally:
+        if views:
+            views.close()

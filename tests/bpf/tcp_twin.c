@@ -8,7 +8,7 @@
  * meanwhile, so that both see the same time.
  *
  *	insmod tcp_twin.ko first=ccpd second=bpf_ccpd
- *	cat /sys/module/tcp_twin/parameters/{calls,acks,differences}
+ *	cat /sys/module/tcp_twin/parameters/{calls,acks,differences,first_ns,second_ns}
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -44,6 +44,14 @@ MODULE_PARM_DESC(acks, "of these, for ACKs");
 static unsigned long differences;
 module_param(differences, ulong, 0444);
 MODULE_PARM_DESC(differences, "of these, with another result");
+
+static unsigned long first_ns;
+module_param(first_ns, ulong, 0444);
+MODULE_PARM_DESC(first_ns, "what the first one took in all calls, ns");
+
+static unsigned long second_ns;
+module_param(second_ns, ulong, 0444);
+MODULE_PARM_DESC(second_ns, "what the second one took, ns");
 
 /**
  * struct twin_result - what a congestion control can change
@@ -143,18 +151,22 @@ static void twin_compare(const char *hook, struct twin_result *a, struct twin_re
 	struct twin *_twin = twin_of(sk);					\
 	const struct tcp_congestion_ops *ops = one;				\
 	unsigned long _flags;							\
-	u64 value = 0;								\
+	u64 value = 0, _start;							\
 										\
 	local_irq_save(_flags);							\
 	twin_take(sk, &_before);						\
+	_start = ktime_get_ns();						\
 	store;									\
+	first_ns += ktime_get_ns() - _start;					\
 	twin_take(sk, &_a);							\
 	_a.value = value;							\
 	if (_twin) {								\
 		memcpy(_before.priv, _twin->priv, sizeof(_before.priv));	\
 		twin_put(sk, &_before);						\
 		ops = other;							\
+		_start = ktime_get_ns();					\
 		store;								\
+		second_ns += ktime_get_ns() - _start;				\
 		twin_take(sk, &_b);						\
 		_b.value = value;						\
 		twin_compare(#hook, &_a, &_b);					\

@@ -1,0 +1,241 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The senders as BPF on a distribution's kernel: the verifier takes them, each does at each ACK what
+# its module does, and tcpcc loads, sets, replaces and unloads them.
+#
+#	stock_bpf.sh TCP_TWIN.KO [TEST...]
+#
+# tcp_twin (tests/bpf) calls a module and its BPF program with each ACK of one flow.  The flows meet
+# losses, marks, another order, timeouts and idle times.
+#
+# Run by scripts/stock run, as root.  Exit status: 0 all passed, 1 not, 4 skipped.
+
+DIR=$(dirname "$(readlink -f "$0")")
+# shellcheck source=tests/selftests/lib.sh
+. "$DIR/lib.sh"
+
+TWIN=$1
+shift
+TCPCC=$(readlink -f "$DIR/../../scripts/tcpcc")
+
+SENDERS="ccpd ccp ccpd_path mccp mccp_path nist_reno nist_bic nist_ctcp nist_fast nist_hstcp
+	nist_htcp nist_scalable"
+TESTS="verifier $SENDERS another_parameter parameters watched replaced unloaded locked_down"
+
+# Debian's 6.1 has a verifier that cannot follow the index of MCCP's history
+case $(uname -r) in
+6.1.*) NOT_HERE="mccp mccp_path" ;;
+*) NOT_HERE="" ;;
+esac
+
+setup()
+{
+	grep -q ' /sys/fs/bpf ' /proc/mounts || mount -t bpf bpf /sys/fs/bpf
+	own_log stock_bpf
+	setup_pair || return
+	for end in "$SND" "$RCV"; do
+		ip netns exec "$end" sysctl -qw net.ipv4.tcp_ecn=1
+		ip netns exec "$end" ethtool -K veth0 tso off gso off gro off >/dev/null
+	done
+	rcv iperf3 -s -D >/dev/null && busywait rcv sh -c "ss -Htln | grep -q :5201"
+}
+
+cleanup()
+{
+	local pid
+
+	for pid in $(ip netns pids "$RCV" 2>/dev/null); do
+		kill "$pid"
+	done
+	ip netns del "$SND" 2>/dev/null
+	ip netns del "$RCV" 2>/dev/null
+}
+
+tcpcc()
+{
+	"$TCPCC" "$@"
+}
+
+# known_here SENDER
+known_here()
+{
+	local sender
+
+	for sender in $NOT_HERE; do
+		[ "$1" != "$sender" ] || return 1
+	done
+}
+
+# object_of SENDER, cc_of SENDER: what it is loaded by, and what it is called as BPF
+object_of()
+{
+	echo "$1" | sed 's/^ccp$/ccpd/'
+}
+
+cc_of()
+{
+	echo "bpf_$1" | sed 's/nist_scalable/nist_stcp/'
+}
+
+# flow CC [IPERF3 OPTION...]
+flow()
+{
+	local cc=$1
+
+	shift
+	timeout 200 ip netns exec "$SND" iperf3 -c 192.0.2.2 -C "$cc" "$@" >iperf 2>&1 </dev/null || {
+		diag "iperf3: $(tail -n 1 iperf)"
+		return 1
+	}
+}
+
+path()
+{
+	tc -n "$SND" qdisc replace dev veth0 root netem "$@"
+}
+
+# twin_begin SENDER
+twin_begin()
+{
+	modprobe "tcp_$1" && tcpcc load "$(object_of "$1")" >/dev/null &&
+		insmod "$TWIN" first="$1" second="$(cc_of "$1")" \
+			pointer="$(case $1 in mccp*) echo 1 ;; *) echo 0 ;; esac)"
+}
+
+twin_end()
+{
+	busywait rmmod tcp_twin
+}
+
+counted()
+{
+	cat "/sys/module/tcp_twin/parameters/$1"
+}
+
+# The paths, and what is sent: full speed over a small queue, losses, marks, another order, timeouts,
+# and an application that often has nothing to send
+flows()
+{
+	path rate 20mbit delay 10ms limit 60 && flow twin -t 6 &&
+		path rate 20mbit delay 10ms loss 2% limit 60 && flow twin -t 6 &&
+		path rate 20mbit delay 10ms loss 1% ecn limit 60 && flow twin -t 4 &&
+		path delay 10ms 5ms reorder 25% 50% limit 1000 && flow twin -t 4 -b 30M &&
+		path rate 5mbit delay 20ms loss 15% limit 30 && flow twin -t 10 &&
+		path rate 20mbit delay 10ms limit 100 && flow twin -t 6 -b 3M -l 60k
+}
+
+# same SENDER: module and BPF do the same
+same()
+{
+	local acks differences status=0
+
+	known_here "$1" || { skip "refused by this kernel's verifier"; return; }
+	twin_begin "$1" || return
+	flows || status=1
+	acks=$(counted acks) differences=$(counted differences)
+	diag "twin $1: $(counted calls) calls, $acks ACKs, $differences differ," \
+		"$(counted first_ns) ns and $(counted second_ns) ns"
+	twin_end || return
+	[ $status = 0 ] && [ "$acks" -gt 5000 ] && [ "$differences" = 0 ]
+}
+
+for sender in $SENDERS; do
+	eval "$sender() { same $sender; }"
+done
+
+# With another parameter it is another sender: the comparison sees that.
+another_parameter()
+{
+	local differences
+
+	twin_begin ccpd && tcpcc set ccpd kp=3 >/dev/null || return
+	path rate 20mbit delay 10ms limit 60 && flow twin -t 4
+	differences=$(counted differences)
+	diag "$differences of $(counted calls) calls differ"
+	tcpcc set ccpd kp=2 >/dev/null
+	twin_end && [ "$differences" -gt 100 ]
+}
+
+# What the verifier looks at, for the test to compare
+verifier()
+{
+	local sender status=0
+
+	for sender in ccpd ccpd_path mccp mccp_path nist_reno nist_bic nist_ctcp nist_fast nist_hstcp \
+			nist_htcp nist_scalable; do
+		known_here $sender || continue
+		tcpcc load --verify $sender >counts || status=1
+		sed "s/^/# verifier $sender /" counts
+	done
+	return $status
+}
+
+parameters()
+{
+	tcpcc load ccpd_path >/dev/null && tcpcc set ccpd_path kp=5 drain=20 >said &&
+		grep -q "kp is 5" said && tcpcc status --json | grep -A4 '"ccpd_path"' | grep -q '"drain": 20' &&
+		! tcpcc set ccpd_path kp=17 2>said &&
+		grep -qx "tcpcc: kp: '17' is not a whole number from 1 to 16, staying at 5" said &&
+		! tcpcc set ccpd_path nothing=1 2>said && grep -q "has no parameter nothing" said
+}
+
+# What ss cannot show
+watched()
+{
+	path rate 20mbit delay 10ms limit 60
+	flow bpf_ccpd_path -t 5 &
+	sleep 2
+	nsenter --net="/run/netns/$SND" "$TCPCC" watch --json --count 3 --interval 0.5s --port 5201 >said
+	wait $!
+	grep -q '"claim_bps": [1-9]' said || { sed 's/^/# /' said | cut -c 1-300; return 1; }
+}
+
+# A new version under flows that run: those of the old one go on, and new ones have the new one
+replaced()
+{
+	local was now
+
+	path rate 20mbit delay 10ms limit 60
+	was=$(stat -c %i /sys/fs/bpf/tcpcc/ccpd_path/bpf_ccpd_path)
+	flow bpf_ccpd_path -t 4 &
+	sleep 1
+	tcpcc load ccpd_path >/dev/null || return
+	now=$(stat -c %i /sys/fs/bpf/tcpcc/ccpd_path/bpf_ccpd_path)
+	wait $! || return
+	case $(uname -r) in
+	6.1.*) ;;	# no links: out and in again
+	*) [ "$was" = "$now" ] || { diag "the link is another one"; return 1; } ;;
+	esac
+	flow bpf_ccpd_path -t 2
+}
+
+unloaded()
+{
+	local sender
+
+	for sender in /sys/fs/bpf/tcpcc/*; do
+		tcpcc unload "$(basename "$sender")" || return
+	done
+	! grep -q bpf_ /proc/sys/net/ipv4/tcp_available_congestion_control &&
+		! tcpcc unload ccpd 2>said && grep -q "not loaded as BPF" said
+}
+
+# Where no module may be loaded that is not signed, a sender may; the last test, since nothing
+# undoes it
+locked_down()
+{
+	local level
+
+	mount -t securityfs securityfs /sys/kernel/security 2>/dev/null
+	path rate 20mbit delay 10ms limit 60
+	for level in integrity confidentiality; do
+		echo $level >/sys/kernel/security/lockdown || return
+		! insmod "$TWIN" 2>/dev/null || return
+		tcpcc load ccpd_path >/dev/null && flow bpf_ccpd_path -t 2 && tcpcc unload ccpd_path &&
+			diag "$level: loaded, $(awk '/receiver/ { print $7, $8 }' iperf)" || return
+	done
+	kernel_is_quiet
+}
+
+ksft_main "$@"
