@@ -51,14 +51,34 @@ static inline struct sock *mccp_sk(const struct sock *sk)
 	for (u32 _turn = 0, _once = 1; _once; _once = 0)			\
 		for (__VA_ARGS__)						\
 			if (_turn++ == ABE_POINTS) break; else
+
+/*
+ * What abe_point() returns is behind such a number too: calls, which begin with "history", get an
+ * index of 8 bits; the definition begins with "const".
+ */
+struct abe_history;
+static inline const struct abe_point *mccp_point(const struct abe_history *history, u32 back);
+
+#define abe_point(first, back)	MCCP_POINT_##first, back)
+#define MCCP_POINT_history	mccp_point(history
+#define MCCP_POINT_const	abe_point_unbounded(const
 #include "tcpcc_abe.h"
+#undef abe_point
 #undef for
+
+static inline const struct abe_point *mccp_point(const struct abe_history *history, u32 back)
+{
+	u64 at = abe_point_unbounded(history, back) - history->point;
+
+	asm volatile("" : "+r"(at));
+	return &history->point[at & 0xff];
+}
 
 /* That there is a history where there is an estimate it does not know either. */
 #define abe_sample(history, ...) \
 	({ (history) ? abe_sample(history, __VA_ARGS__) : 0; })
 
-/* Nor does it know how far its indices, which are of 8 bits, go: they may go so far. */
+/* Indices of 8 bits may go so far. */
 struct mccp_storage {
 	struct abe_history history;
 	struct abe_point beyond[256];

@@ -23,12 +23,6 @@ SENDERS="ccpd ccp ccpd_path mccp mccp_path nist_reno nist_bic nist_ctcp nist_fas
 	nist_htcp nist_scalable"
 TESTS="verifier $SENDERS another_parameter parameters watched replaced unloaded locked_down"
 
-# Debian's 6.1 has a verifier that cannot follow the index of MCCP's history
-case $(uname -r) in
-6.1.*) NOT_HERE="mccp mccp_path" ;;
-*) NOT_HERE="" ;;
-esac
-
 setup()
 {
 	grep -q ' /sys/fs/bpf ' /proc/mounts || mount -t bpf bpf /sys/fs/bpf
@@ -55,16 +49,6 @@ cleanup()
 tcpcc()
 {
 	"$TCPCC" "$@"
-}
-
-# known_here SENDER
-known_here()
-{
-	local sender
-
-	for sender in $NOT_HERE; do
-		[ "$1" != "$sender" ] || return 1
-	done
 }
 
 # object_of SENDER, cc_of SENDER: what it is loaded by, and what it is called as BPF
@@ -117,12 +101,12 @@ counted()
 # and an application that often has nothing to send
 flows()
 {
-	path rate 20mbit delay 10ms limit 60 && flow twin -t 6 &&
-		path rate 20mbit delay 10ms loss 2% limit 60 && flow twin -t 6 &&
-		path rate 20mbit delay 10ms loss 1% ecn limit 60 && flow twin -t 4 &&
-		path delay 10ms 5ms reorder 25% 50% limit 1000 && flow twin -t 4 -b 30M &&
-		path rate 5mbit delay 20ms loss 15% limit 30 && flow twin -t 10 &&
-		path rate 20mbit delay 10ms limit 100 && flow twin -t 6 -b 3M -l 60k
+	path rate 20mbit delay 10ms limit 60 && flow twin -t 3 &&
+		path rate 20mbit delay 10ms loss 2% limit 60 && flow twin -t 3 &&
+		path rate 20mbit delay 10ms loss 1% ecn limit 60 && flow twin -t 3 &&
+		path delay 10ms 5ms reorder 25% 50% limit 1000 && flow twin -t 2 -b 30M &&
+		path rate 5mbit delay 20ms loss 15% limit 30 && flow twin -t 6 &&
+		path rate 20mbit delay 10ms limit 100 && flow twin -t 3 -b 3M -l 60k
 }
 
 # same SENDER: module and BPF do the same
@@ -130,14 +114,13 @@ same()
 {
 	local acks differences status=0
 
-	known_here "$1" || { skip "refused by this kernel's verifier"; return; }
 	twin_begin "$1" || return
 	flows || status=1
 	acks=$(counted acks) differences=$(counted differences)
 	diag "twin $1: $(counted calls) calls, $acks ACKs, $differences differ," \
 		"$(counted first_ns) ns and $(counted second_ns) ns"
 	twin_end || return
-	[ $status = 0 ] && [ "$acks" -gt 5000 ] && [ "$differences" = 0 ]
+	[ $status = 0 ] && [ "$acks" -gt 2000 ] && [ "$differences" = 0 ]
 }
 
 for sender in $SENDERS; do
@@ -164,7 +147,6 @@ verifier()
 
 	for sender in ccpd ccpd_path mccp mccp_path nist_reno nist_bic nist_ctcp nist_fast nist_hstcp \
 			nist_htcp nist_scalable; do
-		known_here $sender || continue
 		tcpcc load --verify $sender >counts || status=1
 		sed "s/^/# verifier $sender /" counts
 	done
