@@ -21,6 +21,7 @@ PREFIX ?= /usr/local
 MAN_DESTINATION = $(INSTALL_MOD_PATH)$(PREFIX)/share/man/man8
 # The command tcpcc, and the name by which it is called
 COMMAND_DESTINATION = $(INSTALL_MOD_PATH)$(PREFIX)/share/tcpcc
+UNIT_DESTINATION = $(PREFIX)/lib/systemd/system
 LAB_DESTINATION = $(INSTALL_MOD_PATH)$(PREFIX)/share/tcpcc-lab
 COMMAND_LINK = $(INSTALL_MOD_PATH)$(PREFIX)/bin/tcpcc
 
@@ -43,7 +44,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -c
 export PATH := $(PATH):/usr/sbin:/sbin
 
-.PHONY: modules headers root loadable install uninstall dkms-install dkms-uninstall \
+.PHONY: modules bpf bpf-install headers root loadable install uninstall dkms-install dkms-uninstall \
 	tc tc-install tc-uninstall command-install command-uninstall \
 	dkms-sources lab-install deb check-packages \
 	demo demo-acp check check-kernels check-grid check-life fuzz report bench docs lint clean help
@@ -57,6 +58,15 @@ tc: $(TC_PLUGINS)
 
 tc/%.so: tc/%.c $(wildcard tc/*.h) include/tcpcc_pkt_sched.h
 	$(CC) -O2 -Wall -Wextra $(CFLAGS) -shared -fPIC -Iinclude $(LDFLAGS) -o $@ $<
+
+# The senders as BPF, for machines where no module can be built or loaded: docs/bpf.md
+bpf:
+	@$(MAKE) --no-print-directory -C bpf
+
+bpf-install: root bpf
+	@install -D -m 644 -t "$(INSTALL_MOD_PATH)$(PREFIX)/lib/tcpcc/bpf" bpf/build/*.bpf.o
+	@sed 's|@TCPCC@|$(PREFIX)/bin/tcpcc|' bpf/tcpcc-bpf@.service | \
+		install -D -m 644 /dev/stdin "$(INSTALL_MOD_PATH)$(UNIT_DESTINATION)/tcpcc-bpf@.service"
 
 headers:
 	@test -e "$(KDIR)/Makefile" || { \
@@ -193,11 +203,13 @@ clean:
 	@test ! -e "$(KDIR)/Makefile" || $(subst @,,$(KBUILD)) clean
 	@rm -f $(TC_PLUGINS)
 	@find . -name __pycache__ -prune -exec rm -rf {} +
-	@rm -rf .pytest_cache tests/fuzz/build
+	@rm -rf .pytest_cache tests/fuzz/build bpf/build
 
 help:
 	@echo "make                 the modules for the running kernel, or for KDIR=tree"
 	@echo "make tc              the plug-ins by which tc knows our qdiscs; make install includes them"
+	@echo "make bpf             the senders as BPF objects, for machines that load no module"
+	@echo "make bpf-install     these, for the command tcpcc load (as root)"
 	@echo "make install         into /lib/modules of that kernel (as root); make uninstall undoes it"
 	@echo "make dkms-install    the same for this and all later kernels; make dkms-uninstall"
 	@echo "make demo            the main job, in the lab: sets up what it needs, changes nothing here"

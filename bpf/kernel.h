@@ -46,8 +46,11 @@ enum { BPF_F_NO_PREALLOC = 1, BPF_SK_STORAGE_GET_F_CREATE = 1 };
 /* ------------------------------------------------------------------------- */
 /* The language                                                              */
 
-#undef inline
-#define inline			inline __attribute__((always_inline))
+#undef __always_inline
+#define __always_inline		inline __attribute__((always_inline))
+#define __used			__attribute__((used))
+#define noinline		__attribute__((noinline))
+#define inline			__always_inline
 #define fallthrough		__attribute__((__fallthrough__))
 #define static_assert		_Static_assert
 #define likely(x)		(x)
@@ -82,14 +85,12 @@ enum { BPF_F_NO_PREALLOC = 1, BPF_SK_STORAGE_GET_F_CREATE = 1 };
  * The verifier follows each way through a program.  A comparison in each min() would double the
  * ways: so there is none, or it is in a function that is looked at once.
  */
-#define __tcpcc_global	__attribute__((noinline))
-
-__tcpcc_global u64 tcpcc_min_u64(u64 a, u64 b)
+noinline u64 tcpcc_min_u64(u64 a, u64 b)
 {
 	return a < b ? a : b;
 }
 
-__tcpcc_global s64 tcpcc_min_s64(s64 a, s64 b)
+noinline s64 tcpcc_min_s64(s64 a, s64 b)
 {
 	return a < b ? a : b;
 }
@@ -543,8 +544,8 @@ void tcp_unregister_congestion_control(struct tcp_congestion_ops *ops);
 
 #define TCPCC_PARAM(name, init, lo, hi, desc)					\
 	unsigned int name SEC(".data.params") = (init);				\
-	const char tcpcc_parm_##name[] SEC(".modinfo") __attribute__((used)) =	\
-		"parm=" #name ":" desc " (" #lo " to " #hi ", default " #init ")"
+	const char tcpcc_parameter_##name[] SEC(".modinfo") __used =	\
+		"parameter=" #name ":" desc " (" #lo " to " #hi ", default " #init ")"
 
 /* ------------------------------------------------------------------------- */
 /* Tracepoints: records in a ring, while tcpcc_watched is set.  Section      */
@@ -572,7 +573,7 @@ struct {
 		fields								\
 	};									\
 										\
-	const char tcpcc_event_##name[] SEC(".modinfo") __attribute__((used)) =	\
+	const char tcpcc_event_##name[] SEC(".modinfo") __used =	\
 		"event=" #name ":" TCPCC_TEXT_OF(fields);			\
 										\
 	static inline bool trace_##name##_enabled(void)				\

@@ -8,12 +8,12 @@
 
 #include "tcpcc_log2.h"
 
-__tcpcc_global u32 tcpcc_log2_once(u32 x)
+noinline u32 tcpcc_log2_once(u32 x)
 {
 	return tcpcc_log2(x);
 }
 
-__tcpcc_global u32 tcpcc_exp2_once(u32 log)
+noinline u32 tcpcc_exp2_once(u32 log)
 {
 	return tcpcc_exp2(log);
 }

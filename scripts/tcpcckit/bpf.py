@@ -21,8 +21,8 @@ from .system import TcpccError
 PINS = Path("/sys/fs/bpf/tcpcc")
 _BTF = Path("/sys/kernel/btf/vmlinux")
 _HERE = Path(__file__).resolve().parent
-# Beside the command as it is installed, and in a checkout
-_FOLDERS = (_HERE.parent / "bpf", _HERE.parents[1] / "bpf/build")
+# In a checkout, and beside the command as it is installed
+_FOLDERS = (_HERE.parents[1] / "bpf/build", _HERE.parents[2] / "lib/tcpcc/bpf")
 
 # Of include/uapi/linux/bpf.h and btf.h
 _MAP_STRUCT_OPS = 26
@@ -180,7 +180,7 @@ class _Object:
     def parameters(self) -> list[Parameter]:
         """In the object's own words, which are a module's."""
         offsets = self.variables(_PARAMS)
-        pattern = rb"parm=(\w+):([^\0]*) \((\d+) to (\d+), default (\d+)\)\0"
+        pattern = rb"parameter=(\w+):([^\0]*) \((\d+) to (\d+), default (\d+)\)\0"
         return [
             Parameter(name.decode(), text.decode(), int(lo), int(hi), int(init),
                       offsets[name.decode()])

@@ -61,16 +61,16 @@ def _parser() -> _Parser:
                         help=f"default {DEFAULT_CC}")  # fmt: skip
     trying.add_argument("--for", type=_seconds, default=TRY_SECONDS, dest="seconds", metavar="TIME",
                         help="at most: 30s, 10m, 2h (default 10m)")  # fmt: skip
-    setting = verb("set", _set, "The system's default, now and after each boot; with PARAMETER=VALUE"
-                   " parameters of a sender that tcpcc load has loaded.")  # fmt: skip
+    setting = verb("set", _set, "The system's default, now and after each boot; with"
+                   " PARAMETER=VALUE parameters of a sender that tcpcc load has loaded.")
     setting.add_argument("cc", type=_name, metavar="NAME")
     setting.add_argument("parameters", nargs="*", type=_parameter, metavar="PARAMETER=VALUE")
     verb("unset", _unset, "Takes back what set has done.")
-    loading = verb("load", _load, "Senders as BPF programs, where no module can be loaded; again:"
-                   " a new version for new connections.")  # fmt: skip
+    loading = verb("load", _load, "Senders as BPF programs, where no module can be loaded;"
+                   " again: a new version for new connections.")  # fmt: skip
     loading.add_argument("senders", nargs="+", type=_name, metavar="NAME")
     loading.add_argument("--verify", action="store_true",
-                         help="only ask the kernel's verifier, and show what it counted")  # fmt: skip
+                         help="only ask the kernel's verifier, and show what it counts")
     unloading = verb("unload", _unload, "Takes back what load has done.")
     unloading.add_argument("senders", nargs="+", type=_name, metavar="NAME")
     asking = verb("doctor", _doctor, "What limits TCP here or to a host, and what mends it; exit"

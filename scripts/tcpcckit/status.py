@@ -72,7 +72,7 @@ def text(shown: Json) -> str:
         f"kernel      {shown['kernel']}, {takes}{boot}{lock}",
         f"installed   {_list(installed) or 'none of tcpcc for this kernel: see tcpcc doctor'}",
         f"loaded      {_list(loaded) or 'none of tcpcc'}",
-        *([f"as BPF      {_list(list(shown['bpf']))}"] if shown["bpf"] else []),
+        *([f"as BPF      {_list(list(shown['bpf']))}"] if shown.get("bpf") else []),
         f"everybody   may choose {', '.join(shown['allowed'])}",
         f"after boot  {shown['persistent'] or 'as the system has it (tcpcc set changes that)'}",
     ]

@@ -145,7 +145,7 @@ static void twin_compare(const char *hook, struct twin_result *a, struct twin_re
 	b->priv[0] = mine;
 }
 
-/* Calls a hook of both; @store is a statement with "ops" that may set "value". */
+/* Calls a hook of both; @store is an expression with "ops" that may set "value". */
 #define TWIN_BOTH(sk, hook, store) ({						\
 	struct twin_result _before = {}, _a = {}, _b = {};			\
 	struct twin *_twin = twin_of(sk);					\
@@ -296,10 +296,13 @@ static void twin_drop(void)
 			sock_release(holders[i]);
 }
 
-#define TWIN_HOOK(hook) ({							\
-	if (one->hook)								\
-		twin_ops.hook = twin_##hook;					\
-	!one->hook == !other->hook;						\
+/* Whether both have a hook or neither has; then "twin" is like them. */
+#define TWIN_HOOK(_hook) ({							\
+	typeof(one->_hook) _mine = one->_hook, _theirs = other->_hook;		\
+										\
+	if (_mine)								\
+		twin_ops._hook = twin_##_hook;					\
+	!_mine == !_theirs;							\
 })
 
 static int __init twin_begin(void)

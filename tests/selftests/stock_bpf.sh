@@ -54,12 +54,18 @@ tcpcc()
 # object_of SENDER, cc_of SENDER: what it is loaded by, and what it is called as BPF
 object_of()
 {
-	echo "$1" | sed 's/^ccp$/ccpd/'
+	case $1 in
+	ccp) echo ccpd ;;
+	*) echo "$1" ;;
+	esac
 }
 
 cc_of()
 {
-	echo "bpf_$1" | sed 's/nist_scalable/nist_stcp/'
+	case $1 in
+	nist_scalable) echo bpf_nist_stcp ;;
+	*) echo "bpf_$1" ;;
+	esac
 }
 
 # flow CC [IPERF3 OPTION...]
