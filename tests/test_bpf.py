@@ -8,6 +8,7 @@ import pytest
 
 from conftest import REPO, run_ktap, wanted_kernels
 from labkit.world import machine, stock
+from tcpcckit import bpf
 
 # The kernel gives up on a program after a million instructions; how many it looks at is another
 # number on each kernel.  A quarter of that leaves room.
@@ -36,6 +37,21 @@ def test_every_sender_of_a_law_has_an_object() -> None:
     assert done.returncode == 0, done.stderr
     built = {path.name.partition(".")[0] for path in (REPO / "bpf/build").glob("*.bpf.o")}
     assert built == {*SENDERS} - {"ccp"}  # which is in ccpd's
+
+
+@pytest.mark.parametrize("path", ["tcp_ccpd.c", "tcp_mccp_path.c", "nist/tcp_nist_fast.c"])
+def test_parameters_are_the_modules(path: str) -> None:
+    """An object tells each parameter's name, range and default as the module's file has them."""
+    assert make().returncode == 0
+    law = (REPO / path).read_text() + (REPO / "nist/nist.h").read_text() * path.startswith("nist")
+    written = re.findall(r"^TCPCC_PARAM\((\w+), (\d+), (\d+), (\d+),", law, re.M)
+    name = path.rpartition("/")[2].removeprefix("tcp_").removesuffix(".c")
+    with bpf.Object(REPO / f"bpf/build/{name}.bpf.o") as found:
+        told = found.parameters
+    assert {(one.name, one.default, one.least, one.most) for one in told} == {
+        (name, int(init), int(lo), int(hi)) for name, init, lo, hi in written
+    }
+    assert sorted(one.offset for one in told) == [4 * k for k in range(len(told))]
 
 
 @pytest.mark.parametrize(

@@ -107,7 +107,7 @@ def _libbpf() -> ctypes.CDLL:
     return lib
 
 
-class _Object:
+class Object:
     """An object that is open."""
 
     def __init__(self, path: Path) -> None:
@@ -118,7 +118,7 @@ class _Object:
         if not self.pointer:
             raise TcpccError(f"cannot read {path}: {os.strerror(ctypes.get_errno())}")
 
-    def __enter__(self) -> "_Object":
+    def __enter__(self) -> "Object":
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -221,7 +221,7 @@ def senders() -> list[str]:
 
 def verify(sender: str) -> list[Verified]:
     """Lets the verifier look at a sender's programs, and registers nothing."""
-    with _Object(_object(sender)) as found:
+    with Object(_object(sender)) as found:
         logs = {}
         for name, program in found.programs.items():
             logs[name] = ctypes.create_string_buffer(1 << 16)
@@ -243,7 +243,7 @@ def load(sender: str) -> list[str]:
     _need_root("load")
     home = PINS / sender
     links = _has_links()
-    with _Object(_object(sender)) as found:
+    with Object(_object(sender)) as found:
         for one in found.senders.values():
             found.lib.bpf_map__set_map_flags(one, _F_LINK if links else 0)
         found.load()
@@ -369,7 +369,7 @@ def _write(lib: ctypes.CDLL, fd: int, value: bytes) -> None:
 def parameters(sender: str) -> dict[str, int]:
     """What the parameters of a sender that is loaded are."""
     home = _home(sender)
-    with _Object(_object(sender)) as found:
+    with Object(_object(sender)) as found:
         known = found.parameters
     lib = _libbpf()
     fd = _get(lib, home / _PINNED[_PARAMS])
@@ -382,7 +382,7 @@ def set_parameter(sender: str, name: str, text: str) -> None:
     """Sets a parameter, with the range and the words of a module's."""
     _need_root("set")
     home = _home(sender)
-    with _Object(_object(sender)) as found:
+    with Object(_object(sender)) as found:
         known = {one.name: one for one in found.parameters}
     if name not in known:
         raise TcpccError(f"{sender} has no parameter {name}; it has: {', '.join(sorted(known))}",

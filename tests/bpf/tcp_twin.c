@@ -296,14 +296,31 @@ static void twin_drop(void)
 			sock_release(holders[i]);
 }
 
-/* Whether both have a hook or neither has; then "twin" is like them. */
-#define TWIN_HOOK(_hook) ({							\
-	typeof(one->_hook) _mine = one->_hook, _theirs = other->_hook;		\
-										\
-	if (_mine)								\
-		twin_ops._hook = twin_##_hook;					\
-	!_mine == !_theirs;							\
-})
+/* "twin" has the hooks that the first one has.  Return: whether the second one has the same. */
+static bool twin_hooks(void)
+{
+	twin_ops.flags = one->flags;
+	twin_ops.sndbuf_expand = one->sndbuf_expand ? twin_sndbuf_expand : NULL;
+	twin_ops.set_state = one->set_state ? twin_set_state : NULL;
+	twin_ops.in_ack_event = one->in_ack_event ? twin_in_ack_event : NULL;
+	twin_ops.pkts_acked = one->pkts_acked ? twin_pkts_acked : NULL;
+	twin_ops.cong_avoid = one->cong_avoid ? twin_cong_avoid : NULL;
+	twin_ops.cwnd_event = one->cwnd_event ? twin_cwnd_event : NULL;
+	twin_ops.cong_control = one->cong_control ? twin_cong_control : NULL;
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 1, 0)
+	twin_ops.cwnd_event_tx_start = one->cwnd_event_tx_start ? twin_tx_start : NULL;
+	if (!one->cwnd_event_tx_start != !other->cwnd_event_tx_start)
+		return false;
+#endif
+	return one->flags == other->flags && !one->release == !other->release &&
+	       !one->sndbuf_expand == !other->sndbuf_expand &&
+	       !one->set_state == !other->set_state &&
+	       !one->in_ack_event == !other->in_ack_event &&
+	       !one->pkts_acked == !other->pkts_acked &&
+	       !one->cong_avoid == !other->cong_avoid &&
+	       !one->cwnd_event == !other->cwnd_event &&
+	       !one->cong_control == !other->cong_control;
+}
 
 static int __init twin_begin(void)
 {
@@ -316,16 +333,7 @@ static int __init twin_begin(void)
 		twin_drop();
 		return -ENOENT;
 	}
-	same = TWIN_HOOK(sndbuf_expand) & TWIN_HOOK(set_state) & TWIN_HOOK(in_ack_event) &
-	       TWIN_HOOK(pkts_acked) & TWIN_HOOK(cong_avoid) & TWIN_HOOK(cwnd_event) &
-	       TWIN_HOOK(cong_control) & (!one->release == !other->release);
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 1, 0)
-	if (one->cwnd_event_tx_start)
-		twin_ops.cwnd_event_tx_start = twin_tx_start;
-	same &= !one->cwnd_event_tx_start == !other->cwnd_event_tx_start;
-#endif
-	twin_ops.flags = one->flags;
-	same &= one->flags == other->flags;
+	same = twin_hooks();
 	if (!same)
 		pr_err("%s and %s have not the same hooks and flags\n", first, second);
 	err = same ? tcp_register_congestion_control(&twin_ops) : -EINVAL;
