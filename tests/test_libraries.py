@@ -2,6 +2,7 @@
 """The environment that scripts/setup makes: it is there as a whole, or one line says what to do."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -96,10 +97,35 @@ def test_the_versions_are_those_of_requirements() -> None:
 
 def test_each_library_has_a_reason() -> None:
     """In docs/dependencies.md, for each that is asked for; and all are pinned."""
-    asked = [line.split()[0] for line in REQUIREMENTS_IN.read_text().splitlines()
-             if line and not line.startswith("#")]  # fmt: skip
+    asked = re.findall(r"^[\w-]+", REQUIREMENTS_IN.read_text(), re.M)
     told = (REPO / "docs" / "dependencies.md").read_text()
     pinned = libraries.REQUIREMENTS.read_text()
     assert asked and not [name for name in asked if f"`{name}`" not in told]
     assert not [name for name in asked if f"\n{name}==" not in f"\n{pinned}"]
     assert f"these and what they need, {pinned.count('==')} in all" in told
+
+
+GROUPED = """
+import os
+import pytest
+
+@pytest.fixture(scope="session", params=[pytest.param(n, marks=pytest.mark.xdist_group(n))
+                                         for n in ("a", "b")])
+def worker(request):
+    return request.param, os.getpid()
+
+@pytest.mark.parametrize("number", range(4))
+def test_one(worker, number):
+    with open("seen", "a") as seen:
+        print(*worker, file=seen)
+"""
+
+
+def test_a_group_of_tests_has_one_worker(tmp_path) -> None:
+    """Who shares a guest that takes minutes to boot shares a worker: pytest and xdist agree."""
+    (tmp_path / "test_grouped.py").write_text(GROUPED)
+    command = [sys.executable, "-m", "pytest", "-q", "-n", "2", "--dist", "loadgroup"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout
+    seen = (tmp_path / "seen").read_text().splitlines()
+    assert len(seen) == 8 and len(set(seen)) == 2
