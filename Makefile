@@ -219,7 +219,7 @@ help:
 	@echo "                     and the kernel's sanitizers"
 	@echo "make check-grid      a report by one process, by Snakemake, and on a Slurm of one node: the same"
 	@echo "make check-life      all modules loaded, used and unloaded LIFE_ROUNDS times (10000: hours)"
-	@echo "make deb             Debian packages: dist/tcpcc-dkms, tcpcc and tcpcc-lab"
+	@echo "make deb             Debian packages: dist/tcpcc-dkms, tcpcc, tcpcc-bpf and tcpcc-lab"
 	@echo "make check-packages  these on clean Debian 12 and 13, with their kernels, in QEMU (as root)"
 	@echo "make fuzz            what reads packets and messages, with any bytes, under ASan and UBSan;"
 	@echo "                     FUZZ_SECONDS=20 each, or FUZZ_RUNS=1000000"

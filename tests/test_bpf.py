@@ -24,9 +24,10 @@ QUICK = ["verifier", "ccpd_path", "another_parameter", "parameters", "watched", 
 
 
 def make(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """make -C bpf."""
+    """make -C bpf; of tests side by side one after the other."""
     return subprocess.run(
-        ["make", "--no-print-directory", "-C", REPO / "bpf", *arguments],
+        ["flock", REPO / "bpf/Makefile",
+         "make", "--no-print-directory", "-C", REPO / "bpf", *arguments],
         capture_output=True, text=True,
     )  # fmt: skip
 
