@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0
-/* bpf_mccp: tcp_mccp.c */
+/* mccp or mccp_path: the Makefile says which, and who may choose it. */
 #include "kernel.h"
 #include "mccp_state.h"
 
-#include "../tcp_mccp.c"
+#include TCPCC_LAW
 
 #include "hooks.h"
 
-TCPCC_HOOK(mccp_ops, init);
-TCPCC_HOOK(mccp_ops, release);
-TCPCC_HOOK(mccp_ops, in_ack_event);
-TCPCC_HOOK(mccp_ops, pkts_acked);
-TCPCC_HOOK(mccp_ops, cong_avoid);
-TCPCC_HOOK_U32(mccp_ops, ssthresh);
-TCPCC_HOOK(mccp_ops, set_state);
-TCPCC_HOOK_U32(mccp_ops, undo_cwnd);
-TCPCC_HOOK_TX_START(mccp_ops);
+TCPCC_HOOK(TCPCC_OPS, init);
+TCPCC_HOOK(TCPCC_OPS, release);
+TCPCC_HOOK(TCPCC_OPS, in_ack_event);
+TCPCC_HOOK(TCPCC_OPS, pkts_acked);
+TCPCC_HOOK(TCPCC_OPS, cong_avoid);
+TCPCC_HOOK_U32(TCPCC_OPS, ssthresh);
+TCPCC_HOOK(TCPCC_OPS, set_state);
+TCPCC_HOOK_U32(TCPCC_OPS, undo_cwnd);
+TCPCC_HOOK_TX_START(TCPCC_OPS);
 
-TCPCC_SENDER(bpf_mccp) = {
-	.name = "bpf_mccp",
+TCPCC_SENDER(TCPCC_NAME) = {
+	.name = TCPCC_TEXT_OF(TCPCC_NAME),
+	.flags = TCPCC_FLAGS,
 	TCPCC_SET(init),
 	TCPCC_SET(release),
 	TCPCC_SET(in_ack_event),
