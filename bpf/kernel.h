@@ -519,24 +519,7 @@ void tcp_unregister_congestion_control(struct tcp_congestion_ops *ops);
 #define tcpcc_cong_control(name) \
 	static void name(struct sock *sk, const struct rate_sample *rs)
 
-#ifdef TCPCC_HAVE_CWND_EVENT_TX_START
-#define tcpcc_cwnd_events(name, tx_start, other)	struct sock
-#define TCPCC_CWND_EVENTS(name, start, other) \
-	.cwnd_event_tx_start = start, .cwnd_event = other
-#else
-#define tcpcc_cwnd_events(name, tx_start, other)				\
-	static void name(struct sock *sk, enum tcp_ca_event event)		\
-	{									\
-		void (*rest)(struct sock *sk, enum tcp_ca_event event) = other;	\
-										\
-		if (event == CA_EVENT_TX_START)					\
-			tx_start(sk);						\
-		else if (rest)							\
-			rest(sk, event);					\
-	}									\
-	struct sock
-#define TCPCC_CWND_EVENTS(name, tx_start, other)	.cwnd_event = name
-#endif
+#include "tcpcc_cwnd_events.h"
 
 /* ------------------------------------------------------------------------- */
 /* Parameters: variables of the program.  Their ranges are a text in section */

@@ -28,6 +28,8 @@
 #include <linux/skbuff.h>
 #endif
 
+#include "tcpcc_cwnd_events.h"
+
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 1, 0)
 #error "tcpcc needs Linux 6.1 or later"
 #endif
@@ -93,35 +95,6 @@ static inline u32 tcpcc_tso_segs(const struct sock *sk, unsigned int mss_now,
 	}									\
 	static u32 name(struct sock *sk)
 #define TCPCC_MIN_TSO_SEGS(name)	.tso_segs = name##_of
-#endif
-
-/*
- * tcpcc_cwnd_events(name, tx_start, other); - after the two functions, and
- * TCPCC_CWND_EVENTS(name, tx_start, other) - in struct tcp_congestion_ops:
- * @tx_start of @sk is called when sending begins after an idle time, @other of
- * @sk and the event at each other event; @other may be NULL.  @name is free for
- * what is made of them.
- *
- * The start of sending has a hook of its own from 7.1 on; before, it is the event
- * CA_EVENT_TX_START.
- */
-#ifdef TCPCC_HAVE_CWND_EVENT_TX_START
-#define tcpcc_cwnd_events(name, tx_start, other)	struct sock
-#define TCPCC_CWND_EVENTS(name, start, other) \
-	.cwnd_event_tx_start = start, .cwnd_event = other
-#else
-#define tcpcc_cwnd_events(name, tx_start, other)				\
-	static void name(struct sock *sk, enum tcp_ca_event event)		\
-	{									\
-		void (*rest)(struct sock *sk, enum tcp_ca_event event) = other;	\
-										\
-		if (event == CA_EVENT_TX_START)					\
-			tx_start(sk);						\
-		else if (rest)							\
-			rest(sk, event);					\
-	}									\
-	struct sock
-#define TCPCC_CWND_EVENTS(name, tx_start, other)	.cwnd_event = name
 #endif
 
 /* By what the kernel asks for the module of a qdisc, from 6.8 on */
