@@ -54,6 +54,7 @@ def _guests(directory: Path) -> list[str]:
         (["run", "dumbbell", "--set", "qdisc=red", "--set", "buffer=23"], "24 packets"),
         (["run", "dumbbell", "--set", "qdisc=red", "--set", "buffer=24"], None),
         (["run", "dumbbell", "--set", "qdisc=sfq", "--set", "buffer=128"], "at most 127"),
+        (["run", "dumbbell", "--set", "qdisc=red", "--set", "buffer=8128"], "at most 8127"),
         (["run", "dumbbell", "--set", "loss=1e-3", "--set", "offload=on"], "offload=off"),
         (["run", "dumbbell", "--set", "change=2:loss=0.1", "--set", "offload=on"], "offload=off"),
         (["run", "dumbbell", "--set", "flows=-1"], "from 0 to"),

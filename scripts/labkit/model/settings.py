@@ -69,6 +69,9 @@ WARN = 3
 SFQ_DEPTH = 127
 # tc finds no time constant for averages over less than a few packets.
 RED_BUFFER = 24
+# The kernel keeps red's average and its weight in 32 bits, and refuses limits with which they
+# would overflow: those of packets**2 * bytes of a packet above this.
+RED_PRODUCT = 10**11
 
 
 @dataclass(frozen=True)
@@ -490,6 +493,9 @@ def compile_settings(texts: dict[str, str]) -> Settings:
     links = range(len(settings.net.links))
     if settings.qdisc == "red" and min(map(settings.buffer_of, links)) < RED_BUFFER:
         raise usage(f"qdisc=red needs a buffer of at least {RED_BUFFER} packets")
+    red_most = math.isqrt(RED_PRODUCT // settings.frame)
+    if settings.qdisc == "red" and max(map(settings.buffer_of, links)) > red_most:
+        raise usage(f"qdisc=red holds at most {red_most} packets like these: take such a buffer")
     if settings.qdisc == "sfq" and max(map(settings.buffer_of, links)) > SFQ_DEPTH:
         raise usage(f"qdisc=sfq holds at most {SFQ_DEPTH} packets of a flow: take such a buffer")
     if settings.router and settings.qdisc in ("fifo", "warn"):
