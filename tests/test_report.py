@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 from collections import Counter
+from types import SimpleNamespace
 
 import msgspec
 import pytest
@@ -475,6 +476,20 @@ def test_errors_of_a_scenario_name_file_and_remedy(laboratory, old, new, names) 
     with pytest.raises(LabError) as error:
         report.main(["cheap"], 1)
     assert "cheap.toml" in str(error.value) and names in str(error.value)
+
+
+def test_legend_explains_what_there_is_to_see(monkeypatch) -> None:
+    def legend(values: list[float], numbers: list[SimpleNamespace]) -> list[str]:
+        monkeypatch.setattr(plot, "expected", lambda *_: numbers)
+        monkeypatch.setattr(plot, "_colour", lambda _: "black")
+        cell = SimpleNamespace(name="reno", values=lambda _: values)
+        (axis,) = plot._times([cell], "").axes
+        return [text.get_text() for text in axis.get_legend().texts] if axis.get_legend() else []
+
+    assert legend([2.0], []) == []
+    assert legend([2.0, 3.0], []) == ["95 % interval of the mean", "seeds"]
+    paper = SimpleNamespace(trials=[1.0, 3.0], mean=2.0)
+    assert legend([2.0], [paper]) == ["the paper's mean, trials"]
 
 
 def test_model_has_no_runs(laboratory, lab) -> None:

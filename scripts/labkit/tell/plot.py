@@ -150,14 +150,19 @@ def _times(cells: list[Cell], metric: str) -> Any:
             axis.plot(number.mean, place + 0.42, "D", color="white", markeredgecolor="black",
                       markersize=5, gid=f"{TOLD}the paper's: {number.mean:.4g}")  # fmt: skip
             highest = max(highest, *trials)
-    axis.plot([], [], "D", color="white", markeredgecolor="black", label="the paper's mean, trials")
-    axis.plot([], [], color="black", marker="|", label="95 % interval of the mean")
-    axis.plot([], [], label="seeds", **SEEDS)
+    # The legend explains what there is to see.
+    if any(expected(cell, metric) for cell in cells):
+        axis.plot([], [], "D", color="white", markeredgecolor="black",
+                  label="the paper's mean, trials")  # fmt: skip
+    if any(len(cell.values(metric)) > 1 for cell in cells):
+        axis.plot([], [], color="black", marker="|", label="95 % interval of the mean")
+        axis.plot([], [], label="seeds", **SEEDS)
     axis.set(yticks=range(len(cells)), yticklabels=[c.name for c in cells], xlabel=_title(metric),
              xlim=(0, highest * 1.05 or 1))  # fmt: skip
     axis.invert_yaxis()
     axis.grid(axis="x", alpha=0.3)
-    axis.legend(fontsize="small", loc="lower right")
+    if axis.get_legend_handles_labels()[0]:
+        axis.legend(fontsize="small", loc="lower right")
     return figure
 
 
