@@ -510,7 +510,7 @@ def module_sources() -> dict[str, Path]:
     """What the module build reads, by path in the source tree."""
     found = [REPO / "Kbuild", *REPO.glob("*.c"), *REPO.glob("*.h")]
     for folder in ("include", "feedback", "nist", "rivals", "sched", "tests/kunit",
-                   str(MODULE.relative_to(REPO))):  # fmt: skip
+                   "tests/starts", str(MODULE.relative_to(REPO))):  # fmt: skip
         found += [p for p in (REPO / folder).rglob("*") if p.suffix in (".c", ".h")]
         found += (REPO / folder).rglob("Kbuild")
     made = ".mod.c"  # by a build in the source tree
