@@ -69,6 +69,15 @@ def test_what_is_missing_is_said(argument: str, says: str) -> None:
     assert says in done.stderr.splitlines()
 
 
+def test_missing_rights_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Capabilities, and not root: those that are missing are named."""
+    monkeypatch.setattr(bpf, "read", lambda _: "CapPrm:\t0\nCapEff:\t0000004000001000")
+    with pytest.raises(bpf.TcpccError, match=r"sudo tcpcc load .* CAP_BPF and CAP_PERFMON$"):
+        bpf.load("ccpd")
+    monkeypatch.setattr(bpf, "read", lambda _: "CapPrm:\t0\nCapEff:\t0000008000000000")
+    assert bpf._lacking() == ["CAP_PERFMON"]
+
+
 @pytest.mark.parametrize(
     "version", [pytest.param(v, marks=pytest.mark.xdist_group(f"stock-{v}")) for v in VERSIONS]
 )

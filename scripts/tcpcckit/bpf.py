@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from .system import TcpccError
+from .system import TcpccError, read
 
 PINS = Path("/sys/fs/bpf/tcpcc")
 _BTF = Path("/sys/kernel/btf/vmlinux")
@@ -31,6 +31,8 @@ _F_LINK = 1 << 13
 _LOG_STATS = 4
 _KIND_DATASEC = 15
 _CLOCK_MONOTONIC_COARSE = 6
+# Of capability.h: what BPF needs at all, and what programs need that read the kernel's memory
+_CAPABILITIES = {"CAP_BPF": 39, "CAP_PERFMON": 38}
 
 _PARAMS, _HZ = ".data.params", ".rodata.hz"
 # What is pinned of an object beside its senders, and how
@@ -133,7 +135,8 @@ class Object:
             code = ctypes.get_errno()
             why = os.strerror(code)
             if code == errno.EPERM:
-                why = "that needs CAP_BPF and CAP_NET_ADMIN, and no lock-down against it"
+                lacking = " and ".join(_lacking())
+                why = f"that needs {lacking}" if lacking else "a policy of this machine (LSM)"
             raise TcpccError(f"the kernel does not take {self.path.name}: {why}")
 
     def _each(self, following: object) -> Iterator[int]:
@@ -240,7 +243,7 @@ def load(sender: str) -> list[str]:
 
     Returns their names.  Flows that use the older version keep it until they end.
     """
-    _need_root("load")
+    _need_rights("load")
     home = PINS / sender
     links = _has_links()
     with Object(_object(sender)) as found:
@@ -258,11 +261,24 @@ def load(sender: str) -> list[str]:
         return sorted(found.senders)
 
 
-def _need_root(verb: str) -> None:
-    if os.geteuid():
-        raise TcpccError(f"run it as root: sudo tcpcc {verb} ...")
+def _lacking() -> list[str]:
+    """The capabilities that loading needs and that this process does not have."""
+    said = re.search(r"^CapEff:\s*(\w+)", read("/proc/self/status"), re.M)
+    effective = int(said[1], 16) if said else 0
+    return [name for name, bit in _CAPABILITIES.items() if not effective >> bit & 1]
+
+
+def _need_rights(verb: str) -> None:
+    """What every verb needs; whether the rest is there the kernel says."""
+    if "CAP_BPF" in _lacking():
+        raise TcpccError(f"run it as root: sudo tcpcc {verb} ...; or with the capabilities"
+                         f" {' and '.join(_CAPABILITIES)}")  # fmt: skip
     if not os.path.ismount(PINS.parent):
         raise TcpccError(f"no BPF file system: mount -t bpf bpf {PINS.parent}")
+    places = (PINS, PINS.parent)
+    if not any(os.access(path, os.W_OK | os.X_OK, effective_ids=True) for path in places):
+        raise TcpccError(f"no right to write below {PINS}: as root, chmod 711 {PINS.parent} and"
+                         f" install -d -o USER {PINS}")  # fmt: skip
 
 
 def _has_links() -> bool:
@@ -323,7 +339,7 @@ def _home(sender: str) -> Path:
 
 def unload(sender: str) -> None:
     """Takes a sender's congestion controls away; flows that use one keep it until they end."""
-    _need_root("unload")
+    _need_rights("unload")
     home = _home(sender)
     links = _has_links()
     for pin in home.iterdir():
@@ -342,6 +358,11 @@ def loaded() -> list[str]:
         return sorted(path.name for path in PINS.iterdir())
     except OSError:
         return []
+
+
+def sender_of(cc: str) -> str:
+    """The sender that is loaded as that congestion control; empty if none is."""
+    return next((sender for sender in loaded() if (PINS / sender / cc).exists()), "")
 
 
 # Variables --------------------------------------------------------------------------------------
@@ -380,7 +401,7 @@ def parameters(sender: str) -> dict[str, int]:
 
 def set_parameter(sender: str, name: str, text: str) -> None:
     """Sets a parameter, with the range and the words of a module's."""
-    _need_root("set")
+    _need_rights("set")
     home = _home(sender)
     with Object(_object(sender)) as found:
         known = {one.name: one for one in found.parameters}

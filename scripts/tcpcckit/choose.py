@@ -22,12 +22,14 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
-from . import system
+from . import bpf, system
 from .system import Kernel, TcpccError
 
 RUN = Path("/run/tcpcc")
 SYSCTL_FILE = Path("/etc/sysctl.d/90-tcpcc.conf")
 LOAD_FILE = Path("/etc/modules-load.d/tcpcc.conf")
+# Where systemctl enable notes what a boot loads as BPF
+UNITS = Path("/etc/systemd/system/sysinit.target.wants")
 KEY = "net.ipv4.tcp_congestion_control"
 
 # Marks our routes; a number that no routing daemon of /etc/iproute2/rt_protos has.
@@ -337,6 +339,9 @@ def set_(cc: str) -> Change:
     else:
         LOAD_FILE.unlink(missing_ok=True)
     notes = [f"{path} is read later and sets {KEY} too: remove it there" for path in overriding()]
+    unit = f"tcpcc-bpf@{bpf.sender_of(cc)}.service"
+    if bpf.sender_of(cc) and not (UNITS / unit).is_symlink():
+        notes.append(f"at a boot {cc} is not loaded yet: sudo systemctl enable {unit}")
     return Change(files, before, cc, notes)
 
 
