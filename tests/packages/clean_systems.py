@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The Debian packages on clean systems (make check-packages): installed, upgraded, with a kernel
-that came later, booted, used, rebooted, and removed.
+"""The Debian packages on clean systems (make check-packages): the senders as BPF where nothing can
+be built; the modules installed, upgraded, with a kernel that came later, booted, used, rebooted,
+and removed.
 
 Each suite is a directory of its own, made by mmdebstrap, and a disk image of it that QEMU boots
 with the distribution's own kernel.  Nothing of the host's is changed.
@@ -50,8 +51,8 @@ class System:
         self.suite, self.home = suite, home
         self.root = home / "root"
         self.image = home / "disk"
-        # The suite as it was released: what its updates have comes later.
-        include = "linux-image-amd64,linux-headers-amd64,systemd-sysv,udev,iperf3,iproute2,kmod"
+        # The suite as it was released.  Headers, a compiler, and what its updates have come later.
+        include = "linux-image-amd64,systemd-sysv,udev,iperf3,iproute2,kmod"
         # It mounts things there, which end with it also when it is killed.
         call("unshare", "--mount", "mmdebstrap", "--variant=minbase", "--dpkgopt=force-unsafe-io",
              f"--include={include},procps,debian-archive-keyring", suite, self.root,
@@ -72,16 +73,24 @@ class System:
         )
         return call("unshare", "--mount", "sh", "-c", script, self.root, *command)
 
-    def install(self, packages: Path) -> str:
-        """tcpcc-dkms and tcpcc, by the file."""
-        for package in packages.glob("tcpcc*.deb"):
-            shutil.copy(package, self.root / "root")
-        names = [f"/root/{p.name}" for p in packages.glob("tcpcc*.deb")
-                 if p.name.startswith(("tcpcc-dkms_", "tcpcc_"))]  # fmt: skip
-        done = self.run("apt-get", "install", "-y", "--no-install-recommends", *names)
-        for package in (self.root / "root").glob("*.deb"):
-            package.unlink()
-        return done
+    def install(self, folder: Path, *names: str) -> None:
+        """Our packages by the file, others by the name."""
+        there = self.root / "root"
+        for name in names:
+            for package in folder.glob(f"{name}_*.deb"):
+                shutil.copy(package, there)
+        files = [f"/root/{path.name}" for path in there.glob("*.deb")]
+        others = [name for name in names if not name.startswith("tcpcc")]
+        self.run("apt-get", "install", "-y", "--no-install-recommends", *files, *others)
+        for path in there.glob("*.deb"):
+            path.unlink()
+        self.run("apt-get", "clean")
+
+    def ours(self) -> list[Path]:
+        """What has a name of ours."""
+        return [path for top in ("etc", "usr", "lib/modules", "var/lib/dkms")
+                for path in (self.root / top).rglob("*")
+                if re.search(r"tcpcc|tcp_ccpd", path.name)]  # fmt: skip
 
     def kernels(self) -> list[str]:
         """Their releases, the oldest first."""
@@ -93,14 +102,18 @@ class System:
         found = (self.root / "lib/modules" / release / "updates").rglob("*.ko*")
         return {path.name.partition(".ko")[0] for path in found}
 
-    def boot(self, part: str) -> str:
-        """What the newest kernel, with this disk, says while guest.sh runs that part there."""
-        release = self.kernels()[-1]
-        if not self.image.exists():
-            shutil.copy(HERE / "guest.sh", self.root / "root/guest.sh")
-            with self.image.open("wb") as file:
-                file.truncate(4 << 30)
-            call("mke2fs", "-q", "-t", "ext4", "-d", self.root, self.image)
+    def disk(self) -> None:
+        """Makes the image of the directory as it is, with guest.sh in it."""
+        shutil.copy(HERE / "guest.sh", self.root / "root/guest.sh")
+        for name in ("etc", "var"):  # or systemd would take the first boot to be after an upgrade
+            (self.root / name / ".updated").touch()
+        self.image.unlink(missing_ok=True)
+        with self.image.open("wb") as file:
+            file.truncate(4 << 30)
+        call("mke2fs", "-q", "-t", "ext4", "-d", self.root, self.image)
+
+    def boot(self, release: str, part: str) -> str:
+        """What a kernel, with the image, says while guest.sh runs that part there."""
         done = f"systemd.run='/bin/bash /root/guest.sh {part}'"
         line = ["console=ttyS0", "root=/dev/vda", "rw", "quiet", "loglevel=3", "nohz=off", done,
                 "systemd.run_success_action=poweroff", "systemd.run_failure_action=poweroff",
@@ -155,9 +168,28 @@ def modules() -> set[str]:
     return {name.rpartition("/")[2].removesuffix(".o") for name in listed}
 
 
+def test_bpf_needs_no_compiler(system: System, packages: Path) -> None:
+    """The senders as BPF, where no module could be built; they go without a trace."""
+    system.install(packages, "tcpcc-bpf", "tcpcc")
+    assert not [path for path in system.ours() if path.is_relative_to(system.root / "etc")]
+    system.run("systemctl", "enable", "tcpcc-bpf@ccpd_path")
+    default = system.root / "etc/sysctl.d/50-own.conf"
+    default.write_text("net.ipv4.tcp_congestion_control = bpf_ccpd_path\n")
+    change = system.root / "etc/systemd/system/tcpcc-bpf@ccpd_path.service.d"
+    change.mkdir()
+    (change / "own.conf").write_text("[Service]\nExecStartPost=/usr/bin/tcpcc set ccpd_path kp=6\n")
+    system.disk()
+    default.unlink()
+    shutil.rmtree(change)
+    release, = system.kernels()
+    assert_ktap(ktap_of(system.boot(release, "bpf")))
+    system.run("apt-get", "purge", "-y", "tcpcc-bpf", "tcpcc")
+    assert not system.ours()
+
+
 def test_installs(system: System, older: Path, modules: set[str]) -> None:
     """All modules are built for the kernel that is there, and nothing is switched on."""
-    system.install(older)
+    system.install(older, "tcpcc-dkms", "tcpcc", "linux-headers-amd64")
     release, = system.kernels()
     assert system.built(release) == modules
     assert not list((system.root / "etc").rglob("*tcpcc*"))
@@ -166,7 +198,7 @@ def test_installs(system: System, older: Path, modules: set[str]) -> None:
 
 def test_upgrades(system: System, packages: Path, modules: set[str]) -> None:
     """From the version before: nothing of that is left."""
-    system.install(packages)
+    system.install(packages, "tcpcc-dkms", "tcpcc")
     release, = system.kernels()
     assert system.built(release) == modules
     assert [p.name for p in (system.root / "usr/src").glob("tcpcc-*")] == [f"tcpcc-{VERSION}"]
@@ -174,29 +206,32 @@ def test_upgrades(system: System, packages: Path, modules: set[str]) -> None:
 
 
 def test_builds_for_a_new_kernel(system: System, modules: set[str]) -> None:
-    """apt upgrades to a kernel that came later; where the suite has none, one is built anew."""
-    sources = system.root / "etc/apt/sources.list.d/later.list"
-    sources.write_text(f"{source(f'{system.suite}-updates')}\n"
-                       f"{source(f'{system.suite}-security', 'debian-security')}\n")  # fmt: skip
-    before = system.kernels()
+    """An upgrade brings the suite's updates, and the kernel of its backports."""
+    suite = system.suite
+    lists = [source(f"{suite}-updates"), source(f"{suite}-backports"),
+             source(f"{suite}-security", "debian-security")]  # fmt: skip
+    apt = system.root / "etc/apt"
+    (apt / "sources.list.d/later.list").write_text("\n".join([*lists, ""]))
+    (apt / "preferences.d/kernel").write_text(
+        f"Package: linux-*\nPin: release n={suite}-backports\nPin-Priority: 600\n"
+    )
     system.run("apt-get", "update")
-    system.run("apt-get", "-y", "dist-upgrade")
+    system.run("apt-get", "-y", "--no-install-recommends", "dist-upgrade")
     system.run("apt-get", "clean")
-    after = system.kernels()
-    if after == before:
-        pytest.skip(f"{system.suite} has no later kernel than {before[-1]} now")
-    for release in after:
+    assert len(system.kernels()) > 1
+    for release in system.kernels():
         assert system.built(release) == modules, release
+    system.disk()
 
 
 def test_is_used(system: System) -> None:
-    """On the distribution's kernel: status, try, doctor, watch, tc, set."""
-    assert_ktap(ktap_of(system.boot("first")))
+    """On the suite's own kernel: status, try, doctor, watch, tc, set."""
+    assert_ktap(ktap_of(system.boot(system.kernels()[0], "first")))
 
 
 def test_reboots_and_goes(system: System) -> None:
-    """What was set is there after a boot; the packages go while a flow uses them."""
-    assert_ktap(ktap_of(system.boot("second")))
+    """What was set is there after a boot of the new kernel; the packages go below a flow."""
+    assert_ktap(ktap_of(system.boot(system.kernels()[-1], "second")))
 
 
 def test_purges(system: System) -> None:
@@ -204,10 +239,7 @@ def test_purges(system: System) -> None:
     for name in ("sysctl.d/90-tcpcc.conf", "modules-load.d/tcpcc.conf", "sysctl.d/91-own.conf"):
         (system.root / "etc" / name).write_text("# written by a test\n")
     system.run("apt-get", "purge", "-y", "tcpcc", "tcpcc-dkms")
-    left = [path for top in ("etc", "usr", "lib/modules", "var/lib/dkms")
-            for path in (system.root / top).rglob("*")
-            if re.search(r"tcpcc|tcp_ccpd", path.name)]  # fmt: skip
-    assert not left
+    assert not system.ours()
     assert (system.root / "etc/sysctl.d/91-own.conf").exists()
 
 

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What an administrator does with the packages, on the machine that clean_systems.py boots: before a
-# reboot ("first") and after it ("second").  Prints KTAP on the serial line.
+# What an administrator does with the packages, on the machine that clean_systems.py boots: with the
+# senders as BPF alone ("bpf"), with the modules ("first"), and after a reboot ("second").  Prints
+# KTAP on the serial line.
 #
 #   +--------------+   192.0.2.0/24   +----------------+
 #   | the machine  +------------------+ namespace peer |
@@ -50,6 +51,102 @@ used()
 end = json.load(open(sys.argv[1]))['end']
 assert end['sum_received']['bits_per_second'] > 1e6, end
 print(end['sender_tcp_congestion'])" "$1"
+}
+
+# Nor may one without rights bring programs: Debian's default.
+has_nothing_to_build_with()
+{
+	local program
+
+	for program in cc gcc clang make dkms; do
+		! command -v $program || return
+	done
+	[ ! -e "/lib/modules/$(uname -r)/build" ] && ! modprobe tcp_ccpd_path &&
+		[ "$(sysctl -n kernel.unprivileged_bpf_disabled)" = 2 ]
+}
+
+# The unit was enabled, with a parameter, and a file in sysctl.d has the default: before the boot.
+bpf_is_the_default_after_a_boot()
+{
+	systemctl status --no-pager tcpcc-bpf@ccpd_path systemd-sysctl
+	[ "$(sysctl -n net.ipv4.tcp_congestion_control)" = bpf_ccpd_path ] &&
+		iperf3 -c $PEER -t 3 -J >default.json && [ "$(used default.json)" = bpf_ccpd_path ]
+}
+
+bpf_status()
+{
+	tcpcc status && tcpcc status --json >status.json && python3 - <<-'PY'
+		import json
+		shown = json.load(open("status.json"))
+		assert shown["bpf"].keys() == {"ccpd_path"}, shown["bpf"]
+		assert shown["bpf"]["ccpd_path"]["kp"] == 6, shown["bpf"]
+		assert shown["namespaces"][0]["default"] == "bpf_ccpd_path", shown["namespaces"]
+		assert not any(of["loaded"] for of in shown["modules"].values()), shown["modules"]
+	PY
+}
+
+bpf_parameters()
+{
+	tcpcc set ccpd_path kp=5 | grep -x 'kp is 5' || return
+	tcpcc set ccpd_path kp=17 2>said
+	[ $? = 2 ] && cat said &&
+		grep -qx "tcpcc: kp: '17' is not a whole number from 1 to 16, staying at 5" said
+}
+
+bpf_watches()
+{
+	iperf3 -C bpf_ccpd_path -c $PEER -t 6 >/dev/null &
+	sleep 2
+	tcpcc watch $PEER --port 5201 --count 3 --json >watch.json
+	wait $!
+	cat watch.json
+	grep -q '"claim_bps": [1-9]' watch.json
+}
+
+# As nobody with these capabilities, and no others
+with()
+{
+	local capabilities=$1
+
+	shift
+	setpriv --reuid nobody --regid nogroup --clear-groups --inh-caps "-all,$capabilities" \
+		--ambient-caps "-all,$capabilities" --bounding-set "-all,$capabilities" "$@"
+}
+
+# To load needs two capabilities and a place for the pins, no root.  ccpd is for CAP_NET_ADMIN to
+# choose, which iperf3 has here.
+bpf_without_root()
+{
+	! with -all tcpcc load ccpd 2>said && cat said && grep -q "run it as root" said &&
+		! with +bpf,+perfmon tcpcc load ccpd 2>said && cat said &&
+		grep -q "chmod 711 /sys/fs/bpf and install -d -o USER" said || return
+	chmod 711 /sys/fs/bpf && chown nobody /sys/fs/bpf/tcpcc &&
+		! with +bpf,+net_admin tcpcc load ccpd 2>said && cat said &&
+		grep -q "that needs CAP_PERFMON$" said || return
+	with +bpf,+perfmon tcpcc load ccpd && with +bpf tcpcc set ccpd kp=3 &&
+		iperf3 -C bpf_ccpd -c $PEER -t 2 -J >nobody.json && [ "$(used nobody.json)" = bpf_ccpd ] &&
+		with +bpf tcpcc unload ccpd || return
+	chown root /sys/fs/bpf/tcpcc && chmod 1700 /sys/fs/bpf
+}
+
+bpf_unit_stops_and_starts()
+{
+	sysctl -w net.ipv4.tcp_congestion_control=cubic && systemctl disable --now tcpcc-bpf@ccpd_path &&
+		! iperf3 -C bpf_ccpd_path -c $PEER -t 1 && tcpcc load ccpd_path && tcpcc set bpf_ccpd_path 2>said &&
+		cat said && grep -q 'systemctl enable tcpcc-bpf@ccpd_path.service' said &&
+		tcpcc unset && tcpcc unload ccpd_path &&
+		systemctl enable --now tcpcc-bpf@ccpd_path && systemctl reload tcpcc-bpf@ccpd_path &&
+		iperf3 -C bpf_ccpd_path -c $PEER -t 1
+}
+
+# Below a flow, which goes on
+bpf_unloads()
+{
+	iperf3 -C bpf_ccpd_path -c $PEER -t 4 -J >flow.json &
+	sleep 1
+	tcpcc unload ccpd_path && ! grep -w bpf_ccpd_path /proc/sys/net/ipv4/tcp_available_congestion_control || return
+	wait $!
+	[ "$(used flow.json)" = bpf_ccpd_path ]
 }
 
 says_what_is_there()
@@ -175,12 +272,14 @@ kernel_is_quiet()
 	! dmesg | grep -E 'BUG|WARNING|Oops|Call Trace|protection fault'
 }
 
+BPF="network has_nothing_to_build_with bpf_is_the_default_after_a_boot bpf_status bpf_parameters
+	bpf_watches bpf_without_root bpf_unit_stops_and_starts bpf_unloads kernel_is_quiet"
 FIRST="network says_what_is_there tries_for_a_transfer is_as_before doctor_has_the_modules
 	doctor_finds_the_window watches tc_knows_the_qdiscs sets kernel_is_quiet"
 SECOND="network is_the_default_after_a_boot unsets goes_below_a_flow leaves_nothing
 	goes_on_without kernel_is_quiet"
 
-case $1 in first) list=$FIRST ;; *) list=$SECOND ;; esac
+case $1 in bpf) list=$BPF ;; first) list=$FIRST ;; *) list=$SECOND ;; esac
 # shellcheck disable=SC2086 # a list
 set -- $list
 echo
