@@ -46,7 +46,7 @@ export PATH := $(PATH):/usr/sbin:/sbin
 
 .PHONY: modules bpf bpf-install headers root loadable install uninstall dkms-install dkms-uninstall \
 	tc tc-install tc-uninstall command-install command-uninstall \
-	dkms-sources lab-install deb check-packages \
+	dkms-sources lab-install deb release check-packages \
 	demo demo-acp check check-kernels check-grid check-life fuzz report bench docs lint clean help
 
 modules: headers
@@ -127,6 +127,9 @@ lab-install:
 
 deb:
 	@packaging/deb
+
+release:
+	@KDIR="$(KDIR)" packaging/release $(COMMIT)
 
 check-packages:
 	@scripts/setup packages
@@ -220,6 +223,7 @@ help:
 	@echo "make check-grid      a report by one process, by Snakemake, and on a Slurm of one node: the same"
 	@echo "make check-life      all modules loaded, used and unloaded LIFE_ROUNDS times (10000: hours)"
 	@echo "make deb             Debian packages: dist/tcpcc-dkms, tcpcc, tcpcc-bpf and tcpcc-lab"
+	@echo "make release         the source archive of HEAD, or of COMMIT=tag, checked: dist/tcpcc-VERSION.tar.gz"
 	@echo "make check-packages  these on clean Debian 12 and 13, with their kernels, in QEMU (as root)"
 	@echo "make fuzz            what reads packets and messages, with any bytes, under ASan and UBSan;"
 	@echo "                     FUZZ_SECONDS=20 each, or FUZZ_RUNS=1000000"

@@ -2,8 +2,12 @@
 """What packages are made of, without building one (make check-packages does)."""
 
 import json
+import os
 import re
 import subprocess
+import tarfile
+
+import pytest
 
 from conftest import REPO
 
@@ -18,6 +22,63 @@ def test_versions_agree():
     found = {path: re.search(pattern, (REPO / path).read_text(), re.M)[1]
              for path, pattern in places.items()}  # fmt: skip
     assert found == dict.fromkeys(places, wanted)
+
+
+@pytest.fixture
+def clone(tmp_path):
+    """What is committed here, and a kernel tree in name only."""
+    tree = tmp_path / "clone"
+    subprocess.run(["git", "-c", f"safe.directory={REPO / '.git'}", "clone", "-q", REPO, tree],
+                   check=True)  # fmt: skip
+    (tmp_path / "kernel").mkdir()
+    (tmp_path / "kernel/Makefile").touch()
+    return tree
+
+
+def release(tree, *arguments, **more):
+    """packaging/release, which calls no compiler here."""
+    env = {**os.environ, "MAKE": "true", "KDIR": str(tree.parent / "kernel"), **more}
+    return subprocess.run([tree / "packaging/release", *arguments], capture_output=True, text=True,
+                          env=env)  # fmt: skip
+
+
+def test_release_has_every_file(clone):
+    """And is the same twice; what is not committed, or is not there, is said."""
+    done = release(clone)
+    assert done.returncode == 0, done.stderr
+    archive = clone / done.stdout.strip()
+    with tarfile.open(archive) as tar:
+        there = {name.partition("/")[2] for name in tar.getnames()}
+    listed = subprocess.run(["git", "-C", clone, "ls-files"], capture_output=True, text=True)
+    assert set(listed.stdout.split()) <= there
+    first = archive.read_bytes()
+    assert release(clone, "HEAD").returncode == 0
+    assert archive.read_bytes() == first
+    for arguments, more, says in (
+        (["v9"], {}, "there is no commit v9: git tag lists the versions"),
+        ([], {"MAKE": "false"}, "make modules fails in the archive"),
+        ([], {"KDIR": "/nonexistent"}, "install linux-headers-"),
+    ):
+        done = release(clone, *arguments, **more)
+        assert done.returncode == 1
+        assert says in done.stderr
+    (clone / "new").touch()
+    assert "git commit them, or put them aside by git stash -u" in release(clone).stderr
+
+
+@pytest.mark.parametrize(("path", "old", "new", "says"), [
+    ("debian/changelog", "tcpcc (", "tcpcc (9.", "debian/changelog has version '9."),
+    ("CHANGELOG.md", "## ", "## 9.", "CHANGELOG.md has version '9."),
+    (".gitattributes", "", "README.md export-ignore", "the archive has not the commit's files"),
+])  # fmt: skip
+def test_release_refuses(clone, path, old, new, says):
+    """Versions that do not agree, and an archive with less than the commit."""
+    text = (clone / path).read_text() if old else ""
+    (clone / path).write_text(text.replace(old, new, 1))
+    subprocess.run(["git", "-C", clone, "add", "-A"], check=True)
+    subprocess.run(["git", "-C", clone, "-c", "user.name=a", "-c", "user.email=a@b", "commit",
+                    "-qm", "x"], check=True)  # fmt: skip
+    assert says in release(clone).stderr
 
 
 def test_examples_are_off():
