@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The router qdiscs on the lab's paths, and their plug-ins for tc."""
 
+import json
 import re
 import shutil
 import subprocess
@@ -36,6 +37,23 @@ def test_options_with_current_tc(lab, current_tc, kind):
     # not the host's, Debian 12's or 13's
     assert int(re.search(r"iproute2-(\d+)", version)[1]) >= 7
     assert_ktap(ktap)
+
+
+def test_cases_of_tdc():
+    """Each kind has cases in the form that the kernel's tdc reads; tdc/run runs them by it."""
+    cases = [case for kind in KINDS
+             for case in json.loads((REPO / f"tests/selftests/tdc/{kind}.json").read_text())]
+    ids = [case["id"] for case in cases]
+    assert len(cases) >= 40
+    assert len({*ids}) == len(ids)
+    for case in cases:
+        assert re.fullmatch("[0-9a-f]{4}", case["id"])
+        assert case["plugins"] == {"requires": "nsPlugin"}
+        assert case["category"][0] == "qdisc" and case["category"][1] in KINDS
+        assert case["expExitCode"].isdecimal() and case["matchCount"].isdecimal()
+        assert re.compile(case["matchPattern"])
+        for command in (*case["setup"], case["cmdUnderTest"], case["verifyCmd"], *case["teardown"]):
+            assert command.startswith("$TC ") and "$DUMMY" in command
 
 
 def symbols_of(program):
