@@ -241,14 +241,26 @@ unsets()
 		[ "$(sysctl -n net.ipv4.tcp_congestion_control)" != ccpd_path ]
 }
 
-# A flow that goes on while the packages go
+# bytes that the peer has of the flow with the module's congestion control
+acked()
+{
+	ss -tinHO "dport = :5201" | grep ' ccpd_path ' | grep -o 'bytes_acked:[0-9]*' | cut -d: -f2 |
+		sort -n | tail -n 1
+}
+
+# A flow that goes on while the packages go, and after that
 goes_below_a_flow()
 {
-	iperf3 -C ccpd_path -c $PEER -t 60 -J >flow.json &
+	local before
+
+	iperf3 -C ccpd_path -c $PEER -t 36000 -b 1M >/dev/null &
 	sleep 2
 	dpkg --purge tcpcc tcpcc-dkms || return
-	wait $!
-	[ "$(used flow.json)" = ccpd_path ]
+	before=$(acked)
+	sleep 2
+	[ "$(acked)" -gt "$before" ] && [ -e /sys/module/tcp_ccpd_path ] || return
+	kill $!
+	! wait $!
 }
 
 leaves_nothing()
