@@ -46,11 +46,11 @@
  * after round, the window is at least one and a half of what fills the path at the most that was
  * delivered in the last seconds, until an overflow, or until it was so for 8 s no more.
  *
- * A strange queue.  A queue that stays above 2 * q0 is not of its making.  A drain tells why.
- * If the delay does not fall, twice in a row, the delay is the path's own: rtt_min has grown.
- * One of many flows withdraws too little to tell.  If the delay falls by what was withdrawn,
- * a flow that yields only to losses shares the link.  Beside such a flow a floor below the
- * window keeps the law from starving.  It grows as fast as CUBIC's window does on average.
+ * A strange queue.  A queue that stays above 2 * q0 is not of its making.  A drain tells why: if
+ * the delay does not fall, twice in a row, it is the path's own, and rtt_min has grown.  All of our
+ * kind give way, and a queue of theirs is gone soon.  If it is there in fifteen round trips, one
+ * after the other, a flow that yields only to losses shares the link.  Beside such a flow a floor
+ * below the window keeps the law from starving.  It grows as fast as CUBIC's window on average.
  *
  * Real hosts.
  *   o A flow that has too little to send learns nothing of what it could have: its round trips
@@ -157,8 +157,14 @@
 /* Fewer segments than this in a round trip say nothing of a capacity that moves; path-flows */
 #define PATH_BATCH	16U
 
-/* Rounds for which to give way to a queue above 2 * q0; path-flows */
+/* Rounds for which to give way to a queue above 2 * q0 before a look; path-flows */
 #define PATH_DOUBT	2
+
+/* A look has been taken, and told nothing: somebody else's, if it stays for PATH_ROUNDS */
+#define PATH_UNSURE	3
+
+/* Beside a rival: until a third of the capacity is ours, or a loss; path-share */
+#define PATH_CATCH_UP	3
 
 /*
  * Rounds of avoidance in which a loss is still of those that ended slow start: two repairs, and
@@ -194,9 +200,9 @@ enum path_train {
 	TRAIN_OPEN,		/* until its last */
 };
 
-enum path_verdict {
+enum path_rival {
 	PATH_FRIENDLY,		/* all that share the queue give way to it */
-	PATH_EMPTY,		/* there is no queue: the path is longer */
+	PATH_EMPTY,		/* one look says that there is no queue: the path is longer */
 	PATH_FOREIGN,		/* it is kept up by others */
 };
 
@@ -239,8 +245,9 @@ struct cpath_train {
  * @capped: there is a policer
  * @limited: the application had too little to send in this round trip
  * @rounds: in this mode, up to PATH_ROUNDS
- * @doubt: rounds with a queue above 2 * q0; beside a rival, drains that found none
- * @rival: enum path_verdict, the last
+ * @doubt: rounds with a queue above 2 * q0, up to PATH_UNSURE; beside a rival, looks after which
+ *	the queue was gone, or PATH_CATCH_UP
+ * @rival: enum path_rival
  * @moves: for so many PATH_TICKs more the capacity may be what it was before, or @fell
  * @empty: rounds one after the other with next to no queue, up to PATH_EMPTY_ROUNDS
  * @fell: it has fallen, and is not known to have risen again
@@ -400,33 +407,25 @@ static u32 path_room(u32 rate, u32 queue_us, u32 q0_us)
 }
 
 /**
- * path_judge() - whose queue was it that we withdrew from?
+ * path_is_longer() - was there no queue that we withdrew from?
  * @withdrawn: what we have less in flight than before, segments
  * @fell_us: by how much the delay has fallen since, us
  * @rtt_us: mean rtt now, us
  * @bw: capacity, BW_SCALE
- * @most: the queue is others' if it fell by at most so many halves of @withdrawn
  *
- * If the delay fell by much less than what we withdrew takes to pass, there is
- * no queue, and what delay is left is the path's own.  If it fell by much more,
- * others have given way as we did.  If it fell by about that, nobody else has,
- * or a loss has taken a part of somebody's window.
+ * If the delay fell by much less than what we withdrew takes to pass, there is no queue, and what
+ * delay is left is the path's own.  One of many flows withdraws so little that what the others do
+ * meanwhile hides it.  It cannot tell that.
  *
- * One of many flows withdraws so little that what the others do meanwhile hides it.  It
- * cannot tell that there is no queue.
- *
- * Return: what can be said; very little withdrawn says nothing
+ * Return: whether it is the path that is longer
  */
-static enum path_verdict path_judge(u32 withdrawn, u32 fell_us, u32 rtt_us, u32 bw, u32 most)
+static bool path_is_longer(u32 withdrawn, u32 fell_us, u32 rtt_us, u32 bw)
 {
 	s64 fell = ccpd_segs(bw, fell_us) >> SEG_SCALE;
 	s64 pipe = ccpd_segs(bw, rtt_us) >> SEG_SCALE;
 
-	if (withdrawn <= PATH_LEAST_WITNESS)
-		return PATH_FRIENDLY;
-	if (fell < withdrawn / 4)
-		return withdrawn < pipe >> PATH_WITNESS ? PATH_FRIENDLY : PATH_EMPTY;
-	return 2 * fell > (s64)most * withdrawn ? PATH_FRIENDLY : PATH_FOREIGN;
+	return withdrawn > PATH_LEAST_WITNESS && withdrawn >= pipe >> PATH_WITNESS &&
+	       fell < withdrawn / 4;
 }
 
 /* ------------------------------------------------------------------------- */
@@ -971,45 +970,74 @@ static void path_set_floor(struct cpath *ca)
 
 /*
  * Half of what is in flight is withdrawn, to see the delay without it.  Beside others no more than
- * three quarters of the queue: two of our kind empty it so, one of them and a rival do not.
+ * our part of the queue: all of our kind empty it so, one of them and a rival do not.
  */
 static void path_drain(struct sock *sk)
 {
 	u32 in_flight = tcp_packets_in_flight(tcp_sk(sk)), less = in_flight / 2;
 	struct cpath *ca = inet_csk_ca(sk);
-	s64 queue = ccpd_segs(path_capacity(ca), path_round_queue_us(ca)) >> SEG_SCALE;
 
-	if (ca->rival == PATH_FOREIGN)
-		less = min_t(s64, less, queue - (queue >> 2));
-	path_set_cwnd(sk, in_flight - less);
 	path_enter(ca, PATH_DRAIN);
 	ca->before_us = ca->probe.rtt_s >> 3;
+	if (ca->rival == PATH_FOREIGN) {
+		less = min_t(u64, less, div_u64((u64)in_flight * path_round_queue_us(ca),
+						max(ca->before_us, 1U)));
+		/* a rival's loss may be what we see: the rest of its fall is not ours */
+		ca->before_us = ca->probe.round_rtt_us;
+	}
+	path_set_cwnd(sk, in_flight - less);
 }
 
-/*
- * Two rounds at half the window: what is the rtt now, and what does it tell?  A
- * queue that is still there is others' even if some of them gave way; one that
- * made us doubt and is gone, only if it fell by no more than our part.
- */
+/* All that share the queue have withdrawn what they had in it: a quarter of it is left at most. */
+static bool path_emptied(const struct cpath *ca)
+{
+	u32 before_us = ca->before_us - min(ca->before_us, path_base_us(ca));
+
+	return path_round_queue_us(ca) <= before_us / 4;
+}
+
+/* The path is longer: what delays at half the window, and did not fall with it, is no queue. */
+static void path_has_grown(struct cpath *ca)
+{
+	struct ccpd_probe *p = &ca->probe;
+	u32 mean_us = p->rtt_s >> 3;
+
+	ca->rival = PATH_FRIENDLY;
+	ca->doubt = 0;
+	p->rtt_min_us = p->round_rtt_us;
+	p->rtt_max_us = max(p->rtt_max_us, p->rtt_min_us);
+	path_set_noise(ca, mean_us - min(mean_us, p->rtt_min_us));
+}
+
+/* Two rounds at half the window: what is the rtt now, and what does it tell? */
 static void path_drained(struct sock *sk, u32 bw, bool crowded)
 {
 	struct cpath *ca = inet_csk_ca(sk);
 	u32 mean_us = ca->probe.rtt_s >> 3;
 	u32 fell_us = ca->before_us - min(ca->before_us, mean_us);
-	enum path_verdict verdict =
-		path_judge(tcp_snd_cwnd(tcp_sk(sk)), fell_us, mean_us, bw,
-			   crowded ? 6 : ca->doubt ? 3 : 0);
+	bool emptied = path_emptied(ca);
 
 	path_enter(ca, PATH_AVOIDANCE);
 	ca->rtt_min_stamp = path_now();
 	if (ca->rival == PATH_FOREIGN) {
 		/* a rival's own loss may do that once */
-		ca->doubt = path_round_queue_us(ca) < path_q0(ca) / 2 ? ca->doubt + 1 : 0;
-		if (ca->doubt < PATH_DOUBT)
-			return;
-		verdict = PATH_FRIENDLY;
+		if (emptied)
+			ca->doubt = ca->doubt % PATH_CATCH_UP + 1;
+		else if (ca->doubt != PATH_CATCH_UP)
+			ca->doubt = 0;
+		if (ca->doubt == PATH_DOUBT) {
+			ca->rival = PATH_FRIENDLY;
+			ca->doubt = 0;
+		}
+		return;
 	}
-	if (verdict == PATH_EMPTY && ca->rival != PATH_EMPTY) {
+	/* who never saw a pair does not know what part of the path it has */
+	if (ccpd_pair_bw(&ca->probe) &&
+	    path_is_longer(tcp_snd_cwnd(tcp_sk(sk)), fell_us, mean_us, bw)) {
+		if (ca->rival == PATH_EMPTY) {
+			path_has_grown(ca);
+			return;
+		}
 		/* perhaps another flow took at once what we left: look a second time */
 		ca->rival = PATH_EMPTY;
 		ca->doubt = PATH_DOUBT - 1;
@@ -1021,35 +1049,41 @@ static void path_drained(struct sock *sk, u32 bw, bool crowded)
 			path_drain(sk);
 		return;
 	}
-	/* a drain that nothing made us doubt before */
-	if (verdict == PATH_FOREIGN && ca->rival != PATH_FOREIGN && !ca->doubt)
-		path_set_floor(ca);
-	ca->rival = verdict;
-	if (verdict == PATH_EMPTY) {
-		ca->rival = PATH_FRIENDLY;
-		ca->probe.rtt_min_us = ca->probe.round_rtt_us;
-		ca->probe.rtt_max_us = max(ca->probe.rtt_max_us, ca->probe.rtt_min_us);
+	ca->rival = PATH_FRIENDLY;
+	if (!crowded) {
+		ca->doubt = 0;
+	} else if (ca->doubt == PATH_UNSURE) {
+		ca->rival = PATH_FOREIGN;
+		ca->doubt = PATH_CATCH_UP;
+	} else {
+		/* a drain that nothing made us doubt before */
+		if (!ca->doubt)
+			path_set_floor(ca);
+		ca->doubt = PATH_UNSURE;
 	}
-	/* what delays at half the window, and did not fall with it, is no queue */
-	if (verdict == PATH_EMPTY)
-		path_set_noise(ca, mean_us - min(mean_us, ca->probe.rtt_min_us));
-	ca->doubt = 0;
 }
 
 /*
- * A queue above 2 * q0.  For a round or two the law gives way, as all of our
- * kind do at once, then the window is halved to find out.  If neither helps,
- * either the path has become longer, or the queue is kept up by a flow that
- * knows no such law.
+ * A queue above 2 * q0.  For a round or two the law gives way, as all of our kind do at once, then
+ * the window is halved: perhaps the path has become longer.  If not, the law gives way further.  A
+ * queue of our kind is less in one round trip or another, by a sixteenth of it; what is there for
+ * PATH_ROUNDS without that is kept up by a flow that knows no such law.
  */
-static void path_crowded(struct sock *sk)
+static void path_crowded(struct sock *sk, u32 queue_us)
 {
 	struct cpath *ca = inet_csk_ca(sk);
+	u32 before_us = ca->round_queue * PATH_QUEUE, part_us = ca->probe.rtt_s >> 7;
 
 	if (!ca->doubt)
 		path_set_floor(ca);
-	if (++ca->doubt == PATH_DOUBT)
+	if (ca->doubt == PATH_UNSURE) {
+		if (queue_us + part_us < before_us)
+			ca->rounds = PATH_DOUBT;
+		else if (ca->rounds == PATH_ROUNDS)
+			path_drain(sk);
+	} else if (++ca->doubt == PATH_DOUBT) {
 		path_drain(sk);
+	}
 }
 
 /* The integer cube root */
@@ -1069,27 +1103,33 @@ static u32 path_cbrt(u32 v)
 /*
  * Beside a flow that gives way only to losses, the window that we had is held, and follows
  * additive increase, multiplicative decrease, as fast as CUBIC's does on average: from 0.7 of W
- * to W in cbrt(0.75 W) s, which is W^(2/3) / 3 in a second.
+ * to W in cbrt(0.75 W) s, which is W^(2/3) / 3 in a second.  With less than a third of the path it
+ * grows as fast as with that, and before the first loss by a half in a round trip.
  *
- * That ends when all the capacity is ours.  Or when we have withdrawn three quarters of the
- * queue, and it is gone: then another of our kind has done the same.  It looks when we do, since it
- * sees the queue fall without a loss.
+ * That ends when we have withdrawn our part of the queue, and it is gone: then all others are of
+ * our kind and have done the same, or there is nobody else.  It looks when they do, since it sees
+ * the queue fall without a loss.
  */
-static void path_compete(struct sock *sk, u32 rate, u32 known, u32 queue_us, u32 q0, bool lost)
+static void path_compete(struct sock *sk, u32 rate, u32 bw, u32 queue_us, u32 q0, bool lost)
 {
 	struct cpath *ca = inet_csk_ca(sk);
-	u32 root = path_cbrt(ca->floor), before_us = ca->round_queue * PATH_QUEUE;
+	u32 third = min_t(s64, ccpd_segs(bw / 3, ca->probe.rtt_s >> 3) >> SEG_SCALE, S32_MAX);
+	u32 root = path_cbrt(max(ca->floor, third)), before_us = ca->round_queue * PATH_QUEUE;
 	u64 per_s = root * root / 3;
 
-	if (rate > known - (known >> 3) && queue_us > 2 * q0) {
-		ca->rival = PATH_FRIENDLY;
-	} else if (lost && queue_us > 2 * q0) {
+	if (lost && queue_us > 2 * q0) {
 		ca->floor = max(ca->floor * 7 / 10, PATH_LEAST_WINDOW);
+		ca->doubt %= PATH_CATCH_UP;
 		path_enter(ca, PATH_AVOIDANCE);
 	} else if (queue_us < before_us - before_us / 4 ||
-		   (ca->doubt && ca->rounds == PATH_ROUNDS)) {
+		   (ca->doubt % PATH_CATCH_UP && ca->rounds == PATH_ROUNDS)) {
 		path_drain(sk);
-	} else {
+	} else if (!tcp_is_cwnd_limited(sk)) {
+		return;		/* what it has is not used */
+	} else if (ca->doubt == PATH_CATCH_UP && rate < bw / 3) {
+		ca->floor += 1 + ca->floor / 2;
+	} else if (queue_us > 2 * q0) {
+		ca->doubt %= PATH_CATCH_UP;
 		ca->floor += 1 + div_u64(per_s * (ca->probe.rtt_s >> 3), USEC_PER_SEC);
 	}
 }
@@ -1255,9 +1295,9 @@ static void path_round(struct sock *sk, u32 rate)
 	     path_queue_us(ca) > 2 * q0 && ca->claim < known - (known >> 3)))
 		path_drain(sk);
 	else if (ca->rival == PATH_FOREIGN)
-		path_compete(sk, rate, known, queue_us, q0, lost);
+		path_compete(sk, rate, bw, queue_us, q0, lost);
 	else if (!path_moves(ca) && (crowded || ca->rival == PATH_EMPTY))
-		path_crowded(sk);
+		path_crowded(sk, queue_us);
 	else
 		ca->doubt = 0;
 }
@@ -1314,6 +1354,9 @@ static void path_pace(struct sock *sk, bool burst)
 		u64 bw = path_capacity(ca);
 
 		rate = max(claim, min(rate + (claim >> 2), bw + (bw >> 4)));
+		/* the floor is beyond the claim, and ACKs clock it */
+		if (ca->rival == PATH_FOREIGN)
+			rate = 2 * bw;
 	}
 	ccpd_set_rate(sk, ccpd_bytes_ps(min_t(u64, rate, U32_MAX), ca->probe.mss));
 }

@@ -86,25 +86,21 @@ static void path_claim_shares(struct kunit *test)
 			U32_MAX - 1);
 }
 
-/* Fifty segments withdrawn at 1 Gb/s are 606 us of queue. */
+/* Fifty segments withdrawn at 1 Gb/s are 606 us of queue: less than a quarter of it is none. */
 static void path_verdict(struct kunit *test)
 {
 	u32 bw = link_bw(1000);
 
-	KUNIT_EXPECT_EQ(test, path_judge(50, 0, 5000, bw, 6), PATH_EMPTY);
-	KUNIT_EXPECT_EQ(test, path_judge(50, 140, 5000, bw, 6), PATH_EMPTY);
-	KUNIT_EXPECT_EQ(test, path_judge(50, 606, 5000, bw, 6), PATH_FOREIGN);
-	KUNIT_EXPECT_EQ(test, path_judge(50, 1700, 5000, bw, 6), PATH_FOREIGN);
-	KUNIT_EXPECT_EQ(test, path_judge(50, 2000, 5000, bw, 6), PATH_FRIENDLY);
-	KUNIT_EXPECT_EQ(test, path_judge(50, 850, 5000, bw, 3), PATH_FOREIGN);
-	KUNIT_EXPECT_EQ(test, path_judge(50, 1000, 5000, bw, 3), PATH_FRIENDLY);
+	KUNIT_EXPECT_TRUE(test, path_is_longer(50, 0, 5000, bw));
+	KUNIT_EXPECT_TRUE(test, path_is_longer(50, 140, 5000, bw));
+	KUNIT_EXPECT_FALSE(test, path_is_longer(50, 160, 5000, bw));
+	KUNIT_EXPECT_FALSE(test, path_is_longer(50, 606, 5000, bw));
 	/* a 32nd of what the path holds is enough to tell, less is one of many flows */
-	KUNIT_EXPECT_EQ(test, path_judge(50, 0, 19200, bw, 6), PATH_EMPTY);
-	KUNIT_EXPECT_EQ(test, path_judge(50, 0, 19900, bw, 6), PATH_FRIENDLY);
+	KUNIT_EXPECT_TRUE(test, path_is_longer(50, 0, 19200, bw));
+	KUNIT_EXPECT_FALSE(test, path_is_longer(50, 0, 19900, bw));
 	/* too little to be a witness, and no overflow at the largest */
-	KUNIT_EXPECT_EQ(test, path_judge(8, 97, 5000, bw, 6), PATH_FRIENDLY);
-	KUNIT_EXPECT_EQ(test, path_judge(U32_MAX, U32_MAX, U32_MAX, U32_MAX, 6),
-			PATH_FRIENDLY);
+	KUNIT_EXPECT_FALSE(test, path_is_longer(8, 0, 3000, bw));
+	KUNIT_EXPECT_FALSE(test, path_is_longer(U32_MAX, U32_MAX, U32_MAX, U32_MAX));
 }
 
 static void logarithm(struct kunit *test)
@@ -652,30 +648,150 @@ static void rival_is_matched(struct kunit *test)
 	ca->probe.rtt_s = 90000 << 3;
 	ca->probe.round_rtt_us = 90000;
 	ca->round_queue = 40000 / PATH_QUEUE;
+	/* a window that is not used does not grow */
+	path_compete(sk, bw / 2, bw, 40000, q0, false);
+	KUNIT_EXPECT_EQ(test, ca->floor, 1000);
+	tcp_sk(sk)->is_cwnd_limited = 1;
 	/* 1000^(2/3) / 3 in a second, and at least Reno's one in a round trip */
 	path_compete(sk, bw / 2, bw, 40000, q0, false);
 	KUNIT_EXPECT_EQ(test, ca->floor, 1000 + 1 + 2);
 	path_compete(sk, bw / 2, bw, 40000, q0, true);
 	KUNIT_EXPECT_EQ(test, ca->floor, 1003 * 7 / 10);
-	/* a loss without a queue is noise */
+	/* with little it grows as with a third of a path of 11890: 75 in a second */
+	ca->floor = 10;
+	path_compete(sk, bw / 2, 16 * bw, 40000, q0, false);
+	KUNIT_EXPECT_EQ(test, ca->floor, 10 + 1 + 6);
+	/* nor does it where there is no queue */
+	ca->floor = 702;
+	ca->round_queue = 0;
+	path_compete(sk, bw / 2, bw, 2 * q0, q0, false);
+	KUNIT_EXPECT_EQ(test, ca->floor, 702);
+	/* a loss without a queue is noise; a queue that has fallen by a quarter asks for a look */
+	ca->round_queue = 40000 / PATH_QUEUE;
 	path_compete(sk, bw / 2, bw, 2 * q0, q0, true);
 	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_DRAIN);
 	KUNIT_EXPECT_EQ(test, ca->floor, 702);
 
+	/* a rival has left: of 40 ms of queue more than ten are still there */
+	ca->probe.round_rtt_us = 61000;
+	path_drained(sk, bw, true);
+	KUNIT_EXPECT_TRUE(test, ca->rival == PATH_FOREIGN);
+	KUNIT_EXPECT_TRUE(test, !ca->doubt);
 	/* another withdraws too: the queue is gone, twice */
-	ca->probe.round_rtt_us = 50000;
+	ca->before_us = 90000;
+	ca->probe.round_rtt_us = 59000;
 	path_drained(sk, bw, false);
 	KUNIT_EXPECT_TRUE(test, ca->rival == PATH_FOREIGN);
+	ca->before_us = 90000;
 	path_drained(sk, bw, false);
-	KUNIT_EXPECT_TRUE(test, ca->rival == PATH_FRIENDLY);
-
-	/* there is nobody else */
-	ca->rival = PATH_FOREIGN;
-	path_compete(sk, bw - bw / 16, bw, 40000, q0, false);
 	KUNIT_EXPECT_TRUE(test, ca->rival == PATH_FRIENDLY);
 }
 
-/* What is withdrawn to look: half, and beside a rival three quarters of the queue at most */
+/* Before the first loss: half as much again in a round trip, until a third of the path is ours */
+static void rival_is_caught_up_with(struct kunit *test)
+{
+	struct sock *sk = flow(test);
+	struct cpath *ca = inet_csk_ca(sk);
+	u32 bw = link_bw(100), q0 = 3125, i;
+
+	ca->noise = 0;
+	tcp_sk(sk)->is_cwnd_limited = 1;
+	ca->probe.rtt_s = 90000 << 3;
+	ca->probe.round_rtt_us = 90000;
+	for (i = 0; i < 2; i++) {
+		ca->rival = PATH_FOREIGN;
+		ca->doubt = PATH_CATCH_UP;
+		ca->floor = 100;
+		path_compete(sk, bw / 4, bw, 40000, q0, false);
+		KUNIT_EXPECT_EQ(test, ca->floor, 151);
+		/* a third, or a loss */
+		path_compete(sk, i ? bw / 4 : bw / 2, bw, 40000, q0, i);
+		KUNIT_EXPECT_TRUE(test, !ca->doubt);
+		ca->floor = 100;
+		path_compete(sk, bw / 4, bw, 40000, q0, false);
+		KUNIT_EXPECT_LT(test, ca->floor, 105);
+	}
+}
+
+/*
+ * A queue that is there for fifteen round trips after a look is a rival's, however little the look
+ * could tell; not if it was once less by a sixteenth of the round trip.
+ */
+static void queue_that_stays_is_a_rivals(struct kunit *test)
+{
+	struct sock *sk = flow(test);
+	struct cpath *ca = inet_csk_ca(sk);
+	u32 bw = link_bw(100), floor, i;
+
+	ca->noise = 0;
+	ca->claim = link_bw(10);
+	ca->probe.rtt_s = 80000 << 3;
+	ca->probe.round_rtt_us = 80000;
+	ca->round_queue = 30000 / PATH_QUEUE;
+	tcp_sk(sk)->packets_out = 8;
+	path_crowded(sk, 30000);
+	floor = ca->floor;
+	KUNIT_EXPECT_EQ(test, floor, 41);		/* 10 Mb/s * 50 ms / 1514 bytes */
+	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_AVOIDANCE);
+	path_crowded(sk, 30000);
+	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_DRAIN);
+	path_drained(sk, bw, true);
+	KUNIT_EXPECT_TRUE(test, ca->rival == PATH_FRIENDLY);
+	/* until that is known it gives way */
+	ca->claim = link_bw(1);
+	for (i = 0; i <= PATH_ROUNDS; i++) {
+		KUNIT_EXPECT_TRUE(test, ca->mode == PATH_AVOIDANCE);
+		ca->rounds = i;
+		path_crowded(sk, 30000);
+	}
+	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_DRAIN);
+	path_drained(sk, bw, true);
+	KUNIT_EXPECT_TRUE(test, ca->rival == PATH_FOREIGN);
+	KUNIT_EXPECT_TRUE(test, ca->doubt == PATH_CATCH_UP);
+	KUNIT_EXPECT_EQ(test, ca->floor, floor);
+
+	/* 5 ms of 80 less */
+	ca->rival = PATH_FRIENDLY;
+	ca->doubt = PATH_UNSURE;
+	ca->rounds = PATH_ROUNDS;
+	path_crowded(sk, 24000);
+	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_AVOIDANCE);
+	KUNIT_EXPECT_TRUE(test, ca->rounds == PATH_DOUBT);
+	/* or gone when the look is over */
+	path_drained(sk, bw, false);
+	KUNIT_EXPECT_TRUE(test, ca->rival == PATH_FRIENDLY && !ca->doubt);
+}
+
+/* Two looks that find no queue: the path is longer.  Who never saw a pair cannot say so. */
+static void longer_path_is_found(struct kunit *test)
+{
+	struct sock *sk = flow(test);
+	struct cpath *ca = inet_csk_ca(sk);
+	u32 bw = link_bw(100), i;
+
+	ca->noise = 0;
+	ca->probe.rtt_s = 75000 << 3;
+	ca->probe.round_rtt_us = 74000;
+	tcp_snd_cwnd_set(tcp_sk(sk), 200);
+	for (i = 0; i < 2; i++) {
+		KUNIT_EXPECT_EQ(test, path_base_us(ca), 50000);
+		ca->before_us = 75000;
+		ca->doubt = PATH_DOUBT;
+		path_drained(sk, bw, false);
+	}
+	KUNIT_EXPECT_EQ(test, ca->probe.rtt_min_us, 74000);
+	EXPECT_NEAR(test, path_base_us(ca), 75000, 2000);
+	KUNIT_EXPECT_TRUE(test, ca->rival == PATH_FRIENDLY);
+
+	memset(ca->probe.best, 0, sizeof(ca->probe.best));
+	ca->before_us = 100000;
+	ca->probe.rtt_s = 100000 << 3;
+	path_drained(sk, bw, true);
+	KUNIT_EXPECT_TRUE(test, ca->rival == PATH_FRIENDLY);
+	KUNIT_EXPECT_TRUE(test, ca->doubt == PATH_UNSURE);
+}
+
+/* What is withdrawn to look: half, and beside a rival our part of the queue at most */
 static void look_is_shallow_beside_a_rival(struct kunit *test)
 {
 	struct sock *sk = flow(test);
@@ -683,12 +799,15 @@ static void look_is_shallow_beside_a_rival(struct kunit *test)
 
 	ca->noise = 0;
 	tcp_sk(sk)->packets_out = 400;
-	ca->probe.round_rtt_us = 50000 + 100 * 121;
+	ca->probe.round_rtt_us = 60000;
+	ca->probe.rtt_s = 62500 << 3;
 	path_drain(sk);
 	KUNIT_EXPECT_EQ(test, tcp_snd_cwnd(tcp_sk(sk)), 200);
 	ca->rival = PATH_FOREIGN;
 	path_drain(sk);
-	EXPECT_NEAR(test, tcp_snd_cwnd(tcp_sk(sk)), 325, 10000);
+	/* 10 ms of 62.5 */
+	KUNIT_EXPECT_EQ(test, tcp_snd_cwnd(tcp_sk(sk)), 400 - 64);
+	KUNIT_EXPECT_EQ(test, ca->before_us, 60000);
 }
 
 /* Delay that varies by itself is no queue, and an rtt that is met by luck does not make it one. */
@@ -808,7 +927,7 @@ static void floor_is_of_the_claim(struct kunit *test)
 	ca->probe.round_rtt_us = 80000;
 	tcp_snd_cwnd_set(tcp_sk(sk), 100);
 	path_drained(sk, link_bw(100), true);
-	KUNIT_EXPECT_TRUE(test, ca->rival == PATH_FOREIGN);
+	KUNIT_EXPECT_TRUE(test, ca->doubt == PATH_UNSURE);
 	KUNIT_EXPECT_FALSE(test, ca->capped);
 	KUNIT_EXPECT_EQ(test, ca->floor, 412);	/* 100 Mb/s * 50 ms / 1514 bytes */
 
@@ -865,6 +984,9 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(capacity_that_moves),
 	KUNIT_CASE(cube_root),
 	KUNIT_CASE(rival_is_matched),
+	KUNIT_CASE(rival_is_caught_up_with),
+	KUNIT_CASE(queue_that_stays_is_a_rivals),
+	KUNIT_CASE(longer_path_is_found),
 	KUNIT_CASE(look_is_shallow_beside_a_rival),
 	KUNIT_CASE(segments_change_their_size),
 	{}
