@@ -27,7 +27,8 @@
  * Start.  Each round trip sends a train, and nothing else.  The first is the initial window.
  * If a train arrived as it left the next one is faster, and five times as long at most.  The rate
  * at which one arrives late is the capacity.  Rates are counted from the end of one batch of ACKs
- * to that of another, and where a train has too few batches the next takes longer.
+ * to that of another, and where a train has too few batches the next takes longer.  With visits=
+ * the first train is at the rate that the last connection to this peer had, if there was one.
  *
  * Losses.  Many losses beside a queue are an overflow: the claim falls, by at most a half.
  * Without a queue they are noise and do not count, unless they are more than an eighth.  Then
@@ -73,6 +74,7 @@
 #include <net/tcp.h>
 
 #include "ccpd_probe.h"
+#include "path_visits.h"
 #include "tcpcc_compat.h"
 #include "tcpcc_param.h"
 #include "tcpcc_view.h"
@@ -145,6 +147,15 @@
 /* A shorter train, segments, says nothing: it may be a single ACK's (cc_scripts, limits) */
 #define PATH_LEAST_TRAIN	8U
 
+/*
+ * A first train at a remembered rate is 1/2^3 of what the path held at most: at a fourth of the
+ * rate a buffer of half of what the path then holds takes it.  If it is in time, half of what the
+ * path held follows.  The rtt may be half of what it was, to ten times as long (Careful Resume);
+ * path-visit.
+ */
+#define PATH_VISIT_PART	3
+#define PATH_VISIT_FAR	10
+
 /* ACKs so close to one another, us, are of one batch; field-batches */
 #define PATH_CLOSE_US	50U
 
@@ -184,6 +195,8 @@ TCPCC_PARAM(start, 1, 0, 1,
 	    "1: start with trains at the measured capacity; 0: slow start");
 TCPCC_PARAM(drain, 10, 1, 3600,
 	    "Time without a new rtt_min before the queue is drained, s");
+TCPCC_PARAM(visits, 0, 0, 10080,
+	    "Start at the capacity of a connection to the same peer that ended so long ago, min");
 
 enum path_mode {
 	PATH_SLOW_START,	/* trains, or window grows by what is acknowledged */
@@ -250,7 +263,7 @@ struct cpath_train {
  * @rival: enum path_rival
  * @moves: for so many PATH_TICKs more the capacity may be what it was before, or @fell
  * @empty: rounds one after the other with next to no queue, up to PATH_EMPTY_ROUNDS
- * @fell: it has fallen, and is not known to have risen again
+ * @fell: it has fallen, and is not known to have risen again; of a train: its rate is remembered
  * @tick: path_now() when that was counted, modulo 2
  * @clear: rounds one after the other in which a packet took less than what an empty path takes
  * @train: enum path_train
@@ -776,11 +789,45 @@ static void path_train_leave(struct sock *sk, u32 claim)
 	path_round_begin(sk);
 }
 
+/*
+ * A train at a remembered rate has overflowed a buffer: half of what was delivered is left
+ * (Careful Resume's safe retreat).
+ */
+static void path_retreat(struct sock *sk, u32 segs, u32 best)
+{
+	const struct cpath *ca = inet_csk_ca(sk);
+	u32 came = ccpd_bw(segs - ca->round_lost, 1, (u64)ca->train_us * NSEC_PER_USEC);
+
+	path_train_leave(sk, (best ?: came) / 2);
+}
+
+/*
+ * The first train was at a remembered rate.  In time: half of what the path held then follows, at
+ * that rate.  Late: it is too short to tell a rate.  One of the usual length follows, a quarter
+ * faster than it came, so that it is late where that was the capacity.
+ */
+static void path_visit_train(struct sock *sk, u32 best)
+{
+	struct cpath *ca = inet_csk_ca(sk);
+	u32 late = min_t(u64, best + ((u64)best >> 2), U32_MAX);
+	u32 rtt_us = ca->probe.rtt_min_us, time_us = (rtt_us >> (late ? PATH_TRAIN_TIME : 1)) + 1;
+	u64 segs = ccpd_segs(late ?: ca->claim, time_us) >> SEG_SCALE;
+
+	path_train_send(sk, clamp_t(u64, segs, TCP_INIT_CWND, S32_MAX), time_us);
+	ca->fell = !late;
+}
+
 /* Of a train of @segs much was lost, and there was no queue. */
 static bool path_is_policed(const struct cpath *ca, u32 segs)
 {
 	return ca->round_lost >= PATH_LOSSES && ca->round_lost > segs / PATH_POLICER &&
 	       ca->probe.rtt_max_us - ca->probe.rtt_min_us < ca->train_us / 4;
+}
+
+/* It came in enough batches to tell a rate. */
+static bool path_train_sure(const struct cpath *ca)
+{
+	return ca->t.last_us - ca->t.begin_us >= PATH_SURE * ca->t.gap_us;
 }
 
 /* The rate at which a train arrives if it is less than that at which it left; 0: it is not */
@@ -789,7 +836,7 @@ static u32 path_train_late(const struct cpath *ca)
 	const struct cpath_train *t = &ca->t;
 	u32 best = ccpd_bw(t->best_segs, 1, (u64)t->best_us * NSEC_PER_USEC);
 
-	if (t->last_us - t->begin_us < PATH_SURE * t->gap_us)
+	if (!path_train_sure(ca))
 		return 0;
 	return best < ca->claim - (ca->claim >> 3) ? best : 0;
 }
@@ -808,13 +855,26 @@ static void path_train_done(struct sock *sk)
 	u32 rtt_us = ca->probe.rtt_min_us, time_us = ca->train_us;
 	u32 q0 = path_q0_us(ca->claim, rtt_us, rtt_us, 0);
 	u32 best = path_train_late(ca);
+	bool revisit = ca->fell;
 	u64 rate;
 
+	ca->fell = 0;
 	path_learn_base(ca, segs);
+	/* half of what the path held came in time: that is the capacity still */
+	if (revisit && !ca->train_zero && !best && path_train_sure(ca)) {
+		ccpd_pair_add(&ca->probe, ca->claim, 2 * rtt_us);
+		path_train_leave(sk, ca->claim);
+		return;
+	}
 	/* not sent as one: nothing learned, nothing gained; or said of the time before it */
 	if (segs < PATH_LEAST_TRAIN || (ca->train_limited && !ca->train_zero)) {
 		segs = max(segs, TCP_INIT_CWND);
 		path_train_send(sk, segs, max(time_us, (rtt_us >> PATH_TRAIN_TIME) + 1));
+		return;
+	}
+	if (revisit && ca->round_lost >= PATH_LOSSES && ca->round_lost > segs / PATH_OVERFLOW &&
+	    ca->round_lost < segs) {
+		path_retreat(sk, segs, best);
 		return;
 	}
 	if (path_is_policed(ca, segs)) {
@@ -837,6 +897,10 @@ static void path_train_done(struct sock *sk)
 	if (ca->train_rtt_us > rtt_us + 2 * q0 + PATH_HOST_DELAY_US + t->gap_us) {
 		path_train_stop(sk, TRAIN_NONE);
 		path_set_cwnd(sk, tcp_packets_in_flight(tcp_sk(sk)) + segs);
+		return;
+	}
+	if (revisit && ca->train_zero && path_train_sure(ca)) {
+		path_visit_train(sk, best);
 		return;
 	}
 	if (best) {
@@ -928,7 +992,9 @@ static void path_train(struct sock *sk, u32 rtt_us)
 	if (ca->train > TRAIN_SENT &&
 	    (left <= (s32)(path_train_segs(ca) >> 4) || !tcp_packets_in_flight(tp) ||
 	     (ca->round_lost > path_train_segs(ca) / PATH_OVERFLOW &&
-	      now_us - t->begin_us > ca->train_us && path_train_late(ca))))
+	      now_us - t->begin_us > ca->train_us && path_train_late(ca)) ||
+	     (ca->fell && !ca->train_zero && now_us - t->begin_us > ca->train_us / 2 &&
+	      path_train_sure(ca) && !path_train_late(ca))))
 		path_train_done(sk);
 }
 
@@ -1433,6 +1499,32 @@ tcpcc_cong_control(path_cong_control)
 	path_pace(sk, burst);
 }
 
+/*
+ * A train at the rate of the last connection to this peer takes the place of the initial window, as
+ * far as the window in the peer's SYN allows.
+ */
+static void path_revisit(struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	struct cpath *ca = inet_csk_ca(sk);
+	u32 rtt_us = tp->srtt_us >> 3, mss = ca->probe.mss;
+	u32 room = (tcp_wnd_end(tp) - tp->snd_nxt) / mss;
+	struct path_visit visit;
+	u64 segs;
+
+	if (!path_visits_find(sk, READ_ONCE(visits), &visit) || rtt_us < visit.rtt_min_us / 2 ||
+	    rtt_us > PATH_VISIT_FAR * (u64)visit.rtt_min_us)
+		return;
+	segs = div_u64(visit.bytes_ps * min(rtt_us, visit.rtt_min_us), mss * USEC_PER_SEC);
+	segs = min_t(u64, segs >> PATH_VISIT_PART, room);
+	if (segs <= tcp_snd_cwnd(tp))
+		return;
+	path_train_send(sk, segs, div64_u64(segs * mss * USEC_PER_SEC, visit.bytes_ps) + 1);
+	ca->train_zero = 1;
+	ca->fell = 1;
+	path_pace(sk, false);
+}
+
 static void path_init(struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -1452,8 +1544,20 @@ static void path_init(struct sock *sk)
 		if (!tp->packets_out) {
 			path_train_send(sk, tcp_snd_cwnd(tp), 0);
 			ca->train_zero = 1;
+			path_revisit(sk);
 		}
 	}
+}
+
+/* For the next connection: the most that this one was delivered lately, if not in its start */
+static void path_release(struct sock *sk)
+{
+	const struct cpath *ca = inet_csk_ca(sk);
+	const struct ccpd_probe *p = &ca->probe;
+	u32 rate = ccpd_delivery_rate(p);
+
+	if (READ_ONCE(visits) && ca->mode != PATH_SLOW_START && !ca->capped && rate)
+		path_visits_store(sk, ccpd_bytes_ps(rate, p->mss), p->rtt_min_us);
 }
 
 /*
@@ -1599,6 +1703,7 @@ static struct tcp_congestion_ops path_ops __read_mostly = {
 	.name		= "ccpd_path",
 	.owner		= THIS_MODULE,
 	.init		= path_init,
+	.release	= path_release,
 	.cong_control	= path_cong_control,
 	.ssthresh	= path_ssthresh,
 	.set_state	= path_set_state,
@@ -1610,16 +1715,25 @@ static struct tcp_congestion_ops path_ops __read_mostly = {
 
 static int __init path_register(void)
 {
+	int err;
+
 	BUILD_BUG_ON(sizeof(struct cpath) > ICSK_CA_PRIV_SIZE);
 	/* a train may take the place of the pair, and of nothing else */
 	BUILD_BUG_ON(sizeof(struct cpath_train) > offsetof(struct ccpd_probe, best));
 
-	return tcp_register_congestion_control(&path_ops);
+	err = path_visits_register();
+	if (err)
+		return err;
+	err = tcp_register_congestion_control(&path_ops);
+	if (err)
+		path_visits_unregister();
+	return err;
 }
 
 static void __exit path_unregister(void)
 {
 	tcp_unregister_congestion_control(&path_ops);
+	path_visits_unregister();
 }
 
 module_init(path_register);

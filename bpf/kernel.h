@@ -42,6 +42,7 @@ enum { BPF_F_NO_PREALLOC = 1, BPF_SK_STORAGE_GET_F_CREATE = 1 };
 /* Own headers that are the kernel's way of something: params.h and hooks.h have it for BPF. */
 #define _TCPCC_COMPAT_H
 #define _TCPCC_PARAM_H
+#define _PATH_VISITS_H
 
 /* ------------------------------------------------------------------------- */
 /* The language                                                              */
@@ -520,6 +521,32 @@ void tcp_unregister_congestion_control(struct tcp_congestion_ops *ops);
 	static void name(struct sock *sk, const struct rate_sample *rs)
 
 #include "tcpcc_cwnd_events.h"
+
+/* ------------------------------------------------------------------------- */
+/* What include/path_visits.h has for modules: here nothing is remembered    */
+
+struct path_visit {
+	u64	bytes_ps;
+	u32	rtt_min_us;
+};
+
+static inline bool path_visits_find(const struct sock *sk, u32 minutes, struct path_visit *visit)
+{
+	return false;
+}
+
+static inline void path_visits_store(const struct sock *sk, u64 bytes_ps, u32 rtt_min_us)
+{
+}
+
+static inline int path_visits_register(void)
+{
+	return 0;
+}
+
+static inline void path_visits_unregister(void)
+{
+}
 
 /* ------------------------------------------------------------------------- */
 /* Parameters: variables of the program.  Their ranges are a text in section */

@@ -170,6 +170,20 @@ static inline struct sock *tcpcc_lookup_v6(struct net *net, struct sk_buff *skb,
 #endif
 }
 
+/* A handler of sysctls may not change their table any more. */
+#ifdef TCPCC_HAVE_SYSCTL_CONST
+#define tcpcc_sysctl_table	const struct ctl_table
+#else
+#define tcpcc_sysctl_table	struct ctl_table
+#endif
+
+/* So long is the table of @n sysctls: an empty one ends it where its length is not told. */
+#ifdef TCPCC_HAVE_SYSCTL_SIZE
+#define TCPCC_SYSCTL_ENTRIES(n)	(n)
+#else
+#define TCPCC_SYSCTL_ENTRIES(n)	((n) + 1)
+#endif
+
 /**
  * tcpcc_segment_len() - tell the qdiscs the size of a segment made from a larger
  * packet

@@ -563,6 +563,239 @@ static void overflow_ends_the_train(struct kunit *test)
 	EXPECT_NEAR(test, ca->claim, link_bw(100), 20000);
 }
 
+/* A namespace of its own, with a table and nothing else */
+static struct net *visits_net(struct kunit *test)
+{
+	struct net *net = kunit_kzalloc(test, sizeof(*net), GFP_KERNEL);
+	struct net_generic *gen = kunit_kzalloc(test, (path_visits_id + 1) * sizeof(void *),
+						GFP_KERNEL);
+	struct path_visits *t = kunit_kzalloc(test, sizeof(*t), GFP_KERNEL);
+
+	KUNIT_ASSERT_TRUE(test, net && gen && t);
+	seqlock_init(&t->lock);
+	gen->ptr[path_visits_id] = t;
+	RCU_INIT_POINTER(net->gen, gen);
+	return net;
+}
+
+static struct path_visits *visits_table(struct kunit *test)
+{
+	return net_generic(visits_net(test), path_visits_id);
+}
+
+static struct in6_addr peer_of(u32 n)
+{
+	struct in6_addr peer;
+
+	ipv6_addr_set_v4mapped(cpu_to_be32(n), &peer);
+	return peer;
+}
+
+static bool visited(struct path_visits *t, u32 n, u32 now_s, struct path_visit *visit)
+{
+	struct in6_addr peer = peer_of(n);
+
+	return path_visits_get(t, &peer, now_s, 600, visit);
+}
+
+static void visit(struct path_visits *t, u32 n, u32 now_s)
+{
+	const struct path_visit v = { .bytes_ps = n, .rtt_min_us = n };
+	struct in6_addr peer = peer_of(n);
+
+	path_visits_put(t, &peer, now_s, &v);
+}
+
+/* However many peers there are; the last one has its place, and an entry is of its own peer. */
+static void visits_are_bounded(struct kunit *test)
+{
+	struct path_visits *t = visits_table(test);
+	struct path_visit v;
+	u32 n, there = 0;
+
+	for (n = 1; n <= 5000; n++) {
+		visit(t, n, 100);
+		KUNIT_ASSERT_TRUE(test, visited(t, n, 100, &v));
+	}
+	for (n = 1; n <= 5000; n++) {
+		if (!visited(t, n, 100, &v))
+			continue;
+		there++;
+		KUNIT_EXPECT_EQ(test, v.bytes_ps, n);
+	}
+	KUNIT_EXPECT_EQ(test, there, PATH_VISITS_SETS * PATH_VISITS_WAYS);
+	KUNIT_EXPECT_EQ(test, path_visits_count(t), there);
+	path_visits_clear(t);
+	KUNIT_EXPECT_EQ(test, path_visits_count(t), 0);
+	KUNIT_EXPECT_FALSE(test, visited(t, 5000, 100, &v));
+}
+
+static void visits_expire(struct kunit *test)
+{
+	struct path_visits *t = visits_table(test);
+	struct path_visit v;
+
+	visit(t, 1, 100);
+	KUNIT_EXPECT_TRUE(test, visited(t, 1, 699, &v));
+	KUNIT_EXPECT_FALSE(test, visited(t, 1, 700, &v));
+	visit(t, 1, 700);
+	KUNIT_EXPECT_TRUE(test, visited(t, 1, 1299, &v));
+	KUNIT_EXPECT_EQ(test, path_visits_count(t), 1);
+	/* also where seconds wrap */
+	visit(t, 2, U32_MAX);
+	KUNIT_EXPECT_TRUE(test, visited(t, 2, 598, &v));
+	KUNIT_EXPECT_FALSE(test, visited(t, 2, 599, &v));
+}
+
+/* Of a set that is full the oldest goes, and who comes again becomes the youngest. */
+static void visits_replace_the_oldest(struct kunit *test)
+{
+	struct path_visits *t = visits_table(test);
+	struct in6_addr peer = peer_of(1);
+	const void *set = path_visits_set(t, &peer);
+	u32 same[PATH_VISITS_WAYS + 2], found = 0, n, i;
+	struct path_visit v;
+
+	for (n = 1; found < ARRAY_SIZE(same); n++) {
+		peer = peer_of(n);
+		if (path_visits_set(t, &peer) == set)
+			same[found++] = n;
+	}
+	for (i = 0; i < PATH_VISITS_WAYS; i++)
+		visit(t, same[i], 100 + i);
+	visit(t, same[0], 110);
+	visit(t, same[PATH_VISITS_WAYS], 111);
+	visit(t, same[PATH_VISITS_WAYS + 1], 112);
+	for (i = 0; i < ARRAY_SIZE(same); i++)
+		KUNIT_EXPECT_EQ(test, visited(t, same[i], 112, &v), i != 1 && i != 2);
+}
+
+/* A connection to a peer of 1 Gb/s and 190 ms, whose handshake took so long */
+static struct sock *visitor(struct kunit *test, struct net *net, u32 rtt_us)
+{
+	struct sock *sk = flow(test);
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	sock_net_set(sk, net);
+	sk->sk_family = AF_INET;
+	sk->sk_daddr = cpu_to_be32(1);
+	tp->srtt_us = rtt_us << 3;
+	tp->snd_wnd = 65535;
+	tp->tcp_mstamp = USEC_PER_SEC;
+	path_init(sk);
+	return sk;
+}
+
+static void visits_are_private(struct kunit *test)
+{
+	struct net *net = visits_net(test), *other = visits_net(test);
+	struct sock *sk = visitor(test, net, 190000);
+	struct path_visit v;
+
+	path_visits_store(sk, 125000000, 190000);
+	KUNIT_EXPECT_TRUE(test, path_visits_find(sk, 10, &v));
+	KUNIT_EXPECT_FALSE(test, path_visits_find(sk, 0, &v));
+	sk->sk_daddr = cpu_to_be32(2);
+	KUNIT_EXPECT_FALSE(test, path_visits_find(sk, 10, &v));
+	sk->sk_daddr = cpu_to_be32(1);
+	sock_net_set(sk, other);
+	KUNIT_EXPECT_FALSE(test, path_visits_find(sk, 10, &v));
+}
+
+/* What ended in avoidance is remembered, if that is wanted; what did not is not. */
+static void visit_is_remembered(struct kunit *test)
+{
+	struct net *net = visits_net(test);
+	struct sock *sk = visitor(test, net, 190000);
+	struct cpath *ca = inet_csk_ca(sk);
+	struct path_visit v;
+
+	ca->probe.rate[0] = link_bw(1000);
+	ca->probe.rtt_min_us = 190000;
+	ca->mode = PATH_AVOIDANCE;
+	path_release(sk);
+	KUNIT_EXPECT_FALSE(test, path_visits_find(sk, 10, &v));
+	WRITE_ONCE(visits, 10);
+	ca->mode = PATH_SLOW_START;
+	path_release(sk);
+	ca->mode = PATH_AVOIDANCE;
+	ca->capped = 1;
+	path_release(sk);
+	KUNIT_EXPECT_FALSE(test, path_visits_find(sk, 10, &v));
+	ca->capped = 0;
+	path_release(sk);
+	WRITE_ONCE(visits, 0);
+	KUNIT_EXPECT_TRUE(test, path_visits_find(sk, 10, &v));
+	EXPECT_NEAR(test, v.bytes_ps, ccpd_bytes_ps(link_bw(1000), 1448), 1000);
+	KUNIT_EXPECT_EQ(test, v.rtt_min_us, 190000);
+}
+
+/* So many segments of a train arrive, each so long after the one before. */
+static void visitors_acks(struct sock *sk, u32 segs, u32 each_ns)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct cpath *ca = inet_csk_ca(sk);
+	u32 i, begin_us = tp->tcp_mstamp;
+
+	ca->probe.rtt_min_us = 190000;
+	ca->probe.rtt_s = 190000 << 3;
+	for (i = 1; i <= segs && ca->mode == PATH_SLOW_START; i++)
+		train_ack(sk, begin_us + (u64)i * each_ns / 1000 - (u32)tp->tcp_mstamp, 1, 190000);
+}
+
+/*
+ * 1 Gb/s, 190 ms: what the SYN's window allows leaves at that rate, then half of what the path
+ * holds.  Half of that in time, behind its first batch, is enough.  A fourth of the rate is found
+ * by a train of the usual length; an overflow leaves half of it.
+ */
+static void visit_begins_where_the_last_ended(struct kunit *test)
+{
+	static const u32 rtt_us[] = { 94999, 95000, 190000, 1900000, 1900001 };
+	struct net *net = visits_net(test);
+	u32 bw = link_bw(1000), each_ns = 12112, half, i;
+	struct cpath *ca;
+	struct sock *sk;
+
+	path_visits_store(visitor(test, net, 190000), ccpd_bytes_ps(bw, 1448), 190000);
+	WRITE_ONCE(visits, 10);
+	for (i = 0; i < ARRAY_SIZE(rtt_us); i++) {
+		ca = inet_csk_ca(visitor(test, net, rtt_us[i]));
+		KUNIT_EXPECT_EQ(test, path_train_segs(ca), i % 4 ? 45 : 0);
+		if (i % 4)
+			EXPECT_NEAR(test, ca->claim, bw, 3000);
+	}
+
+	for (i = 0; i < 3; i++) {
+		sk = visitor(test, net, 190000);
+		ca = inet_csk_ca(sk);
+		tcp_sk(sk)->packets_out = 45;
+		tcp_sk(sk)->snd_wnd = BIT(30);
+		visitors_acks(sk, 44, i == 2 ? 4 * each_ns : each_ns);
+		if (i == 2) {
+			EXPECT_NEAR(test, ca->claim, bw / 16 * 5, 30000);
+			KUNIT_EXPECT_EQ(test, ca->train_us, 190000 / 32 + 1);
+			continue;
+		}
+		half = path_train_segs(ca);
+		EXPECT_NEAR(test, half, 95000000 / each_ns, 3000);
+		tcp_sk(sk)->packets_out = half + 1;
+		if (!i) {
+			visitors_acks(sk, half / 8 * 5 + 20, each_ns);
+			KUNIT_EXPECT_TRUE(test, ca->mode == PATH_AVOIDANCE);
+			EXPECT_NEAR(test, ca->claim, bw, 3000);
+			continue;
+		}
+		/* half of the rate, and every other one is lost */
+		visitors_acks(sk, half / 4, 2 * each_ns);
+		ca->round_lost = half / 2;
+		tcp_sk(sk)->lost += half / 2;
+		visitors_acks(sk, half / 4, 2 * each_ns);
+		KUNIT_EXPECT_TRUE(test, ca->mode == PATH_AVOIDANCE);
+		EXPECT_NEAR(test, ca->claim, bw / 4, 20000);
+	}
+	WRITE_ONCE(visits, 0);
+}
+
 /* Next to no queue: up to a quarter more, whatever is known of the capacity. */
 static void empty_path_has_room(struct kunit *test)
 {
@@ -980,6 +1213,12 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(batch_makes_the_train_longer),
 	KUNIT_CASE(policer_in_the_start),
 	KUNIT_CASE(overflow_ends_the_train),
+	KUNIT_CASE(visits_are_bounded),
+	KUNIT_CASE(visits_expire),
+	KUNIT_CASE(visits_replace_the_oldest),
+	KUNIT_CASE(visits_are_private),
+	KUNIT_CASE(visit_is_remembered),
+	KUNIT_CASE(visit_begins_where_the_last_ended),
 	KUNIT_CASE(empty_path_has_room),
 	KUNIT_CASE(capacity_that_moves),
 	KUNIT_CASE(cube_root),

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What ccpd_path remembers of a path for the next connection to the same peer: a table for each
+ * network namespace.
+ *
+ * It has a fixed size.  A peer has its place in one of PATH_VISITS_SETS sets of PATH_VISITS_WAYS
+ * entries, by a keyed hash, so that nobody can choose whom to displace; the oldest entry of a
+ * full set goes.  An entry is used for as long as the parameter "visits" says.  A namespace sees
+ * its own table alone, and empties it by net.ipv4.tcp_ccpd_path_visits, which says how many
+ * entries it has.
+ *
+ * Looked up once, when a connection begins, without a lock; written once, when it ends.  Of the
+ * BPF object bpf/kernel.h has what stands for this: nothing is remembered there.
+ */
+#ifndef _PATH_VISITS_H
+#define _PATH_VISITS_H
+
+#include <linux/jhash.h>
+#include <linux/ktime.h>
+#include <linux/net.h>
+#include <linux/once.h>
+#include <linux/seqlock.h>
+#include <linux/sysctl.h>
+#include <net/ipv6.h>
+#include <net/net_namespace.h>
+#include <net/netns/generic.h>
+
+#include "tcpcc_compat.h"
+
+#define PATH_VISITS_SETS	64U
+#define PATH_VISITS_WAYS	4U
+
+/**
+ * struct path_visit - what a connection has found out
+ * @bytes_ps: what it took of the path's capacity, bytes/s
+ * @rtt_min_us: of the empty path, us
+ */
+struct path_visit {
+	u64	bytes_ps;
+	u32	rtt_min_us;
+};
+
+/**
+ * struct path_visits_entry - a peer
+ * @peer: its address, IPv4 as IPv6 has it
+ * @visit: the last connection to it
+ * @stamp_s: when that ended, s; 0: there is none
+ */
+struct path_visits_entry {
+	struct in6_addr		peer;
+	struct path_visit	visit;
+	u32			stamp_s;
+};
+
+/**
+ * struct path_visits - the table of a namespace
+ * @lock: for who writes; who reads tries again
+ * @sets: the entries
+ * @header: the sysctl
+ * @ctl: the same
+ */
+struct path_visits {
+	seqlock_t			lock;
+	struct path_visits_entry	sets[PATH_VISITS_SETS][PATH_VISITS_WAYS];
+	struct ctl_table_header		*header;
+	struct ctl_table		ctl[TCPCC_SYSCTL_ENTRIES(1)];
+};
+
+static unsigned int path_visits_id __read_mostly;
+
+/* s since the machine was started, which are never 0 */
+static inline u32 path_visits_now_s(void)
+{
+	return ktime_get_boottime_seconds() + 1;
+}
+
+static struct path_visits_entry *path_visits_set(struct path_visits *t,
+						 const struct in6_addr *peer)
+{
+	static u32 key __read_mostly;
+
+	net_get_random_once(&key, sizeof(key));
+	return t->sets[jhash2((const u32 *)peer, sizeof(*peer) / sizeof(u32), key) %
+		       PATH_VISITS_SETS];
+}
+
+/**
+ * path_visits_get() - what is known of a peer
+ * @t: the table
+ * @peer: its address
+ * @now_s: the time, s
+ * @life_s: for so long an entry is used, s
+ * @visit: what is known, if anything is
+ *
+ * Return: whether something is
+ */
+static bool path_visits_get(struct path_visits *t, const struct in6_addr *peer, u32 now_s,
+			    u32 life_s, struct path_visit *visit)
+{
+	const struct path_visits_entry *set = path_visits_set(t, peer);
+	unsigned int seq, i;
+	bool found;
+
+	do {
+		seq = read_seqbegin(&t->lock);
+		found = false;
+		for (i = 0; i < PATH_VISITS_WAYS && !found; i++) {
+			found = set[i].stamp_s && ipv6_addr_equal(&set[i].peer, peer) &&
+				now_s - set[i].stamp_s < life_s;
+			if (found)
+				*visit = set[i].visit;
+		}
+	} while (read_seqretry(&t->lock, seq));
+	return found;
+}
+
+/**
+ * path_visits_put() - remember a peer
+ * @t: the table
+ * @peer: its address
+ * @now_s: the time, s
+ * @visit: what was found out
+ */
+static void path_visits_put(struct path_visits *t, const struct in6_addr *peer, u32 now_s,
+			    const struct path_visit *visit)
+{
+	struct path_visits_entry *set = path_visits_set(t, peer), *to = set;
+	unsigned int i;
+
+	write_seqlock_bh(&t->lock);
+	/* its own place, or one that is free, or that of the oldest */
+	for (i = 0; i < PATH_VISITS_WAYS; i++) {
+		if (set[i].stamp_s && ipv6_addr_equal(&set[i].peer, peer)) {
+			to = &set[i];
+			break;
+		}
+		if (to->stamp_s && (!set[i].stamp_s || now_s - set[i].stamp_s >
+							now_s - to->stamp_s))
+			to = &set[i];
+	}
+	*to = (struct path_visits_entry){ .peer = *peer, .visit = *visit, .stamp_s = now_s };
+	write_sequnlock_bh(&t->lock);
+}
+
+static void path_visits_clear(struct path_visits *t)
+{
+	write_seqlock_bh(&t->lock);
+	memset(t->sets, 0, sizeof(t->sets));
+	write_sequnlock_bh(&t->lock);
+}
+
+/* How many peers have an entry, old ones too */
+static unsigned int path_visits_count(struct path_visits *t)
+{
+	unsigned int n = 0, i;
+
+	for (i = 0; i < PATH_VISITS_SETS * PATH_VISITS_WAYS; i++)
+		n += !!READ_ONCE(t->sets[i / PATH_VISITS_WAYS][i % PATH_VISITS_WAYS].stamp_s);
+	return n;
+}
+
+static void path_visits_peer(const struct sock *sk, struct in6_addr *peer)
+{
+#if IS_ENABLED(CONFIG_IPV6)
+	if (sk->sk_family == AF_INET6) {
+		*peer = sk->sk_v6_daddr;
+		return;
+	}
+#endif
+	ipv6_addr_set_v4mapped(sk->sk_daddr, peer);
+}
+
+/**
+ * path_visits_find() - what is known of a socket's peer
+ * @sk: the socket
+ * @minutes: for so long an entry is used; 0: never
+ * @visit: what is known, if anything is
+ *
+ * Return: whether something is
+ */
+static bool path_visits_find(const struct sock *sk, u32 minutes, struct path_visit *visit)
+{
+	struct in6_addr peer;
+
+	if (!minutes)
+		return false;
+	path_visits_peer(sk, &peer);
+	return path_visits_get(net_generic(sock_net(sk), path_visits_id), &peer,
+			       path_visits_now_s(), minutes * 60, visit);
+}
+
+/**
+ * path_visits_store() - remember a socket's peer
+ * @sk: the socket
+ * @bytes_ps: what it took of the path's capacity, bytes/s
+ * @rtt_min_us: of the empty path, us
+ */
+static void path_visits_store(const struct sock *sk, u64 bytes_ps, u32 rtt_min_us)
+{
+	const struct path_visit visit = { .bytes_ps = bytes_ps, .rtt_min_us = rtt_min_us };
+	struct in6_addr peer;
+
+	path_visits_peer(sk, &peer);
+	path_visits_put(net_generic(sock_net(sk), path_visits_id), &peer, path_visits_now_s(),
+			&visit);
+}
+
+/* Shows how many entries there are; 0 empties the table, and nothing else may be written. */
+static int path_visits_sysctl(tcpcc_sysctl_table *ctl, int write, void *buffer, size_t *lenp,
+			      loff_t *ppos)
+{
+	struct path_visits *t = ctl->data;
+	unsigned int n = path_visits_count(t), most = write ? 0 : n;
+	const struct ctl_table one = {
+		.data = &n, .maxlen = sizeof(n), .mode = ctl->mode,
+		.extra1 = SYSCTL_ZERO, .extra2 = &most,
+	};
+	struct ctl_table copy = one;
+	int err = proc_douintvec_minmax(&copy, write, buffer, lenp, ppos);
+
+	if (write && !err)
+		path_visits_clear(t);
+	return err;
+}
+
+static int __net_init path_visits_net_init(struct net *net)
+{
+	struct path_visits *t = net_generic(net, path_visits_id);
+
+	seqlock_init(&t->lock);
+	t->ctl[0] = (struct ctl_table){
+		.procname = "tcp_ccpd_path_visits", .data = t, .maxlen = sizeof(unsigned int),
+		.mode = 0644, .proc_handler = path_visits_sysctl,
+	};
+	t->header = register_net_sysctl(net, "net/ipv4", t->ctl);
+	return t->header ? 0 : -ENOMEM;
+}
+
+static void __net_exit path_visits_net_exit(struct net *net)
+{
+	struct path_visits *t = net_generic(net, path_visits_id);
+
+	unregister_net_sysctl_table(t->header);
+}
+
+static struct pernet_operations path_visits_net_ops = {
+	.init	= path_visits_net_init,
+	.exit	= path_visits_net_exit,
+	.id	= &path_visits_id,
+	.size	= sizeof(struct path_visits),
+};
+
+static int path_visits_register(void)
+{
+	return register_pernet_subsys(&path_visits_net_ops);
+}
+
+static void path_visits_unregister(void)
+{
+	unregister_pernet_subsys(&path_visits_net_ops);
+}
+
+#endif /* _PATH_VISITS_H */
