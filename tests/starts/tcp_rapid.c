@@ -8,9 +8,9 @@
  * The initial window, twice the usual one, is paced over a round trip; but Linux paces none of a
  * connection's first ten segments.  Each segment acknowledged adds two to the window while the
  * least rtt of the round is at most min(rtt_min + 4 ms, 1.1 rtt_min), and one beyond.  At the first
- * loss or mark the window becomes 9/10 at once, and until that is repaired each segment acknowledged
- * takes 1/5 of one, and each lost 9/10: what is left is 0.7 (CUBIC's) of what came through in that
- * round trip, and 0.7/3 of the window at least.
+ * loss or mark the window becomes 9/10 at once, and until that is repaired each segment that is
+ * acknowledged takes 1/5 of one, and each lost 9/10: what is left is 0.7 (CUBIC's) of what came
+ * through in that round trip, and 0.7/3 of the window at least.
  *
  * The draft leaves the rate of later rounds open.  Here it is the kernel's own for slow start, two
  * windows in a round trip: at one window the factor would be 2.3, not 3.
