@@ -985,10 +985,12 @@ static void path_train(struct sock *sk, u32 rtt_us)
 		ca->train_rtt_us = min(ca->train_rtt_us, rtt_us);
 	/*
 	 * Nothing else leaves; what is lost of it, or late, must not hold up the next.  Where a
-	 * queue overflows the end of it is lost, and nothing tells of that before a timeout.
+	 * queue overflows the end of it is lost, and nothing tells of that before a timeout.  Behind
+	 * half of what a remembered path held ACKs release more: it is behind the part that tells.
 	 */
 	left = ca->train_end - path_through(tp);
-	tcp_snd_cwnd_set(tcp_sk(sk), max(left, 1));
+	if (!ca->fell || ca->train_zero)
+		tcp_snd_cwnd_set(tcp_sk(sk), max(left, 1));
 	if (ca->train > TRAIN_SENT &&
 	    (left <= (s32)(path_train_segs(ca) >> 4) || !tcp_packets_in_flight(tp) ||
 	     (ca->round_lost > path_train_segs(ca) / PATH_OVERFLOW &&
