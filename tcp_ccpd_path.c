@@ -985,8 +985,9 @@ static void path_train(struct sock *sk, u32 rtt_us)
 		ca->train_rtt_us = min(ca->train_rtt_us, rtt_us);
 	/*
 	 * Nothing else leaves; what is lost of it, or late, must not hold up the next.  Where a
-	 * queue overflows the end of it is lost, and nothing tells of that before a timeout.  Behind
-	 * half of what a remembered path held ACKs release more: it is behind the part that tells.
+	 * queue overflows the end of it is lost, and nothing tells of that before a timeout.
+	 * Behind half of what a remembered path held ACKs release more: that is behind the part
+	 * which tells.
 	 */
 	left = ca->train_end - path_through(tp);
 	if (!ca->fell || ca->train_zero)

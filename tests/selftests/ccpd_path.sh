@@ -11,7 +11,7 @@ DIR=$(dirname "$(readlink -f "$0")")
 
 MODULE=tcp_ccpd_path
 CCS=ccpd_path
-BAD_VALUES="kp=0 kp=17 kd=100001 kd=-1 start=2 drain=0 drain=3601 drain=x"
+BAD_VALUES="kp=0 kp=17 kd=100001 kd=-1 start=2 drain=0 drain=3601 drain=x visits=-1 visits=10081"
 GOOD_VALUE=drain=5
 LONG_CC=ccpd_path
 # the estimate is that of the link: 95.64 Mb/s of payload
