@@ -263,15 +263,19 @@ goes_below_a_flow()
 	! wait $!
 }
 
+# The module's file is gone, and so modprobe does not know it; it stays until its flows have ended.
 leaves_nothing()
 {
 	local left
 
-	modprobe -r tcp_ccpd_path tcpcc_view
+	for _ in 1 2 3 4 5; do
+		rmmod tcp_ccpd_path && break
+		sleep 1
+	done
 	left=$(find /usr /etc /lib/modules /var/lib/dkms \( -name '*tcpcc*' -o -name 'tcp_ccpd*' \) \
 		! -path '/usr/lib/python3*' 2>/dev/null)
 	echo "$left"
-	[ -z "$left" ] && ! modprobe tcp_ccpd_path && ! command -v tcpcc
+	[ -z "$left" ] && [ ! -e /sys/module/tcp_ccpd_path ] && ! modprobe tcp_ccpd_path
 }
 
 goes_on_without()
