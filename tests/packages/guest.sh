@@ -263,11 +263,14 @@ goes_below_a_flow()
 	! wait $!
 }
 
-# The module's file is gone, and so modprobe does not know it; it stays until its flows have ended.
+# The module's file is gone, and so modprobe does not know it.  It stays until its flows have ended,
+# and namespaces too that took it as their default from the first.
 leaves_nothing()
 {
 	local left
 
+	ip netns pids peer | xargs kill
+	ip netns del peer
 	for _ in 1 2 3 4 5; do
 		rmmod tcp_ccpd_path && break
 		sleep 1
@@ -292,8 +295,8 @@ BPF="network has_nothing_to_build_with bpf_is_the_default_after_a_boot bpf_statu
 	bpf_watches bpf_without_root bpf_unit_stops_and_starts bpf_unloads kernel_is_quiet"
 FIRST="network says_what_is_there tries_for_a_transfer is_as_before doctor_has_the_modules
 	doctor_finds_the_window watches tc_knows_the_qdiscs sets kernel_is_quiet"
-SECOND="network is_the_default_after_a_boot unsets goes_below_a_flow leaves_nothing
-	goes_on_without kernel_is_quiet"
+SECOND="network is_the_default_after_a_boot unsets goes_below_a_flow goes_on_without
+	leaves_nothing kernel_is_quiet"
 
 case $1 in bpf) list=$BPF ;; first) list=$FIRST ;; *) list=$SECOND ;; esac
 # shellcheck disable=SC2086 # a list
