@@ -195,8 +195,8 @@ static void twin_release(struct sock *sk)
 {
 	struct twin *twin = twin_of(sk);
 
-	if (one->release)
-		TWIN_BOTH(sk, release, ops->release(sk));
+	/* One may have nothing to release: ccpd_path remembers its visits as a module only. */
+	TWIN_BOTH(sk, release, if (ops->release) ops->release(sk));
 	if (twin)
 		twin->sk = NULL;
 }
@@ -296,7 +296,10 @@ static void twin_drop(void)
 			sock_release(holders[i]);
 }
 
-/* "twin" has the hooks that the first one has.  Return: whether the second one has the same. */
+/*
+ * "twin" has the hooks that the first one has.  Return: whether the second one has the same, but
+ * for release().
+ */
 static bool twin_hooks(void)
 {
 	twin_ops.flags = one->flags;
@@ -312,7 +315,7 @@ static bool twin_hooks(void)
 	if (!one->cwnd_event_tx_start != !other->cwnd_event_tx_start)
 		return false;
 #endif
-	return one->flags == other->flags && !one->release == !other->release &&
+	return one->flags == other->flags &&
 	       !one->sndbuf_expand == !other->sndbuf_expand &&
 	       !one->set_state == !other->set_state &&
 	       !one->in_ack_event == !other->in_ack_event &&
