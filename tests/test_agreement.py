@@ -6,17 +6,12 @@ import json
 import pytest
 
 from conftest import wanted_kernels
-from labkit.measure import agreement, iperf
-from labkit.measure.job import Job
-from labkit.measure.runner import run_all
-from labkit.model import scenario
-from labkit.world import stock
-
-BY_IPERF3 = ["cubic", "ccpd_path"]
+from labkit.measure import agreement
 
 # Another HZ is another kernel to build, and the shares take ten runs each.
 WHOLE = bool(wanted_kernels())
 PLACES = agreement.PLACES if WHOLE else (agreement.STOCK,)
+SCENARIOS = agreement.SCENARIOS if WHOLE else agreement.SCENARIOS[-2:-1]
 pytestmark = pytest.mark.xdist_group("agreement")  # one measurement, of all of them
 
 
@@ -47,11 +42,15 @@ def test_the_measure_of_agreement_can_fail() -> None:
         assert ("**" in agreement.table([row])) != agrees
 
 
-def test_iperf3_on_a_stock_kernel_has_the_labs_goodput(laboratory) -> None:
-    """Nothing of the lab's is on that kernel, but the path's commands."""
-    dumbbell = scenario.load("dumbbell")
-    settings = scenario.override(dumbbell, agreement.PATH)
-    made = run_all(laboratory, [Job(dumbbell, settings, cc, 1) for cc in BY_IPERF3])
-    debian = stock.ensure("6.12")
-    real = iperf.goodputs(debian, settings, BY_IPERF3, modules=stock.build(debian))
-    assert real == pytest.approx({r["cc"]: r["flows"][0]["goodput_bps"] for r in made}, rel=0.1)
+@pytest.fixture(scope="module")
+def beside() -> list[agreement.Row]:
+    return agreement.beside_testbed(SCENARIOS)
+
+
+@pytest.mark.parametrize(("name", "case"), SCENARIOS)
+def test_the_test_bed_has_what_the_lab_has(beside, name, case) -> None:
+    """iperf3 by scripts/testbed, in real time: goodput, round trip and repairs of each sender."""
+    rows = [row for row in beside if row.path == case]
+    assert {row.cc for row in rows} == {"cubic", "bbr", "ccpd_path"}
+    apart = [row.json() for row in rows if not row.agrees(agreement.TESTBED)]
+    assert not apart, json.dumps(apart, indent=1)

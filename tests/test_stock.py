@@ -109,6 +109,19 @@ def test_real_hosts(name: str, version: str) -> None:
     assert_all_ran(result, result.stdout)
 
 
+@pytest.mark.skipif(not wanted_kernels(), reason="make check-kernels runs it")
+def test_short_of_processor_time() -> None:
+    """The sender's processor is taken away for 1 to 20 ms at a time: see stock_stolen.sh."""
+    kernel = stock.ensure("6.12")
+    stolen = stock.build(kernel, srcdir=REPO / "tests/stolen")
+    module = stolen / "lib/modules" / kernel.release / "updates/stolen.ko"
+    result = machine.boot(
+        kernel, [str(SELFTESTS / "stock_stolen.sh"), str(module)], modules=stock.build(kernel),
+        cpus=2, nics=True, timeout_s=1800,
+    )  # fmt: skip
+    assert_all_ran(result, result.stdout)
+
+
 @pytest.mark.parametrize(
     "version",
     [

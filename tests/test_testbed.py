@@ -5,6 +5,8 @@ import json
 import os
 import re
 import subprocess
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -64,7 +66,7 @@ def report(cc: str, size: int, seconds: float) -> dict:
 
 def test_result_is_the_labs(tmp_path):
     """The same names, units and meanings."""
-    job = job_of("rate=10mbit", "flows=2", "duration=4")
+    job = replace(job_of("rate=10mbit", "flows=2", "duration=4"), case="10 Mb/s, 2 flows")
     measured = {
         "reports": [report("cubic", 2_000_000, 4), report("cubic", 1_000_000, 4)],
         "links": [{"name": "bottleneck", "sent_bytes": 4_500_000, "drops": 3}],
@@ -79,6 +81,7 @@ def test_result_is_the_labs(tmp_path):
     assert (link["queue_mean"], link["queue_max"], link["drops"]) == (30, 60, 3)
     assert made["jain"] == pytest.approx(0.9)
     assert made["provenance"]["place"] == "testbed"
+    assert Path(made["series"]).parent == tmp_path
 
 
 def test_another_congestion_control_is_no_result():

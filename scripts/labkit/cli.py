@@ -212,6 +212,8 @@ def _parser() -> Parser:
 
     agreeing = verb("agree", _agree, "Whether the lab tells the truth: what it measures beside a"
                     " stock kernel in QEMU, other HZ and offload; exit status 1 if it does not.")
+    agreeing.add_argument("--testbed", action="store_true",
+                          help="six scenarios beside scripts/testbed on a stock kernel instead")
     agreeing.add_argument("--json", action="store_true", help="a JSON array, and nothing else")
 
     showing = verb("demo", _demo, "The main job: six congestion controls on a long, lossy, fast"
@@ -473,7 +475,7 @@ def _bench(args: argparse.Namespace) -> int:
 def _agree(args: argparse.Namespace) -> int:
     from .measure import agreement
 
-    rows = agreement.measure()
+    rows = agreement.beside_testbed() if args.testbed else agreement.measure()
     shown = [row.json() for row in rows]
     print(json.dumps(shown, indent=1) if args.json else agreement.table(rows))
     return int(not all(place["agrees"] for row in shown for place in row["elsewhere"].values()))

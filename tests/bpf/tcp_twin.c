@@ -191,12 +191,18 @@ static void twin_init(struct sock *sk)
 	TWIN_BOTH(sk, init, ops->init(sk));
 }
 
+/* One may have nothing to release: ccpd_path remembers its visits as a module only. */
+static void twin_release_one(const struct tcp_congestion_ops *ops, struct sock *sk)
+{
+	if (ops->release)
+		ops->release(sk);
+}
+
 static void twin_release(struct sock *sk)
 {
 	struct twin *twin = twin_of(sk);
 
-	/* One may have nothing to release: ccpd_path remembers its visits as a module only. */
-	TWIN_BOTH(sk, release, if (ops->release) ops->release(sk));
+	TWIN_BOTH(sk, release, twin_release_one(ops, sk));
 	if (twin)
 		twin->sk = NULL;
 }

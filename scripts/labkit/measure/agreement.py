@@ -4,10 +4,14 @@
 Elsewhere is a distribution's kernel as it comes, in QEMU and in real time, where the lab's own
 program carries out the same plan and takes the same samples; the lab's kernel with another HZ,
 where the clock of jiffies ticks more often; and the lab with segmentation offload.
+
+And scenarios of the lab beside scripts/testbed: iperf3 in real time on that stock kernel, with
+nothing of the lab's but the commands that set the path up.
 """
 
 import base64
 import gzip
+import json
 import tempfile
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -18,6 +22,7 @@ from typing import Any
 from ..errors import LabError
 from ..host import Progress
 from ..model import scenario
+from ..paths import REPO, cache_root
 from ..world import kernel as kernels
 from ..world import stock
 from ..world.laboratory import Laboratory
@@ -40,6 +45,18 @@ SENDERS = {
     "cubic": (), "bbr": (), "ccpd_path": (), "mccp": (),
     "acp": ("qdisc=acp",), "estcp": ("qdisc=estcp",),
 }  # fmt: skip
+
+# For the test bed: scenarios and their cases, with as many packets a second as an emulated
+# processor can send
+SCENARIOS = (
+    ("field-buffers", "1 BDP, 20 Mb/s, 200 ms"),
+    ("field-aqm", "codel, ECN off, 10 Mb/s, 150 ms"),
+    ("field-crowd", "16 flows at once, 10 Mb/s, 100 ms"),
+    ("field-loss", "1 %, 10 Mb/s, 20 ms"),
+    ("field-batches", "20 s of 20 Mb/s, 30 ms, data every 8 ms"),
+    ("field-jitter", "20 s of 20 Mb/s, 20 ms, jitter 20 ms, 4 BDP"),
+)
+TESTBED = "test bed"
 
 STOCK = "stock 6.12"
 PLACES = (STOCK, "HZ 250", "HZ 1000", "offload")
@@ -88,12 +105,16 @@ MEASURES = (
 
 @dataclass(frozen=True)
 class Row:
-    """A measure of a sender: in the lab, and in each place where it was measured."""
+    """A measure of a sender: in the lab, and in each place where it was measured.
+
+    path says on which of several paths.
+    """
 
     cc: str
     measure: Measure
     lab: float | None
     elsewhere: dict[str, float | None]
+    path: str = ""
 
     def agrees(self, place: str) -> bool:
         """Whether it is the same there, but for what the measure allows; or is nowhere at all."""
@@ -104,6 +125,7 @@ class Row:
 
     def json(self) -> Json:
         return {
+            **({"path": self.path} if self.path else {}),
             "cc": self.cc, "measure": self.measure.name, "lab": self.lab,
             "elsewhere": {place: {"value": value, "agrees": self.agrees(place)}
                           for place, value in self.elsewhere.items()},
@@ -200,6 +222,61 @@ def measure(
     return rows
 
 
+def _total(name: str) -> Callable[[Json, list[Json]], float | None]:
+    return lambda run, pairs: sum(flow[name] for flow in run["flows"])
+
+
+def _mean_rtt(run: Json, pairs: list[Json]) -> float | None:
+    return fmean(flow["rtt_mean_s"] for flow in run["flows"])
+
+
+# What iperf3 tells, of all flows of a run, and the same slack
+BY_IPERF3 = (
+    Measure("goodput", "Mb/s", _total("goodput_bps"), lambda lab: 0.1 * lab, 1e-6),
+    Measure("rtt", "ms", _mean_rtt, lambda lab: 0.1 * lab, 1e3),
+    Measure("retransmits", "", _total("retransmits"), lambda lab: max(10, lab / 2)),
+)
+
+
+def on_testbed(
+    wanted: Iterable[tuple[str, str]], *, version: str = "6.12", timeout_s: float = 3600
+) -> list[list[Json]]:
+    """What scripts/testbed measures on that stock kernel: of each scenario's case all columns."""
+    wanted = list(wanted)
+    kernel = stock.ensure(version)
+    calls = [f"scripts/testbed run {name} --case '{case}' --json --out /tmp/said; echo ===="
+             for name, case in wanted]  # fmt: skip
+    script = "\n".join([f"export TCPCC_CACHE={cache_root()}", f"cd {REPO}", *calls])
+    done = boot(kernel, ["sh", "-euc", script], modules=stock.build(kernel), timeout_s=timeout_s)
+    shown = done.stdout.split("====")[:-1]
+    if done.returncode or len(shown) != len(wanted):
+        raise LabError(f"the test bed failed on kernel {kernel.release}",
+                       log="\n".join(done.stderr.splitlines()[-25:]))  # fmt: skip
+    return [json.loads(text) for text in shown]
+
+
+def beside_testbed(wanted: Iterable[tuple[str, str]] = SCENARIOS) -> list[Row]:
+    """Each measure that iperf3 has, in the lab and in the test bed on a stock kernel."""
+    rows, wanted = [], list(wanted)
+    with Progress("lab agree", wanted=True) as shown:
+        shown.show(f"{TESTBED}, {STOCK}", 0)
+        everywhere = on_testbed(wanted)
+        for k, ((name, case), there) in enumerate(zip(wanted, everywhere, strict=True)):
+            shown.show(f"in lab, {name}", (1 + k) / (1 + len(wanted)))
+            one = scenario.load(name)
+            here = run_all(Laboratory(), [
+                Job(one, scenario.override(one, (), column, one.case_of(case)), column.cc, 1,
+                    column.name, case)
+                for column in one.column
+            ])  # fmt: skip
+            for lab, real in zip(here, there, strict=True):
+                rows += [
+                    Row(real["cc"], of, of.of(lab, []), {TESTBED: of.of(real, [])}, case)
+                    for of in BY_IPERF3
+                ]
+    return rows
+
+
 def table(rows: list[Row]) -> str:
     """In Markdown: a line for each sender and measure; bold what does not agree."""
     places = list(rows[0].elsewhere)
@@ -211,5 +288,6 @@ def table(rows: list[Row]) -> str:
         cells = [shown(value) if row.agrees(place) else f"**{shown(value)}**"
                  for place, value in row.elsewhere.items()]  # fmt: skip
         name = f"{row.measure.name}{row.measure.unit and ', '}{row.measure.unit}"
-        lines.append(f"| `{row.cc}` | {name} | {shown(row.lab)} | {' | '.join(cells)} |")
+        what = f"{row.path}{row.path and ': '}`{row.cc}`"
+        lines.append(f"| {what} | {name} | {shown(row.lab)} | {' | '.join(cells)} |")
     return "\n".join(lines)

@@ -132,7 +132,7 @@ def run(job: Job, out: Path, warn: Callable[[str], None] = lambda text: None) ->
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
     try:
-        out, said = child.communicate(json.dumps(plan))
+        told, said = child.communicate(json.dumps(plan))
     finally:
         if child.poll() is None:
             child.kill()
@@ -142,7 +142,7 @@ def run(job: Job, out: Path, warn: Callable[[str], None] = lambda text: None) ->
         if missing := missing_qdisc(said):
             raise LabError(missing)
         raise LabError(f"setting up the test bed failed: {last}", log=said)
-    measured = json.loads(out)
+    measured = json.loads(told)
     for report in measured["reports"]:
         if "error" in report:
             raise LabError(f"iperf3: {report['error']}")
@@ -172,7 +172,8 @@ def result(job: Job, measured: Json, wall_s: float, out: Path) -> Json:
             "queue_mean": fmean(queue), "queue_max": max(queue), "drops": counted["drops"],
         })  # fmt: skip
     out.mkdir(parents=True, exist_ok=True)
-    kept = out / f"{job.name.replace(' ', '-')}-{job.seed}-{time.time_ns()}.json"
+    name = re.sub(r"[^\w.-]+", "-", job.name)  # a case may be called "20 Mb/s"
+    kept = out / f"{name}-{job.seed}-{time.time_ns()}.json"
     kept.write_text(json.dumps(measured))
     made = {
         "scenario": job.scenario.name,
