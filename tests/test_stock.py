@@ -2,6 +2,7 @@
 """The modules on distributions' unmodified kernels: each is built for and booted once."""
 
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -106,6 +107,15 @@ def test_real_hosts(name: str, version: str) -> None:
         kernel, [str(SELFTESTS / script), *arguments], modules=stock.build(kernel),
         cpus=1 if name in ONE_PROCESSOR else 2, nics=True, timeout_s=1800,
     )  # fmt: skip
+    assert_all_ran(result, result.stdout)
+
+
+@pytest.mark.skipif(not shutil.which("packetdrill"), reason="no packetdrill here")
+def test_packetdrill() -> None:
+    """Windows ACK by ACK, on a distribution's kernel: see tests/selftests/packetdrill."""
+    kernel = stock.ensure("6.12")
+    script = f"PATH=$PATH:{Path(shutil.which('packetdrill')).parent} {SELFTESTS}/packetdrill.sh"
+    result = machine.boot(kernel, ["sh", "-c", script], modules=stock.build(kernel), timeout_s=600)
     assert_all_ran(result, result.stdout)
 
 
