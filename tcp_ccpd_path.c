@@ -47,9 +47,6 @@
  * after round, the window is at least one and a half of what fills the path at the most that was
  * delivered in the last seconds, until an overflow, or until it was so for 8 s no more.
  *
- * A processor that is taken away.  If, twice within 8 s, nothing left for longer than q0 though
- * data, windows and pacing allowed it, the same larger window is used, and it is filled quickly.
- *
  * A strange queue.  A queue that stays above 2 * q0 is not of its making.  A drain tells why: if
  * the delay does not fall, twice in a row, it is the path's own, and rtt_min has grown.  All of our
  * kind give way, and a queue of theirs is gone soon.  If it is there in fifteen round trips, one
@@ -166,14 +163,7 @@
 #define PATH_SURE	4U
 
 /* Slow start ends at a queue of 2 * q0 and this, us: more than a host's own delays; stock_hosts */
-#define PATH_HOST_DELAY_US	1000U
-
-/*
- * What leaves together for efficiency: so many segments, and what is due in PATH_HOST_DELAY_US.  A
- * window that lacks less is full.  Who was away follows at 8 times the capacity; stock_stolen
- */
-#define PATH_TOGETHER	2U
-#define PATH_BACK	8U
+#define PATH_HOST_DELAY_US	1000
 
 /* Fewer segments than this in a round trip say nothing of a capacity that moves; path-flows */
 #define PATH_BATCH	16U
@@ -277,8 +267,7 @@ struct cpath_train {
  * @tick: path_now() when that was counted, modulo 2
  * @clear: rounds one after the other in which a packet took less than what an empty path takes
  * @train: enum path_train
- * @train_zero: nothing was in flight before it; in avoidance: our processor was away, and the
- *	window is not full since
+ * @train_zero: nothing was in flight before it
  * @train_limited: the application, or a window, left too little for this train
  * @before_loss: @mode before the last loss
  */
@@ -657,7 +646,6 @@ static void path_enter(struct cpath *ca, enum path_mode mode)
 	ca->mode = mode;
 	ca->rounds = 0;
 	ca->prev.sum = 0;
-	ca->train_zero = 0;
 }
 
 static void path_round_begin(struct sock *sk)
@@ -1414,43 +1402,9 @@ static u64 path_start_rate(const struct sock *sk)
 }
 
 /*
- * Was our processor away?  Data, both windows and pacing let something leave since, and nothing
- * did, for longer than a queue of q0 lasts.  Twice within 8 s: it happens all the time here.  Then
- * a larger window keeps the path full meanwhile, as where the capacity moves, and what the path
- * lacks afterwards follows at PATH_BACK times the capacity, until that window is full.
- *
- * @cwnd: before this ACK
- */
-static void path_look_away(struct sock *sk, const struct rate_sample *rs, u32 cwnd)
-{
-	const struct tcp_sock *tp = tcp_sk(sk);
-	struct cpath *ca = inet_csk_ca(sk);
-	u32 full = rs->prior_in_flight + PATH_TOGETHER +
-		   (ccpd_segs(ca->claim, PATH_HOST_DELAY_US) >> SEG_SCALE);
-	u64 due_ns = tp->tcp_wstamp_ns;
-
-	if (ca->mode != PATH_AVOIDANCE)
-		return;
-	if (full >= cwnd) {
-		ca->train_zero = 0;
-		return;
-	}
-	if (ca->train_zero || ca->limited || tp->write_seq - tp->snd_nxt < tp->mss_cache ||
-	    (u64)full * tp->mss_cache > tp->snd_wnd)
-		return;
-	due_ns += (u64)max(path_q0(ca), PATH_HOST_DELAY_US) * NSEC_PER_USEC;
-	if (tp->tcp_clock_cache <= due_ns)
-		return;
-	ca->train_zero = 1;
-	ca->fell = !ca->moves;
-	ca->moves = PATH_MOVES;
-}
-
-/*
  * A burst that is timed is not paced.  A train leaves at the rate of
  * our claim, all else a quarter faster, but not beyond 17/16 of the capacity: what
- * refills the path would meet a queue that the window does not show yet.  After an absence that
- * queue has drained meanwhile.  Until
+ * refills the path would meet a queue that the window does not show yet.  Until
  * the first pair is seen slow start is not paced: a pair needs a burst.
  */
 static void path_pace(struct sock *sk, bool burst)
@@ -1472,8 +1426,6 @@ static void path_pace(struct sock *sk, bool burst)
 		/* the floor is beyond the claim, and ACKs clock it */
 		if (ca->rival == PATH_FOREIGN)
 			rate = 2 * bw;
-		else if (ca->mode == PATH_AVOIDANCE && ca->train_zero && path_moves(ca))
-			rate = PATH_BACK * bw;
 	}
 	ccpd_set_rate(sk, ccpd_bytes_ps(min_t(u64, rate, U32_MAX), ca->probe.mss));
 }
@@ -1501,7 +1453,6 @@ tcpcc_cong_control(path_cong_control)
 	u32 cwnd = tcp_snd_cwnd(tp), rate, rtt_us;
 
 	path_look_for_data(sk);
-	path_look_away(sk, rs, cwnd);
 	if (p->mss != tp->mss_cache)
 		path_rescale(sk);
 	ca->limited |= rs->is_app_limited || cwnd == tp->snd_cwnd_clamp;

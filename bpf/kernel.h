@@ -322,7 +322,6 @@ struct rate_sample {
 	long	rtt_us;
 	int	losses;
 	u32	acked_sacked;
-	u32	prior_in_flight;
 	bool	is_app_limited;
 	bool	is_retrans;
 	bool	is_ack_delayed;

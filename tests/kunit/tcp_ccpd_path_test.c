@@ -858,70 +858,6 @@ static void capacity_that_moves(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, path_moves(ca));
 }
 
-/*
- * A processor that is taken away: data, both windows and pacing would have let something leave.
- * Each of these alone explains why nothing did.
- */
-static void absence_is_noticed(struct kunit *test)
-{
-	struct rate_sample rs = { .prior_in_flight = 200 };
-	struct sock *sk = flow(test);
-	struct tcp_sock *tp = tcp_sk(sk);
-	struct cpath *ca = inet_csk_ca(sk);
-	u32 away_us = path_q0(ca) + 1;
-
-	tp->snd_wnd = 1000 * tp->mss_cache;
-	tp->write_seq = tp->snd_nxt + tp->mss_cache;
-	tp->tcp_wstamp_ns = NSEC_PER_SEC;
-	tp->tcp_clock_cache = NSEC_PER_SEC + away_us * NSEC_PER_USEC;
-	ca->probe.rate[0] = link_bw(100);
-	ca->train_zero = 0;
-
-	/* no longer than the queue lasts; no data; little room; not in the receiver's window */
-	tp->tcp_clock_cache--;
-	tp->tcp_wstamp_ns += NSEC_PER_USEC;
-	path_look_away(sk, &rs, 412);
-	tp->tcp_clock_cache++;
-	tp->tcp_wstamp_ns -= NSEC_PER_USEC;
-	tp->write_seq--;
-	path_look_away(sk, &rs, 412);
-	tp->write_seq++;
-	path_look_away(sk, &rs, 200 + PATH_TOGETHER + 8);
-	tp->snd_wnd = 200 * tp->mss_cache;
-	path_look_away(sk, &rs, 412);
-	tp->snd_wnd = 1000 * tp->mss_cache;
-	ca->limited = 1;
-	path_look_away(sk, &rs, 412);
-	ca->limited = 0;
-	ca->mode = PATH_DRAIN;
-	path_look_away(sk, &rs, 412);
-	ca->mode = PATH_AVOIDANCE;
-	KUNIT_EXPECT_FALSE(test, ca->train_zero || ca->moves);
-
-	/* once is chance, also if several ACKs tell of it */
-	path_look_away(sk, &rs, 412);
-	path_look_away(sk, &rs, 412);
-	KUNIT_EXPECT_TRUE(test, ca->train_zero && ca->moves == PATH_MOVES);
-	KUNIT_EXPECT_FALSE(test, path_moves(ca));
-	path_pace(sk, false);
-	KUNIT_EXPECT_LT(test, sk->sk_pacing_rate, 100000000 / 8 * 5 / 4);
-
-	/* until the window is full; twice in 8 s is not */
-	rs.prior_in_flight = 412;
-	path_look_away(sk, &rs, 412);
-	KUNIT_EXPECT_FALSE(test, ca->train_zero);
-	rs.prior_in_flight = 200;
-	path_look_away(sk, &rs, 412);
-	KUNIT_EXPECT_TRUE(test, path_moves(ca));
-	EXPECT_NEAR(test, path_moving_window(ca, 50000), 412 * 3 / 2, 5000);
-	path_pace(sk, false);
-	KUNIT_EXPECT_GT(test, sk->sk_pacing_rate, 7 * (100000000 / 8));
-	rs.prior_in_flight = 412;
-	path_look_away(sk, &rs, 412);
-	path_pace(sk, false);
-	KUNIT_EXPECT_LT(test, sk->sk_pacing_rate, 100000000 / 8 * 5 / 4);
-}
-
 static void cube_root(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, path_cbrt(0), 0);
@@ -1285,7 +1221,6 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(visit_begins_where_the_last_ended),
 	KUNIT_CASE(empty_path_has_room),
 	KUNIT_CASE(capacity_that_moves),
-	KUNIT_CASE(absence_is_noticed),
 	KUNIT_CASE(cube_root),
 	KUNIT_CASE(rival_is_matched),
 	KUNIT_CASE(rival_is_caught_up_with),
