@@ -46,7 +46,7 @@ def test_the_measure_of_agreement_can_fail() -> None:
 def beside() -> list[agreement.Row]:
     if WHOLE:
         return agreement.beside_testbed()
-    return agreement.beside_testbed(SCENARIOS, "duration=6", seeds=3)
+    return agreement.beside_testbed(SCENARIOS, seeds=3)
 
 
 @pytest.mark.parametrize(("name", "case"), SCENARIOS)

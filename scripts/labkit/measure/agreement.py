@@ -239,13 +239,12 @@ BY_IPERF3 = (
 
 
 def on_testbed(
-    wanted: Iterable[tuple[str, str]], *sets: str, version: str = "6.12", timeout_s: float = 3600
+    wanted: Iterable[tuple[str, str]], *, version: str = "6.12", timeout_s: float = 3600
 ) -> list[list[Json]]:
     """What scripts/testbed measures on that stock kernel: of each scenario's case all columns."""
-    more = " ".join(f"--set {one}" for one in sets)
     wanted = list(wanted)
     kernel = stock.ensure(version)
-    calls = [f"scripts/testbed run {name} --case '{case}' {more} --json --out /tmp/said; echo ===="
+    calls = [f"scripts/testbed run {name} --case '{case}' --json --out /tmp/said; echo ===="
              for name, case in wanted]  # fmt: skip
     script = "\n".join([f"export TCPCC_CACHE={cache_root()}", f"cd {REPO}", *calls])
     done = boot(kernel, ["sh", "-euc", script], modules=stock.build(kernel), timeout_s=timeout_s)
@@ -257,7 +256,7 @@ def on_testbed(
 
 
 def beside_testbed(
-    wanted: Iterable[tuple[str, str]] = SCENARIOS, *sets: str, seeds: int = SEEDS
+    wanted: Iterable[tuple[str, str]] = SCENARIOS, seeds: int = SEEDS
 ) -> list[Row]:
     """Each measure that iperf3 has, in the lab and in the test bed on a stock kernel.
 
@@ -266,12 +265,12 @@ def beside_testbed(
     rows, wanted = [], list(wanted)
     with Progress("lab agree", wanted=True) as shown:
         shown.show(f"{TESTBED}, {STOCK}", 0)
-        everywhere = on_testbed(wanted, *sets)
+        everywhere = on_testbed(wanted)
         for k, ((name, case), there) in enumerate(zip(wanted, everywhere, strict=True)):
             shown.show(f"in lab, {name}", (1 + k) / (1 + len(wanted)))
             one = scenario.load(name)
             here = run_all(Laboratory(), [
-                Job(one, scenario.override(one, sets, column, one.case_of(case)), column.cc, seed,
+                Job(one, scenario.override(one, (), column, one.case_of(case)), column.cc, seed,
                     column.name, case)
                 for column in one.column for seed in range(1, 1 + seeds)
             ])  # fmt: skip
