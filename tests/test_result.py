@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from labkit.measure import metrics, result, stages, statistics
+from labkit.measure import metrics, provenance, result, stages, statistics
 from labkit.model import scenario
 from labkit.model.settings import compile_settings
 from labkit.tell import findings
@@ -164,3 +164,9 @@ def test_a_scenarios_metric_of_a_stage() -> None:
     assert value("window_jain@1", 901, 102) == pytest.approx(0.61, abs=0.005)
     assert value("link_used@0", 409, 395) is None
     assert value("link_used@2", 409, 395) is None
+
+
+def test_a_machine_without_git(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A release that was unpacked there runs; it only cannot name its commit."""
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert provenance.git("rev-parse", "HEAD") == ""

@@ -39,6 +39,9 @@ def _commit() -> dict[str, Any]:
 
 
 def git(*arguments: str) -> str:
-    """What git says of this source; nothing if it fails."""
-    done = subprocess.run(["git", "-C", str(REPO), *arguments], capture_output=True, text=True)
+    """What git says of this source; nothing if it fails, or is not installed."""
+    try:
+        done = subprocess.run(["git", "-C", str(REPO), *arguments], capture_output=True, text=True)
+    except FileNotFoundError:
+        return ""
     return done.stdout.strip() if done.returncode == 0 else ""
