@@ -10,7 +10,7 @@ DIR=$(dirname "$(readlink -f "$0")")
 # shellcheck source=tests/selftests/lib.sh
 . "$DIR/lib.sh"
 
-# Those of the kernel's own scripts, where they matter here: no cut by HyStart, no late ACKs
+# Nothing is remembered of a peer; options and codepoints are those that the scripts have.
 SYSCTLS="net.ipv4.tcp_no_metrics_save=1 net.ipv4.tcp_timestamps=0 net.ipv4.tcp_ecn=0"
 
 # Each script has its own namespace

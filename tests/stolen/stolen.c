@@ -2,13 +2,15 @@
 /*
  * Takes a processor away, as a hypervisor does whose machine has others to serve.
  *
- * A thread of its own lets that processor work for a time by chance, then holds it with interrupts
- * off, again for a time by chance: no packet is received, no timer expires and no process runs
+ * A thread lets that processor work for a random time, then holds it with interrupts off for
+ * another random time: no packet is received, no timer expires and no process runs
  * there meanwhile.  The other processors go on, and so does time.
  *
  *	insmod stolen.ko cpu=0 least_us=1000 most_us=20000
  *	cat /sys/module/stolen/parameters/{times,taken_us}
  */
+
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/delay.h>
 #include <linux/kthread.h>
@@ -16,7 +18,7 @@
 #include <linux/module.h>
 #include <linux/random.h>
 
-#define STOLEN_MOST_US	1000000U	/* what the kernel's own watchdogs bear */
+#define STOLEN_MOST_US	1000000U	/* far below what its watchdogs take for a hang */
 
 static unsigned int cpu;
 module_param(cpu, uint, 0444);
@@ -72,11 +74,12 @@ static int __init stolen_begin(void)
 {
 	if (!least_us || least_us > most_us || least_us > works_us || most_us > STOLEN_MOST_US ||
 	    works_us > STOLEN_MOST_US) {
-		pr_err("stolen: 0 < least_us <= most_us, works_us <= %u, please\n", STOLEN_MOST_US);
+		pr_err("needed: 0 < least_us <= most_us and works_us, both <= %u\n",
+		       STOLEN_MOST_US);
 		return -EINVAL;
 	}
 	if (!cpu_online(cpu)) {
-		pr_err("stolen: there is no processor %u\n", cpu);
+		pr_err("there is no processor %u\n", cpu);
 		return -EINVAL;
 	}
 	thief = kthread_create(stolen_run, NULL, "stolen/%u", cpu);
