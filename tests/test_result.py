@@ -13,12 +13,14 @@ from labkit.tell import findings
 
 
 def _rows(
-    at: np.ndarray, windows: np.ndarray, thresholds: np.ndarray, states: np.ndarray | int = 0
-) -> np.ndarray:
-    """As _stages() reads them: time, flow, window, bytes, ssthresh, state, what is granted."""
+    at: np.ndarray, windows: np.ndarray, thresholds: np.ndarray, states: np.ndarray | int = 0,
+    gains: np.ndarray | float = np.nan,
+) -> np.ndarray:  # fmt: skip
+    """As _stages() reads them: time, flow, window, bytes, ssthresh, state, grant, BBR's gain."""
     nothing = np.zeros(len(at))
     granted = np.where(at < 1, 0, 5e6 + at)
-    return np.transpose([at, nothing, windows, nothing, thresholds, nothing + states, granted])
+    return np.transpose([at, nothing, windows, nothing, thresholds, nothing + states, granted,
+                         nothing + gains])  # fmt: skip
 
 
 def test_who_has_nothing_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -28,7 +30,7 @@ def test_who_has_nothing_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     nothing = np.zeros(len(at))
     rows = [
         np.transpose([at, nothing + flow, nothing + 10, *[nothing + np.nan] * 6, 1e5 * at,
-                      *[nothing + np.nan] * 2])
+                      *[nothing + np.nan] * 3])
         for flow in (0, 1)
     ]  # fmt: skip
     monkeypatch.setattr(result, "series", lambda *_: np.concatenate(rows))
@@ -45,7 +47,7 @@ def test_a_flow_without_connection_is_not_fair(monkeypatch: pytest.MonkeyPatch) 
     settings = compile_settings(scenario.load("dumbbell").settings | texts)
     at = np.arange(0.1, 10, 0.1)
     nothing = np.zeros(len(at))
-    own = np.transpose([at, nothing, nothing + 10, 5e6 / 8 * at, nothing, nothing, nothing])
+    own = np.transpose([at, nothing, nothing + 10, 5e6 / 8 * at, *[nothing] * 4])
     link = np.transpose([at, nothing, 5e6 / 8 * at, nothing, nothing, nothing, nothing])
     monkeypatch.setattr(stages, "series", lambda path, _: link if "links" in path.name else own)
     flows = [{"id": i, "cc": "cubic", "start_s": 0.0, "end_s": 10.0} for i in range(2)]
@@ -114,6 +116,11 @@ def test_what_a_loss_leaves() -> None:
     windows = np.where((at >= 4) & (at < 5), 80, windows)
     found = stages._windows(_rows(at, windows, np.full(len(at), 50), state), 0)
     assert found["cwnd_kept"] == pytest.approx(0.5)
+    # One that goes on with another gain: the half is not what the loss has left.
+    gains = np.where(at < 6, 2.89, 2)
+    rows = _rows(at, np.where(at < 5, 100, windows), np.full(len(at), 50), state, gains)
+    assert stages._windows(rows, 0)["cwnd_kept"] == 1
+    assert "cwnd_kept" not in stages._windows(rows[at >= 4], 0)
 
 
 def test_what_a_stage_does_to_a_link() -> None:

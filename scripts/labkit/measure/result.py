@@ -220,9 +220,10 @@ def _flow_means(flows: list[Json], path: Path, end: float) -> list[float]:
     Who was there all that time and is not in the series got no connection, and has nothing.
 
     The columns are time, flow, window, in flight, rtt, four estimates or nothing, bytes, ssthresh
-    or nothing, and state.
+    or nothing, state, and BBR's gain or nothing.
     """
-    table = series(path, (0, 1, 2, 3, 4, 13, 14, "cc_buffer_segs", "cc_level_segs", 7, 6, 10))
+    table = series(path, (0, 1, 2, 3, 4, 13, 14, "cc_buffer_segs", "cc_level_segs", 7, 6, 10,
+                          "cc_cwnd_gain"))  # fmt: skip
     later: list[float] = []
     order = np.argsort(table[:, 1], kind="stable")
     table = table[order]
@@ -235,7 +236,7 @@ def _flow_means(flows: list[Json], path: Path, end: float) -> list[float]:
             weight = np.diff(rows[:, 0], prepend=flow["start_s"])
             flow["cwnd_mean"] = np.average(rows[:, 2], weights=weight)
             flow["rtt_mean_s"] = np.average(rows[:, 4], weights=weight)
-            flow |= kept_share(rows[:, 2], rows[:, 11])
+            flow |= kept_share(rows[:, 2], rows[:, 11], rows[:, 12])
             if flow["cc"] in ESTIMATORS:
                 _estimates(flow, rows, weight)
             half = rows[rows[:, 0] > end / 2]

@@ -24,7 +24,7 @@ def of_stages(flows: list[Json], links: list[Json], settings: Settings, run: Pat
 
     Of windows there is also the mean of the whole stage, with what went before that.
     """
-    table = series(run / "flows.csv", (0, 1, 2, 7, 6, 10, "cc_bw_bps"))
+    table = series(run / "flows.csv", (0, 1, 2, 7, 6, 10, "cc_bw_bps", "cc_cwnd_gain"))
     of_flow = {flow["id"]: table[table[:, 1] == flow["id"]] for flow in flows}
     of_links = series(run / "links.csv", LINK_COLUMNS)
     stages = []
@@ -80,14 +80,20 @@ def _flow_stage(rows: np.ndarray, since: float) -> Json:
 REDUCING = (2, 3)
 
 
-def kept_share(windows: np.ndarray, states: np.ndarray) -> Json:
-    """What share of its window a flow has left when TCP has dealt with a loss or a mark: a mean."""
+def kept_share(windows: np.ndarray, states: np.ndarray, gains: np.ndarray) -> Json:
+    """What share of its window a flow has left when TCP has dealt with a loss or a mark: a mean.
+
+    BBR takes its window back where it goes on with another gain (from 2.89 to 2 after its start),
+    whether or not there was a loss: a recovery in which the gain has changed does not count.
+    """
     reducing = np.isin(states, REDUCING).astype(int)
     begun, ended = (np.flatnonzero(np.diff(reducing) == way) for way in (1, -1))
     ended = ended[ended > begun[0]] if len(begun) else ended[:0]
-    if not len(ended):
+    begun = begun[: len(ended)]
+    same = np.isclose(gains[begun], gains[ended + 1], equal_nan=True)
+    if not same.any():
         return {}
-    return {"cwnd_kept": (windows[ended + 1] / windows[begun[: len(ended)]]).mean()}
+    return {"cwnd_kept": (windows[ended + 1] / windows[begun])[same].mean()}
 
 
 def _windows(rows: np.ndarray, since: float) -> Json:
@@ -101,7 +107,7 @@ def _windows(rows: np.ndarray, since: float) -> Json:
         "window_mean": over_time(rows[:, 0], decided, since),
         "cwnd_least": rows[:, 2].min(), "cwnd_most": rows[:, 2].max(),
     }
-    found |= kept_share(rows[:, 2], rows[:, 5])
+    found |= kept_share(rows[:, 2], rows[:, 5], rows[:, 7])
     if len(granted := rows[rows[:, 6] > 0, 6]):
         found["granted_least_bps"] = granted.min()
     # Each reduction sets ssthresh, which is not a number before the first of all.
