@@ -100,6 +100,9 @@
 #define PATH_POLICER	8
 #define PATH_CAPPED	64
 
+/* A train that has lost more than this part of it was too fast; host=vm, path-flows */
+#define PATH_TOO_FAST	4
+
 /*
  * The cap of a policer is 1/2^5 less than what comes through, and PATH_ROUNDS later rises by 1/2^6
  * in a round trip without loss; path-policer
@@ -252,6 +255,8 @@ struct cpath_train {
  * @before_us: in a drain: mean rtt before it, us
  * @round_lost: losses that ACKs told of in this round trip, segments
  * @rtt_min_stamp: when rtt_min was last met, or the queue ran empty, PATH_TICK
+ * @sparse: ACKs come in batches that are half a round trip apart, or more
+ * @met: @sparse: the claim was delivered in this round trip
  * @noise: mean delay of an empty path beyond rtt_min, PATH_NOISE us
  * @round_queue: least rtt of the round trip before, beyond rtt_min, PATH_QUEUE us
  * @mode: enum path_mode
@@ -265,7 +270,8 @@ struct cpath_train {
  * @empty: rounds one after the other with next to no queue, up to PATH_EMPTY_ROUNDS
  * @fell: it has fallen, and is not known to have risen again; of a train: its rate is remembered
  * @tick: path_now() when that was counted, modulo 2
- * @clear: rounds one after the other in which a packet took less than what an empty path takes
+ * @clear: rounds one after the other in which a packet took less than what an empty path takes;
+ *	@sparse: in which delays did not differ
  * @train: enum path_train
  * @train_zero: nothing was in flight before it
  * @train_limited: the application, or a window, left too little for this train
@@ -292,7 +298,9 @@ struct cpath {
 		u32	before_us;
 	};
 	u16	round_lost;
-	u16	rtt_min_stamp;
+	u16	rtt_min_stamp:14,
+		sparse:1,
+		met:1;
 	u16	noise;
 	u16	round_queue;
 	u32	mode:2,
@@ -444,10 +452,16 @@ static bool path_is_longer(u32 withdrawn, u32 fell_us, u32 rtt_us, u32 bw)
 /* ------------------------------------------------------------------------- */
 /* What is known of the path                                                 */
 
-/* Time in units of PATH_TICK; differences of it are taken modulo 2^16. */
+/* Time in units of PATH_TICK */
 static u16 path_now(void)
 {
 	return tcp_jiffies32 / PATH_TICK;
+}
+
+/* How long ago that was, PATH_TICK, below 2^14 */
+static u16 path_since(u16 stamp)
+{
+	return (path_now() - stamp) & GENMASK(13, 0);
 }
 
 /* Once in a PATH_TICK, and in a round trip: rates of 4 to 8 s ago are remembered. */
@@ -540,6 +554,42 @@ static u32 path_queue_us(const struct cpath *ca)
 	return ccpd_queue_us(&ca->probe, path_base_us(ca));
 }
 
+static u32 path_q0(const struct cpath *ca)
+{
+	return path_q0_us(path_capacity(ca), ca->probe.rtt_min_us, ca->probe.rtt_max_us,
+			  path_noise_us(ca));
+}
+
+/*
+ * Where batches are half a round trip apart, or more, a round trip has one or two, and chance
+ * decides its mean.  What an empty path takes is an average of many there.  By how much the delays
+ * of a round trip differ is a part of it, and no queue.  Where they do not differ any more, round
+ * after round, there are no such batches.
+ */
+static void path_learn_sparse(struct cpath *ca, u32 mean_us)
+{
+	u32 known_us = path_noise_us(ca), least_us = ca->probe.round_rtt_us - ca->probe.rtt_min_us;
+	u32 differ_us = mean_us - min(mean_us, least_us);
+
+	if (mean_us < known_us)
+		path_set_noise(ca, known_us - ((known_us - mean_us) >> PATH_RISE));
+	else if (differ_us > known_us && least_us < path_q0(ca) / 2)
+		path_set_noise(ca, known_us + ((differ_us - known_us) >> PATH_RISE));
+	ca->clear = differ_us < ca->probe.rtt_min_us >> 3 ? ca->clear + 1 : 0;
+	if (ca->clear == PATH_CLEAR_ROUNDS) {
+		ca->clear = 0;
+		ca->sparse = 0;
+	}
+}
+
+/* So much longer than the mean, and than what q0 covers, the last of such a batch may take, us. */
+static u32 path_batch_us(const struct cpath *ca)
+{
+	u32 us = ca->sparse ? path_noise_us(ca) : 0;
+
+	return us - min(us, ca->probe.rtt_min_us >> 2);
+}
+
 /*
  * What an empty path takes is the least mean rtt of a round trip.  ACKs that come in bunches,
  * and all else that delays a packet now and then, are in the mean.  So they are no queue.  The
@@ -555,6 +605,10 @@ static u32 path_learn_base(struct cpath *ca, u32 delivered)
 	if (ca->probe.round_rtt_us == U32_MAX || delivered < PATH_LEAST_WINDOW)
 		return path_queue_us(ca);
 	mean_us = div_u64((u64)ca->delay_sum * PATH_NOISE, delivered);
+	if (ca->sparse && ca->noise != PATH_NO_NOISE) {
+		path_learn_sparse(ca, mean_us);
+		return mean_us - min(mean_us, known_us);
+	}
 	ca->clear = path_round_queue_us(ca) || room_us < ca->probe.rtt_min_us >> 4 ?
 		    0 : min(ca->clear + 1, PATH_CLEAR_ROUNDS);
 	if (mean_us < known_us)
@@ -562,12 +616,6 @@ static u32 path_learn_base(struct cpath *ca, u32 delivered)
 	else if (ca->clear == PATH_CLEAR_ROUNDS)
 		path_set_noise(ca, known_us + ((mean_us - known_us) >> PATH_RISE));
 	return mean_us - min(mean_us, known_us);
-}
-
-static u32 path_q0(const struct cpath *ca)
-{
-	return path_q0_us(path_capacity(ca), ca->probe.rtt_min_us, ca->probe.rtt_max_us,
-			  path_noise_us(ca));
 }
 
 /*
@@ -658,6 +706,7 @@ static void path_round_begin(struct sock *sk)
 		ca->round_queue = min((p->round_rtt_us - p->rtt_min_us) / PATH_QUEUE, U16_MAX);
 	ca->round_lost = 0;
 	ca->limited = 0;
+	ca->met = 0;
 	ccpd_round_begin(sk, &ca->probe);
 }
 
@@ -680,7 +729,7 @@ static void path_avoid(struct sock *sk)
 	/* nothing measured yet: keep the window until it is */
 	if (!ca->claim)
 		return;
-	e.storage = path_storage(ca->claim, e.kp, base, q0);
+	e.storage = path_storage(ca->claim, e.kp, base + path_batch_us(ca), q0);
 	window = ccpd_eq3(&e, &ca->prev, tp->tcp_clock_cache,
 			  e.limit + ccpd_segs(bw, p->rtt_min_us));
 	if (ca->rival == PATH_FOREIGN)
@@ -859,6 +908,7 @@ static void path_train_done(struct sock *sk)
 	u64 rate;
 
 	ca->fell = 0;
+	ca->sparse |= !ca->round_lost && t->gap_us > rtt_us / 2;
 	path_learn_base(ca, segs);
 	/* half of what the path held came in time: that is the capacity still */
 	if (revisit && !ca->train_zero && !best && path_train_sure(ca)) {
@@ -897,6 +947,15 @@ static void path_train_done(struct sock *sk)
 	if (ca->train_rtt_us > rtt_us + 2 * q0 + PATH_HOST_DELAY_US + t->gap_us) {
 		path_train_stop(sk, TRAIN_NONE);
 		path_set_cwnd(sk, tcp_packets_in_flight(tcp_sk(sk)) + segs);
+		return;
+	}
+	/* too fast, and nothing tells by how much: what came, in a round trip, or that is it */
+	if (ca->round_lost >= PATH_LOSSES && ca->round_lost > segs / PATH_TOO_FAST && !best) {
+		segs -= min_t(u32, ca->round_lost, segs - 1);
+		if (time_us < rtt_us)
+			path_train_send(sk, max(segs, TCP_INIT_CWND), rtt_us);
+		else
+			path_train_leave(sk, ccpd_bw(segs, 1, (u64)time_us * NSEC_PER_USEC));
 		return;
 	}
 	if (revisit && ca->train_zero && path_train_sure(ca)) {
@@ -1297,6 +1356,14 @@ static u32 path_round_capacity(const struct cpath *ca, u32 rate)
 	return path_capacity(ca);
 }
 
+/* An ACK shows that 15/16 of the claim was delivered. */
+static bool path_has_met(const struct cpath *ca, const struct rate_sample *rs)
+{
+	return rs->delivered > 0 && rs->interval_us > 0 &&
+	       (u64)rs->delivered << BW_SCALE >= (u64)(ca->claim - (ca->claim >> 4)) *
+						 rs->interval_us;
+}
+
 /*
  * The least window, in a round trip.  With less, pacing would hold segments back for longer
  * than a round trip, and no round trip would show that there is more.
@@ -1322,6 +1389,11 @@ static void path_round(struct sock *sk, u32 rate)
 	u32 base_us = path_base_us(ca), mean_us = path_learn_base(ca, delivered);
 	u32 bw, claim;
 
+	/* the ACK that ends a round trip is amid a batch, of which the rest has come too */
+	if (ca->met) {
+		rate = max(rate, ca->claim);
+		ca->probe.rate[0] = max(ca->probe.rate[0], rate);
+	}
 	bw = path_round_capacity(ca, rate);
 	ca->rounds = min(ca->rounds + 1, PATH_ROUNDS);
 	switch (ca->mode) {
@@ -1358,7 +1430,7 @@ static void path_round(struct sock *sk, u32 rate)
 	 * The path has become shorter, and what is in flight is a queue that hides by how much.  A
 	 * guess of the capacity is no reason for a drain, what was measured is.
 	 */
-	if (path_base_us(ca) + q0 < base_us || (u16)(path_now() - ca->rtt_min_stamp) >
+	if (path_base_us(ca) + q0 < base_us || path_since(ca->rtt_min_stamp) >
 		    READ_ONCE(drain) * (HZ / PATH_TICK) ||
 	    (ca->rounds == PATH_ROUNDS && ca->rival != PATH_FOREIGN &&
 	     path_queue_us(ca) > 2 * q0 && ca->claim < known - (known >> 3)))
@@ -1467,6 +1539,7 @@ tcpcc_cong_control(path_cong_control)
 	else if (rs->rtt_us > 0)
 		ccpd_pair_ack(sk, p, rs->rtt_us, path_least_us(sk));
 
+	ca->met |= ca->sparse && path_has_met(ca, rs);
 	rate = path_in_train(ca) || path_of_a_part(sk, rs) ? 0 : ccpd_round_rate(p, rs);
 	if (rate) {
 		/* what a timeout takes for lost says nothing of the path's rate */

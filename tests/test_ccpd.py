@@ -121,3 +121,14 @@ def test_path_that_gets_a_little_longer(lab):
     rows = [r for r in series(result, "flows") if float(r["time_s"]) >= 18]
     in_flight = mean(float(r["in_flight"]) for r in rows)
     assert in_flight == pytest.approx(1e8 / 8 / 1514 * 0.054, rel=0.125)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_batches_of_acks_as_far_apart_as_a_round_trip(lab, seed) -> None:
+    """A host short of CPU, 1 to 20 ms at a time: as much as CUBIC's, and no train after the other
+    into an overflow."""
+    cubic, path = run(lab, ["cubic", "ccpd_path"], seed, rate="20mbit", rtt="20ms", host="vm",
+                      duration=20)  # fmt: skip
+    (theirs,), (ours,) = cubic["flows"], path["flows"]
+    assert ours["goodput_bps"] >= theirs["goodput_bps"]
+    assert ours["retransmits"] <= ours["bytes"] / 1448 / 10

@@ -563,6 +563,87 @@ static void overflow_ends_the_train(struct kunit *test)
 	EXPECT_NEAR(test, ca->claim, link_bw(100), 20000);
 }
 
+/*
+ * Of a train of 100, in two batches, 40 are lost beside a queue.  It tells no rate.  The next one
+ * is what came, in a round trip.  With 20 lost, it grows.
+ */
+static void train_too_fast(struct kunit *test)
+{
+	static const u32 lost[] = { 40, 20 };
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(lost); i++) {
+		struct sock *sk = train(test, 100, 1600);
+		struct cpath *ca = inet_csk_ca(sk);
+
+		train_ack(sk, 0, 30, 50000);
+		ca->round_lost = lost[i];
+		tcp_sk(sk)->lost += lost[i];
+		tcp_sk(sk)->packets_out = 70 - lost[i];
+		train_ack(sk, 4000, 70 - lost[i], 50000);
+		KUNIT_EXPECT_TRUE(test, ca->train == TRAIN_SENT);
+		if (i) {
+			KUNIT_EXPECT_GT(test, path_train_segs(ca), 100);
+		} else {
+			KUNIT_EXPECT_EQ(test, path_train_segs(ca), 60);
+			KUNIT_EXPECT_EQ(test, ca->train_us, ca->probe.rtt_min_us);
+		}
+	}
+}
+
+/*
+ * Batches a round trip apart: what an empty path takes is an average, which one lucky round trip
+ * does not end.  Seven whose delays do not differ end it.
+ */
+static void sparse_batches_are_averaged(struct kunit *test)
+{
+	struct cpath c = { .sparse = 1, .claim = link_bw(20) };
+	u32 i;
+
+	c.probe.rtt_min_us = 10000;
+	c.probe.rtt_max_us = 40000;
+	path_set_noise(&c, 6400);
+	/* a lucky one takes an eighth of the way */
+	c.probe.round_rtt_us = 10000;
+	c.delay_sum = 10 * 1600 / PATH_NOISE;
+	KUNIT_EXPECT_EQ(test, path_learn_base(&c, 10), 0);
+	EXPECT_NEAR(test, path_noise_us(&c), 6400 - 4800 / 8, 20000);
+	/* one that differs by more as well, if the queue ran empty */
+	c.delay_sum = 10 * 9600 / PATH_NOISE;
+	path_learn_base(&c, 10);
+	EXPECT_NEAR(test, path_noise_us(&c), 5800 + 3800 / 8, 20000);
+	c.probe.round_rtt_us = 15000;
+	c.delay_sum = 10 * 14400 / PATH_NOISE;
+	path_learn_base(&c, 10);
+	EXPECT_NEAR(test, path_noise_us(&c), 5800 + 3800 / 8, 20000);
+	/* what q0 covers is no part of it */
+	EXPECT_NEAR(test, path_batch_us(&c), path_noise_us(&c) - 2500, 1000);
+	for (i = 0; i < PATH_CLEAR_ROUNDS; i++) {
+		KUNIT_EXPECT_TRUE(test, c.sparse);
+		path_learn_base(&c, 10);
+		c.delay_sum = 10 * 5120 / PATH_NOISE;
+	}
+	path_learn_base(&c, 10);
+	KUNIT_EXPECT_FALSE(test, c.sparse);
+	KUNIT_EXPECT_EQ(test, path_batch_us(&c), 0);
+}
+
+/* A train whose batches are more than half a round trip apart tells of them; if some is lost, not. */
+static void train_tells_of_sparse_batches(struct kunit *test)
+{
+	u32 i;
+
+	for (i = 0; i < 2; i++) {
+		struct sock *sk = train(test, 100, 1600);
+		struct cpath *ca = inet_csk_ca(sk);
+
+		train_ack(sk, 0, 50, 50000);
+		ca->round_lost = i;
+		train_ack(sk, 26000, 50, 50000);
+		KUNIT_EXPECT_TRUE(test, ca->sparse == !i);
+	}
+}
+
 /* A namespace of its own, with a table and nothing else */
 static struct net *visits_net(struct kunit *test)
 {
@@ -1213,6 +1294,9 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(batch_makes_the_train_longer),
 	KUNIT_CASE(policer_in_the_start),
 	KUNIT_CASE(overflow_ends_the_train),
+	KUNIT_CASE(train_too_fast),
+	KUNIT_CASE(sparse_batches_are_averaged),
+	KUNIT_CASE(train_tells_of_sparse_batches),
 	KUNIT_CASE(visits_are_bounded),
 	KUNIT_CASE(visits_expire),
 	KUNIT_CASE(visits_replace_the_oldest),
