@@ -628,7 +628,7 @@ static void sparse_batches_are_averaged(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, path_batch_us(&c), 0);
 }
 
-/* A train whose batches are more than half a round trip apart tells of them; if some is lost, not. */
+/* A train whose batches are half a round trip apart tells of them; if some is lost, it does not. */
 static void train_tells_of_sparse_batches(struct kunit *test)
 {
 	u32 i;
