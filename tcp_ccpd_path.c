@@ -461,7 +461,7 @@ static u16 path_now(void)
 /* How long ago that was, PATH_TICK, below 2^14 */
 static u16 path_since(u16 stamp)
 {
-	return (path_now() - stamp) & GENMASK(13, 0);
+	return (path_now() - stamp) & (BIT(14) - 1);
 }
 
 /* Once in a PATH_TICK, and in a round trip: rates of 4 to 8 s ago are remembered. */
