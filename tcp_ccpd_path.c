@@ -582,7 +582,7 @@ static void path_learn_sparse(struct cpath *ca, u32 mean_us)
 	}
 }
 
-/* So much longer than the mean, and than what q0 covers, the last of such a batch may take, us. */
+/* So much longer than the mean, beyond what q0 covers, the first of such a batch waits, us. */
 static u32 path_batch_us(const struct cpath *ca)
 {
 	u32 us = ca->sparse ? path_noise_us(ca) : 0;
