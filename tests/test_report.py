@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 from collections import Counter
+from dataclasses import replace
 from types import SimpleNamespace
 
 import msgspec
@@ -17,7 +18,9 @@ from labkit.errors import LabError
 from labkit.measure import provenance, result, runner, store
 from labkit.measure.job import Job, identity
 from labkit.model import scenario
-from labkit.tell import claims, findings, plot, report, summary
+from labkit.paths import REPO
+from labkit.tell import claims, findings, plot, records, report, summary
+from labkit.tell.outcome import Report
 from labkit.world.laboratory import Laboratory
 
 CHEAP = """
@@ -616,29 +619,31 @@ def test_runs_are_made_again_for_another_tool(monkeypatch):
 def test_summary(laboratory, tmp_path, monkeypatch) -> None:
     """docs/results: every row, number and link is there, and what was there before is not."""
     laboratory(CHEAP)
-    monkeypatch.setattr(summary, "RESULTS", tmp_path / "results")
-    (tmp_path / "results").mkdir()
+    results = tmp_path / "results"
+    monkeypatch.setattr(records, "RESULTS", results)
+    monkeypatch.setattr(claims, "load", list)
+    results.mkdir()
     for name in ("old.md", "cost.md"):  # which lab bench makes
-        (tmp_path / "results" / name).touch()
+        (results / name).touch()
     cheap = scenario.load("cheap")
     made = report.make([cheap], 2)
-    measured = [made.measure(cheap, finding) for finding in cheap.finding]
-    monkeypatch.setattr(made, "origins", lambda: ["0123456789ab, with changes"])
+    monkeypatch.setattr(made, "origins", lambda of=None: ["0123456789ab, with changes"])
     with pytest.raises(LabError, match="of what is committed, not of 0123456789ab, with changes"):
-        summary.write(made, [cheap], measured)
-    monkeypatch.setattr(made, "origins", lambda: ["0123456789ab"])
+        summary.write(made, [cheap])
+    monkeypatch.setattr(made, "origins", lambda of=None: ["0123456789ab"])
     idle = msgspec.structs.replace(cheap, name="idle")  # of which nothing was run
-    measured += [made.measure(idle, finding) for finding in idle.finding]
-    size = summary.write(made, [cheap, idle], measured)
-    files = {path.name: path for path in (tmp_path / "results").iterdir()}
+    size = summary.write(made, [cheap, idle])
+    files = {str(path.relative_to(results)): path for path in results.rglob("*") if path.is_file()}
     assert size == sum(path.stat().st_size for path in files.values())
-    assert set(files) == {"README.md", "none.md", "cheap.png", "cost.md"}
+    assert set(files) == {"README.md", "none.md", "claims.md", "cheap.png", "cost.md",
+                          "data/cheap.json"}  # fmt: skip
     first, paper = files["README.md"].read_text(), files["none.md"].read_text()
-    assert "5 of 7 findings hold, 2 do not" in first
+    assert "5 of 7 findings hold, 2 do not, 0 were" in first
     assert "| [999 (NONE)](none.md) | 5 | 2 | 0 |" in first
     assert "Of these nothing was run from what is committed: idle." in first and "idle" not in paper
     assert "| [cheap](none.md#cheap) | Pigs fly | ours |" in first and '<a id="cheap">' in paper
     assert re.search(r"^\| A slow link: share used \| 0\.9\d? \+ \|$", first, re.MULTILINE)
+    assert "runs, made from 0123456789ab.\n" in paper
     rows = [line.split(" | ") for line in paper.splitlines() if line.startswith("| ")]
     assert [row[0] for row in rows[1:]] == [
         "| reno, slow", "| cubic (small), slow", "| reno, fast", "| cubic (small), fast",
@@ -648,5 +653,52 @@ def test_summary(laboratory, tmp_path, monkeypatch) -> None:
     assert "](cheap.png)" in paper and "5 of 7 findings hold" in paper
     monkeypatch.setattr(summary, "LIMIT", size - 1)
     with pytest.raises(LabError, match="may have"):
-        summary.write(made, [cheap, idle], measured)
-    assert len(list((tmp_path / "results").iterdir())) == 4
+        summary.write(made, [cheap, idle])
+    assert len(list(results.iterdir())) == 6
+
+
+def test_results_stay_where_the_runs_are_gone(laboratory, tmp_path, monkeypatch) -> None:
+    """Another machine has none of the runs, or a part; what was made of them is in the records."""
+    laboratory(CHEAP)
+    results = tmp_path / "results"
+    monkeypatch.setattr(records, "RESULTS", results)
+    monkeypatch.setattr(claims, "load", list)
+    results.mkdir()
+    cheap = scenario.load("cheap")
+    made = report.make([cheap], 2)
+    monkeypatch.setattr(made, "origins", lambda of=None: ["0123456789ab"])
+    summary.write(made, [cheap])
+    before = {path: path.read_bytes() for path in results.rglob("*") if path.is_file()}
+    part = replace(made, cells=dict(list(made.cells.items())[:1]))
+    monkeypatch.setattr(part, "origins", lambda of=None: ["76543210"])
+    for less in (Report(""), part):
+        summary.write(less, [cheap])
+        assert before == {p: p.read_bytes() for p in results.rglob("*") if p.is_file()}
+    states = {f: made.measure(cheap, f).holds for f in cheap.finding}
+    recorded = records.judge(records.load())
+    assert {f: recorded(cheap, f) for f in cheap.finding} == states
+    judge = claims.judge(Report(""), recorded)
+    assert {f: judge(cheap, f) for f in cheap.finding} == states
+    # What was measured says nothing of another bound, or of other runs.
+    other = msgspec.structs.replace(cheap.finding[0], low=-7.0)
+    assert recorded(cheap, other) is None
+    longer = msgspec.structs.replace(cheap, seeds=cheap.seeds + 1)
+    assert {recorded(longer, f) for f in cheap.finding} == {None}
+    summary.write(Report(""), [longer])
+    assert "The scenario has changed since." in (results / "none.md").read_text()
+    (results / "data/cheap.json").write_text('{"runs": "many"}')
+    with pytest.raises(LabError, match=r"data/cheap.json: .*`git checkout` it"):
+        summary.write(Report(""), [cheap])
+
+
+def test_results_are_what_the_records_say(tmp_path, monkeypatch) -> None:
+    """Nobody has written the pages by hand, nor forgotten to write them anew."""
+    results = tmp_path / "results"
+    shutil.copytree(records.RESULTS, results)
+    monkeypatch.setattr(records, "RESULTS", results)
+    papers = [of for of in map(scenario.load, scenario.names()) if of.paper]
+    summary.write(Report(""), papers)
+    own = REPO / "docs/results"
+    stale = [p.name for p in own.glob("*.md") if p.read_text() != (results / p.name).read_text()]
+    assert not stale, "scripts/lab report --docs writes them"
+    assert {p.name for p in results.rglob("*")} == {p.name for p in own.rglob("*")}

@@ -10,7 +10,7 @@ from labkit.errors import LabError
 from labkit.measure.job import Job
 from labkit.model import scenario
 from labkit.model.scenario import Finding
-from labkit.tell import docs, findings, plot, report, rfc9743, summary
+from labkit.tell import docs, findings, plot, records, report, rfc9743, summary
 from labkit.tell.outcome import Cell, Measured, Report
 
 
@@ -56,7 +56,7 @@ def pages(monkeypatch, tmp_path):
     """Where the pages come, of runs that no guest has made."""
     monkeypatch.setattr(report, "make", _make)
     monkeypatch.setattr(plot, "REPORT", tmp_path)
-    monkeypatch.setattr(summary, "RESULTS", tmp_path / "results")
+    monkeypatch.setattr(records, "RESULTS", tmp_path / "results")
     monkeypatch.setattr(plot, "svg", lambda asked, cells, name: ("<svg></svg>", f"{asked} {name}"))
     return tmp_path
 
@@ -103,12 +103,12 @@ def test_pages(pages, capsys) -> None:
 
 
 def test_pages_of_documents_stay_and_are_of_what_is_committed(pages, monkeypatch) -> None:
-    monkeypatch.setattr(Report, "origins", lambda self: ["0123456789ab, with changes"])
+    monkeypatch.setattr(Report, "origins", lambda self, one=None: ["0123456789ab, with changes"])
     with pytest.raises(LabError, match="of what is committed"):
         rfc9743.main(("vegas",), 1, with_docs=True)
     monkeypatch.setattr(docs, "require_committed", lambda made: None)
     assert rfc9743.main(("vegas",), 1, with_docs=True) == 0
-    summary.write(Report("0"), [], [])
+    summary.write(Report("0"), [])
     assert (pages / "results/rfc9743-vegas.md").exists()
 
 

@@ -446,10 +446,11 @@ def _merge(args: argparse.Namespace) -> int:
 
 
 def _claims(args: argparse.Namespace) -> int:
-    from .tell import claims, report
+    from .tell import claims, records, report
 
     papers = claims.load()
-    print(claims.table(papers, claims.judge(report.kept(claims.scenarios_of(papers)))))
+    known = report.kept(claims.scenarios_of(papers))
+    print(claims.table(papers, claims.judge(known, records.judge(records.load()))))
     return 0
 
 

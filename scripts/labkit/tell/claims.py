@@ -206,14 +206,15 @@ def scenarios_of(papers: list[Paper]) -> list[Scenario]:
 # Showing ----------------------------------------------------------------------------------------
 
 
-def judge(report: Report) -> Judge:
-    """What became of findings, of each scenario's in the report."""
+def judge(report: Report, recorded: Judge = lambda of, finding: None) -> Judge:
+    """What became of findings: of those that the report did not measure, what is recorded."""
     known: dict[tuple[str, Finding], bool | None] = {}
 
     def holds(of: Scenario, finding: Finding) -> bool | None:
         key = (of.name, finding)
         if key not in known:
-            known[key] = report.measure(of, finding).holds
+            measured = report.measure(of, finding).holds
+            known[key] = recorded(of, finding) if measured is None else measured
         return known[key]
 
     return holds

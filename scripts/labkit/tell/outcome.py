@@ -94,6 +94,12 @@ def keys_of(of: Scenario, finding: Finding) -> list[Key]:
     return found
 
 
+def every_key(of: Scenario) -> list[Key]:
+    """All cells that a scenario and its findings need."""
+    mine = [(of.name, column.name, case) for case in of.case_names for column in of.column]
+    return [*dict.fromkeys(mine + [key for f in of.finding for key in keys_of(of, f)])]
+
+
 @dataclass
 class Report:
     """What was run, and what was not."""
@@ -110,9 +116,11 @@ class Report:
     def of(self, one: Scenario) -> list[Cell]:
         return [cell for key, cell in self.cells.items() if key[0] == one.name]
 
-    def origins(self) -> list[str]:
-        """The commits of which the runs are, and whether what made them was not as committed."""
-        made = (run["provenance"] for cell in self.cells.values() for run in cell.runs)
+    def origins(self, one: Scenario | None = None) -> list[str]:
+        """The commits of which all runs are, or a scenario's, and whether what made them was not as
+        committed."""
+        cells = self.of(one) if one else self.cells.values()
+        made = (run["provenance"] for cell in cells for run in cell.runs)
         found = {(p.get("commit", ""), p.get("clean", False)) for p in made}
         return sorted(
             (commit[:12] or "no commit") + ("" if clean else ", with changes")

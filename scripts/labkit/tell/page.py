@@ -92,6 +92,13 @@ def bound(finding: Finding) -> str:
     return f"at least {_plain(low)}" if high == float("inf") else f"{_plain(low)} to {_plain(high)}"
 
 
+def measured_text(of: Measured) -> str:
+    """What a finding's measure came to, its interval, and of a share the worst case."""
+    if of.value is None:
+        return ""
+    return _plain(of.value) + _spread(of.interval) + (f"; {of.worst}" if of.worst else "")
+
+
 def _seeds(n: int) -> str:
     return f"{n} seeds" if n > 1 else "one seed"
 
@@ -132,6 +139,10 @@ class Grade:
     def short(self) -> str:
         value = self.measured.value
         return f"{value:.0f}" if abs(value) >= 100 else f"{value:.2g}"
+
+    @property
+    def text(self) -> str:
+        return self.short + {"good": " +", "fair": "", "bad": " \N{MINUS SIGN}"}[self.name]
 
     @property
     def words(self) -> str:

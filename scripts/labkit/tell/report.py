@@ -23,8 +23,8 @@ from ..model import scenario
 from ..model.scenario import Column, Quality, Scenario
 from ..model.settings import Settings
 from ..world.laboratory import Laboratory
-from . import claims, docs, findings, page, plot, summary
-from .outcome import Cell, Key, Report, keys_of
+from . import claims, docs, findings, page, plot, records, summary
+from .outcome import Cell, Key, Report, every_key, keys_of
 
 LOG_S = 180  # from one line to the next about progress, when that goes to a file
 
@@ -56,7 +56,8 @@ def main(
     measured = [report.measure(s, f) for s in wanted for f in s.finding]
     write(target, page.compose(report, wanted, measured, alone=not papers))
     if papers:
-        listed = page.compose_claims(papers, claims.judge(kept(shown)), wanted)
+        judge = claims.judge(kept(shown), records.judge(records.load()))
+        listed = page.compose_claims(papers, judge, wanted)
         write(target.with_name("claims.html"), listed)
     if not names:
         store.sweep()
@@ -67,9 +68,7 @@ def main(
     )
     if with_docs:
         print("documents: {} numbers written, {} of them anew".format(*docs.write(report)))
-        known, of = kept(), _of_papers()
-        found = [known.measure(s, f) for s in of for f in s.finding]
-        print(f"docs/results: {summary.write(known, of, found) >> 10} KiB")
+        print(f"docs/results: {summary.write(kept(), _of_papers()) >> 10} KiB")
     for reason, columns in report.left_out().items():
         print(f"lab: skipped {', '.join(columns)}: {reason}", file=sys.stderr)
     for what, why in report.failed:
@@ -183,21 +182,11 @@ def _planned(
     report = Report(laboratory.kernel.release)
     tasks: dict[tuple[Key, int], Task] = {}
     by_name = {of.name: of for of in wanted}
-    for key in dict.fromkeys(keys or _keys(wanted)):
+    for key in dict.fromkeys(keys or [key for of in wanted for key in every_key(of)]):
         if key[0] not in by_name:
             by_name[key[0]] = scenario.load(key[0])
         _plan(laboratory, report, by_name[key[0]], key, tasks)
     return report, tasks
-
-
-def _keys(wanted: list[Scenario]) -> list[Key]:
-    keys = [
-        (s.name, column.name, case)
-        for s in wanted
-        for case in [c.name for c in s.case] or [""]
-        for column in s.column
-    ]
-    return keys + [key for s in wanted for f in s.finding for key in keys_of(s, f)]
 
 
 def _plan(

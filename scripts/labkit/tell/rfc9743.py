@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from ..model import scenario
 from ..model.scenario import Scenario
 from ..world.laboratory import Laboratory
-from . import docs, page, plot, report, summary
+from . import docs, page, plot, records, report, summary
 from .outcome import Measured, Report
 
 NAME = "rfc9743"
@@ -128,14 +128,14 @@ def main(
         if with_docs:
             docs.require_committed(made)
             text = summary.render(f"{NAME}.md", **_content(sender, made, items))
-            report.write(summary.RESULTS / f"{NAME}-{sender}.md", text)
+            report.write(records.RESULTS / f"{NAME}-{sender}.md", text)
         status |= bool(made.failed)
     if len(tables) > 1:
         beside = {"tables": tables, "entries": [what for what, *_ in ITEMS]}
         report.write(plot.REPORT / f"{NAME}.html", page.render(f"{NAME}-beside.html", **beside))
         if with_docs:
             text = summary.render(f"{NAME}-beside.md", **beside)
-            report.write(summary.RESULTS / f"{NAME}.md", text)
+            report.write(records.RESULTS / f"{NAME}.md", text)
     return status
 
 

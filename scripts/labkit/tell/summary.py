@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """docs/results: the report in short, for who reads the repository and runs nothing.
 
-A page for each paper, with a table and the first picture of each scenario, and a first page with
-what each sender is good and bad at and the findings that do not hold.
+A page for each paper, with a table and the first picture of each scenario; one of all that the
+papers have and claim; and a first page with what each sender is good and bad at and the findings
+that do not hold.  All are made of the records of scenarios, of which those are written anew whose
+runs are there.
 """
 
 import platform
@@ -17,47 +19,75 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from ..errors import LabError
 from ..measure.provenance import git
 from ..model.scenario import Scenario
-from ..paths import REPO
-from . import docs, page, plot
-from .outcome import Measured, Report
+from . import claims, docs, page, plot, records
+from .outcome import Report
+from .records import Record
 
-RESULTS = REPO / "docs/results"
 LIMIT = 3 << 20  # bytes, of all
 
 
-def write(report: Report, wanted: list[Scenario], measured: list[Measured]) -> int:
-    """Writes the summary in place of that before: how many bytes.  A scenario of which nothing was
-    run is named, and no more.
+def write(report: Report, wanted: list[Scenario]) -> int:
+    """Writes the summary in place of that before: how many bytes.
 
-    LabError if they are too many, or what was run was not as committed.
+    A scenario all of whose runs the report has is recorded anew, another is as it was; one that
+    never was run is named, and no more.  LabError if they are too many, or what was run was not as
+    committed.
     """
     docs.require_committed(report)
-    with tempfile.TemporaryDirectory(dir=RESULTS.parent) as name:
+    before = records.load()
+    results = records.RESULTS
+    with tempfile.TemporaryDirectory(dir=results.parent) as name:
         made = Path(name, "results")
         made.mkdir()
-        absent = [of for of in wanted if of.column and not any(c.runs for c in report.of(of))]
-        sections = [_Section(report, of, made) for of in wanted if of not in absent]
-        measured = [m for m in measured if m.scenario not in absent]
-        papers = dict.fromkeys(section.of.paper for section in sections)
-        files = {paper: f"{paper.split()[-1].strip('()').lower()}.md" for paper in papers}
-        content: dict[str, Any] = {
-            "runs": sum(len(cell.runs) for cell in report.cells.values()),
-            "report": report, "measured": measured, "files": files, "absent": absent,
-            "grades": page.grades(report, wanted), "bound": page.bound,
-        }  # fmt: skip
-        for paper, file in files.items():
-            mine = [s for s in sections if s.of.paper == paper]
-            (made / file).write_text(render("paper.md", paper=paper, sections=mine, **content))
-        (made / "README.md").write_text(render("results.md", **content))
-        size = sum(path.stat().st_size for path in made.iterdir())
+        known = {}
+        for of in wanted:
+            if records.whole(report, of):
+                known[of.name] = records.record(report, of, _picture(report, of, made))
+            elif of.name in before:
+                known[of.name] = before[of.name]
+                if before[of.name].picture:
+                    shutil.copy(results / f"{of.name}.png", made)
+        for of, record in known.items():
+            records.save(made, of, record)
+        _write_pages(made, wanted, known)
+        size = sum(path.stat().st_size for path in made.rglob("*") if path.is_file())
         if size > LIMIT:
             raise LabError(f"docs/results would have {size} bytes, and may have {LIMIT}")
         for like in ("rfc9743*.md", "cost.md"):  # which lab report rfc9743 and lab bench make
-            for other in RESULTS.glob(like):
+            for other in results.glob(like):
                 shutil.copy(other, made)
-        shutil.rmtree(RESULTS, ignore_errors=True)
-        made.rename(RESULTS)
+        shutil.rmtree(results, ignore_errors=True)
+        made.rename(results)
     return size
+
+
+def _picture(report: Report, of: Scenario, target: Path) -> str:
+    """Draws a scenario's first picture: what it shows."""
+    shown = [cell for cell in report.of(of) if cell.runs]
+    if of.plot and (shown or not plot.of_runs(of.plot[0])):
+        return plot.png(of.plot[0], shown, target / f"{of.name}.png")
+    return ""
+
+
+def _write_pages(target: Path, wanted: list[Scenario], known: dict[str, Record]) -> None:
+    """Writes what people read."""
+    there = [of for of in wanted if of.name in known]
+    papers = dict.fromkeys(of.paper for of in there)
+    files = {paper: f"{paper.split()[-1].strip('()').lower()}.md" for paper in papers}
+    grades = {what: by for of in there for what, by in known[of.name].grades.items()}
+    of_paper = {p: [known[of.name] for of in there if of.paper == p] for p in files}
+    content: dict[str, Any] = {
+        "wanted": wanted, "there": there, "known": known, "files": files, "of_paper": of_paper,
+    }  # fmt: skip
+    for paper, file in files.items():
+        mine = [of for of in there if of.paper == paper]
+        (target / file).write_text(render("paper.md", paper=paper, mine=mine, **content))
+    (target / "README.md").write_text(render("results.md", grades=grades, **content))
+    listed, judge = claims.load(), records.judge(known)
+    (target / "claims.md").write_text(render(
+        "claims.md", papers=listed, judge=judge, states=claims.STATES,
+        counts={p.name: claims.counts(p.claims, judge) for p in listed}, **content,
+    ))  # fmt: skip
 
 
 def require_committed() -> None:
@@ -69,25 +99,11 @@ def require_committed() -> None:
 def write_cost(table: str, guests: int) -> None:
     """Writes what the modules cost: the tables of lab bench, and what they were measured on."""
     processor = re.search(r"^model name\s*: (.+)$", Path("/proc/cpuinfo").read_text(), re.M)
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "cost.md").write_text(render(
+    records.RESULTS.mkdir(exist_ok=True)
+    (records.RESULTS / "cost.md").write_text(render(
         "cost.md", table=table, guests=guests, commit=git("rev-parse", "--short=12", "HEAD"),
         processor=processor[1] if processor else platform.machine(),
     ))  # fmt: skip
-
-
-class _Section:
-    """What the page of a paper has of a scenario."""
-
-    def __init__(self, report: Report, of: Scenario, target: Path) -> None:
-        cells = report.of(of)
-        self.of = of
-        self.heads, self.rows = page.short_table(report, of, cells)
-        self.picture, self.words = "", ""
-        shown = [cell for cell in cells if cell.runs]
-        if of.plot and (shown or not plot.of_runs(of.plot[0])):
-            self.picture = f"{of.name}.png"
-            self.words = plot.png(of.plot[0], shown, target / self.picture)
 
 
 def _text(value: str) -> str:

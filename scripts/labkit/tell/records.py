@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What a scenario came to, when its runs are no longer there: a file each in docs/results/data.
+
+Runs are kept on the machine that made them, and take hours.  A record has what the pages of
+docs/results say of a scenario, so that another machine, which has other runs or none, writes the
+same pages, and knows the state of each claim.
+"""
+
+import hashlib
+from pathlib import Path
+
+import msgspec
+
+from ..errors import LabError
+from ..model.scenario import Finding, Scenario
+from ..paths import REPO
+from . import page
+from .claims import Judge
+from .outcome import Measured, Report, every_key
+
+RESULTS = REPO / "docs/results"
+DATA = "data"
+
+
+class Found(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A finding, and what came of it: `holds` is None if that could not be measured."""
+
+    claim: str
+    measure: str
+    kind: str
+    wanted: str  # the bounds, in words
+    measured: str = ""
+    holds: bool | None = None
+
+
+class Record(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What the runs of a scenario came to."""
+
+    settings: str  # digest of all that decides its runs: see digest()
+    kernel: str
+    made_of: list[str]  # commits
+    runs: int
+    heads: list[str]  # of its table, and the rows
+    rows: list[list[str]]
+    picture: str = ""  # what it shows, if there is one
+    found: list[Found] = []
+    grades: dict[str, dict[str, str]] = {}  # by quality and sender
+
+    @property
+    def held(self) -> int:
+        return sum(f.holds is True for f in self.found)
+
+    @property
+    def failed(self) -> list[Found]:
+        return [f for f in self.found if f.holds is False]
+
+    def fits(self, of: Scenario) -> bool:
+        """Whether the scenario is still the one that was run."""
+        return self.settings == digest(of)
+
+    def holds(self, finding: Finding) -> bool | None:
+        """What became of a finding: None if it was not measured, or had other bounds."""
+        asked = finding.claim, finding.measure, page.bound(finding)
+        same = (f.holds for f in self.found if (f.claim, f.measure, f.wanted) == asked)
+        return next(same, None)
+
+
+def digest(of: Scenario) -> str:
+    """Of what decides a scenario's runs and the numbers that are made of them."""
+    decides = [of.seeds, of.column, of.case, of.settings, of.metrics]
+    return hashlib.sha256(msgspec.json.encode(decides)).hexdigest()[:12]
+
+
+def whole(report: Report, of: Scenario) -> bool:
+    """Whether a report has all runs that a scenario and its findings need."""
+    cells = (report.cells.get(key) for key in every_key(of))
+    return all(cell and (cell.runs or cell.key in report.skipped) for cell in cells)
+
+
+def record(report: Report, of: Scenario, picture: str) -> Record:
+    """What a report's runs of a scenario came to."""
+    cells = report.of(of)
+    heads, rows = page.short_table(report, of, cells)
+    return Record(
+        digest(of), report.release, report.origins(of), sum(len(cell.runs) for cell in cells),
+        heads, rows, picture,
+        [_found(report.measure(of, f), f) for f in of.finding],
+        {quality.what: {cc: grade.text for cc, grade in by.items()}
+         for quality, by in page.grades(report, [of]).items()},
+    )  # fmt: skip
+
+
+def _found(measured: Measured, finding: Finding) -> Found:
+    return Found(finding.claim, finding.measure, finding.kind, page.bound(finding),
+                 page.measured_text(measured), measured.holds)  # fmt: skip
+
+
+def load() -> dict[str, Record]:
+    """All that there are, by scenario."""
+    found = {}
+    for path in sorted((RESULTS / DATA).glob("*.json")):
+        try:
+            found[path.stem] = msgspec.json.decode(path.read_bytes(), type=Record)
+        except msgspec.MsgspecError as error:
+            raise LabError(f"{path}: {error}; `git checkout` it, or remove it and make the report"
+                           f" of {path.stem} again") from None  # fmt: skip
+    return found
+
+
+def save(results: Path, name: str, of: Record) -> None:
+    """Writes one to where results are made."""
+    (results / DATA).mkdir(exist_ok=True)
+    text = msgspec.json.format(msgspec.json.encode(of), indent=1)
+    (results / DATA / f"{name}.json").write_bytes(text + b"\n")
+
+
+def judge(known: dict[str, Record]) -> Judge:
+    """What became of findings, as records have it."""
+
+    def holds(of: Scenario, finding: Finding) -> bool | None:
+        found = known.get(of.name)
+        return found.holds(finding) if found and found.fits(of) else None
+
+    return holds
