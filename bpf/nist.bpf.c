@@ -8,7 +8,9 @@
 #include "hooks.h"
 
 TCPCC_HOOK(nist_ops, init);
+#ifdef NIST_PERIODIC
 TCPCC_HOOK(nist_ops, pkts_acked);
+#endif
 TCPCC_HOOK(nist_ops, cong_avoid);
 TCPCC_HOOK_U32(nist_ops, ssthresh);
 TCPCC_HOOK(nist_ops, cwnd_event);
@@ -19,7 +21,9 @@ TCPCC_SENDER(TCPCC_NAME) = {
 	.name = TCPCC_TEXT_OF(TCPCC_NAME),
 	.flags = TCPCC_FLAGS,
 	TCPCC_SET(init),
+#ifdef NIST_PERIODIC
 	TCPCC_SET(pkts_acked),
+#endif
 	TCPCC_SET(cong_avoid),
 	TCPCC_SET(ssthresh),
 	TCPCC_SET(cwnd_event),

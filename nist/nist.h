@@ -34,7 +34,8 @@
  *     sets it, and the law goes on from there: what it remembers of larger or smaller
  *     ones it forgets at the next loss.
  *
- * A module includes this file and defines nist_law, last NIST_MODULE().
+ * A module includes this file and defines nist_law, last NIST_MODULE().  If its law has
+ * periodic rules, it defines NIST_PERIODIC before: others need nothing of each ACK.
  */
 #ifndef _NIST_H
 #define _NIST_H
@@ -108,7 +109,7 @@ struct nist_ack {
  *	start; NULL: what @decrease said
  * @undo: it was not lost; cwnd is as before, and what @decrease and @timeout changed
  *	is to be.  NULL: that is nothing
- * @periodic: an ACK came, in whatever state; NULL: nothing to do
+ * @periodic: an ACK came, in whatever state; of modules that define NIST_PERIODIC
  */
 struct nist_law {
 	void	(*start)(struct nist *nist);
@@ -273,6 +274,7 @@ static void nist_cong_avoid(struct sock *sk, u32 ack, u32 acked)
 	nist_apply(sk);
 }
 
+#ifdef NIST_PERIODIC
 /*
  * TCP has taken from its queue what the ACK acknowledges; it will ask for ssthresh
  * next if that showed a loss, and let the window grow then.
@@ -296,8 +298,6 @@ static void nist_pkts_acked(struct sock *sk, const struct ack_sample *sample)
 	nist->now_us = tp->tcp_mstamp;
 	if (ack.rtt_us)
 		nist->rtt_min_us = min(nist->rtt_min_us, ack.rtt_us);
-	if (!nist_law.periodic)
-		return;
 	/* TCP is on its way to the window that the law left, and will get there */
 	if (state == TCP_CA_CWR || state == TCP_CA_Recovery) {
 		nist_law.periodic(nist, &ack);
@@ -309,6 +309,11 @@ static void nist_pkts_acked(struct sock *sk, const struct ack_sample *sample)
 	if (nist->cwnd != before)
 		nist_apply(sk);
 }
+
+#define NIST_PKTS_ACKED	nist_pkts_acked
+#else
+#define NIST_PKTS_ACKED	NULL
+#endif
 
 static u32 nist_ssthresh(struct sock *sk)
 {
@@ -406,7 +411,7 @@ static struct tcp_congestion_ops nist_ops __read_mostly = {		\
 	.name		= _name,					\
 	.owner		= THIS_MODULE,					\
 	.init		= nist_init,					\
-	.pkts_acked	= nist_pkts_acked,				\
+	.pkts_acked	= NIST_PKTS_ACKED,				\
 	.cong_avoid	= nist_cong_avoid,				\
 	.ssthresh	= nist_ssthresh,				\
 	.cwnd_event	= nist_cwnd_event,				\

@@ -95,27 +95,30 @@ static u64 bic_f(u64 cwnd, u64 target)
 {
 	u32 share = READ_ONCE(b);
 	u64 most = nist_segs(READ_ONCE(s_max));
-	u64 distance, least = 0;
+	u64 distance;
 
 	if (cwnd < target) {
-		distance = div_u64(target - cwnd, share);
-		if (distance <= NIST_ONE)
-			least = NIST_ONE;
+		distance = target - cwnd;
+		if (distance > nist_segs(share))
+			return min(div_u64(distance, share), most);
 	} else {
-		distance = div_u64(cwnd - target, share - 1);
-		if (cwnd - target < nist_segs(share))
-			least = NIST_ONE;
+		distance = cwnd - target;
+		if (distance >= nist_segs(share))
+			return min(div_u64(distance, share - 1), most);
 	}
-	if (least)
-		return div_u64(nist_segs(share), READ_ONCE(sigma));
-	return min(distance, most);
+	return div_u64(nist_segs(share), READ_ONCE(sigma));
 }
 
 /* The sum fits: MAX is at most twice the largest window, 2^63 */
+static void bic_aim(struct bic *bic)
+{
+	bic->target = (bic->max + bic->nist.cwnd) / 2;
+}
+
 static void bic_search(struct bic *bic)
 {
 	bic->beyond = false;
-	bic->target = (bic->max + bic->nist.cwnd) / 2;
+	bic_aim(bic);
 }
 
 /* Eq. 9 after the increase: the next target, or the next step beyond */
@@ -126,7 +129,7 @@ static void bic_next(struct bic *bic)
 
 	if (!bic->beyond) {
 		if (cwnd < bic->max) {
-			bic_search(bic);
+			bic_aim(bic);
 			return;
 		}
 		bic->beyond = true;

@@ -34,6 +34,7 @@
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#define NIST_PERIODIC
 #include "nist.h"
 #include "tcpcc_log2.h"
 

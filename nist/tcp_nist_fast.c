@@ -29,6 +29,7 @@
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#define NIST_PERIODIC
 #include "nist.h"
 
 TCPCC_PARAM(alpha, 200, 1, 100000, "AD_F, packets of a flow in the queue, without tuning");

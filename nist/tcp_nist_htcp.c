@@ -36,6 +36,7 @@
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#define NIST_PERIODIC
 #include "nist.h"
 
 TCPCC_PARAM(delta_l, 1000, 0, 60000, "DL_H, as Reno for so long after a loss, ms");

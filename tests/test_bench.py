@@ -9,6 +9,8 @@ import pytest
 from conftest import REPO
 from labkit.errors import LabError
 from labkit.measure import bench
+from labkit.tell import summary
+from labkit.world import stock
 
 LOG = """\
 [    0.530000] tcp_feedback: loading out-of-tree module taints kernel.
@@ -27,6 +29,8 @@ transfer: cubic: 9
 """
 
 
+# What is no code of ours
+THEIRS = {"reno", "cubic", "bbr", "vegas", "dctcp", "fq_codel", "pie", "cake", "pfifo", bench.WHOLE}
 PACKETS = {f"{name}, {kind}" for name in bench.ROUTERS for kind in bench.TRAFFIC}
 
 
@@ -90,6 +94,40 @@ def test_an_ack_is_judged_by_a_ratio_in_each_guest():
     (line,) = (text for text in bench.table(made).splitlines() if text.split()[:1] == ["ccpd"])
     assert "(1.10)" in line and line.endswith("cubic: NOT MET")
     assert row_of(made, "bbr, open").met is None
+
+
+def test_what_costs_more_is_told_beyond_the_noise():
+    before = bench.rows([whole_run(20)], (1,), bench.INSTRUCTIONS)
+    known = {row.key: row.ratio for row in before if row.ratios}
+    runs = [whole_run(20), whole_run(20)]
+    runs[0][("router", "pie, 1 flow")] = [20.4]  # in one of two: 2 % of noise
+    runs[1][("ack", "ccpd", "open", "1")] = [30.0]  # the smaller of the two is as before
+    made = bench.rows(runs, (1,), bench.INSTRUCTIONS)
+    assert bench.noise([row for row in made if "ccpd" not in row.what]) == pytest.approx(0.02)
+    assert not bench.regressions(made, known)
+    runs[1] = whole_run(20)
+    for run in runs:
+        run[("ack", "ccpd", "open", "1")] = [20.3]
+        run[("ack", "ccp", "open", "1")] = [20.5]
+        run[("host", "sender, in", "v6")] = [9.0]  # too few to tell
+    made = bench.rows(runs, (1,), bench.INSTRUCTIONS)
+    assert bench.regressions(made, known) == ["ccp, open: 1.025 of cubic, before 1.000"]
+    assert not any(row.bound and row.unit == bench.NS for row in made)
+    assert "throughput" not in {row.what for row in made}
+    assert "an ACK, instructions" in bench.table(made) and "veth" not in bench.table(made)
+
+
+def test_costs_no_more_than_what_is_written():
+    """An instruction more for each ACK, segment or packet is seen on any machine."""
+    written = json.loads(summary.COUNTED.read_text())
+    kernel = stock.ensure("6.12")
+    made = bench.count(kernel)
+    ours = {row.key: row for row in made if row.what.split(",")[0] not in THEIRS}
+    assert set(ours) <= set(written["ratios"]), "scripts/lab bench --instructions --docs"
+    more = bench.regressions(list(ours.values()), written["ratios"])
+    assert not more, f"{kernel.package}; what is written is of {written['kernel']}"
+    # the clock counts instructions: nobody can tell how busy the machine is
+    assert bench.noise(list(ours.values())) < 0.05
 
 
 @pytest.mark.parametrize("key", [("ack", "ccpd", "limited", "1"), ("host", "no flow, in", "v6"),

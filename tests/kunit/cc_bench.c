@@ -5,7 +5,9 @@
  *
  * An ACK is what net/ipv4/tcp_input.c (6.12) does to the socket before it calls the congestion
  * control, as far as that can see it, and the calls: pkts_acked, in_ack_event, and cong_avoid or
- * cong_control.  What is said is a difference: to the same ACKs of a congestion control that does
+ * cong_control.  Who has no cong_control leaves the pacing rate, and the window in recovery, to
+ * TCP, who has one does both: so what TCP does then is counted with the former.
+ * What is said is a difference: to the same ACKs of a congestion control that does
  * nothing.  All take turns, many times, and of the times for some hundred ACKs the median counts:
  * it is not moved by a timer, or by somebody else on this processor.
  *
@@ -95,6 +97,41 @@ static void bench_cong_control(struct sock *sk, const struct rate_sample *rs)
 #endif
 }
 
+/* The rate of a window in a round trip, by the sysctls' factors: tcp_update_pacing_rate() */
+static void bench_pace(struct sock *sk)
+{
+	const struct net *net = sock_net(sk);
+	struct tcp_sock *tp = tcp_sk(sk);
+	bool starting = tcp_snd_cwnd(tp) < tp->snd_ssthresh / 2;
+	u64 rate = (u64)max(tcp_snd_cwnd(tp), tp->packets_out) * tp->mss_cache;
+
+	rate *= starting ? READ_ONCE(net->ipv4.sysctl_tcp_pacing_ss_ratio) :
+			   READ_ONCE(net->ipv4.sysctl_tcp_pacing_ca_ratio);
+	rate *= (USEC_PER_SEC / 100) << 3;
+	if (likely(tp->srtt_us))
+		rate = div_u64(rate, tp->srtt_us);
+	WRITE_ONCE(sk->sk_pacing_rate, min_t(u64, rate, READ_ONCE(sk->sk_max_pacing_rate)));
+}
+
+/* Proportional rate reduction, RFC 6937, of an ACK without a new loss: tcp_cwnd_reduction() */
+static void bench_reduce(struct sock *sk, const struct rate_sample *rs)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	u32 in_flight = tcp_packets_in_flight(tp);
+	s32 room = tp->snd_ssthresh - in_flight, send;
+
+	tp->prr_delivered += rs->acked_sacked;
+	if (room < 0)
+		send = div_u64((u64)tp->snd_ssthresh * tp->prr_delivered + tp->prior_cwnd - 1,
+			       tp->prior_cwnd) - tp->prr_out;
+	else
+		send = min_t(s32, room, max_t(s32, tp->prr_delivered - tp->prr_out,
+					      rs->acked_sacked) + 1);
+	send = max(send, tp->prr_out ? 0 : 1);
+	tcp_snd_cwnd_set(tp, in_flight + send);
+	tp->prr_out += rs->acked_sacked; /* which lets as much out */
+}
+
 static void bench_ack(struct sock *sk, const struct bench_script *script)
 {
 	const struct tcp_congestion_ops *ops = inet_csk(sk)->icsk_ca_ops;
@@ -142,10 +179,15 @@ static void bench_ack(struct sock *sk, const struct bench_script *script)
 	}
 	if (ops->in_ack_event)
 		ops->in_ack_event(sk, 0);
-	if (ops->cong_control)
+	if (ops->cong_control) {
 		bench_cong_control(sk, &rs);
-	else if (script->state == TCP_CA_Open)
-		ops->cong_avoid(sk, tp->snd_una, script->segs);
+	} else if (ops->cong_avoid != nothing_cong_avoid) {
+		if (script->state == TCP_CA_Open)
+			ops->cong_avoid(sk, tp->snd_una, script->segs);
+		else
+			bench_reduce(sk, &rs);
+		bench_pace(sk);
+	}
 }
 
 /* Takes the time of so many chunks */
@@ -194,6 +236,8 @@ static int bench_choose(const char *cc, const struct bench_script *script)
 		tp->snd_ssthresh = CWND / 2;
 		if (script->state == TCP_CA_Recovery) {
 			tp->prior_cwnd = CWND;
+			tp->prr_delivered = 0;
+			tp->prr_out = 0;
 			tp->snd_ssthresh = inet_csk(sk)->icsk_ca_ops->ssthresh(sk);
 			tp->high_seq = tp->snd_nxt;
 		}

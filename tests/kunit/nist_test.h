@@ -84,7 +84,8 @@ static inline void nist_socket_ack(struct sock *sk, u32 segs, u32 passed_us, u32
 
 	tp->tcp_mstamp += passed_us;
 	tp->delivered += segs;
-	nist_pkts_acked(sk, &sample);
+	if (nist_ops.pkts_acked)
+		nist_ops.pkts_acked(sk, &sample);
 	if (!tcp_in_cwnd_reduction(sk))
 		nist_cong_avoid(sk, tp->snd_una, segs);
 }

@@ -171,7 +171,26 @@ static void extremes(struct kunit *test)
 	KUNIT_EXPECT_LE(test, fast.target, nist_segs(NIST_CWND_MAX));
 }
 
+/* What is kept of an ACK */
+static void pkts_acked(struct kunit *test)
+{
+	struct sock *sk = nist_socket(100);
+	struct nist *nist = inet_csk_ca(sk);
+
+	nist_socket_ack(sk, 10, 1000, 50000);
+	KUNIT_EXPECT_EQ(test, nist->rtt_min_us, 50000);
+	nist_socket_ack(sk, 10, 1000, 42000);
+	KUNIT_EXPECT_EQ(test, nist->rtt_min_us, 42000);
+	/* none has been measured */
+	nist_socket_ack(sk, 10, 1000, -1);
+	nist_socket_ack(sk, 10, 1000, 60000);
+	KUNIT_EXPECT_EQ(test, nist->rtt_min_us, 42000);
+	KUNIT_EXPECT_EQ(test, nist->now_us, USEC_PER_SEC + 4000);
+	KUNIT_EXPECT_EQ(test, nist->delivered, 41);
+}
+
 static struct kunit_case fast_cases[] = {
+	KUNIT_CASE(pkts_acked),
 	KUNIT_CASE(target),
 	KUNIT_CASE(increases),
 	KUNIT_CASE(settles),

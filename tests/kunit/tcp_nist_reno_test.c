@@ -138,24 +138,6 @@ static void cong_avoid(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tp->snd_cwnd, 97);
 }
 
-/* What is kept of an ACK */
-static void pkts_acked(struct kunit *test)
-{
-	struct sock *sk = nist_socket(100);
-	struct nist *nist = inet_csk_ca(sk);
-
-	nist_socket_ack(sk, 10, 1000, 50000);
-	KUNIT_EXPECT_EQ(test, nist->rtt_min_us, 50000);
-	nist_socket_ack(sk, 10, 1000, 42000);
-	KUNIT_EXPECT_EQ(test, nist->rtt_min_us, 42000);
-	/* none has been measured */
-	nist_socket_ack(sk, 10, 1000, -1);
-	nist_socket_ack(sk, 10, 1000, 60000);
-	KUNIT_EXPECT_EQ(test, nist->rtt_min_us, 42000);
-	KUNIT_EXPECT_EQ(test, nist->now_us, USEC_PER_SEC + 4000);
-	KUNIT_EXPECT_EQ(test, nist->delivered, 41);
-}
-
 /* The window from before comes back with its fraction; another's loss by the kernel's note */
 static void undo_cwnd(struct kunit *test)
 {
@@ -202,7 +184,6 @@ static struct kunit_case reno_cases[] = {
 	KUNIT_CASE(shares),
 	KUNIT_CASE(rates),
 	KUNIT_CASE(cong_avoid),
-	KUNIT_CASE(pkts_acked),
 	KUNIT_CASE(undo_cwnd),
 	KUNIT_CASE(rests_after_a_loss),
 	KUNIT_CASE(extremes),

@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the modules cost, in real time, beside what is wanted and what others cost.
+"""What the modules cost, beside what is wanted and what others cost.
 
 run() boots one guest after the other.  Each measures what an ACK costs a congestion control
 (tests/kunit/cc_bench.c), what a segment costs a host (feedback_bench.c), what a packet costs a
 router (sch_bench.c), and how long transfers take: short parts, many times, of which the median
 counts, so that what else the machine does disturbs little.  A number is the median of guests, which
 share nothing, with their range.
+
+count() has the same programs on Debian's own kernel, emulated with a clock that counts
+instructions: what they say is the same on any machine, however busy.
 """
 
+import math
 import os
 import re
 import shlex
@@ -20,8 +24,10 @@ from typing import Any
 from ..errors import LabError
 from ..host import Progress
 from ..paths import GUEST
+from ..world import machine, stock
 from ..world.guests import Guest
 from ..world.laboratory import Laboratory
+from ..world.stock import StockKernel
 
 WHOLE = "from socket to socket"
 
@@ -87,7 +93,9 @@ SENDERS = {
     "newjersey": ("tcp_newjersey", ""),
 }
 ACKS = ("open", "open, 44 segments", "recovery", "limited")  # of cc_bench.c
-LEAST_NS = 0.5  # less is not measured, and is no measure of others
+LEAST = 0.5  # ns or instructions: less is not measured, and is no measure of others
+FEW = 10  # instructions: of fewer a ratio is not compared with that of before
+NS, INSTRUCTIONS = "ns", "instructions"  # what is measured in
 
 CCS = ("acp", "cubic")
 SHARE = 0.9  # of CUBIC's throughput, at least
@@ -117,6 +125,7 @@ class Effort:
 
 
 QUICK = Effort(1, 20, 10_000, 1, 20_000_000, 1, (1,), 20, 1)
+COUNTED = Effort(2, 20, 10_000, 1, 0, 0, (1,), 10, 1)
 
 
 @dataclass(frozen=True)
@@ -133,6 +142,11 @@ class Row:
     ratios: tuple[float, ...] = ()  # of each guest
     of: str = ""  # what they are to
     most: float | None = None  # that the ratio may be
+
+    @property
+    def key(self) -> str:
+        """Which no other row of the same measurement has."""
+        return ", ".join(filter(None, (self.what, self.family, f"of {self.of}")))
 
     @property
     def median(self) -> float:
@@ -204,56 +218,78 @@ def _measure(
         return guest.text("log") + guest.text("stdout")
 
 
-def _job(effort: Effort, number: int) -> str:
-    """The guest's script; CUBIC is the first in each other pair."""
-    pairs = [CCS if (pair + number) % 2 else CCS[::-1] for pair in range(effort.pairs)]
-    ccs = [cc for pair in pairs for cc in pair]
-    hosts = "\n".join(f"host {int(family == 'v6')}" for family in FAMILIES)
-    routers = "\n".join(
-        f"router {shlex.quote(name)} {qdisc}\n" + "\n".join(
-            f"packets {shlex.quote(f'{name}, {kind}')} {sent} {more}"
-            for kind, more in TRAFFIC.items()
-        ) for name, (qdisc, sent) in ROUTERS.items()
-    )  # fmt: skip
-    modules = " ".join(dict.fromkeys(module for module, _ in SENDERS.values() if module))
-    names = ",".join(SENDERS)
-    acks = "\n".join(f"acks {n}" for n in effort.sockets)
-    return f"""exec >/run/lab/stdout 2>/run/lab/stderr
-set -e
-trap 'dmesg >/run/lab/log' EXIT
+def count(kernel: StockKernel, effort: Effort = COUNTED) -> list[Row]:
+    """The same of instructions, on a stock kernel in an emulated processor.
 
+    All is measured effort.runs times, and would always be the same but for interrupts: see noise().
+    """
+    made = stock.build(kernel, ("W=1", "TCPCC_BENCH=y"))
+    job = f"set -e\n{_MEASURES}"
+    job += f"{_measures(effort)}\ndmesg -c\necho {_AGAIN}\n" * effort.runs
+    ended = machine.boot(kernel, ["sh", "-c", job], modules=made, timeout_s=TIMEOUT_S,
+                         emulate=True)  # fmt: skip
+    if ended.returncode:
+        said = ended.stderr.strip().splitlines() or ["no message"]
+        raise LabError(f"the bench failed in its guest: {said[-1]}", log=ended.stdout)
+    found = [
+        {key: [ns / machine.INSTRUCTION_NS for ns in all_] for key, all_ in parse(log).items()}
+        for log in ended.stdout.split(_AGAIN)[:-1]
+    ]
+    return rows(found, effort.sockets, INSTRUCTIONS)
+
+
+_AGAIN = "bench: again"
+
+# Functions of the shell, with what they need of effort as arguments
+_MEASURES = """
 acks()
-{{
-	modprobe cc_bench sockets="$1" chunks={effort.chunks} rounds={effort.rounds} ccs={names}
+{
+	modprobe cc_bench sockets="$1" chunks="$2" rounds="$3" ccs="$4"
 	modprobe -r cc_bench
 	echo "acks $1"
-}}
+}
 
 host()
-{{
-	unshare -n sh -c "ip link set lo up && modprobe feedback_bench batches={effort.batches} v6=$1"
+{
+	unshare -n sh -c "ip link set lo up && modprobe feedback_bench v6=$1 batches=$2"
 	modprobe -r feedback_bench
 	echo "host $1"
-}}
+}
 
 router()
-{{
+{
 	echo "router $1"
 	shift
 	tc qdisc replace dev v0 root "$@"
-}}
+}
 
 packets()
-{{
-	local name=$1
+{
+	local name=$1 times=$2
 
-	shift
-	for _ in $(seq {effort.times}); do
-		modprobe sch_bench dev=v0 name="$name" packets={effort.packets} "$@"
+	shift 2
+	for _ in $(seq "$times"); do
+		modprobe sch_bench dev=v0 name="$name" "$@"
 		modprobe -r sch_bench
 	done
-}}
+}
+"""
 
+
+def _measures(effort: Effort) -> str:
+    """The part of a guest's script that asks what an ACK, a segment and a packet cost."""
+    hosts = "\n".join(f"host {int(family == 'v6')} {effort.batches}" for family in FAMILIES)
+    routers = "\n".join(
+        f"router {shlex.quote(name)} {qdisc}\n" + "\n".join(
+            f"packets {shlex.quote(f'{name}, {kind}')} {effort.times} packets={effort.packets}"
+            f" {sent} {more}" for kind, more in TRAFFIC.items()
+        ) for name, (qdisc, sent) in ROUTERS.items()
+    )  # fmt: skip
+    modules = " ".join(dict.fromkeys(module for module, _ in SENDERS.values() if module))
+    acks = "\n".join(
+        f"acks {n} {effort.chunks} {effort.rounds} {','.join(SENDERS)}" for n in effort.sockets
+    )
+    return f"""
 modprobe -a {modules}
 {acks}
 
@@ -264,7 +300,17 @@ ip link add v0 type dummy
 ip link set v0 up
 {routers}
 ip link del v0
+"""
 
+
+def _job(effort: Effort, number: int) -> str:
+    """The script of a guest of the lab; CUBIC is the first in each other pair."""
+    pairs = [CCS if (pair + number) % 2 else CCS[::-1] for pair in range(effort.pairs)]
+    ccs = [cc for pair in pairs for cc in pair]
+    return f"""exec >/run/lab/stdout 2>/run/lab/stderr
+set -e
+trap 'dmesg >/run/lab/log' EXIT
+{_MEASURES}{_measures(effort)}
 modprobe tcp_acp_host
 ip netns add other
 ip link add v0 type veth peer name v1 netns other
@@ -307,14 +353,19 @@ def parse(log: str) -> dict[tuple[str, ...], list[float]]:
     return found
 
 
-def rows(runs: list[dict[tuple[str, ...], list[float]]], sockets: Iterable[int]) -> list[Row]:
-    """The results of some runs; an error if one of them lacks a number."""
+def rows(
+    runs: list[dict[tuple[str, ...], list[float]]], sockets: Iterable[int], unit: str = NS
+) -> list[Row]:
+    """The results of some runs; an error if one of them lacks a number.
+
+    Of instructions there are no bounds in ns, and no transfers.
+    """
 
     def medians(*key: str) -> tuple[float, ...]:
         return tuple(statistics.median(of) for of in _all_of(runs, *key))
 
     def to(samples: Iterable[float], of: Iterable[float]) -> tuple[float, ...]:
-        return tuple(a / max(b, LEAST_NS) for a, b in zip(samples, of, strict=True))
+        return tuple(a / max(b, LEAST) for a, b in zip(samples, of, strict=True))
 
     made = []
     for number in sockets:
@@ -322,22 +373,25 @@ def rows(runs: list[dict[tuple[str, ...], list[float]]], sockets: Iterable[int])
             for ack in ACKS:
                 samples = medians("ack", cc, ack, str(number))
                 ratios = to(samples, medians("ack", of or "cubic", ack, str(number)))
-                made.append(Row(f"{cc}, {ack}", "ns", samples, sockets=number, ratios=ratios,
+                made.append(Row(f"{cc}, {ack}", unit, samples, sockets=number, ratios=ratios,
                                 of=of or "cubic", most=1 if of else None))  # fmt: skip
     for what, bound in HOSTS.items():
         for family in FAMILIES:
             samples = medians("host", what, family)
             ratios = to(samples, medians("host", WHOLE, family))
-            made.append(Row(what, "ns", samples, family, bound=bound, ratios=ratios, of=WHOLE))
+            made.append(Row(what, unit, samples, family, bound=bound if unit == NS else None,
+                            ratios=ratios, of=WHOLE))  # fmt: skip
     for kind in TRAFFIC:
         others = {of: medians("router", f"{of}, {kind}") for of in ("fq_codel", "cake")}
         for name in ROUTERS:
             what, samples = f"{name}, {kind}", medians("router", f"{name}, {kind}")
-            made.append(Row(what, "ns", samples, ratios=to(samples, others["fq_codel"]),
+            made.append(Row(what, unit, samples, ratios=to(samples, others["fq_codel"]),
                             of="fq_codel", most=1 if name in OURS else None))  # fmt: skip
             if name in OURS:
                 made.append(Row(what, "of cake's", to(samples, others["cake"]), bound=OF_CAKE))
     shares = []
+    if unit != NS:
+        return made
     for ours, theirs in zip(*(_all_of(runs, "transfer", cc) for cc in CCS), strict=True):
         if len(ours) != len(theirs):
             raise LabError("a run of the bench lacks transfers")
@@ -353,13 +407,36 @@ def _all_of(runs: list[dict[tuple[str, ...], list[float]]], *key: str) -> list[l
     return [found[key] for found in runs]
 
 
+def noise(made: list[Row]) -> float:
+    """By how much of itself a ratio was another when it was measured again: the most of all."""
+    return max(max(row.ratios) / min(row.ratios) - 1 for row in made if _told(row))
+
+
+def regressions(made: list[Row], known: dict[str, float]) -> list[str]:
+    """What costs more than it did, beside what was measured with it, and beyond the noise.
+
+    known has the ratios of before by Row.key.
+    """
+    most = 1 + noise(made)
+    return [
+        f"{row.what}: {min(row.ratios):.3f} of {row.of}, before {known[row.key]:.3f}"
+        for row in made if _told(row) and min(row.ratios) > known.get(row.key, math.inf) * most
+    ]  # fmt: skip
+
+
+def _told(row: Row) -> bool:
+    """Whether its ratio says something: where there is hardly an instruction it does not."""
+    return bool(row.ratios) and min(row.samples) > FEW
+
+
 def table(made: list[Row]) -> str:
     """Results for the eye."""
+    unit = made[0].unit
     hosts = {what: [r for r in made if r.what == what and r.family] for what in HOSTS}
     lines = []
     for number in dict.fromkeys(r.sockets for r in made if r.sockets):
         found = {r.what: r for r in made if r.sockets == number}
-        lines.append(f"an ACK, ns (as a multiple): {number} socket{'s' * (number > 1)}\n"
+        lines.append(f"an ACK, {unit} (as a multiple): {number} socket{'s' * (number > 1)}\n"
                      f"  {'':<14}{''.join(f'{ack:>20}' for ack in ACKS)}  of")  # fmt: skip
         for cc, (_, of) in SENDERS.items():
             each = [found[f"{cc}, {ack}"] for ack in ACKS]
@@ -368,16 +445,16 @@ def table(made: list[Row]) -> str:
             verdict = f"{of}: {'NOT MET' if missed else 'met'}" if of else "(cubic)"
             lines.append(f"  {cc:<14}{cells}  {verdict}")
         lines.append("")
-    lines.append(f"{'a segment at a host, ns':<28}{'IPv4':>21}{'IPv6':>23}{'bound':>10}")
+    lines.append(f"{f'a segment at a host, {unit}':<28}{'IPv4':>21}{'IPv6':>23}{'bound':>10}")
     for what, of in hosts.items():
         cells = "".join(f"{_cell(r, '.0f' if what == WHOLE else '.1f'):>23}" for r in of)
         lines.append(f"  {what:<24}{cells}{_verdict(of)}")
     heads = "".join(f"{kind:>20}" for kind in TRAFFIC)
-    lines.append(f"\na packet at a router, ns (as a multiple of fq_codel's)\n  {'':<18}{heads}"
+    lines.append(f"\na packet at a router, {unit} (as a multiple of fq_codel's)\n  {'':<18}{heads}"
                  f"{'of cake':>18}")  # fmt: skip
     packets = {(r.what, r.unit): r for r in made if not r.family and not r.sockets}
     for name in ROUTERS:
-        each = [packets[f"{name}, {kind}", "ns"] for kind in TRAFFIC]
+        each = [packets[f"{name}, {kind}", unit] for kind in TRAFFIC]
         cells = "".join(f"{f'{r.median:.1f} ({_range(r.ratios)})':>20}" for r in each)
         of_cake = [r for kind in TRAFFIC if (r := packets.get((f"{name}, {kind}", "of cake's")))]
         verdict = ""
@@ -387,7 +464,8 @@ def table(made: list[Row]) -> str:
             verdict = (f"{f'{min(medians):.2f}-{max(medians):.2f}':>18}"
                        f"  {'met' if wanted else 'NOT MET'}")  # fmt: skip
         lines.append(f"  {name:<18}{cells}{verdict}")
-    lines.append("\none flow over veth with TSO")
+    if any(r.least for r in made):
+        lines.append("\none flow over veth with TSO")
     lines += [f"  {'acp, of CUBIC':<24}{_cell(r, '.0%'):>23}{'':>23}{_verdict([r])}"
               for r in made if r.least]  # fmt: skip
     return "\n".join(lines)

@@ -7,6 +7,7 @@ that do not hold.  All are made of the records of scenarios, of which those are 
 runs are there.
 """
 
+import json
 import platform
 import re
 import shutil
@@ -17,6 +18,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from ..errors import LabError
+from ..measure import bench
 from ..measure.provenance import git
 from ..model.scenario import Scenario
 from . import claims, docs, page, plot, records
@@ -24,6 +26,7 @@ from .outcome import Report
 from .records import Record
 
 LIMIT = 3 << 20  # bytes, of all
+COUNTED = records.RESULTS / "counted.json"
 
 
 def write(report: Report, wanted: list[Scenario]) -> int:
@@ -53,7 +56,7 @@ def write(report: Report, wanted: list[Scenario]) -> int:
         size = sum(path.stat().st_size for path in made.rglob("*") if path.is_file())
         if size > LIMIT:
             raise LabError(f"docs/results would have {size} bytes, and may have {LIMIT}")
-        for like in ("rfc9743*.md", "cost.md"):  # which lab report rfc9743 and lab bench make
+        for like in ("rfc9743*.md", "cost.md", "counted.*"):  # of lab report rfc9743, lab bench
             for other in results.glob(like):
                 shutil.copy(other, made)
         shutil.rmtree(results, ignore_errors=True)
@@ -104,6 +107,19 @@ def write_cost(table: str, guests: int) -> None:
         "cost.md", table=table, guests=guests, commit=git("rev-parse", "--short=12", "HEAD"),
         processor=processor[1] if processor else platform.machine(),
     ))  # fmt: skip
+
+
+def write_counted(made: list[bench.Row], package: str) -> None:
+    """Writes what the modules cost in instructions, on this package of a kernel: for people, and
+    for the test that they do not become more."""
+    records.RESULTS.mkdir(exist_ok=True)
+    commit = git("rev-parse", "--short=12", "HEAD")
+    (records.RESULTS / "counted.md").write_text(render(
+        "counted.md", table=bench.table(made), package=package, commit=commit,
+    ))  # fmt: skip
+    ratios = {row.key: round(max(row.ratios), 4) for row in made if row.ratios}
+    known = {"kernel": package, "made_of": commit, "ratios": ratios}
+    COUNTED.write_text(json.dumps(known, indent=1) + "\n")
 
 
 def _text(value: str) -> str:
