@@ -139,6 +139,32 @@ def test_lacks_nothing_silently(key):
         bench.rows([whole_run(), run], (1,))
 
 
+def test_two_benches_are_compared_by_their_ratios(lab, tmp_path):
+    def bench_file(name, *runs):
+        made = bench.rows(list(runs), (1,))
+        (tmp_path / name).write_text(json.dumps([row.json() for row in made]))
+        return tmp_path / name
+
+    slow = [whole_run(40), whole_run(40)]  # another machine
+    for run in slow:
+        run[("ack", "ccpd", "open", "1")] = [44.0]
+        run[("host", "sender, in", "v6")] = [30.0]
+    slow[0][("router", "acp, IPv6")] = [44.0]  # and in the other as before
+    a, b = bench_file("a.json", whole_run(), whole_run()), bench_file("b.json", *slow)
+    call = lab("compare", a, b, "--json", status=1)
+    verdicts = {row["what"]: row["verdict"] for row in call.json if "verdict" in row}
+    assert verdicts == {"ccpd, open, 1 sockets": "worse", "sender, in, v6": "better"}
+    told = lab("compare", a, b, status=1).stdout
+    assert "are worse, 1 better" in told and "1.100 to 1.100  worse" in told
+    assert lab("compare", a, a).stdout.startswith("of ")
+    less = bench_file("c.json", whole_run(acp=(100,), cubic=(95,)))
+    assert "throughput" in lab("compare", a, less, status=1).stdout
+    (tmp_path / "d.json").write_text("[]")
+    for other in ("d.json", "none.json"):
+        assert "no file that lab bench --json wrote" in lab("compare", a, tmp_path / other,
+                                                            status=2).stderr  # fmt: skip
+
+
 def test_measures(lab):
     call = lab("bench", "--quick", "--json", status=None, timeout=120)
     assert call.status in (0, 1), call.stderr  # 1: this machine has no time

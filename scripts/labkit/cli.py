@@ -132,7 +132,9 @@ def _parser() -> Parser:
     for name in ("A", "B"):
         comparing.add_argument(name.lower(), metavar=name,
                                help="a file that 'lab run --json' wrote, a directory of such files,"
-                               " or a commit of which 'lab report' has kept runs")  # fmt: skip
+                               " or a commit of which 'lab report' has kept runs; or both what"
+                               " 'lab bench --json' wrote: then what each guest had must not"
+                               " overlap")  # fmt: skip
     comparing.add_argument("--json", action="store_true", help="a JSON array, and nothing else")
 
     reporting = verb("report", _report, "Runs every scenario; writes report/index.html, and"
@@ -360,8 +362,15 @@ def _shell(args: argparse.Namespace) -> int:
 
 
 def _compare(args: argparse.Namespace) -> int:
+    from .measure import bench
     from .measure.compare import compare, read
 
+    files = [Path(args.a), Path(args.b)]
+    if any(bench.is_bench(path) for path in files):
+        found = bench.changes(*files)
+        shown = [change.json() for change in found]
+        print(json.dumps(shown, indent=1) if args.json else bench.told(found))
+        return int(any(change.verdict == "worse" for change in found))
     made = compare(read(args.a), read(args.b))
     if args.json:
         print(json.dumps([row.json() for row in made.rows], indent=1))

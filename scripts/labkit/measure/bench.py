@@ -11,6 +11,7 @@ count() has the same programs on Debian's own kernel, emulated with a clock that
 instructions: what they say is the same on any machine, however busy.
 """
 
+import json
 import math
 import os
 import re
@@ -19,6 +20,7 @@ import statistics
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from ..errors import LabError
@@ -96,6 +98,7 @@ ACKS = ("open", "open, 44 segments", "recovery", "limited")  # of cc_bench.c
 LEAST = 0.5  # ns or instructions: less is not measured, and is no measure of others
 FEW = 10  # instructions: of fewer a ratio is not compared with that of before
 NS, INSTRUCTIONS = "ns", "instructions"  # what is measured in
+SHARES = "of CUBIC's"  # throughput
 
 CCS = ("acp", "cubic")
 SHARE = 0.9  # of CUBIC's throughput, at least
@@ -396,7 +399,7 @@ def rows(
         if len(ours) != len(theirs):
             raise LabError("a run of the bench lacks transfers")
         shares.append(statistics.median(b / a for a, b in zip(ours, theirs, strict=True)))
-    made.append(Row("throughput", "of CUBIC's", tuple(shares), bound=SHARE, least=True))
+    made.append(Row("throughput", SHARES, tuple(shares), bound=SHARE, least=True))
     return made
 
 
@@ -405,6 +408,78 @@ def _all_of(runs: list[dict[tuple[str, ...], list[float]]], *key: str) -> list[l
     if any(key not in found for found in runs):
         raise LabError(f"a run of the bench has no number for {' '.join(key)}")
     return [found[key] for found in runs]
+
+
+@dataclass(frozen=True)
+class Change:
+    """A number of two benches: of ratios the least and the most that their guests had."""
+
+    what: str
+    of: str  # what it is a multiple of
+    a: tuple[float, float]
+    b: tuple[float, float]
+    more_is_better: bool
+
+    @property
+    def verdict(self) -> str:
+        """worse or better where what the guests had does not overlap."""
+        if self.a[0] <= self.b[1] and self.b[0] <= self.a[1]:
+            return ""
+        return "better" if (self.b[0] > self.a[1]) == self.more_is_better else "worse"
+
+    def json(self) -> Any:
+        return {"what": self.what, "of": self.of, "a": self.a, "b": self.b,
+                **({"verdict": self.verdict} if self.verdict else {})}  # fmt: skip
+
+
+def is_bench(path: Path) -> bool:
+    """Whether that is a file that lab bench --json wrote."""
+    try:
+        rows = json.loads(path.read_text())
+        return isinstance(rows, list) and bool(rows) and all(row["what"] for row in rows)
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        return False
+
+
+def changes(before: Path, after: Path) -> list[Change]:
+    """What became another multiple from one bench to another, of what both measured.
+
+    LabError of status 2 if one is none, or they have nothing in common.  Times are not compared:
+    they are of a machine, and of what else it did.
+    """
+    a, b = (_ratios(path) for path in (before, after))
+    found = [Change(*key, a[key], b[key], key[1] == "") for key in a if key in b]
+    if not found:
+        raise LabError(f"{before} and {after} have no ratio in common", status=2)
+    return found
+
+
+def _ratios(path: Path) -> dict[tuple[str, str], tuple[float, float]]:
+    """The ratios of a file that lab bench --json wrote: by what they are of, least and most."""
+    if not is_bench(path):
+        raise LabError(f"{path} is no file that lab bench --json wrote, as the other is", status=2)
+    found = {}
+    for row in json.loads(path.read_text()):
+        sockets = f"{row['sockets']} sockets" if "sockets" in row else ""
+        what = ", ".join(filter(None, (row["what"], row.get("family"), sockets)))
+        if "ratio" in row:
+            found[what, f"{row['of']}, {row['unit']}"] = (row["ratio_low"], row["ratio_high"])
+        elif row["unit"] == SHARES:
+            found[what, ""] = (row["low"], row["high"])
+    return found
+
+
+def told(made: list[Change]) -> str:
+    """Changes for the eye."""
+    lines = [
+        f"  {c.what:<36}{c.a[0]:8.3f} to {c.a[1]:.3f}{c.b[0]:12.3f} to {c.b[1]:.3f}"
+        f"  {c.verdict:<8}{'of ' * bool(c.of)}{c.of}" for c in made if c.verdict
+    ]  # fmt: skip
+    heads = [f"  {'':<36}{'A':>8}{'':9}{'B':>12}"] if lines else []
+    verdicts = [c.verdict for c in made]
+    lines.append(f"of {len(made)} multiples {verdicts.count('worse')} are worse,"
+                 f" {verdicts.count('better')} better; others overlap")  # fmt: skip
+    return "\n".join(heads + lines)
 
 
 def noise(made: list[Row]) -> float:
