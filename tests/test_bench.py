@@ -19,6 +19,7 @@ LOG = """\
 [    1.400000] feedback_bench: v6 no flow, out: -15 ps per segment
 [    2.100000] cc_bench: nist_bic: open, 44 segments: 1000 sockets: 6120 ps per ACK
 [    2.110000] cc_bench: reno: recovery: 1 sockets: -20 ps per ACK
+[    2.120000] cc_bench: acp: 1000 sockets: 64 bytes per socket
 [    2.390000] sch_bench: fq_codel, IPv6: 66000 ps per packet
 listening
 transfer: cubic: 110 ns
@@ -55,6 +56,7 @@ def test_parses_a_log():
         ("host", "no flow, out", "v6"): [-0.015],
         ("ack", "nist_bic", "open, 44 segments", "1000"): [6.12],
         ("ack", "reno", "recovery", "1"): [-0.02],
+        ("memory", "acp", "1000"): [64.0],
         ("router", "fq_codel, IPv6"): [66.0],
         ("transfer", "cubic"): [110, 90],
         ("transfer", "acp"): [100, 120],
@@ -137,6 +139,18 @@ def test_lacks_nothing_silently(key):
     del run[key]
     with pytest.raises(LabError, match=" ".join(key)):
         bench.rows([whole_run(), run], (1,))
+
+
+def test_memory_of_a_socket_is_told_where_there_are_many():
+    run = whole_run()
+    for cc in bench.SENDERS:
+        run |= {("ack", cc, ack, "1000"): [2.0] for ack in bench.ACKS}
+        run["memory", cc, "1000"] = [8.0 if cc == "acp" else 0.0]
+    made = bench.rows([run], (1, 1000))
+    held = {row.what: row.median for row in made if row.unit == bench.BYTES}
+    assert held == {f"{cc}, memory": 8.0 * (cc == "acp") for cc in bench.SENDERS}
+    lines = bench.table(made).splitlines()
+    assert any(line.endswith("8.0  bbr: met") for line in lines if line.startswith("  acp "))
 
 
 def test_two_benches_are_compared_by_their_ratios(lab, tmp_path):

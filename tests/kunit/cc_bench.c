@@ -21,6 +21,7 @@
 #include <linux/net.h>
 #include <linux/sort.h>
 #include <linux/vmalloc.h>
+#include <linux/vmstat.h>
 #include <net/tcp.h>
 
 #include "tcpcc_compat.h"
@@ -73,6 +74,7 @@ static const struct bench_script scripts[] = {
 
 static struct socket **socks;
 static u32 times[CCS][TIMES];	/* of chunks, ns */
+static s64 bytes[CCS];		/* that the kernel's objects took with it */
 static u32 noise;
 
 static void nothing_cong_avoid(struct sock *sk, u32 ack, u32 acked)
@@ -286,6 +288,12 @@ static void bench_close(void)
 	vfree(socks);
 }
 
+/* What all of the kernel's objects take, bytes, to some hundred kB */
+static s64 bench_memory(void)
+{
+	return (s64)global_node_page_state_pages(NR_SLAB_UNRECLAIMABLE_B) * PAGE_SIZE;
+}
+
 static int bench_order(const void *a, const void *b)
 {
 	u32 x = *(const u32 *)a, y = *(const u32 *)b;
@@ -316,6 +324,7 @@ static int bench_script(char **names, u32 many, const struct bench_script *scrip
 			/* the first fill caches, and estimators */
 			bench_round(script, ns, chunks);
 			bench_round(script, ns, chunks);
+			bytes[i] = bench_memory();
 		}
 	}
 	least = bench_median(times[0]);
@@ -325,6 +334,9 @@ static int bench_script(char **names, u32 many, const struct bench_script *scrip
 		pr_warn("cc_bench: %s: %s: %u sockets: %d ps per ACK\n", names[i], script->name,
 			sockets, more * 1000 / (s32)CHUNK);
 	}
+	for (i = 1; i < many && script == scripts; i++)
+		pr_warn("cc_bench: %s: %u sockets: %lld bytes per socket\n", names[i], sockets,
+			div_s64(bytes[i] - bytes[0], sockets));
 	return 0;
 }
 

@@ -97,6 +97,8 @@ SENDERS = {
 ACKS = ("open", "open, 44 segments", "recovery", "limited")  # of cc_bench.c
 LEAST = 0.5  # ns or instructions: less is not measured, and is no measure of others
 FEW = 10  # instructions: of fewer a ratio is not compared with that of before
+MANY = 1000  # sockets, of which the memory of each can be told
+BYTES = "bytes"
 NS, INSTRUCTIONS = "ns", "instructions"  # what is measured in
 SHARES = "of CUBIC's"  # throughput
 
@@ -332,6 +334,7 @@ _LINE = re.compile(
     r"(?:\[ *\d+\.\d+\] )?(?:"
     r"cc_bench: (?P<sender>\w+): (?P<ack>[^:]+): (?P<sockets>\d+) sockets:"
     r" (?P<each>-?\d+) ps per ACK|"
+    r"cc_bench: (?P<holder>\w+): (?P<many>\d+) sockets: (?P<bytes>-?\d+) bytes per socket|"
     r"feedback_bench: (?P<family>v[46]) (?P<host>[^:]+): (?P<segment>-?\d+) ps per segment|"
     r"sch_bench: (?P<router>[^:]+): (?P<packet>\d+) ps per packet|"
     r"transfer: (?P<cc>\w+): (?P<ns>\d+) ns)"
@@ -346,6 +349,8 @@ def parse(log: str) -> dict[tuple[str, ...], list[float]]:
             continue
         if m["sender"]:
             key, ns = ("ack", m["sender"], m["ack"], m["sockets"]), int(m["each"]) / 1000
+        elif m["holder"]:
+            key, ns = ("memory", m["holder"], m["many"]), float(m["bytes"])
         elif m["host"]:
             key, ns = ("host", m["host"], m["family"]), int(m["segment"]) / 1000
         elif m["router"]:
@@ -378,6 +383,9 @@ def rows(
                 ratios = to(samples, medians("ack", of or "cubic", ack, str(number)))
                 made.append(Row(f"{cc}, {ack}", unit, samples, sockets=number, ratios=ratios,
                                 of=of or "cubic", most=1 if of else None))  # fmt: skip
+            if number >= MANY:
+                made.append(Row(f"{cc}, memory", BYTES, medians("memory", cc, str(number)),
+                                sockets=number))  # fmt: skip
     for what, bound in HOSTS.items():
         for family in FAMILIES:
             samples = medians("host", what, family)
@@ -512,13 +520,15 @@ def table(made: list[Row]) -> str:
     for number in dict.fromkeys(r.sockets for r in made if r.sockets):
         found = {r.what: r for r in made if r.sockets == number}
         lines.append(f"an ACK, {unit} (as a multiple): {number} socket{'s' * (number > 1)}\n"
-                     f"  {'':<14}{''.join(f'{ack:>20}' for ack in ACKS)}  of")  # fmt: skip
+                     f"  {'':<14}{''.join(f'{ack:>20}' for ack in ACKS)}"
+                     f"{'bytes' if number >= MANY else '':>{8 * (number >= MANY)}}  of")  # fmt: skip
         for cc, (_, of) in SENDERS.items():
             each = [found[f"{cc}, {ack}"] for ack in ACKS]
             cells = "".join(f"{f'{r.median:.1f} ({_range(r.ratios)})':>20}" for r in each)
             missed = [r for r in each if r.met is False]
             verdict = f"{of}: {'NOT MET' if missed else 'met'}" if of else "(cubic)"
-            lines.append(f"  {cc:<14}{cells}  {verdict}")
+            held = f"{found[f'{cc}, memory'].median:8.1f}" if number >= MANY else ""
+            lines.append(f"  {cc:<14}{cells}{held}  {verdict}")
         lines.append("")
     lines.append(f"{f'a segment at a host, {unit}':<28}{'IPv4':>21}{'IPv6':>23}{'bound':>10}")
     for what, of in hosts.items():
@@ -567,7 +577,7 @@ def notes(made: list[Row], load: float) -> list[str]:
     said = []
     if missed := sum(r.met is False for r in made):
         said.append(f"{missed} of {sum(r.met is not None for r in made)} bounds not met")
-    if missed or load > BUSY:
+    if made[0].unit == NS and (missed or load > BUSY):
         said.append("whatever else runs here makes numbers larger, by half and more: the load was"
                     f" {load:.1f} on {os.cpu_count()} processors before it began")  # fmt: skip
     return said
