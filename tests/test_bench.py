@@ -22,11 +22,10 @@ LOG = """\
 [    2.120000] cc_bench: acp: 1000 sockets: 64 bytes per socket
 [    2.390000] sch_bench: fq_codel, IPv6: 66000 ps per packet
 listening
-transfer: cubic: 110 ns
-transfer: acp: 100 ns
-transfer: acp: 120 ns
-transfer: cubic: 90 ns
-transfer: cubic: 9
+transfer: veth, fq: cubic: 1100000000 bytes/s
+transfer: veth, fq: acp: 1000000000 bytes/s
+transfer: veth, fq: cubic: 900000000 bytes/s
+transfer: veth, fq: cubic: 9
 """
 
 
@@ -35,12 +34,13 @@ THEIRS = {"reno", "cubic", "bbr", "vegas", "dctcp", "fq_codel", "pie", "cake", "
 PACKETS = {f"{name}, {kind}" for name in bench.ROUTERS for kind in bench.TRAFFIC}
 
 
-def whole_run(ns=1.0, acp=(100.0,), cubic=(100.0,)):
+def whole_run(ns=1.0, acp=1e9, cubic=1e9):
     """What parse() finds in a run of which every number is ns."""
     found = {("host", what, family): [ns] for what in bench.HOSTS for family in bench.FAMILIES}
     found |= {("router", what): [ns] for what in PACKETS}
     found |= {("ack", cc, ack, "1"): [ns] for cc in bench.SENDERS for ack in bench.ACKS}
-    return found | {("transfer", "acp"): [*acp], ("transfer", "cubic"): [*cubic]}
+    found |= {("transfer", path, cc): [cubic] for path in bench.HOST for cc in bench.SENT}
+    return found | {("transfer", path, "acp"): [acp] for path in bench.HOST}
 
 
 def row_of(made, what, family="", unit=""):
@@ -58,26 +58,31 @@ def test_parses_a_log():
         ("ack", "reno", "recovery", "1"): [-0.02],
         ("memory", "acp", "1000"): [64.0],
         ("router", "fq_codel, IPv6"): [66.0],
-        ("transfer", "cubic"): [110, 90],
-        ("transfer", "acp"): [100, 120],
+        ("transfer", "veth, fq", "cubic"): [1.1e9, 9e8],
+        ("transfer", "veth, fq", "acp"): [1e9],
     }
 
 
 def test_takes_medians_and_judges():
-    runs = [whole_run(4, (100, 100, 200), (90, 95, 99)), whole_run(5, (100,), (80,)), whole_run(90)]
+    runs = [whole_run(4, 1e9, 9e8), whole_run(5, 8e8), whole_run(90)]
     made = bench.rows(runs, (1,))
     row = row_of(made, "no flow, in", "v4")
     assert (row.median, min(row.samples), max(row.samples), row.met) == (5, 4, 90, True)
     assert row.ratio == 1 and row.of == bench.WHOLE
     assert row_of(made, "pie, IPv6").met is None and row_of(made, "acp, IPv6", unit="ns").met
     assert row_of(made, "acp, IPv6", unit="of cake's").met is False
-    # of transfers in pairs the median of a run; not less than wanted
-    share = row_of(made, "throughput")
-    assert share.samples == (0.9, 0.8, 1) and share.median == 0.9 and share.met
-    made = bench.rows([whole_run(5.1, acp=(100,), cubic=(89,))], (1,))
-    missed = {row.what for row in made if row.met is False}
-    of_cake = {f"{name}, {kind}" for name in bench.OURS for kind in bench.TRAFFIC}
-    assert missed == {"no flow, in", "no flow, out", "throughput"} | of_cake
+    # of what CUBIC sends in the same guest; not less than wanted
+    share = row_of(made, "acp, veth", unit="of cubic's")
+    assert share.samples == (1e9 / 9e8, 0.8, 1) and share.median == 1 and share.met
+    assert row_of(made, "acp, veth", unit=bench.RATE).median == 8
+    runs = [whole_run(5.1, acp=8.9e8)]
+    runs[0]["transfer", "veth, fq", "bbr"] = [1.1e9]
+    made = bench.rows(runs, (1,))
+    missed = {(row.what, row.unit) for row in made if row.met is False}
+    missed -= {(f"{name}, {kind}", "of cake's") for name in bench.OURS for kind in bench.TRAFFIC}
+    assert missed == {("no flow, in", "ns"), ("no flow, out", "ns"),
+                      ("ccpd_path, veth, fq", "of bbr's"),
+                      *((f"acp, {path}", "of cubic's") for path in bench.HOST)}  # fmt: skip
     assert "NOT MET" in bench.table(made) and "not met" in bench.notes(made, 0)[0]
     cheap = {("router", what): [0.1] for what in PACKETS if what.startswith(bench.OURS)}
     assert not bench.notes(bench.rows([whole_run() | cheap], (1,)), 0)
@@ -93,7 +98,7 @@ def test_an_ack_is_judged_by_a_ratio_in_each_guest():
     runs[0][("ack", "ccpd", "open", "1")] = [4.4]
     made = bench.rows(runs, (1,))
     assert row_of(made, "ccpd, open").met is False
-    (line,) = (text for text in bench.table(made).splitlines() if text.split()[:1] == ["ccpd"])
+    line = next(text for text in bench.table(made).splitlines() if text.split()[:1] == ["ccpd"])
     assert "(1.10)" in line and line.endswith("cubic: NOT MET")
     assert row_of(made, "bbr, open").met is None
 
@@ -115,7 +120,7 @@ def test_what_costs_more_is_told_beyond_the_noise():
     made = bench.rows(runs, (1,), bench.INSTRUCTIONS)
     assert bench.regressions(made, known) == ["ccp, open: 1.025 of cubic, before 1.000"]
     assert not any(row.bound and row.unit == bench.NS for row in made)
-    assert "throughput" not in {row.what for row in made}
+    assert "loopback" not in "".join(row.what for row in made)
     assert "an ACK, instructions" in bench.table(made) and "veth" not in bench.table(made)
 
 
@@ -132,8 +137,10 @@ def test_costs_no_more_than_what_is_written():
     assert bench.noise(list(ours.values())) < 0.05
 
 
-@pytest.mark.parametrize("key", [("ack", "ccpd", "limited", "1"), ("host", "no flow, in", "v6"),
-                                 ("router", "acp, 1 flow"), ("transfer", "cubic")])  # fmt: skip
+@pytest.mark.parametrize("key", [
+    ("ack", "ccpd", "limited", "1"), ("host", "no flow, in", "v6"), ("router", "acp, 1 flow"),
+    ("transfer", "veth", "cubic"),
+])  # fmt: skip
 def test_lacks_nothing_silently(key):
     run = whole_run()
     del run[key]
@@ -144,9 +151,9 @@ def test_lacks_nothing_silently(key):
 def test_memory_of_a_socket_is_told_where_there_are_many():
     run = whole_run()
     for cc in bench.SENDERS:
-        run |= {("ack", cc, ack, "1000"): [2.0] for ack in bench.ACKS}
-        run["memory", cc, "1000"] = [8.0 if cc == "acp" else 0.0]
-    made = bench.rows([run], (1, 1000))
+        run |= {("ack", cc, ack, "100000"): [2.0] for ack in bench.ACKS}
+        run["memory", cc, "100000"] = [8.0 if cc == "acp" else 0.0]
+    made = bench.rows([run], (1, 100_000))
     held = {row.what: row.median for row in made if row.unit == bench.BYTES}
     assert held == {f"{cc}, memory": 8.0 * (cc == "acp") for cc in bench.SENDERS}
     lines = bench.table(made).splitlines()
@@ -171,8 +178,9 @@ def test_two_benches_are_compared_by_their_ratios(lab, tmp_path):
     told = lab("compare", a, b, status=1).stdout
     assert "are worse, 1 better" in told and "1.100 to 1.100  worse" in told
     assert lab("compare", a, a).stdout.startswith("of ")
-    less = bench_file("c.json", whole_run(acp=(100,), cubic=(95,)))
-    assert "throughput" in lab("compare", a, less, status=1).stdout
+    less = bench_file("c.json", whole_run(acp=9.5e8))
+    told = lab("compare", a, less, status=1).stdout
+    assert "acp, loopback" in told and "of cubic's" in told
     (tmp_path / "d.json").write_text("[]")
     for other in ("d.json", "none.json"):
         assert "no file that lab bench --json wrote" in lab("compare", a, tmp_path / other,
@@ -188,7 +196,7 @@ def test_measures(lab):
     acks = {row["what"] for row in rows if row.get("sockets") == 1}
     assert acks == {f"{cc}, {ack}" for cc in bench.SENDERS for ack in bench.ACKS}
     others = {row["what"] for row in rows if not {"family", "sockets"} & row.keys()}
-    assert others == {*PACKETS, "throughput"}
+    assert others == {*PACKETS, *(f"{cc}, {path}" for cc in bench.SENT for path in bench.HOST)}
     for row in rows:
         assert row["low"] <= row["median"] <= row["high"] and row["samples"] == 1
         if "bound" in row:

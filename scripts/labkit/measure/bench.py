@@ -97,13 +97,20 @@ SENDERS = {
 ACKS = ("open", "open, 44 segments", "recovery", "limited")  # of cc_bench.c
 LEAST = 0.5  # ns or instructions: less is not measured, and is no measure of others
 FEW = 10  # instructions: of fewer a ratio is not compared with that of before
-MANY = 1000  # sockets, of which the memory of each can be told
+MANY = 100_000  # sockets, of which the memory of each can be told
 BYTES = "bytes"
 NS, INSTRUCTIONS = "ns", "instructions"  # what is measured in
-SHARES = "of CUBIC's"  # throughput
+RATE = "Gb/s"
 
-CCS = ("acp", "cubic")
+# How fast a host sends: where to, how many flows, and the qdisc there
+HOST = {
+    "veth": ("192.0.2.2", 1, ""), "veth, 64 flows": ("192.0.2.2", 64, ""),
+    "veth, fq": ("192.0.2.2", 1, "fq"), "veth, 64 flows, fq": ("192.0.2.2", 64, "fq"),
+    "loopback": ("127.0.0.1", 1, ""), "loopback, 64 flows": ("127.0.0.1", 64, ""),
+}  # fmt: skip
+SENT = [cc for cc, (module, of) in SENDERS.items() if of] + ["bbr", "cubic"]
 SHARE = 0.9  # of CUBIC's throughput, at least
+BEYOND = {"ccpd_path": "bbr"}  # whose throughput is to be above that of another
 
 TIMEOUT_S = 300  # a guest's
 BUSY = 0.5  # processors that others use, from where on they are mentioned
@@ -117,8 +124,7 @@ class Effort:
     batches: int = 4000
     packets: int = 100_000
     times: int = 4  # of so many packets each
-    size: int = 2_000_000_000
-    pairs: int = 8
+    ms: int = 250  # a transfer's
     sockets: tuple[int, ...] = (1, 1000, 100_000)  # that have an ACK in turn
     chunks: int = 100  # of 200 ACKs, in each round
     rounds: int = 3
@@ -126,11 +132,11 @@ class Effort:
     @property
     def steps(self) -> int:
         """Of one guest: lines that it writes while it measures."""
-        return len(self.sockets) + len(FAMILIES) + len(ROUTERS) + 2 * self.pairs
+        return len(self.sockets) + len(FAMILIES) + len(ROUTERS) + len(HOST) * len(SENT)
 
 
-QUICK = Effort(1, 20, 10_000, 1, 20_000_000, 1, (1,), 20, 1)
-COUNTED = Effort(2, 20, 10_000, 1, 0, 0, (1,), 10, 1)
+QUICK = Effort(1, 20, 10_000, 1, 10, (1,), 20, 1)
+COUNTED = Effort(2, 20, 10_000, 1, 0, (1,), 10, 1)
 
 
 @dataclass(frozen=True)
@@ -184,6 +190,8 @@ class Row:
             shown |= {"most": self.most, "met": self.met}
         if self.bound is not None:
             shown |= {"bound": self.bound, "met": self.met}
+        if self.least:
+            shown["least"] = True
         return shown
 
 
@@ -309,9 +317,12 @@ ip link del v0
 
 
 def _job(effort: Effort, number: int) -> str:
-    """The script of a guest of the lab; CUBIC is the first in each other pair."""
-    pairs = [CCS if (pair + number) % 2 else CCS[::-1] for pair in range(effort.pairs)]
-    ccs = [cc for pair in pairs for cc in pair]
+    """The script of a guest of the lab; which congestion control is the first changes."""
+    ccs = SENT[number % len(SENT) :] + SENT[: number % len(SENT)]
+    sends = "\n".join(
+        f"sends {shlex.quote(name)} {address} {flows} {qdisc or 'noqueue'}"
+        for name, (address, flows, qdisc) in HOST.items()
+    )
     return f"""exec >/run/lab/stdout 2>/run/lab/stderr
 set -e
 trap 'dmesg >/run/lab/log' EXIT
@@ -323,10 +334,22 @@ ip address add 192.0.2.1/24 dev v0
 ip link set v0 up
 ip -n other address add 192.0.2.2/24 dev v1
 ip -n other link set v1 up
+ip link set lo up
 mkfifo /run/ready
-ip netns exec other /run/lab/transfer.py serve 192.0.2.2 {len(ccs)} >/run/ready &
-read -r _ </run/ready
-/run/lab/transfer.py send 192.0.2.2 {effort.size} {" ".join(ccs)}
+
+sends()
+{{
+	local where="ip netns exec other"
+
+	test "$2" != 127.0.0.1 || where=
+	tc qdisc replace dev v0 root "$4"
+	$where /run/lab/transfer.py serve "$2" "$3" {len(ccs)} >/run/ready &
+	read -r _ </run/ready
+	/run/lab/transfer.py send "$2" "$3" {effort.ms} "$1" {" ".join(ccs)}
+	wait
+}}
+
+{sends}
 """
 
 
@@ -337,7 +360,7 @@ _LINE = re.compile(
     r"cc_bench: (?P<holder>\w+): (?P<many>\d+) sockets: (?P<bytes>-?\d+) bytes per socket|"
     r"feedback_bench: (?P<family>v[46]) (?P<host>[^:]+): (?P<segment>-?\d+) ps per segment|"
     r"sch_bench: (?P<router>[^:]+): (?P<packet>\d+) ps per packet|"
-    r"transfer: (?P<cc>\w+): (?P<ns>\d+) ns)"
+    r"transfer: (?P<path>[^:]+): (?P<cc>\w+): (?P<rate>\d+) bytes/s)"
 )
 
 
@@ -356,7 +379,7 @@ def parse(log: str) -> dict[tuple[str, ...], list[float]]:
         elif m["router"]:
             key, ns = ("router", m["router"]), int(m["packet"]) / 1000
         else:
-            key, ns = ("transfer", m["cc"]), int(m["ns"])
+            key, ns = ("transfer", m["path"], m["cc"]), float(m["rate"])
         found.setdefault(key, []).append(ns)
     return found
 
@@ -400,14 +423,15 @@ def rows(
                             of="fq_codel", most=1 if name in OURS else None))  # fmt: skip
             if name in OURS:
                 made.append(Row(what, "of cake's", to(samples, others["cake"]), bound=OF_CAKE))
-    shares = []
-    if unit != NS:
-        return made
-    for ours, theirs in zip(*(_all_of(runs, "transfer", cc) for cc in CCS), strict=True):
-        if len(ours) != len(theirs):
-            raise LabError("a run of the bench lacks transfers")
-        shares.append(statistics.median(b / a for a, b in zip(ours, theirs, strict=True)))
-    made.append(Row("throughput", SHARES, tuple(shares), bound=SHARE, least=True))
+    for path in HOST if unit == NS else ():
+        for cc in SENT:
+            rates = medians("transfer", path, cc)
+            for of in dict.fromkeys(("cubic", BEYOND.get(cc, "cubic"))):
+                shares = tuple(a / b for a, b in zip(rates, medians("transfer", path, of),
+                                                     strict=True))  # fmt: skip
+                bound = None if cc in ("bbr", "cubic") else SHARE if of == "cubic" else 1
+                made.append(Row(f"{cc}, {path}", f"of {of}'s", shares, bound=bound, least=True))
+            made.append(Row(f"{cc}, {path}", RATE, tuple(rate * 8 / 1e9 for rate in rates)))
     return made
 
 
@@ -456,7 +480,7 @@ def changes(before: Path, after: Path) -> list[Change]:
     they are of a machine, and of what else it did.
     """
     a, b = (_ratios(path) for path in (before, after))
-    found = [Change(*key, a[key], b[key], key[1] == "") for key in a if key in b]
+    found = [Change(*key, a[key], b[key], key[1].endswith("'s")) for key in a if key in b]
     if not found:
         raise LabError(f"{before} and {after} have no ratio in common", status=2)
     return found
@@ -472,8 +496,8 @@ def _ratios(path: Path) -> dict[tuple[str, str], tuple[float, float]]:
         what = ", ".join(filter(None, (row["what"], row.get("family"), sockets)))
         if "ratio" in row:
             found[what, f"{row['of']}, {row['unit']}"] = (row["ratio_low"], row["ratio_high"])
-        elif row["unit"] == SHARES:
-            found[what, ""] = (row["low"], row["high"])
+        elif row.get("least"):
+            found[what, row["unit"]] = (row["low"], row["high"])
     return found
 
 
@@ -521,7 +545,7 @@ def table(made: list[Row]) -> str:
         found = {r.what: r for r in made if r.sockets == number}
         lines.append(f"an ACK, {unit} (as a multiple): {number} socket{'s' * (number > 1)}\n"
                      f"  {'':<14}{''.join(f'{ack:>20}' for ack in ACKS)}"
-                     f"{'bytes' if number >= MANY else '':>{8 * (number >= MANY)}}  of")  # fmt: skip
+                     f"{'   bytes' * (number >= MANY)}  of")  # fmt: skip
         for cc, (_, of) in SENDERS.items():
             each = [found[f"{cc}, {ack}"] for ack in ACKS]
             cells = "".join(f"{f'{r.median:.1f} ({_range(r.ratios)})':>20}" for r in each)
@@ -550,10 +574,24 @@ def table(made: list[Row]) -> str:
                        f"  {'met' if wanted else 'NOT MET'}")  # fmt: skip
         lines.append(f"  {name:<18}{cells}{verdict}")
     if any(r.least for r in made):
-        lines.append("\none flow over veth with TSO")
-    lines += [f"  {'acp, of CUBIC':<24}{_cell(r, '.0%'):>23}{'':>23}{_verdict([r])}"
-              for r in made if r.least]  # fmt: skip
+        lines += ["", *_throughput(made)]
     return "\n".join(lines)
+
+
+def _throughput(made: list[Row]) -> list[str]:
+    """Of each congestion control what a core sends, as a share of CUBIC's."""
+    found = {(r.what, r.unit): r for r in made}
+    lines = ["a core's throughput, Gb/s (of CUBIC's)",
+             f"  {'':<14}{''.join(f'{path:>20}' for path in HOST)}"]  # fmt: skip
+    for cc in SENT:
+        rates = [found[f"{cc}, {path}", RATE].median for path in HOST]
+        shares = [found[f"{cc}, {path}", "of cubic's"] for path in HOST]
+        cells = "".join(f"{f'{rate:.1f} ({share.median:.2f})':>20}"
+                        for rate, share in zip(rates, shares, strict=True))  # fmt: skip
+        judged = [r for r in made if r.least and r.met is not None and r.what.startswith(f"{cc}, ")]
+        verdict = "met" if all(r.met for r in judged) else "NOT MET"
+        lines.append(f"  {cc:<14}{cells}  {verdict if judged else ''}".rstrip())
+    return lines
 
 
 def _range(ratios: tuple[float, ...]) -> str:

@@ -2,49 +2,75 @@
 # SPDX-License-Identifier: GPL-2.0
 """Transfers one after the other, for the bench: no byte is copied at either end.
 
-transfer.py serve ADDRESS COUNT
-transfer.py send ADDRESS BYTES CC...: says of each how many ns it took, until all has been read;
-    there is one before them, of which nothing is said
+transfer.py serve ADDRESS FLOWS COUNT
+transfer.py send ADDRESS FLOWS MS NAME CC...: sends so long, and says of each how many bytes a
+    second were acknowledged; there is one transfer before, of which nothing is said
 """
 
+import contextlib
 import os
+import selectors
 import socket
+import struct
 import sys
 import time
 
 PORT = 5001
-CHUNK = 16 << 20
+CHUNK = 1 << 20
+BYTES_ACKED = 120  # where struct tcp_info has it
+RESET = struct.pack("ii", 1, 0)  # struct linger: what is not sent yet is not wanted
 
 
-def serve(address: str, count: int) -> None:
-    place = bytearray(1 << 20)
-    with socket.create_server((address, PORT)) as server:
+def serve(address: str, flows: int, count: int) -> None:
+    place = bytearray(CHUNK)
+    with socket.create_server((address, PORT), backlog=flows) as server:
         print("listening", flush=True)
         for _ in range(count + 1):
-            connection, _ = server.accept()
-            with connection:
-                while connection.recv_into(place, 0, socket.MSG_TRUNC):
-                    pass
+            with selectors.DefaultSelector() as ready:
+                for _ in range(flows):
+                    ready.register(server.accept()[0], selectors.EVENT_READ)
+                while ready.get_map():
+                    for key, _ in ready.select():
+                        with contextlib.suppress(ConnectionResetError):
+                            if key.fileobj.recv_into(place, 0, socket.MSG_TRUNC):
+                                continue
+                        ready.unregister(key.fileobj)
+                        key.fileobj.close()
 
 
-def send(address: str, size: int, ccs: list[str]) -> None:
+def transfer(address: str, flows: int, ms: int, cc: str, data: int) -> float:
+    """Bytes a second."""
+    sockets = [socket.socket() for _ in range(flows)]
+    for one in sockets:
+        one.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, cc.encode())
+        one.connect((address, PORT))
+        one.setblocking(False)
+    start = time.monotonic()
+    with selectors.DefaultSelector() as ready:
+        for one in sockets:
+            ready.register(one, selectors.EVENT_WRITE)
+        while time.monotonic() < start + ms / 1000:
+            for key, _ in ready.select(0.1):
+                os.sendfile(key.fd, data, 0, CHUNK)
+    infos = [one.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, BYTES_ACKED + 8)
+             for one in sockets]  # fmt: skip
+    took = time.monotonic() - start
+    for one in sockets:
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+        one.close()
+    return sum(int.from_bytes(info[BYTES_ACKED:], sys.byteorder) for info in infos) / took
+
+
+def send(address: str, flows: int, ms: int, name: str, ccs: list[str]) -> None:
     data = os.memfd_create("data")
     os.truncate(data, CHUNK)
     for number, cc in enumerate([ccs[0], *ccs]):
-        with socket.socket() as connection:
-            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, cc.encode())
-            connection.connect((address, PORT))
-            start = time.monotonic_ns()
-            left = size
-            while left:
-                left -= os.sendfile(connection.fileno(), data, 0, min(left, CHUNK))
-            connection.shutdown(socket.SHUT_WR)
-            connection.recv(1)
-            if number:
-                print(f"transfer: {cc}: {time.monotonic_ns() - start} ns", flush=True)
+        rate = transfer(address, flows, ms, cc, data)
+        if number:
+            print(f"transfer: {name}: {cc}: {rate:.0f} bytes/s", flush=True)
 
 
 if sys.argv[1] == "serve":
-    serve(sys.argv[2], int(sys.argv[3]))
+    serve(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
 else:
-    send(sys.argv[2], int(sys.argv[3]), sys.argv[4:])
+    send(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), sys.argv[5], sys.argv[6:])
