@@ -95,7 +95,7 @@ def _dropped(r: dict) -> float:
     return drops / (sent + drops)
 
 
-@pytest.mark.parametrize(("case", "cc"), _pairs())
+@pytest.mark.parametrize(("case", "cc"), list(_pairs()))
 def test_marks_are_answered(measured, case, cc):
     """In the last half of the run; in the first one slow start is answered."""
     r = measured(case, cc)
