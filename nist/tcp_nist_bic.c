@@ -110,15 +110,10 @@ static u64 bic_f(u64 cwnd, u64 target)
 }
 
 /* The sum fits: MAX is at most twice the largest window, 2^63 */
-static void bic_aim(struct bic *bic)
-{
-	bic->target = (bic->max + bic->nist.cwnd) / 2;
-}
-
 static void bic_search(struct bic *bic)
 {
 	bic->beyond = false;
-	bic_aim(bic);
+	bic->target = (bic->max + bic->nist.cwnd) / 2;
 }
 
 /* Eq. 9 after the increase: the next target, or the next step beyond */
@@ -129,7 +124,7 @@ static void bic_next(struct bic *bic)
 
 	if (!bic->beyond) {
 		if (cwnd < bic->max) {
-			bic_aim(bic);
+			bic_search(bic);
 			return;
 		}
 		bic->beyond = true;

@@ -616,13 +616,18 @@ def test_runs_are_made_again_for_another_tool(monkeypatch):
     assert identity(own, job) != before
 
 
-def test_summary(laboratory, tmp_path, monkeypatch) -> None:
-    """docs/results: every row, number and link is there, and what was there before is not."""
+@pytest.fixture
+def results(laboratory, tmp_path, monkeypatch):
+    """Where docs/results is made, of CHEAP alone."""
     laboratory(CHEAP)
-    results = tmp_path / "results"
-    monkeypatch.setattr(records, "RESULTS", results)
+    monkeypatch.setattr(records, "RESULTS", tmp_path / "results")
     monkeypatch.setattr(claims, "load", list)
-    results.mkdir()
+    records.RESULTS.mkdir()
+    return records.RESULTS
+
+
+def test_summary(results, monkeypatch) -> None:
+    """docs/results: every row, number and link is there, and what was there before is not."""
     for name in ("old.md", "cost.md"):  # which lab bench makes
         (results / name).touch()
     cheap = scenario.load("cheap")
@@ -657,13 +662,8 @@ def test_summary(laboratory, tmp_path, monkeypatch) -> None:
     assert len(list(results.iterdir())) == 6
 
 
-def test_results_stay_where_the_runs_are_gone(laboratory, tmp_path, monkeypatch) -> None:
+def test_results_stay_where_the_runs_are_gone(results, monkeypatch) -> None:
     """Another machine has none of the runs, or a part; what was made of them is in the records."""
-    laboratory(CHEAP)
-    results = tmp_path / "results"
-    monkeypatch.setattr(records, "RESULTS", results)
-    monkeypatch.setattr(claims, "load", list)
-    results.mkdir()
     cheap = scenario.load("cheap")
     made = report.make([cheap], 2)
     monkeypatch.setattr(made, "origins", lambda of=None: ["0123456789ab"])

@@ -206,12 +206,12 @@ def _parser() -> Parser:
                     " status 1 if a bound is not met.")  # fmt: skip
     with_kernel(benching)
     benching.add_argument("--runs", type=_count, metavar="N",
-                          help="guests, one after the other (default 9)")  # fmt: skip
+                          help="guests, one after the other (default 6)")  # fmt: skip
     benching.add_argument("--quick", action="store_true",
                           help="a second of it, to see that it works")  # fmt: skip
     benching.add_argument("--instructions", action="store_true",
                           help="instructions, in place of time, on Debian's 6.12 in QEMU: the same"
-                               " on any machine, in some two minutes")  # fmt: skip
+                               " on any machine, in two to three minutes")  # fmt: skip
     benching.add_argument("--json", action="store_true", help="a JSON array, and nothing else")
     benching.add_argument("--docs", action="store_true", help="also write docs/results/cost.md, or"
                           " counted.md")  # fmt: skip
