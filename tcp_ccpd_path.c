@@ -192,6 +192,20 @@
  */
 #define PATH_ROUNDS	15U
 
+/*
+ * sk_pacing_shift: TCP's own, by which a burst for TSO takes a millisecond, and the largest: 61 us;
+ * field-rates
+ */
+#define PATH_TSO_SHIFT	10
+#define PATH_TSO_SHIFT_MOST 14
+
+/*
+ * Whatever the rate of pacing is, TCP sends bursts of 64 kB, so many segments, halved for each
+ * 2^9 us of the round trip (tcp_tso_rtt_log); field-rates
+ */
+#define PATH_TSO_SEGS	44U
+#define PATH_TSO_RTT	9
+
 TCPCC_PARAM(kp, 4, 1, 16, "Proportional gain Kp of Eq. 3, no unit");
 TCPCC_PARAM(kd, 100, 0, 100000, "Derivative gain Kd of Eq. 3, us");
 TCPCC_PARAM(start, 1, 0, 1,
@@ -335,14 +349,19 @@ struct cpath {
  * by itself, as on Wi-Fi, as much as that, up to a quarter: less than that is
  * never seen, and the law would give way to it all the time.  Never less than
  * PATH_LEAST_QUEUE segments take, or windows of whole segments would miss it.
+ * Nor less than a burst for TSO takes, up to a quarter of the propagation delay: it queues
+ * behind itself.
  *
  * Return: us, at least 1
  */
 static u32 path_q0_us(u32 bw, u32 rtt_min_us, u32 rtt_max_us, u32 noise_us)
 {
+	u32 burst = PATH_TSO_SEGS >> min(rtt_min_us >> PATH_TSO_RTT, 31U);
 	u32 least = (rtt_min_us >> 6) + 1;
 
-	/* only a path of few segments has to divide */
+	/* only a short path, or one of few segments, has to divide */
+	if (bw && ccpd_segs(bw, least) < burst << SEG_SCALE)
+		least = max(least, min((burst << BW_SCALE) / bw, rtt_min_us >> 2));
 	if (bw && ccpd_segs(bw, least) < PATH_LEAST_QUEUE << SEG_SCALE)
 		least = (PATH_LEAST_QUEUE << BW_SCALE) / bw + 1;
 	return clamp((rtt_max_us - rtt_min_us) >> 2, least,
@@ -696,6 +715,21 @@ static void path_enter(struct cpath *ca, enum path_mode mode)
 	ca->prev.sum = 0;
 }
 
+/*
+ * A burst for TSO takes 1/2^shift s at the rate of pacing.  It queues behind itself, and the law
+ * gives way to a queue: so it takes a sixteenth of a round trip at most, as the largest q0.  A
+ * driver that wants longer bursts, as those of Wi-Fi do, has set a smaller shift: it stays.
+ */
+static void path_set_burst(struct sock *sk)
+{
+	const struct cpath *ca = inet_csk_ca(sk);
+	int log2_us = fls(ca->probe.rtt_min_us >> 4) - 1;
+
+	if (READ_ONCE(sk->sk_pacing_shift) >= PATH_TSO_SHIFT)
+		sk_pacing_shift_update(sk, clamp(20 - log2_us, PATH_TSO_SHIFT,
+						 PATH_TSO_SHIFT_MOST));
+}
+
 static void path_round_begin(struct sock *sk)
 {
 	struct cpath *ca = inet_csk_ca(sk);
@@ -707,6 +741,7 @@ static void path_round_begin(struct sock *sk)
 	ca->round_lost = 0;
 	ca->limited = 0;
 	ca->met = 0;
+	path_set_burst(sk);
 	ccpd_round_begin(sk, &ca->probe);
 }
 
@@ -925,6 +960,12 @@ static void path_train_done(struct sock *sk)
 	if (revisit && ca->round_lost >= PATH_LOSSES && ca->round_lost > segs / PATH_OVERFLOW &&
 	    ca->round_lost < segs) {
 		path_retreat(sk, segs, best);
+		return;
+	}
+	/* next to nothing came, which tells no rate: a train more would be lost as well */
+	if (ca->round_lost >= PATH_LOSSES && segs < ca->round_lost + PATH_LEAST_WINDOW) {
+		path_train_stop(sk, TRAIN_NONE);
+		tcp_snd_cwnd_set(tcp_sk(sk), tcp_packets_in_flight(tcp_sk(sk)) + 1);
 		return;
 	}
 	if (path_is_policed(ca, segs)) {
@@ -1632,6 +1673,8 @@ static void path_release(struct sock *sk)
 	const struct ccpd_probe *p = &ca->probe;
 	u32 rate = ccpd_delivery_rate(p);
 
+	if (READ_ONCE(sk->sk_pacing_shift) > PATH_TSO_SHIFT)
+		sk_pacing_shift_update(sk, PATH_TSO_SHIFT);
 	if (READ_ONCE(visits) && ca->mode != PATH_SLOW_START && !ca->capped && rate)
 		path_visits_store(sk, ccpd_bytes_ps(rate, p->mss), p->rtt_min_us);
 }

@@ -131,6 +131,8 @@ static inline s64 tcpcc_min_32(s64 a, s64 b)
 #define clamp_t(type, value, lo, hi)	clamp((type)(value), (type)(lo), (type)(hi))
 
 /* Nobody else writes what a socket's owner does. */
+/* a program may not set it */
+#define sk_pacing_shift_update(sk, shift) ((void)(shift))
 #define cmpxchg(ptr, old, new)	({ if (*(ptr) == (old)) *(ptr) = (new); })
 
 /* A module's own paper work */
@@ -251,6 +253,7 @@ struct sock {
 	unsigned long sk_pacing_rate;
 	unsigned long sk_max_pacing_rate;
 	u32	sk_pacing_status;
+	u8	sk_pacing_shift;
 };
 
 struct inet_sock {

@@ -132,3 +132,13 @@ def test_batches_of_acks_as_far_apart_as_a_round_trip(lab, seed) -> None:
     (theirs,), (ours,) = cubic["flows"], path["flows"]
     assert ours["goodput_bps"] >= theirs["goodput_bps"]
     assert ours["retransmits"] <= ours["bytes"] / 1448 / 10
+
+
+@pytest.mark.parametrize("rtt", ["1ms", "2ms"])
+@pytest.mark.parametrize("buffer", ["0.5bdp", "2bdp"])
+def test_short_paths_are_full(lab, rtt, buffer) -> None:
+    """What leaves at once, for TSO, queues behind itself: no reason to give way."""
+    cubic, path = run(lab, ["cubic", "ccpd_path"], rate="1gbit", rtt=rtt, buffer=buffer,
+                      duration=1, sample="1ms")  # fmt: skip
+    (theirs,), (ours,) = cubic["flows"], path["flows"]
+    assert ours["goodput_bps"] >= 0.97 * theirs["goodput_bps"]

@@ -45,6 +45,11 @@ static void path_queue_target(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 160000, 160000, 0), 2501);
 	KUNIT_EXPECT_EQ(test, path_q0_us(0, 1, 1, 0), 1);
 	KUNIT_EXPECT_EQ(test, path_q0_us(0, 10, CCPD_RTT_CAP, 0), 1);
+	/* bursts of 44 and of 5 segments on short paths, and no more than a quarter of those */
+	KUNIT_EXPECT_EQ(test, path_q0_us(link_bw(10000), 500, 500, 0), 53);
+	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 1600, 1600, 0), 60);
+	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 400, 400, 0), 100);
+	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 5000, 5000, 0), 79);
 	/* three segments, where a sixteenth of the path is less: 36.3 us */
 	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 100, 1000, 0), 37);
 	EXPECT_NEAR(test, path_q0_us(link_bw(1), 40000, 400000, 0), 36336,
@@ -589,6 +594,48 @@ static void train_too_fast(struct kunit *test)
 			KUNIT_EXPECT_EQ(test, ca->train_us, ca->probe.rtt_min_us);
 		}
 	}
+}
+
+/* One of ten came: what follows grows from that, and is no train. */
+static void next_to_nothing_came(struct kunit *test)
+{
+	struct sock *sk = train(test, 10, 320);
+	struct cpath *ca = inet_csk_ca(sk);
+
+	ca->round_lost = 9;
+	tcp_sk(sk)->lost += 9;
+	tcp_sk(sk)->packets_out = 1;
+	train_ack(sk, 0, 1, 10000);
+	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_SLOW_START);
+	KUNIT_EXPECT_TRUE(test, ca->train == TRAIN_NONE);
+	KUNIT_EXPECT_EQ(test, tcp_snd_cwnd(tcp_sk(sk)), 1);
+	KUNIT_EXPECT_EQ(test, ca->claim, 0);
+}
+
+/* A sixteenth of a round trip at most, but TCP's own where that is less; a driver's stays. */
+static void bursts_are_short(struct kunit *test)
+{
+	static const struct {
+		u32 rtt_us;
+		u8 before, after;
+	} seen[] = {
+		{ 40000, 10, 10 }, { 16384, 10, 10 }, { 16383, 10, 11 }, { 2000, 10, 14 },
+		{ 100, 12, 14 }, { 40000, 14, 10 }, { 2000, 8, 8 }, { U32_MAX, 10, 10 },
+	};
+	struct sock *sk = flow(test);
+	struct cpath *ca = inet_csk_ca(sk);
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(seen); i++) {
+		sk->sk_pacing_shift = seen[i].before;
+		ca->probe.rtt_min_us = seen[i].rtt_us;
+		path_set_burst(sk);
+		KUNIT_EXPECT_EQ(test, sk->sk_pacing_shift, seen[i].after);
+	}
+	/* who comes next has TCP's own */
+	sk->sk_pacing_shift = 14;
+	path_release(sk);
+	KUNIT_EXPECT_EQ(test, sk->sk_pacing_shift, 10);
 }
 
 /*
@@ -1295,6 +1342,8 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(policer_in_the_start),
 	KUNIT_CASE(overflow_ends_the_train),
 	KUNIT_CASE(train_too_fast),
+	KUNIT_CASE(next_to_nothing_came),
+	KUNIT_CASE(bursts_are_short),
 	KUNIT_CASE(sparse_batches_are_averaged),
 	KUNIT_CASE(train_tells_of_sparse_batches),
 	KUNIT_CASE(visits_are_bounded),
