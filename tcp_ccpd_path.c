@@ -357,12 +357,16 @@ struct cpath {
 static u32 path_q0_us(u32 bw, u32 rtt_min_us, u32 rtt_max_us, u32 noise_us)
 {
 	u32 segs = max(PATH_TSO_SEGS >> min(rtt_min_us >> PATH_TSO_RTT, 31U), PATH_LEAST_QUEUE);
-	u32 least = (rtt_min_us >> 6) + 1;
+	u32 least = (rtt_min_us >> 6) + 1, us;
 
 	/* only a short path, or one of few segments, has to divide */
-	if (bw && ccpd_segs(bw, least) < segs << SEG_SCALE)
-		least = max3(least, min((segs << BW_SCALE) / bw, rtt_min_us >> 2),
-			     (PATH_LEAST_QUEUE << BW_SCALE) / bw + 1);
+	if (bw && ccpd_segs(bw, least) < segs << SEG_SCALE) {
+		us = (segs << BW_SCALE) / bw + 1;
+		if (segs > PATH_LEAST_QUEUE)
+			us = max3(least, min(us, rtt_min_us >> 2),
+				  (PATH_LEAST_QUEUE << BW_SCALE) / bw + 1);
+		least = us;
+	}
 	return clamp((rtt_max_us - rtt_min_us) >> 2, least,
 		     max3(rtt_min_us >> 4, least, min(noise_us, rtt_min_us >> 2)));
 }

@@ -46,8 +46,8 @@ static void path_queue_target(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, path_q0_us(0, 1, 1, 0), 1);
 	KUNIT_EXPECT_EQ(test, path_q0_us(0, 10, CCPD_RTT_CAP, 0), 1);
 	/* bursts of 44 and of 5 segments on short paths, and no more than a quarter of those */
-	KUNIT_EXPECT_EQ(test, path_q0_us(link_bw(10000), 500, 500, 0), 53);
-	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 1600, 1600, 0), 60);
+	KUNIT_EXPECT_EQ(test, path_q0_us(link_bw(10000), 500, 500, 0), 54);
+	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 1600, 1600, 0), 61);
 	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 400, 400, 0), 100);
 	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 5000, 5000, 0), 79);
 	/* three segments, where a sixteenth of the path is less: 36.3 us */
