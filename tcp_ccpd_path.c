@@ -206,6 +206,9 @@
 #define PATH_TSO_SEGS	44U
 #define PATH_TSO_RTT	9
 
+/* On longer paths such a burst is no more than PATH_LEAST_QUEUE */
+#define PATH_SHORT_US	(4U << PATH_TSO_RTT)
+
 TCPCC_PARAM(kp, 4, 1, 16, "Proportional gain Kp of Eq. 3, no unit");
 TCPCC_PARAM(kd, 100, 0, 100000, "Derivative gain Kd of Eq. 3, us");
 TCPCC_PARAM(start, 1, 0, 1,
@@ -356,9 +359,10 @@ struct cpath {
  */
 static u32 path_q0_us(u32 bw, u32 rtt_min_us, u32 rtt_max_us, u32 noise_us)
 {
-	u32 segs = max(PATH_TSO_SEGS >> min(rtt_min_us >> PATH_TSO_RTT, 31U), PATH_LEAST_QUEUE);
-	u32 least = (rtt_min_us >> 6) + 1, us;
+	u32 segs = PATH_LEAST_QUEUE, least = (rtt_min_us >> 6) + 1, us;
 
+	if (rtt_min_us < PATH_SHORT_US)
+		segs = PATH_TSO_SEGS >> (rtt_min_us >> PATH_TSO_RTT);
 	/* only a short path, or one of few segments, has to divide */
 	if (bw && ccpd_segs(bw, least) < segs << SEG_SCALE) {
 		us = (segs << BW_SCALE) / bw + 1;
