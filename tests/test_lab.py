@@ -256,6 +256,15 @@ def test_out_holds_whole_series_only(lab, tmp_path) -> None:
     assert json.loads((kept / "result.json").read_text()) == r
 
 
+def test_a_run_without_a_case_says_that_there_are_cases(lab) -> None:
+    case = "incast of 32, 1 Gb/s, 0.2 ms"
+    said = f"in common; a case: --case '{case}', one of 3"
+    run = ("run", "rfc9743-datacentre", "--cc", "reno", *SHORT)
+    assert said in lab(*run).stdout
+    assert "in common" not in lab(*run, "--case", case).stdout
+    assert len(lab(*run, "--json").json) == 1
+
+
 def test_unwritable_out_is_reported(lab) -> None:
     call = lab("run", "dumbbell", "--out", "/proc/nonesuch", *SHORT, status=1)
     assert call.stderr.splitlines()[-1].startswith("lab: cannot keep the series")

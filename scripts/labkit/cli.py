@@ -341,6 +341,9 @@ def _run(args: argparse.Namespace) -> int:
         print(json.dumps(cells.with_cells(results), indent=1))
     else:
         print(table(results))
+        if wanted.case and not case:
+            print("these are the settings that the scenario's cases have in common; a case:"
+                  f" --case {shlex.quote(wanted.case[0].name)}, one of {len(wanted.case)}")
     return 0
 
 
