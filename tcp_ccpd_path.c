@@ -969,12 +969,6 @@ static void path_train_done(struct sock *sk)
 		path_retreat(sk, segs, best);
 		return;
 	}
-	/* next to nothing came, which tells no rate: a train more would be lost as well */
-	if (ca->round_lost >= PATH_LOSSES && segs < ca->round_lost + PATH_LEAST_WINDOW) {
-		path_train_stop(sk, TRAIN_NONE);
-		tcp_snd_cwnd_set(tcp_sk(sk), tcp_packets_in_flight(tcp_sk(sk)) + 1);
-		return;
-	}
 	if (path_is_policed(ca, segs)) {
 		segs -= min_t(u32, ca->round_lost, segs - 1);
 		if (time_us < rtt_us) {

@@ -130,9 +130,10 @@ static inline s64 tcpcc_min_32(s64 a, s64 b)
 #define clamp(value, lo, hi)	min(max(value, lo), hi)
 #define clamp_t(type, value, lo, hi)	clamp((type)(value), (type)(lo), (type)(hi))
 
-/* Nobody else writes what a socket's owner does. */
-/* a program may not set it */
+/* A program may not set it. */
 #define sk_pacing_shift_update(sk, shift) ((void)(shift))
+
+/* Nobody else writes what a socket's owner does. */
 #define cmpxchg(ptr, old, new)	({ if (*(ptr) == (old)) *(ptr) = (new); })
 
 /* A module's own paper work */

@@ -596,22 +596,6 @@ static void train_too_fast(struct kunit *test)
 	}
 }
 
-/* One of ten came: what follows grows from that, and is no train. */
-static void next_to_nothing_came(struct kunit *test)
-{
-	struct sock *sk = train(test, 10, 320);
-	struct cpath *ca = inet_csk_ca(sk);
-
-	ca->round_lost = 9;
-	tcp_sk(sk)->lost += 9;
-	tcp_sk(sk)->packets_out = 1;
-	train_ack(sk, 0, 1, 10000);
-	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_SLOW_START);
-	KUNIT_EXPECT_TRUE(test, ca->train == TRAIN_NONE);
-	KUNIT_EXPECT_EQ(test, tcp_snd_cwnd(tcp_sk(sk)), 1);
-	KUNIT_EXPECT_EQ(test, ca->claim, 0);
-}
-
 /* A sixteenth of a round trip at most, but TCP's own where that is less; a driver's stays. */
 static void bursts_are_short(struct kunit *test)
 {
@@ -1342,7 +1326,6 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(policer_in_the_start),
 	KUNIT_CASE(overflow_ends_the_train),
 	KUNIT_CASE(train_too_fast),
-	KUNIT_CASE(next_to_nothing_came),
 	KUNIT_CASE(bursts_are_short),
 	KUNIT_CASE(sparse_batches_are_averaged),
 	KUNIT_CASE(train_tells_of_sparse_batches),
