@@ -34,6 +34,13 @@ def _guests(directory: Path) -> list[str]:
     return found
 
 
+@pytest.mark.parametrize("verb", [[], ["run"], ["compare"]])
+def test_help_is_shown(verb):
+    done = subprocess.run([LAB, *verb, "--help"], capture_output=True, text=True)
+    assert done.returncode == 0
+    assert done.stdout.startswith(" ".join(["usage: lab", *verb]))
+
+
 # Bad input --------------------------------------------------------------------------------------
 
 
