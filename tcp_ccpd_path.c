@@ -162,7 +162,7 @@
 /* ACKs so close to one another, us, are of one batch; field-batches */
 #define PATH_CLOSE_US	50U
 
-/* A train spans so many batches, or does not tell a rate; field-batches */
+/* A train spans so many batches, to the nearest, or does not tell a rate; field-batches */
 #define PATH_SURE	4U
 
 /* Slow start ends at a queue of 2 * q0 and this, us: more than a host's own delays; stock_hosts */
@@ -915,10 +915,15 @@ static bool path_is_policed(const struct cpath *ca, u32 segs)
 	       ca->probe.rtt_max_us - ca->probe.rtt_min_us < ca->train_us / 4;
 }
 
-/* It came in enough batches to tell a rate. */
+/*
+ * It came in enough batches to tell a rate.  Gaps are never quite equal, and the largest of four is
+ * more than a quarter of all: the ten segments of the first train come with four gaps.
+ */
 static bool path_train_sure(const struct cpath *ca)
 {
-	return ca->t.last_us - ca->t.begin_us >= PATH_SURE * ca->t.gap_us;
+	u32 gap_us = ca->t.gap_us;
+
+	return ca->t.last_us - ca->t.begin_us + gap_us / 2 >= PATH_SURE * gap_us;
 }
 
 /* The rate at which a train arrives if it is less than that at which it left; 0: it is not */
@@ -985,8 +990,9 @@ static void path_train_done(struct sock *sk)
 		ca->capped = 1;
 		return;
 	}
-	/* others have a queue */
-	if (ca->train_rtt_us > rtt_us + 2 * q0 + PATH_HOST_DELAY_US + t->gap_us) {
+	/* others have a queue; U32_MAX: no ACK of it could be timed, and that says nothing */
+	if (ca->train_rtt_us != U32_MAX &&
+	    ca->train_rtt_us > rtt_us + 2 * q0 + PATH_HOST_DELAY_US + t->gap_us) {
 		path_train_stop(sk, TRAIN_NONE);
 		path_set_cwnd(sk, tcp_packets_in_flight(tcp_sk(sk)) + segs);
 		return;
@@ -1010,7 +1016,7 @@ static void path_train_done(struct sock *sk)
 		return;
 	}
 	rate = ca->claim + div_u64((u64)ca->claim * rtt_us, 4 * ca->train_us);
-	if (took_us < PATH_SURE * t->gap_us) {
+	if (!path_train_sure(ca)) {
 		time_us = clamp(PATH_SURE * t->gap_us, time_us, max(rtt_us, time_us));
 		/* not faster than the whole of it has come */
 		if (took_us > ca->train_us + (ca->train_us >> 3) + t->gap_us)
@@ -1071,6 +1077,11 @@ static void path_train(struct sock *sk, u32 rtt_us)
 		ca->train = TRAIN_OPEN;
 		fallthrough;
 	case TRAIN_OPEN:
+		/* the last of an odd number has waited for the delayed-ACK timer */
+		if (!rtt_us && path_through(tp) == ca->train_end) {
+			now_us = t->last_us;
+			break;
+		}
 		t->gap_us = max(t->gap_us, now_us - t->last_us);
 		span_us = now_us - t->begin_us;
 		segs = tp->delivered - t->begin;

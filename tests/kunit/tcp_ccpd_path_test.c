@@ -469,6 +469,47 @@ static void late_train_tells_the_rate(struct kunit *test)
 	}
 }
 
+/* Ten segments come with four gaps, and on a real host no two of them are equal. */
+static void short_train_has_uneven_gaps(struct kunit *test)
+{
+	static const u32 gap_us[] = { 0, 1209, 1222, 1213, 1212 };
+	struct sock *sk = train(test, 10, 1250);
+	struct cpath *ca = inet_csk_ca(sk);
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(gap_us); i++)
+		train_ack(sk, gap_us[i], 2, 50000);
+	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_AVOIDANCE);
+	EXPECT_NEAR(test, ca->claim, link_bw(20), 20000);
+}
+
+/* The last of 13 segments waits for the delayed-ACK timer: that is neither a gap nor a batch. */
+static void odd_train_has_no_gap(struct kunit *test)
+{
+	struct sock *sk = train(test, 13, 5000);
+	struct cpath *ca = inet_csk_ca(sk);
+	u32 i;
+
+	for (i = 0; i < 6; i++)
+		train_ack(sk, 1211, 2, 50000);
+	train_ack(sk, 40000, 1, 0);
+	KUNIT_EXPECT_FALSE(test, ca->sparse);
+	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_AVOIDANCE);
+	EXPECT_NEAR(test, ca->claim, link_bw(20), 20000);
+}
+
+/* A receiver acknowledges each segment, which looks as if all had waited for its timer. */
+static void untimed_train_tells_of_no_queue(struct kunit *test)
+{
+	struct sock *sk = train(test, 50, 40000);
+	struct cpath *ca = inet_csk_ca(sk);
+	u32 i;
+
+	for (i = 0; i < 50; i++)
+		train_ack(sk, 800, 1, 0);
+	KUNIT_EXPECT_TRUE(test, ca->train == TRAIN_SENT);
+}
+
 /* It arrives as it left: the next one is faster, and holds five times as much. */
 static void train_in_time_grows(struct kunit *test)
 {
@@ -1321,6 +1362,9 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(claim_has_a_floor),
 	KUNIT_CASE(floor_is_of_the_claim),
 	KUNIT_CASE(late_train_tells_the_rate),
+	KUNIT_CASE(short_train_has_uneven_gaps),
+	KUNIT_CASE(odd_train_has_no_gap),
+	KUNIT_CASE(untimed_train_tells_of_no_queue),
 	KUNIT_CASE(train_in_time_grows),
 	KUNIT_CASE(batch_makes_the_train_longer),
 	KUNIT_CASE(policer_in_the_start),
