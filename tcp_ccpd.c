@@ -97,6 +97,7 @@ enum ccpd_mode {
  * struct ccpd - per-socket state
  * @probe: the estimators
  * @prev: the evaluation before
+ * @rtt_max_us: largest round-trip time, us
  * @una: tp->snd_una at the last ACK
  * @ecn_cwnd: what CE marks leave of the window, segments; 0: there was none
  * @mode: enum ccpd_mode
@@ -106,6 +107,7 @@ enum ccpd_mode {
 struct ccpd {
 	struct ccpd_probe probe;
 	struct ccpd_prev prev;
+	u32	rtt_max_us;
 	u32	una;
 	u32	ecn_cwnd;
 	u8	mode:1,
@@ -130,9 +132,9 @@ static void ccpd_enter(struct ccpd *ca, enum ccpd_mode mode)
 }
 
 /* B, Eq. 5, SEG_SCALE */
-static s64 ccpd_buffer(const struct ccpd_probe *p, u32 bw)
+static s64 ccpd_buffer(const struct ccpd *ca, u32 bw)
 {
-	return max_t(s64, ccpd_segs(bw, p->rtt_max_us - p->rtt_min_us),
+	return max_t(s64, ccpd_segs(bw, ca->rtt_max_us - ca->probe.rtt_min_us),
 		     (s64)READ_ONCE(b_min) << SEG_SCALE);
 }
 
@@ -150,7 +152,7 @@ static void ccpd_trace(const struct sock *sk, const struct ccpd_eval *e)
 
 	if (trace_ccpd_update_enabled())
 		trace_ccpd_update(sk, ccpd_bytes_ps(ccpd_capacity(p), p->mss) * 8, p->rtt_s >> 3,
-				  p->rtt_min_us, p->rtt_max_us, e->limit >> SEG_SCALE,
+				  p->rtt_min_us, ca->rtt_max_us, e->limit >> SEG_SCALE,
 				  e->level >> SEG_SCALE, e->in_flight, e->p >> SEG_SCALE,
 				  e->d >> SEG_SCALE, tcp_snd_cwnd(tcp_sk(sk)));
 }
@@ -162,7 +164,7 @@ static void ccpd_avoid(struct sock *sk)
 	struct ccpd *ca = inet_csk_ca(sk);
 	const struct ccpd_probe *p = &ca->probe;
 	u32 bw = ccpd_capacity(p), window;
-	s64 buffer = ccpd_buffer(p, bw);
+	s64 buffer = ccpd_buffer(ca, bw);
 	struct ccpd_eval e = {
 		.kp = READ_ONCE(kp),
 		.kd_us = ca->derivative ? READ_ONCE(kd) : 0,
@@ -253,6 +255,7 @@ tcpcc_cong_control(ccpd_cong_control)
 	/* the paper's estimators pause during recovery, as its window does */
 	if (ordered)
 		rtt_us = ccpd_rtt(sk, p, rs);
+	ca->rtt_max_us = max(ca->rtt_max_us, rtt_us);
 	if (state != TCP_CA_Open || rs->is_retrans)
 		ccpd_pair_drop(sk, p);
 	else if (advanced && rtt_us)
@@ -387,9 +390,9 @@ static size_t ccpd_get_info(struct sock *sk, u32 ext, int *attr,
 
 	tcpcc_view_add(view, "capacity_bps", ccpd_bytes_ps(bw, mss) * 8);
 	tcpcc_view_add(view, "rtt_min_us", rtt_min_us);
-	tcpcc_view_add(view, "rtt_max_us", p->rtt_max_us);
+	tcpcc_view_add(view, "rtt_max_us", ca->rtt_max_us);
 	if (p->rtt_s) {
-		tcpcc_view_add(view, "buffer_segs", ccpd_whole_segs(ccpd_buffer(p, bw)));
+		tcpcc_view_add(view, "buffer_segs", ccpd_whole_segs(ccpd_buffer(ca, bw)));
 		tcpcc_view_add(view, "level_segs", ccpd_whole_segs(ccpd_level(p, bw)));
 	}
 	tcpcc_view_add(view, "ecn_cwnd_segs", ca->ecn_cwnd);

@@ -43,6 +43,8 @@
  * Delay that varies.  The queue is what a round trip takes beyond the least mean rtt of one,
  * not beyond the least rtt: where ACKs come in bunches an empty path takes more than that.
  *
+ * A congested way back is no queue of ours: the peer's time stamps tell it from one.
+ *
  * Capacity that moves.  Where what is delivered fell at once, and the queue then ran empty round
  * after round, the window is at least one and a half of what fills the path at the most that was
  * delivered in the last seconds, until an overflow, or until it was so for 8 s no more.
@@ -89,6 +91,16 @@
 
 /* Not known yet */
 #define PATH_NO_NOISE	U16_MAX
+
+/*
+ * Time stamps are in ms, 2^10 us: what is delayed by more than PATH_FAR is not told apart.  Of two
+ * clocks that are rounded down, each sample may be one off, and the least of them another.  A peer
+ * whose clock falls behind further than that has no clock of ms.
+ */
+#define PATH_MS		10
+#define PATH_FAR	126U
+#define PATH_ROUNDED	2
+#define PATH_NO_CLOCK	U8_MAX
 
 /*
  * A round trip's losses count when they are this many, segments, and more than this part of
@@ -276,6 +288,9 @@ struct cpath_train {
  * @met: @sparse: the claim was delivered in this round trip
  * @noise: mean delay of an empty path beyond rtt_min, PATH_NOISE us
  * @round_queue: least rtt of the round trip before, beyond rtt_min, PATH_QUEUE us
+ * @room: largest rtt beyond rtt_min, PATH_QUEUE us
+ * @way: where rtt_min was met: the peer's time stamp less ours, ms, modulo 2^8
+ * @back: what the way back takes beyond that, ms; PATH_NO_CLOCK: that cannot be told
  * @mode: enum path_mode
  * @capped: there is a policer
  * @limited: the application had too little to send in this round trip
@@ -320,6 +335,9 @@ struct cpath {
 		met:1;
 	u16	noise;
 	u16	round_queue;
+	u16	room;
+	u8	way;
+	u8	back;
 	u32	mode:2,
 		capped:1,
 		limited:1,
@@ -344,7 +362,7 @@ struct cpath {
  * path_q0_us() - the queueing delay to aim at, q0
  * @bw: capacity, BW_SCALE
  * @rtt_min_us: us
- * @rtt_max_us: us
+ * @room_us: the largest delay beyond that, us
  * @noise_us: what an empty path takes beyond rtt_min on average, us
  *
  * A sixteenth of the propagation delay, or a quarter of the buffer where that
@@ -357,7 +375,7 @@ struct cpath {
  *
  * Return: us, at least 1
  */
-static u32 path_q0_us(u32 bw, u32 rtt_min_us, u32 rtt_max_us, u32 noise_us)
+static u32 path_q0_us(u32 bw, u32 rtt_min_us, u32 room_us, u32 noise_us)
 {
 	u32 segs = PATH_LEAST_QUEUE, least = (rtt_min_us >> 6) + 1, us;
 
@@ -371,7 +389,7 @@ static u32 path_q0_us(u32 bw, u32 rtt_min_us, u32 rtt_max_us, u32 noise_us)
 				  (PATH_LEAST_QUEUE << BW_SCALE) / bw + 1);
 		least = us;
 	}
-	return clamp((rtt_max_us - rtt_min_us) >> 2, least,
+	return clamp(room_us >> 2, least,
 		     max3(rtt_min_us >> 4, least, min(noise_us, rtt_min_us >> 2)));
 }
 
@@ -552,6 +570,7 @@ static void path_rtt_min(struct cpath *ca, u32 before_us, u32 overtaken)
 {
 	u32 less_us = before_us - ca->probe.rtt_min_us;
 
+	ca->room = min(ca->room + less_us / PATH_QUEUE, U16_MAX);
 	path_add_delay(ca, less_us, overtaken);
 	if (ca->noise != PATH_NO_NOISE)
 		path_set_noise(ca, ca->noise * PATH_NOISE + less_us);
@@ -563,10 +582,22 @@ static u32 path_noise_us(const struct cpath *ca)
 	return ca->noise == PATH_NO_NOISE ? 0 : ca->noise * PATH_NOISE;
 }
 
-/* What an empty path takes on average, us */
+/* What the way back takes beyond its least, us */
+static u32 path_back_us(const struct cpath *ca)
+{
+	return ca->back == PATH_NO_CLOCK ? 0 : ca->back << PATH_MS;
+}
+
+/* What a path without a queue on the way there takes on average, us */
 static u32 path_base_us(const struct cpath *ca)
 {
-	return ca->probe.rtt_min_us + path_noise_us(ca);
+	return ca->probe.rtt_min_us + path_noise_us(ca) + path_back_us(ca);
+}
+
+/* Largest delay beyond rtt_min, us */
+static u32 path_room_us(const struct cpath *ca)
+{
+	return ca->room * PATH_QUEUE;
 }
 
 /* Queueing delay, us: in the least rtt of this round trip, and in the smoothed rtt */
@@ -582,7 +613,7 @@ static u32 path_queue_us(const struct cpath *ca)
 
 static u32 path_q0(const struct cpath *ca)
 {
-	return path_q0_us(path_capacity(ca), ca->probe.rtt_min_us, ca->probe.rtt_max_us,
+	return path_q0_us(path_capacity(ca), ca->probe.rtt_min_us, path_room_us(ca),
 			  path_noise_us(ca));
 }
 
@@ -626,7 +657,6 @@ static u32 path_batch_us(const struct cpath *ca)
 static u32 path_learn_base(struct cpath *ca, u32 delivered)
 {
 	u32 known_us = ca->noise * PATH_NOISE, mean_us;
-	u32 room_us = ca->probe.rtt_max_us - ca->probe.rtt_min_us;
 
 	if (ca->probe.round_rtt_us == U32_MAX || delivered < PATH_LEAST_WINDOW)
 		return path_queue_us(ca);
@@ -635,7 +665,7 @@ static u32 path_learn_base(struct cpath *ca, u32 delivered)
 		path_learn_sparse(ca, mean_us);
 		return mean_us - min(mean_us, known_us);
 	}
-	ca->clear = path_round_queue_us(ca) || room_us < ca->probe.rtt_min_us >> 4 ?
+	ca->clear = path_round_queue_us(ca) || path_room_us(ca) < ca->probe.rtt_min_us >> 4 ?
 		    0 : min(ca->clear + 1, PATH_CLEAR_ROUNDS);
 	if (mean_us < known_us)
 		path_set_noise(ca, mean_us);
@@ -661,6 +691,39 @@ static u32 path_least_us(const struct sock *sk)
 }
 
 /*
+ * A queue on the way back is none of ours, and to give way does not empty it.  The peer's time
+ * stamp less the time at which the segment left is what the way there took, and how far the clocks
+ * are apart.  So what an rtt is longer by, and the way there is not, is of the way back (as LEDBAT
+ * and TCP-LP tell them apart).  The stamp that the peer echoes would not do: it is of the first
+ * segment that an ACK is for, and the rtt is of the last.
+ *
+ * It is followed by a ms in an ACK, since one sample says little, and counts up to rtt_min, so that
+ * a peer that lies has no more of it.  @empty: rtt_min was met.
+ */
+static void path_way_back(struct sock *sk, u32 rtt_us, bool empty)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	struct cpath *ca = inet_csk_ca(sk);
+	u32 rtt_min_us = ca->probe.rtt_min_us, beyond_ms = (rtt_us - rtt_min_us) >> PATH_MS;
+	u8 way = tp->rx_opt.rcv_tsval - (u32)div_u64(tp->tcp_mstamp - rtt_us, USEC_PER_MSEC);
+	s32 there_ms = (s8)(way - ca->way), back_ms;
+
+	if (!tp->rx_opt.rcv_tsecr || ca->back == PATH_NO_CLOCK || beyond_ms > PATH_FAR)
+		return;
+	if (empty) {
+		ca->way = way;
+		there_ms = 0;
+	}
+	back_ms = min_t(s32, beyond_ms - there_ms - PATH_ROUNDED, rtt_min_us >> PATH_MS);
+	if (there_ms < -PATH_ROUNDED)
+		ca->back = PATH_NO_CLOCK;
+	else if (ca->back < back_ms)
+		ca->back++;
+	else if (ca->back && ca->back > back_ms)
+		ca->back--;
+}
+
+/*
  * What an ACK acknowledges without an rtt of its own, as in a repair, took what others take.  So
  * did an overtaker, for this: it does not tell what an empty path takes.
  *
@@ -678,15 +741,21 @@ static u32 path_rtt(struct sock *sk, const struct rate_sample *rs)
 	if (!p->rtt_s)
 		return 0;
 	if (rtt_us) {
+		bool met = p->rtt_s >> 3 <= before_us + (before_us >> 7);
+
 		/* met again, and not by chance: no need to look for it */
-		if (p->rtt_s >> 3 <= before_us + (before_us >> 7))
+		if (met)
 			ca->rtt_min_stamp = path_now();
 		if (p->rtt_min_us < before_us && before_us != U32_MAX)
 			path_rtt_min(ca, before_us, overtook ? max(delivered, 0) : 0);
+		ca->room = max_t(u32, ca->room,
+				 min((rtt_us - p->rtt_min_us) / PATH_QUEUE, U16_MAX));
+		path_way_back(sk, rtt_us, met || p->rtt_min_us < before_us);
 	}
 	if (!rtt_us || overtook)
 		took_us = max(others_us, p->rtt_min_us);
-	path_add_delay(ca, took_us - p->rtt_min_us, rs->acked_sacked);
+	took_us -= p->rtt_min_us;
+	path_add_delay(ca, took_us - min(took_us, path_back_us(ca)), rs->acked_sacked);
 	return rtt_us;
 }
 
@@ -759,7 +828,7 @@ static void path_avoid(struct sock *sk)
 	struct cpath *ca = inet_csk_ca(sk);
 	const struct ccpd_probe *p = &ca->probe;
 	u32 bw = path_capacity(ca), base = path_base_us(ca), window;
-	u32 q0 = path_q0_us(bw, p->rtt_min_us, p->rtt_max_us, path_noise_us(ca));
+	u32 q0 = path_q0_us(bw, p->rtt_min_us, path_room_us(ca), path_noise_us(ca));
 	struct ccpd_eval e = {
 		.kp = READ_ONCE(kp),
 		.kd_us = READ_ONCE(kd),
@@ -912,7 +981,7 @@ static void path_visit_train(struct sock *sk, u32 best)
 static bool path_is_policed(const struct cpath *ca, u32 segs)
 {
 	return ca->round_lost >= PATH_LOSSES && ca->round_lost > segs / PATH_POLICER &&
-	       ca->probe.rtt_max_us - ca->probe.rtt_min_us < ca->train_us / 4;
+	       path_room_us(ca) < ca->train_us / 4;
 }
 
 /*
@@ -949,7 +1018,7 @@ static void path_train_done(struct sock *sk)
 	const struct cpath_train *t = &ca->t;
 	u32 segs = path_train_segs(ca), took_us = t->last_us - t->begin_us;
 	u32 rtt_us = ca->probe.rtt_min_us, time_us = ca->train_us;
-	u32 q0 = path_q0_us(ca->claim, rtt_us, rtt_us, 0);
+	u32 q0 = path_q0_us(ca->claim, rtt_us, 0, 0);
 	u32 best = path_train_late(ca);
 	bool revisit = ca->fell;
 	u64 rate;
@@ -1185,8 +1254,8 @@ static void path_has_grown(struct cpath *ca)
 
 	ca->rival = PATH_FRIENDLY;
 	ca->doubt = 0;
+	ca->room -= min(ca->room, (p->round_rtt_us - p->rtt_min_us) / PATH_QUEUE);
 	p->rtt_min_us = p->round_rtt_us;
-	p->rtt_max_us = max(p->rtt_max_us, p->rtt_min_us);
 	path_set_noise(ca, mean_us - min(mean_us, p->rtt_min_us));
 }
 
@@ -1819,10 +1888,10 @@ static size_t path_get_info(struct sock *sk, u32 ext, int *attr, union tcp_cc_in
 	tcpcc_view_add(view, "capacity_bps", ccpd_bytes_ps(bw, mss) * 8);
 	tcpcc_view_add(view, "claim_bps", ccpd_bytes_ps(ca->claim, mss) * 8);
 	tcpcc_view_add(view, "rtt_min_us", rtt_min_us);
-	tcpcc_view_add(view, "rtt_max_us", p->rtt_max_us);
+	tcpcc_view_add(view, "rtt_max_us", rtt_min_us + path_room_us(ca));
 	if (p->rtt_s) {
 		tcpcc_view_add(view, "buffer_segs",
-			       ccpd_whole_segs(ccpd_segs(bw, p->rtt_max_us - p->rtt_min_us)));
+			       ccpd_whole_segs(ccpd_segs(bw, path_room_us(ca))));
 		tcpcc_view_add(view, "level_segs",
 			       ccpd_whole_segs(ccpd_segs(bw, path_queue_us(ca))));
 	}

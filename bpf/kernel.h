@@ -60,6 +60,7 @@ enum { BPF_F_NO_PREALLOC = 1, BPF_SK_STORAGE_GET_F_CREATE = 1 };
 #define __exit
 #define __read_mostly
 
+#define U8_MAX			((u8)~0U)
 #define U16_MAX			((u16)~0U)
 #define U32_MAX			(~0U)
 #define S32_MAX			((s32)(U32_MAX >> 1))
@@ -285,6 +286,11 @@ struct minmax {
 	struct minmax_sample s[3];
 };
 
+struct tcp_options_received {
+	u32	rcv_tsval;
+	u32	rcv_tsecr;
+};
+
 struct tcp_sock {
 	struct inet_connection_sock inet_conn;
 	u64	tcp_clock_cache;
@@ -314,6 +320,7 @@ struct tcp_sock {
 	u32	app_limited;
 	u32	lsndtime;
 	u32	data_segs_out;
+	struct tcp_options_received rx_opt;
 	u8	is_cwnd_limited:1;
 	bool	is_mptcp;
 };

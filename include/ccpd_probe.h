@@ -117,7 +117,6 @@ struct ccpd_pair {
  * @rate: the most that a round trip has delivered, in this epoch and in the one before,
  *	BW_SCALE
  * @rtt_min_us: least round-trip time, us; U32_MAX: none yet
- * @rtt_max_us: largest round-trip time, us
  * @rtt_s: smoothed round-trip time, us << 3
  * @round_delivered: tp->delivered when this round trip began, or when it will
  * @round_rtt_us: least rtt in this round trip, us; U32_MAX: none yet
@@ -141,7 +140,6 @@ struct ccpd_probe {
 	struct ccpd_pair best[2];
 	u32	rate[2];
 	u32	rtt_min_us;
-	u32	rtt_max_us;
 	u32	rtt_s;
 	u32	round_delivered;
 	u32	round_rtt_us;
@@ -611,7 +609,6 @@ static inline u32 ccpd_rtt(const struct sock *sk, struct ccpd_probe *p,
 	else
 		p->rtt_s = rtt_us << 3;
 	p->round_rtt_us = min(p->round_rtt_us, rtt_us);
-	p->rtt_max_us = max(p->rtt_max_us, rtt_us);
 	p->rtt_min_us = min(p->rtt_min_us, rtt_us);
 	return rtt_us;
 }

@@ -142,3 +142,12 @@ def test_short_paths_are_full(lab, rtt, buffer) -> None:
                       duration=1, sample="1ms")  # fmt: skip
     (theirs,), (ours,) = cubic["flows"], path["flows"]
     assert ours["goodput_bps"] >= 0.97 * theirs["goodput_bps"]
+
+
+def test_queue_on_the_way_back_is_not_ours(lab) -> None:
+    """Two uploads fill the way back: no reason to give way on the way there, nor to compete."""
+    cubic, path = run(lab, ["cubic", "ccpd_path"], rate="100mbit", rtt="50ms", buffer="1bdp",
+                      reverse="cubic:2", duration=10)  # fmt: skip
+    (theirs,), (ours,) = cubic["flows"], path["flows"]
+    assert ours["goodput_bps"] >= theirs["goodput_bps"]
+    assert path["links"][0]["queue_mean"] <= cubic["links"][0]["queue_mean"] / 2

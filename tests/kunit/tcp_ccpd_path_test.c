@@ -25,7 +25,7 @@ static void path_fills_the_pipe(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(gain); i++) {
 		for (j = 0; j < ARRAY_SIZE(mbps); j++) {
 			u32 bw = link_bw(mbps[j]), rtt = 190000;
-			u32 q0 = path_q0_us(bw, rtt, rtt + rtt / 2, 0);
+			u32 q0 = path_q0_us(bw, rtt, rtt / 2, 0);
 			s64 w = ccpd_segs(bw, rtt + q0);
 			s64 p = ccpd_p_term(gain[i], path_storage(bw, gain[i], rtt, q0),
 					    ccpd_segs(bw, q0), w);
@@ -40,26 +40,26 @@ static void path_queue_target(struct kunit *test)
 {
 	u32 bw = link_bw(1000);
 
-	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 160000, 240000, 0), 10000);
-	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 160000, 176000, 0), 4000);
-	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 160000, 160000, 0), 2501);
-	KUNIT_EXPECT_EQ(test, path_q0_us(0, 1, 1, 0), 1);
-	KUNIT_EXPECT_EQ(test, path_q0_us(0, 10, CCPD_RTT_CAP, 0), 1);
+	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 160000, 80000, 0), 10000);
+	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 160000, 16000, 0), 4000);
+	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 160000, 0, 0), 2501);
+	KUNIT_EXPECT_EQ(test, path_q0_us(0, 1, 0, 0), 1);
+	KUNIT_EXPECT_EQ(test, path_q0_us(0, 10, CCPD_RTT_CAP - 10, 0), 1);
 	/* bursts of 44 and of 5 segments on short paths, and no more than a quarter of those */
-	KUNIT_EXPECT_EQ(test, path_q0_us(link_bw(10000), 500, 500, 0), 54);
-	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 1600, 1600, 0), 61);
-	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 400, 400, 0), 100);
-	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 5000, 5000, 0), 79);
+	KUNIT_EXPECT_EQ(test, path_q0_us(link_bw(10000), 500, 0, 0), 54);
+	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 1600, 0, 0), 61);
+	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 400, 0, 0), 100);
+	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 5000, 0, 0), 79);
 	/* three segments, where a sixteenth of the path is less: 36.3 us */
-	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 100, 1000, 0), 37);
-	EXPECT_NEAR(test, path_q0_us(link_bw(1), 40000, 400000, 0), 36336,
+	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 100, 900, 0), 37);
+	EXPECT_NEAR(test, path_q0_us(link_bw(1), 40000, 360000, 0), 36336,
 		    1000);
 	/* as much as the delay varies, where that is more than a sixteenth, to a quarter */
-	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 20000, 60000, 1000), 1250);
-	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 20000, 60000, 3000), 3000);
-	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 20000, 60000, 9000), 5000);
+	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 20000, 40000, 1000), 1250);
+	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 20000, 40000, 3000), 3000);
+	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 20000, 40000, 9000), 5000);
 	/* but never more than a quarter of the buffer */
-	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 20000, 28000, 3000), 2000);
+	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 20000, 8000, 3000), 2000);
 }
 
 static void path_claim_shares(struct kunit *test)
@@ -133,7 +133,7 @@ static struct sock *flow(struct kunit *test)
 	tp->snd_ssthresh = TCP_INFINITE_SSTHRESH;
 	path_init(sk);
 	ca->probe.rtt_min_us = 50000;
-	ca->probe.rtt_max_us = 100000;
+	ca->room = 50000 / PATH_QUEUE;
 	ca->probe.round_rtt_us = 50000;
 	ca->probe.rtt_s = 50000 << 3;
 	ca->claim = link_bw(100);
@@ -554,7 +554,7 @@ static void policer_in_the_start(struct kunit *test)
 	struct cpath *ca = inet_csk_ca(sk);
 	u32 i;
 
-	ca->probe.rtt_max_us = ca->probe.rtt_min_us;
+	ca->room = 0;
 	for (i = 0; i < 2; i++) {
 		u32 segs = path_train_segs(ca);
 
@@ -577,7 +577,7 @@ static void policer_in_the_start(struct kunit *test)
 	/* or what came when its bucket was empty: 16 in a ms, then 6 */
 	sk = train(test, 1000, 50000);
 	ca = inet_csk_ca(sk);
-	ca->probe.rtt_max_us = ca->probe.rtt_min_us;
+	ca->room = 0;
 	for (i = 0; i < 50; i++) {
 		ca->round_lost += i < 25 ? 4 : 14;
 		tcp_sk(sk)->lost += i < 25 ? 4 : 14;
@@ -673,7 +673,7 @@ static void sparse_batches_are_averaged(struct kunit *test)
 	u32 i;
 
 	c.probe.rtt_min_us = 10000;
-	c.probe.rtt_max_us = 40000;
+	c.room = 30000 / PATH_QUEUE;
 	path_set_noise(&c, 6400);
 	/* a lucky one takes an eighth of the way */
 	c.probe.round_rtt_us = 10000;
@@ -1196,13 +1196,84 @@ static void look_is_shallow_beside_a_rival(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ca->before_us, 60000);
 }
 
+/* An ACK at @now_ms of a segment that took so long there and back, ms; the peer's clock differs. */
+static void stamped_ack(struct sock *sk, u32 now_ms, u32 there_ms, u32 back_ms)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	u32 rtt_us = (there_ms + back_ms) * USEC_PER_MSEC;
+
+	tp->tcp_mstamp = (u64)now_ms * USEC_PER_MSEC;
+	tp->rx_opt.rcv_tsecr = 1;
+	tp->rx_opt.rcv_tsval = now_ms - back_ms + 1000000007;
+	path_way_back(sk, rtt_us, rtt_us == 50000);
+}
+
+/* What only the way back takes longer is no queue of ours; the way there is, as ever. */
+static void way_back_is_no_queue(struct kunit *test)
+{
+	struct sock *sk = flow(test);
+	struct cpath *ca = inet_csk_ca(sk);
+	u32 i, now_ms = 5000;
+
+	stamped_ack(sk, now_ms, 20, 30);
+	KUNIT_EXPECT_EQ(test, path_base_us(ca), 50000);
+	for (i = 0; i < 100; i++)
+		stamped_ack(sk, now_ms++, 20 + 40, 30);
+	KUNIT_EXPECT_EQ(test, path_base_us(ca), 50000);
+	/* up to what the rounding of two clocks hides */
+	for (i = 0; i < 100; i++)
+		stamped_ack(sk, now_ms++, 20, 30 + 40);
+	KUNIT_EXPECT_LE(test, path_base_us(ca), 90000);
+	KUNIT_EXPECT_GE(test, path_base_us(ca), 86000);
+	for (i = 0; i < 100; i++)
+		stamped_ack(sk, now_ms++, 20 + 40, 30 + 40);
+	KUNIT_EXPECT_LE(test, path_base_us(ca), 90000);
+	KUNIT_EXPECT_GE(test, path_base_us(ca), 86000);
+	/* no more than rtt_min, and nothing is said of more than a time stamp of 8 bits tells */
+	for (i = 0; i < 200; i++)
+		stamped_ack(sk, now_ms++, 20, 30 + 90);
+	KUNIT_EXPECT_LE(test, path_base_us(ca), 100000);
+	for (i = 0; i < 200; i++)
+		stamped_ack(sk, now_ms++, 20 + 300, 30);
+	KUNIT_EXPECT_LE(test, path_base_us(ca), 100000);
+	for (i = 0; i < 100; i++)
+		stamped_ack(sk, now_ms++, 20, 30);
+	KUNIT_EXPECT_EQ(test, path_base_us(ca), 50000);
+}
+
+/* Of a peer whose clock stands, runs slower, or goes back, the way back is not known. */
+static void clock_of_another_kind(struct kunit *test)
+{
+	struct sock *sk = flow(test);
+	struct cpath *ca = inet_csk_ca(sk);
+	u32 i, most_us = 0;
+
+	stamped_ack(sk, 5000, 20, 30);
+	for (i = 1; i < 300; i++) {
+		/* 40 ms of a queue on the way there, and a tick of 4 ms */
+		tcp_sk(sk)->tcp_mstamp += USEC_PER_MSEC;
+		tcp_sk(sk)->rx_opt.rcv_tsval = 1000000007 + (i + 40) / 4;
+		path_way_back(sk, 90000, false);
+		most_us = max(most_us, path_base_us(ca));
+	}
+	KUNIT_EXPECT_LT(test, most_us, 55000);
+	KUNIT_EXPECT_EQ(test, path_base_us(ca), 50000);
+	/* without time stamps neither */
+	sk = flow(test);
+	ca = inet_csk_ca(sk);
+	for (i = 0; i < 100; i++)
+		path_way_back(sk, 90000, false);
+	KUNIT_EXPECT_EQ(test, path_base_us(ca), 50000);
+}
+
 /* Delay that varies by itself is no queue, and an rtt that is met by luck does not make it one. */
 static void noise_is_no_queue(struct kunit *test)
 {
 	struct cpath ca = {
-		.probe = { .rtt_min_us = 50000, .rtt_max_us = 80000, .round_rtt_us = 50000,
+		.probe = { .rtt_min_us = 50000, .round_rtt_us = 50000,
 			   .rtt_s = 55000 << 3 },
 		.noise = PATH_NO_NOISE,
+		.room = 30000 / PATH_QUEUE,
 	};
 	u32 i;
 
@@ -1226,10 +1297,10 @@ static void noise_is_no_queue(struct kunit *test)
 	path_learn_base(&ca, 64);
 	KUNIT_EXPECT_EQ(test, path_base_us(&ca), 50000 + 4992 + 5 * PATH_NOISE);
 	/* in a buffer of less than a 16th a queue of ours looks like that */
-	ca.probe.rtt_max_us = 53000;
+	ca.room = 3000 / PATH_QUEUE;
 	path_learn_base(&ca, 64);
 	KUNIT_EXPECT_EQ(test, path_base_us(&ca), 50000 + 4992 + 5 * PATH_NOISE);
-	ca.probe.rtt_max_us = 80000;
+	ca.room = 30000 / PATH_QUEUE;
 	/* by luck, when 48 segments of this round trip have taken 50 ms */
 	ca.probe.rtt_min_us = 45008;
 	ca.delay_sum = 0;
@@ -1357,6 +1428,8 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(little_to_send_teaches_nothing),
 	KUNIT_CASE(idle_is_a_drain),
 	KUNIT_CASE(train_fits_the_receiver),
+	KUNIT_CASE(way_back_is_no_queue),
+	KUNIT_CASE(clock_of_another_kind),
 	KUNIT_CASE(noise_is_no_queue),
 	KUNIT_CASE(overtaker_is_no_base),
 	KUNIT_CASE(claim_has_a_floor),
