@@ -93,9 +93,9 @@
 #define PATH_NO_NOISE	U16_MAX
 
 /*
- * Time stamps are in ms, 2^10 us: what is delayed by more than PATH_FAR is not told apart.  Of two
- * clocks that are rounded down, each sample may be one off, and the least of them another.  A peer
- * whose clock falls behind further than that has no clock of ms.
+ * Time stamps are in ms, about 2^10 us.  8 bits tell no more than PATH_FAR.  Both clocks are
+ * rounded down, so a sample may be one off, and the one from when rtt_min was met another.  A peer
+ * whose clock falls behind by more than these two does not count ms.
  */
 #define PATH_MS		10
 #define PATH_FAR	126U
@@ -289,8 +289,8 @@ struct cpath_train {
  * @noise: mean delay of an empty path beyond rtt_min, PATH_NOISE us
  * @round_queue: least rtt of the round trip before, beyond rtt_min, PATH_QUEUE us
  * @room: largest rtt beyond rtt_min, PATH_QUEUE us
- * @way: where rtt_min was met: the peer's time stamp less ours, ms, modulo 2^8
- * @back: what the way back takes beyond that, ms; PATH_NO_CLOCK: that cannot be told
+ * @way: when rtt_min was met: the peer's time stamp less the time of sending, ms, modulo 2^8
+ * @back: what the way back takes beyond what it took then, ms; PATH_NO_CLOCK: cannot be told
  * @mode: enum path_mode
  * @capped: there is a policer
  * @limited: the application had too little to send in this round trip
@@ -697,8 +697,8 @@ static u32 path_least_us(const struct sock *sk)
  * and TCP-LP tell them apart).  The stamp that the peer echoes would not do: it is of the first
  * segment that an ACK is for, and the rtt is of the last.
  *
- * It is followed by a ms in an ACK, since one sample says little, and counts up to rtt_min, so that
- * a peer that lies has no more of it.  @empty: rtt_min was met.
+ * The estimate moves by at most 1 ms per ACK, since one sample says little.  It is at most rtt_min:
+ * a peer that lies gains no more queue than that.  @empty: rtt_min was met.
  */
 static void path_way_back(struct sock *sk, u32 rtt_us, bool empty)
 {

@@ -33,7 +33,7 @@ def _parser() -> Parser:
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
 
     def verb(name: str, does: Callable[[argparse.Namespace], int], text: str, **more: Any):
-        # argparse formats the one and not the other
+        # argparse expands % in help, and not in description
         added = verbs.add_parser(name, help=text.replace("%", "%%"), description=text, **more)
         added.set_defaults(does=does)
         return added

@@ -445,6 +445,15 @@ static void train_ack(struct sock *sk, u32 after_us, u32 segs, u32 rtt_us)
 	path_train(sk, rtt_us);
 }
 
+/* A train was late, and told the rate of a link, to 2 %. */
+static void expect_late(struct kunit *test, struct sock *sk, u32 mbps)
+{
+	struct cpath *ca = inet_csk_ca(sk);
+
+	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_AVOIDANCE);
+	EXPECT_NEAR(test, ca->claim, link_bw(mbps), 20000);
+}
+
 /*
  * A train that left at 200 Mb/s arrives at 100: at once, in batches of an eighth of it each, or
  * with jitter of the first, the rate is the same.
@@ -463,8 +472,7 @@ static void late_train_tells_the_rate(struct kunit *test)
 			/* of one poll, 1 us apart, at the time when the last of them came */
 			train_ack(sk, j % batch[i] ? batch[i] > 1 : batch[i] * 121 - batch[i] + 1,
 				  1, 50000);
-		KUNIT_EXPECT_TRUE(test, ca->mode == PATH_AVOIDANCE);
-		EXPECT_NEAR(test, ca->claim, link_bw(100), 20000);
+		expect_late(test, sk, 100);
 		EXPECT_NEAR(test, path_capacity(ca), link_bw(100), 20000);
 	}
 }
@@ -474,13 +482,11 @@ static void short_train_has_uneven_gaps(struct kunit *test)
 {
 	static const u32 gap_us[] = { 0, 1209, 1222, 1213, 1212 };
 	struct sock *sk = train(test, 10, 1250);
-	struct cpath *ca = inet_csk_ca(sk);
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(gap_us); i++)
 		train_ack(sk, gap_us[i], 2, 50000);
-	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_AVOIDANCE);
-	EXPECT_NEAR(test, ca->claim, link_bw(20), 20000);
+	expect_late(test, sk, 20);
 }
 
 /* The last of 13 segments waits for the delayed-ACK timer: that is neither a gap nor a batch. */
@@ -494,8 +500,7 @@ static void odd_train_has_no_gap(struct kunit *test)
 		train_ack(sk, 1211, 2, 50000);
 	train_ack(sk, 40000, 1, 0);
 	KUNIT_EXPECT_FALSE(test, ca->sparse);
-	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_AVOIDANCE);
-	EXPECT_NEAR(test, ca->claim, link_bw(20), 20000);
+	expect_late(test, sk, 20);
 }
 
 /* A receiver acknowledges each segment, which looks as if all had waited for its timer. */
@@ -1196,16 +1201,24 @@ static void look_is_shallow_beside_a_rival(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ca->before_us, 60000);
 }
 
-/* An ACK at @now_ms of a segment that took so long there and back, ms; the peer's clock differs. */
-static void stamped_ack(struct sock *sk, u32 now_ms, u32 there_ms, u32 back_ms)
+/*
+ * An ACK at @now_ms of a segment that took so long there and back, ms; the peer's clock is so many
+ * ms behind what it was.
+ */
+static void late_stamp(struct sock *sk, u32 now_ms, u32 there_ms, u32 back_ms, u32 behind_ms)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	u32 rtt_us = (there_ms + back_ms) * USEC_PER_MSEC;
 
 	tp->tcp_mstamp = (u64)now_ms * USEC_PER_MSEC;
 	tp->rx_opt.rcv_tsecr = 1;
-	tp->rx_opt.rcv_tsval = now_ms - back_ms + 1000000007;
+	tp->rx_opt.rcv_tsval = now_ms - back_ms + 1000000007 - behind_ms;
 	path_way_back(sk, rtt_us, rtt_us == 50000);
+}
+
+static void stamped_ack(struct sock *sk, u32 now_ms, u32 there_ms, u32 back_ms)
+{
+	late_stamp(sk, now_ms, there_ms, back_ms, 0);
 }
 
 /* What only the way back takes longer is no queue of ours; the way there is, as ever. */
@@ -1241,29 +1254,40 @@ static void way_back_is_no_queue(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, path_base_us(ca), 50000);
 }
 
-/* Of a peer whose clock stands, runs slower, or goes back, the way back is not known. */
+/*
+ * A peer's clock stands, ticks every 4 ms, or goes back, and there are 40 ms of a queue on the way
+ * there.  That is taken for the way back until the clock has fallen behind by as much, and never
+ * for more than rtt_min.  From then on the way back is not known.
+ */
 static void clock_of_another_kind(struct kunit *test)
 {
-	struct sock *sk = flow(test);
-	struct cpath *ca = inet_csk_ca(sk);
-	u32 i, most_us = 0;
+	/* by so many quarters of a ms in a ms */
+	static const u32 behind[] = { 4, 3, 8 };
+	u32 i, j;
 
-	stamped_ack(sk, 5000, 20, 30);
-	for (i = 1; i < 300; i++) {
-		/* 40 ms of a queue on the way there, and a tick of 4 ms */
-		tcp_sk(sk)->tcp_mstamp += USEC_PER_MSEC;
-		tcp_sk(sk)->rx_opt.rcv_tsval = 1000000007 + (i + 40) / 4;
-		path_way_back(sk, 90000, false);
-		most_us = max(most_us, path_base_us(ca));
+	for (j = 0; j < ARRAY_SIZE(behind); j++) {
+		struct sock *sk = flow(test);
+		struct cpath *ca = inet_csk_ca(sk);
+
+		stamped_ack(sk, 5000, 20, 30);
+		for (i = 1; i <= 60; i++) {
+			late_stamp(sk, 5000 + i, 20 + 40, 30, i * behind[j] / 4);
+			KUNIT_EXPECT_LE(test, path_base_us(ca), 100000);
+		}
+		KUNIT_EXPECT_EQ(test, ca->back, PATH_NO_CLOCK);
+		KUNIT_EXPECT_EQ(test, path_base_us(ca), 50000);
 	}
-	KUNIT_EXPECT_LT(test, most_us, 55000);
-	KUNIT_EXPECT_EQ(test, path_base_us(ca), 50000);
-	/* without time stamps neither */
-	sk = flow(test);
-	ca = inet_csk_ca(sk);
+}
+
+/* Without time stamps nothing tells of the way back. */
+static void no_clock_at_all(struct kunit *test)
+{
+	struct sock *sk = flow(test);
+	u32 i;
+
 	for (i = 0; i < 100; i++)
 		path_way_back(sk, 90000, false);
-	KUNIT_EXPECT_EQ(test, path_base_us(ca), 50000);
+	KUNIT_EXPECT_EQ(test, path_base_us(inet_csk_ca(sk)), 50000);
 }
 
 /* Delay that varies by itself is no queue, and an rtt that is met by luck does not make it one. */
@@ -1430,6 +1454,7 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(train_fits_the_receiver),
 	KUNIT_CASE(way_back_is_no_queue),
 	KUNIT_CASE(clock_of_another_kind),
+	KUNIT_CASE(no_clock_at_all),
 	KUNIT_CASE(noise_is_no_queue),
 	KUNIT_CASE(overtaker_is_no_base),
 	KUNIT_CASE(claim_has_a_floor),
