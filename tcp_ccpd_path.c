@@ -95,10 +95,10 @@
 /*
  * Time stamps are in ms, about 2^10 us.  8 bits tell no more than PATH_FAR.  Both clocks are
  * rounded down, so a sample may be one off, and the one from when rtt_min was met another.  A peer
- * whose clock falls behind by more than these two does not count ms.
+ * whose clock falls behind by more than these two, after the start, does not count ms.
  */
 #define PATH_MS		10
-#define PATH_FAR	126U
+#define PATH_FAR	120U
 #define PATH_ROUNDED	2
 #define PATH_NO_CLOCK	U8_MAX
 
@@ -288,6 +288,7 @@ struct cpath_train {
  * @met: @sparse: the claim was delivered in this round trip
  * @noise: mean delay of an empty path beyond rtt_min, PATH_NOISE us
  * @round_queue: least rtt of the round trip before, beyond rtt_min, PATH_QUEUE us
+ * @train_stamp: of a train: the peer's time stamp when the first batch of its ACKs had come
  * @room: largest rtt beyond rtt_min, PATH_QUEUE us
  * @way: when rtt_min was met: the peer's time stamp less the time of sending, ms, modulo 2^8
  * @back: what the way back takes beyond what it took then, ms; PATH_NO_CLOCK: cannot be told
@@ -334,7 +335,10 @@ struct cpath {
 		sparse:1,
 		met:1;
 	u16	noise;
-	u16	round_queue;
+	union {
+		u16	round_queue;
+		u16	train_stamp;
+	};
 	u16	room;
 	u8	way;
 	u8	back;
@@ -582,9 +586,17 @@ static u32 path_noise_us(const struct cpath *ca)
 	return ca->noise == PATH_NO_NOISE ? 0 : ca->noise * PATH_NOISE;
 }
 
-/* What the way back takes beyond its least, us */
+/* A queue stands on the way back: more than q0 on both ways would be, and than most jitter */
+static bool path_back_stands(const struct cpath *ca)
+{
+	return ca->back != PATH_NO_CLOCK && ca->back << PATH_MS > ca->probe.rtt_min_us >> 3;
+}
+
+/* What the way back takes beyond its least, us; of a queue what was rounded off is a part of it */
 static u32 path_back_us(const struct cpath *ca)
 {
+	if (path_back_stands(ca))
+		return (ca->back + PATH_ROUNDED) << PATH_MS;
 	return ca->back == PATH_NO_CLOCK ? 0 : ca->back << PATH_MS;
 }
 
@@ -697,10 +709,14 @@ static u32 path_least_us(const struct sock *sk)
  * and TCP-LP tell them apart).  The stamp that the peer echoes would not do: it is of the first
  * segment that an ACK is for, and the rtt is of the last.
  *
- * The estimate moves by at most 1 ms per ACK, since one sample says little.  It is at most rtt_min:
- * a peer that lies gains no more queue than that.  @empty: rtt_min was met.
+ * The estimate moves by at most 1 ms per ACK, since one sample says little.  It is at most four
+ * times rtt_min: a peer that lies gains no more queue than that.
+ *
+ * The way there is empty where rtt_min is met again, @met.  A new rtt_min may come from a shorter
+ * way back, beside a queue there.  So it may only make the way there shorter.  In the start any ACK
+ * may, since the first may have waited for its timer.
  */
-static void path_way_back(struct sock *sk, u32 rtt_us, bool empty)
+static void path_way_back(struct sock *sk, u32 rtt_us, bool met)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct cpath *ca = inet_csk_ca(sk);
@@ -710,11 +726,11 @@ static void path_way_back(struct sock *sk, u32 rtt_us, bool empty)
 
 	if (!tp->rx_opt.rcv_tsecr || ca->back == PATH_NO_CLOCK || beyond_ms > PATH_FAR)
 		return;
-	if (empty) {
+	if (met || (there_ms < 0 && (rtt_us == rtt_min_us || ca->mode == PATH_SLOW_START))) {
 		ca->way = way;
 		there_ms = 0;
 	}
-	back_ms = min_t(s32, beyond_ms - there_ms - PATH_ROUNDED, rtt_min_us >> PATH_MS);
+	back_ms = min_t(s32, beyond_ms - there_ms - PATH_ROUNDED, 4 * rtt_min_us >> PATH_MS);
 	if (there_ms < -PATH_ROUNDED)
 		ca->back = PATH_NO_CLOCK;
 	else if (ca->back < back_ms)
@@ -750,7 +766,7 @@ static u32 path_rtt(struct sock *sk, const struct rate_sample *rs)
 			path_rtt_min(ca, before_us, overtook ? max(delivered, 0) : 0);
 		ca->room = max_t(u32, ca->room,
 				 min((rtt_us - p->rtt_min_us) / PATH_QUEUE, U16_MAX));
-		path_way_back(sk, rtt_us, met || p->rtt_min_us < before_us);
+		path_way_back(sk, rtt_us, met || before_us == U32_MAX);
 	}
 	if (!rtt_us || overtook)
 		took_us = max(others_us, p->rtt_min_us);
@@ -935,6 +951,7 @@ static void path_train_stop(struct sock *sk, enum path_train train)
 		ccpd_pair_drop(sk, &ca->probe);
 		/* at that rate it left: the path's is not known */
 		ca->claim = 0;
+		ca->round_queue = 0;
 	}
 	ca->train = train;
 }
@@ -1098,6 +1115,25 @@ static void path_train_done(struct sock *sk)
 }
 
 /*
+ * In what time what has come since the first batch arrived, us; 0: not known.  ACKs that queue
+ * behind data on the way back come closer to one another than that, and the peer's clock shows it,
+ * in ms: a few of them do not tell a rate.  What no queue explains is of a clock that ticks faster.
+ */
+static u32 path_train_span(const struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	const struct cpath *ca = inet_csk_ca(sk);
+	u32 span_us = (u32)tp->tcp_mstamp - ca->t.begin_us;
+	u16 ms = (u16)tp->rx_opt.rcv_tsval - ca->train_stamp;
+	/* rounded down, both of them */
+	u32 peer_us = ms ? (ms - 1) * USEC_PER_MSEC : 0;
+
+	if (peer_us <= span_us || peer_us > span_us + ca->probe.rtt_min_us + path_room_us(ca))
+		return span_us;
+	return ms > PATH_SURE ? peer_us : 0;
+}
+
+/*
  * The start, on an ACK.  A train leaves, and nothing else until it is through: what ACKs would
  * release in between would delay it.  ACKs come in batches, of which nothing but the end says when
  * something came.  So the rate is counted from the end of the first batch, over half of the time
@@ -1127,6 +1163,7 @@ static void path_train(struct sock *sk, u32 rtt_us)
 			path_train_zero(sk);
 		t->begin = tp->delivered;
 		t->begin_us = now_us;
+		ca->train_stamp = tp->rx_opt.rcv_tsval;
 		t->last_us = now_us;
 		t->gap_us = 0;
 		t->best_segs = 0;
@@ -1140,6 +1177,7 @@ static void path_train(struct sock *sk, u32 rtt_us)
 		if (gap_us <= PATH_CLOSE_US && t->best_us <= ca->train_us >> 3) {
 			t->begin = tp->delivered;
 			t->begin_us = now_us;
+			ca->train_stamp = tp->rx_opt.rcv_tsval;
 			break;
 		}
 		t->best_us = 0;
@@ -1152,7 +1190,7 @@ static void path_train(struct sock *sk, u32 rtt_us)
 			break;
 		}
 		t->gap_us = max(t->gap_us, now_us - t->last_us);
-		span_us = now_us - t->begin_us;
+		span_us = path_train_span(sk);
 		segs = tp->delivered - t->begin;
 		if (span_us >= ca->train_us / 2 &&
 		    (u64)segs * t->best_us >= (u64)t->best_segs * span_us) {
@@ -1281,8 +1319,11 @@ static void path_drained(struct sock *sk, u32 bw, bool crowded)
 		}
 		return;
 	}
-	/* who never saw a pair does not know what part of the path it has */
-	if (ccpd_pair_bw(&ca->probe) &&
+	/*
+	 * Who never saw a pair does not know what part of the path it has.  And who knows that the
+	 * delay is of the way back, and sees none beyond, has met an empty path.
+	 */
+	if (ccpd_pair_bw(&ca->probe) && (crowded || !path_back_us(ca)) &&
 	    path_is_longer(tcp_snd_cwnd(tcp_sk(sk)), fell_us, mean_us, bw)) {
 		if (ca->rival == PATH_EMPTY) {
 			path_has_grown(ca);
@@ -1656,7 +1697,8 @@ tcpcc_cong_control(path_cong_control)
 	rtt_us = path_rtt(sk, rs);
 	if (path_in_train(ca))
 		;
-	else if (state != TCP_CA_Open || rs->is_retrans)
+	else if (state != TCP_CA_Open || rs->is_retrans || path_back_stands(ca))
+		/* in a queue on the way back ACKs come closer to one another than they were */
 		ccpd_pair_drop(sk, p);
 	else if (rs->rtt_us > 0)
 		ccpd_pair_ack(sk, p, rs->rtt_us, path_least_us(sk));

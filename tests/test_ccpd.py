@@ -145,9 +145,28 @@ def test_short_paths_are_full(lab, rtt, buffer) -> None:
 
 
 def test_queue_on_the_way_back_is_not_ours(lab) -> None:
-    """Two uploads fill the way back: no reason to give way on the way there, nor to compete."""
+    """Two uploads fill the way back: no reason to give way on the way there, nor to compete.
+
+    Nor is the path longer, as a drain could find after 10 s, since the delay stays.
+    """
     cubic, path = run(lab, ["cubic", "ccpd_path"], rate="100mbit", rtt="50ms", buffer="1bdp",
-                      reverse="cubic:2", duration=10)  # fmt: skip
+                      reverse="cubic:2", duration=30)  # fmt: skip
     (theirs,), (ours,) = cubic["flows"], path["flows"]
     assert ours["goodput_bps"] >= theirs["goodput_bps"]
     assert path["links"][0]["queue_mean"] <= cubic["links"][0]["queue_mean"] / 2
+
+
+def test_uploads_in_a_deep_buffer_do_not_starve_it(lab) -> None:
+    """ACKs wait for up to four round trips, in bunches: no pair tells a capacity there."""
+    cubic, path = run(lab, ["cubic", "ccpd_path"], rate="20mbit", rtt="30ms", buffer="4bdp",
+                      reverse="cubic:2", duration=20)  # fmt: skip
+    (theirs,), (ours,) = cubic["flows"], path["flows"]
+    assert ours["goodput_bps"] >= 0.97 * theirs["goodput_bps"]
+    assert path["links"][0]["queue_mean"] <= cubic["links"][0]["queue_mean"] / 2
+
+
+def test_acks_in_a_bunch_are_no_capacity(lab) -> None:
+    """Uploads begin when it does, and ACKs of a train come at once: 20000 drops before."""
+    (path,) = run(lab, ["ccpd_path"], rate="100mbit", rtt="20ms", buffer="2bdp", scatter="200ms",
+                  reverse="cubic:2", duration=3)  # fmt: skip
+    assert path["links"][0]["drops"] <= 333

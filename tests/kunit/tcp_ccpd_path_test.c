@@ -503,6 +503,35 @@ static void odd_train_has_no_gap(struct kunit *test)
 	expect_late(test, sk, 20);
 }
 
+/*
+ * The way back is congested, and the ACKs of a train come at once: the peer's clock tells when it
+ * arrived.  One that ticks in us tells nothing.
+ */
+static void acks_come_closer_than_the_train(struct kunit *test)
+{
+	static const u32 ticks[] = { 1, 1000 };
+	u32 i, j;
+
+	for (j = 0; j < ARRAY_SIZE(ticks); j++) {
+		struct sock *sk = train(test, 250, 1600);
+		struct cpath *ca = inet_csk_ca(sk);
+
+		/* 250 segments of 121 us each, whose ACKs are 6 us apart */
+		for (i = 0; i < 250 && path_in_train(ca); i++) {
+			tcp_sk(sk)->rx_opt.rcv_tsval = U32_MAX + i * 121 / 1000 * ticks[j];
+			train_ack(sk, 6, 1, 50000 - i * 115);
+		}
+		if (ticks[j] == 1) {
+			KUNIT_EXPECT_TRUE(test, ca->mode == PATH_AVOIDANCE);
+			/* of five ms or more one is rounded off */
+			KUNIT_EXPECT_GE(test, ca->claim, link_bw(100));
+			KUNIT_EXPECT_LE(test, ca->claim, link_bw(125));
+		} else {
+			KUNIT_EXPECT_TRUE(test, ca->train == TRAIN_SENT);
+		}
+	}
+}
+
 /* A receiver acknowledges each segment, which looks as if all had waited for its timer. */
 static void untimed_train_tells_of_no_queue(struct kunit *test)
 {
@@ -1221,6 +1250,13 @@ static void stamped_ack(struct sock *sk, u32 now_ms, u32 there_ms, u32 back_ms)
 	late_stamp(sk, now_ms, there_ms, back_ms, 0);
 }
 
+/* Both clocks are rounded to ms, so an empty path is known to 2 ms. */
+static void expect_base(struct kunit *test, const struct cpath *ca, u32 us)
+{
+	KUNIT_EXPECT_LE(test, path_base_us(ca), us + 2000);
+	KUNIT_EXPECT_GE(test, path_base_us(ca), us - 2000);
+}
+
 /* What only the way back takes longer is no queue of ours; the way there is, as ever. */
 static void way_back_is_no_queue(struct kunit *test)
 {
@@ -1233,31 +1269,95 @@ static void way_back_is_no_queue(struct kunit *test)
 	for (i = 0; i < 100; i++)
 		stamped_ack(sk, now_ms++, 20 + 40, 30);
 	KUNIT_EXPECT_EQ(test, path_base_us(ca), 50000);
-	/* up to what the rounding of two clocks hides */
 	for (i = 0; i < 100; i++)
 		stamped_ack(sk, now_ms++, 20, 30 + 40);
-	KUNIT_EXPECT_LE(test, path_base_us(ca), 90000);
-	KUNIT_EXPECT_GE(test, path_base_us(ca), 86000);
+	expect_base(test, ca, 90000);
 	for (i = 0; i < 100; i++)
 		stamped_ack(sk, now_ms++, 20 + 40, 30 + 40);
-	KUNIT_EXPECT_LE(test, path_base_us(ca), 90000);
-	KUNIT_EXPECT_GE(test, path_base_us(ca), 86000);
-	/* no more than rtt_min, and nothing is said of more than a time stamp of 8 bits tells */
-	for (i = 0; i < 200; i++)
-		stamped_ack(sk, now_ms++, 20, 30 + 90);
-	KUNIT_EXPECT_LE(test, path_base_us(ca), 100000);
+	expect_base(test, ca, 90000);
+	/* nothing is said of more than a time stamp of 8 bits tells */
 	for (i = 0; i < 200; i++)
 		stamped_ack(sk, now_ms++, 20 + 300, 30);
-	KUNIT_EXPECT_LE(test, path_base_us(ca), 100000);
+	expect_base(test, ca, 90000);
 	for (i = 0; i < 100; i++)
 		stamped_ack(sk, now_ms++, 20, 30);
 	KUNIT_EXPECT_EQ(test, path_base_us(ca), 50000);
 }
 
+/* No more than four times rtt_min, whatever the peer says */
+static void way_back_is_bounded(struct kunit *test)
+{
+	struct sock *sk = flow(test);
+	struct cpath *ca = inet_csk_ca(sk);
+	u32 i, now_ms = 5000;
+
+	ca->probe.rtt_min_us = 20000;
+	stamped_ack(sk, now_ms, 10, 10);
+	for (i = 0; i < 200; i++)
+		stamped_ack(sk, now_ms++, 10, 10 + 110);
+	expect_base(test, ca, 100000);
+}
+
+/*
+ * rtt_min is less now since the way back is shorter, and there is a queue on the way there, which
+ * then goes: that is no clock that falls behind.
+ */
+static void shorter_way_back(struct kunit *test)
+{
+	struct sock *sk = flow(test);
+	struct cpath *ca = inet_csk_ca(sk);
+	u32 i, now_ms = 5000;
+
+	stamped_ack(sk, now_ms, 20, 30);
+	ca->probe.rtt_min_us = 46000;
+	stamped_ack(sk, now_ms++, 26, 20);
+	for (i = 0; i < 100; i++)
+		stamped_ack(sk, now_ms++, 20, 40);
+	expect_base(test, ca, 60000);
+}
+
+/* In the start the way there may be shorter than it was with the first ACK, which has waited. */
+static void first_ack_has_waited(struct kunit *test)
+{
+	struct sock *sk = flow(test);
+	struct cpath *ca = inet_csk_ca(sk);
+	u32 i, now_ms = 5000;
+
+	path_enter(ca, PATH_SLOW_START);
+	stamped_ack(sk, now_ms++, 30, 20);
+	for (i = 0; i < 100; i++)
+		stamped_ack(sk, now_ms++, 20, 70);
+	path_enter(ca, PATH_AVOIDANCE);
+	for (i = 0; i < 100; i++)
+		stamped_ack(sk, now_ms++, 20, 70);
+	expect_base(test, ca, 90000);
+}
+
+/* A drain that sees no queue beyond what the way back takes has met an empty path. */
+static void congested_way_back_is_no_longer_path(struct kunit *test)
+{
+	struct sock *sk = flow(test);
+	struct cpath *ca = inet_csk_ca(sk);
+	u32 bw = link_bw(100), i;
+
+	ca->noise = 0;
+	ca->probe.rtt_s = 75000 << 3;
+	ca->probe.round_rtt_us = 74000;
+	tcp_sk(sk)->packets_out = 400;
+	ca->back = 22;
+	for (i = 0; i < 4; i++) {
+		path_drain(sk);
+		ca->before_us = 76000;
+		path_drained(sk, bw, false);
+		KUNIT_EXPECT_EQ(test, ca->probe.rtt_min_us, 50000);
+		KUNIT_EXPECT_TRUE(test, ca->rival == PATH_FRIENDLY);
+	}
+}
+
 /*
  * A peer's clock stands, ticks every 4 ms, or goes back, and there are 40 ms of a queue on the way
  * there.  That is taken for the way back until the clock has fallen behind by as much, and never
- * for more than rtt_min.  From then on the way back is not known.
+ * for more than four times rtt_min.  From then on the way back is not known.
  */
 static void clock_of_another_kind(struct kunit *test)
 {
@@ -1272,7 +1372,7 @@ static void clock_of_another_kind(struct kunit *test)
 		stamped_ack(sk, 5000, 20, 30);
 		for (i = 1; i <= 60; i++) {
 			late_stamp(sk, 5000 + i, 20 + 40, 30, i * behind[j] / 4);
-			KUNIT_EXPECT_LE(test, path_base_us(ca), 100000);
+			KUNIT_EXPECT_LE(test, path_base_us(ca), 50000 + 42000);
 		}
 		KUNIT_EXPECT_EQ(test, ca->back, PATH_NO_CLOCK);
 		KUNIT_EXPECT_EQ(test, path_base_us(ca), 50000);
@@ -1453,6 +1553,10 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(idle_is_a_drain),
 	KUNIT_CASE(train_fits_the_receiver),
 	KUNIT_CASE(way_back_is_no_queue),
+	KUNIT_CASE(way_back_is_bounded),
+	KUNIT_CASE(shorter_way_back),
+	KUNIT_CASE(first_ack_has_waited),
+	KUNIT_CASE(congested_way_back_is_no_longer_path),
 	KUNIT_CASE(clock_of_another_kind),
 	KUNIT_CASE(no_clock_at_all),
 	KUNIT_CASE(noise_is_no_queue),
@@ -1463,6 +1567,7 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(short_train_has_uneven_gaps),
 	KUNIT_CASE(odd_train_has_no_gap),
 	KUNIT_CASE(untimed_train_tells_of_no_queue),
+	KUNIT_CASE(acks_come_closer_than_the_train),
 	KUNIT_CASE(train_in_time_grows),
 	KUNIT_CASE(batch_makes_the_train_longer),
 	KUNIT_CASE(policer_in_the_start),
