@@ -180,7 +180,10 @@
 /* Slow start ends at a queue of 2 * q0 and this, us: more than a host's own delays; stock_hosts */
 #define PATH_HOST_DELAY_US	1000
 
-/* Fewer segments than this in a round trip say nothing of a capacity that moves; path-flows */
+/*
+ * Fewer segments than this in a round trip say nothing of a capacity that moves, and their mean
+ * little of an empty path; path-flows, test_ccpd.py
+ */
 #define PATH_BATCH	16U
 
 /* Rounds for which to give way to a queue above 2 * q0 before a look; path-flows */
@@ -631,11 +634,12 @@ static u32 path_q0(const struct cpath *ca)
 
 /*
  * Where batches are half a round trip apart, or more, a round trip has one or two, and chance
- * decides its mean.  What an empty path takes is an average of many there.  By how much the delays
- * of a round trip differ is a part of it, and no queue.  Where they do not differ any more, round
- * after round, there are no such batches.
+ * decides its mean.  So it does where a round trip has few segments.  What an empty path takes is
+ * an average of many there: the least would be the luckiest, and a flow that takes all else for a
+ * queue goes on giving way.  By how much the delays of a round trip differ is a part of it, and no
+ * queue.  Where they do not differ any more, round after round, there are no such batches.
  */
-static void path_learn_sparse(struct cpath *ca, u32 mean_us)
+static void path_learn_average(struct cpath *ca, u32 mean_us)
 {
 	u32 known_us = path_noise_us(ca), least_us = ca->probe.round_rtt_us - ca->probe.rtt_min_us;
 	u32 differ_us = mean_us - min(mean_us, least_us);
@@ -644,8 +648,9 @@ static void path_learn_sparse(struct cpath *ca, u32 mean_us)
 		path_set_noise(ca, known_us - ((known_us - mean_us) >> PATH_RISE));
 	else if (differ_us > known_us && least_us < path_q0(ca) / 2)
 		path_set_noise(ca, known_us + ((differ_us - known_us) >> PATH_RISE));
-	ca->clear = differ_us < ca->probe.rtt_min_us >> 3 ? ca->clear + 1 : 0;
-	if (ca->clear == PATH_CLEAR_ROUNDS) {
+	ca->clear = differ_us < ca->probe.rtt_min_us >> 3 ?
+		    min(ca->clear + 1, PATH_CLEAR_ROUNDS) : 0;
+	if (ca->sparse && ca->clear == PATH_CLEAR_ROUNDS) {
 		ca->clear = 0;
 		ca->sparse = 0;
 	}
@@ -673,8 +678,8 @@ static u32 path_learn_base(struct cpath *ca, u32 delivered)
 	if (ca->probe.round_rtt_us == U32_MAX || delivered < PATH_LEAST_WINDOW)
 		return path_queue_us(ca);
 	mean_us = div_u64((u64)ca->delay_sum * PATH_NOISE, delivered);
-	if (ca->sparse && ca->noise != PATH_NO_NOISE) {
-		path_learn_sparse(ca, mean_us);
+	if ((ca->sparse || delivered < PATH_BATCH) && ca->noise != PATH_NO_NOISE) {
+		path_learn_average(ca, mean_us);
 		return mean_us - min(mean_us, known_us);
 	}
 	ca->clear = path_round_queue_us(ca) || path_room_us(ca) < ca->probe.rtt_min_us >> 4 ?

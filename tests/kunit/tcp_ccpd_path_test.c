@@ -1435,8 +1435,11 @@ static void noise_is_no_queue(struct kunit *test)
 	ca.delay_sum = 0;
 	path_learn_base(&ca, 3);
 	KUNIT_EXPECT_EQ(test, path_base_us(&ca), 50000 + 4992 + 5 * PATH_NOISE);
+	/* few take an eighth of the way */
+	path_learn_base(&ca, 8);
+	EXPECT_NEAR(test, path_base_us(&ca), 45008 + 7 * (9984 + 5 * PATH_NOISE) / 8, 2000);
 	/* a shorter path */
-	path_learn_base(&ca, 4);
+	path_learn_base(&ca, 16);
 	KUNIT_EXPECT_EQ(test, path_base_us(&ca), 45008);
 	ca.probe.round_rtt_us = 44000;
 	KUNIT_EXPECT_EQ(test, path_round_queue_us(&ca), 0);
