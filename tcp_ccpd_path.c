@@ -589,13 +589,13 @@ static u32 path_noise_us(const struct cpath *ca)
 	return ca->noise == PATH_NO_NOISE ? 0 : ca->noise * PATH_NOISE;
 }
 
-/* A queue stands on the way back: more than q0 on both ways would be, and than most jitter */
+/* More than rtt_min/8 on the way back is a queue that stands there; less may be jitter of ACKs */
 static bool path_back_stands(const struct cpath *ca)
 {
 	return ca->back != PATH_NO_CLOCK && ca->back << PATH_MS > ca->probe.rtt_min_us >> 3;
 }
 
-/* What the way back takes beyond its least, us; of a queue what was rounded off is a part of it */
+/* What the way back takes beyond its least, us; what was rounded off is added to a queue only */
 static u32 path_back_us(const struct cpath *ca)
 {
 	if (path_back_stands(ca))
@@ -1121,8 +1121,9 @@ static void path_train_done(struct sock *sk)
 
 /*
  * In what time what has come since the first batch arrived, us; 0: not known.  ACKs that queue
- * behind data on the way back come closer to one another than that, and the peer's clock shows it,
- * in ms: a few of them do not tell a rate.  What no queue explains is of a clock that ticks faster.
+ * behind data on the way back come closer to one another than that, and the peer's clock shows it.
+ * It counts ms, so a few of them do not tell a rate.  If it shows more than a queue can explain, it
+ * ticks faster than that, and is not used.
  */
 static u32 path_train_span(const struct sock *sk)
 {

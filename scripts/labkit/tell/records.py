@@ -110,7 +110,7 @@ def load() -> dict[str, Record]:
 def save(results: Path, name: str, of: Record) -> None:
     """Writes one to where results are made."""
     (results / DATA).mkdir(exist_ok=True)
-    text = msgspec.json.format(msgspec.json.encode(of), indent=0)  # a third less than with lines
+    text = msgspec.json.format(msgspec.json.encode(of), indent=0)  # small: docs/results has a limit
     (results / DATA / f"{name}.json").write_bytes(text + b"\n")
 
 
