@@ -17,7 +17,6 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.colors import to_rgb
-from PIL import Image
 
 from ..errors import LabError
 from ..measure import intervals
@@ -28,6 +27,7 @@ from ..model import fluid
 from ..model.scenario import Scenario
 from ..paths import REPO
 from . import findings, terminal
+from . import png as small
 from .outcome import Cell
 
 REPORT = REPO / "report"
@@ -596,12 +596,11 @@ def _seen(x: Any, y: Any, shown: tuple[float, float], places: int) -> tuple[Any,
 
 
 def png(asked: str, cells: list[Cell], target: Path) -> str:
-    """A picture in a small file, of few colours: what it shows in words."""
+    """Writes a picture into a small file: what it shows in words."""
     figure, words = draw(asked, cells)
     figure.canvas.draw()
-    pixels = Image.fromarray(np.asarray(figure.canvas.buffer_rgba())).convert("RGB")
+    small.write(np.asarray(figure.canvas.buffer_rgba())[..., :3], target)
     plt.close(figure)
-    pixels.quantize(64).save(target, optimize=True)
     return words
 
 
