@@ -8,6 +8,7 @@ same pages, and knows the state of each claim.
 
 import hashlib
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -22,11 +23,11 @@ RESULTS = REPO / "docs/results"
 DATA = "data"
 
 
-class Found(msgspec.Struct, frozen=True, omit_defaults=True):
+class Found(msgspec.Struct, frozen=True, array_like=True):
     """A finding, and what came of it: `holds` is None if that could not be measured."""
 
     claim: str
-    measure: str
+    measure: str  # short: the scenario's file has it
     kind: str
     wanted: str  # the bounds, in words
     measured: str = ""
@@ -60,15 +61,19 @@ class Record(msgspec.Struct, frozen=True, omit_defaults=True):
 
     def holds(self, finding: Finding) -> bool | None:
         """What became of a finding: None if it was not measured, or had other bounds."""
-        asked = finding.claim, finding.measure, page.bound(finding)
+        asked = finding.claim, short(finding.measure), page.bound(finding)
         same = (f.holds for f in self.found if (f.claim, f.measure, f.wanted) == asked)
         return next(same, None)
 
 
 def digest(of: Scenario) -> str:
     """Of what decides a scenario's runs and the numbers that are made of them."""
-    decides = [of.seeds, of.column, of.case, of.settings, of.metrics]
-    return hashlib.sha256(msgspec.json.encode(decides)).hexdigest()[:12]
+    return short([of.seeds, of.column, of.case, of.settings, of.metrics])
+
+
+def short(what: Any) -> str:
+    """Says whether something is still the same, and not what it is."""
+    return hashlib.sha256(msgspec.json.encode(what)).hexdigest()[:12]
 
 
 def whole(report: Report, of: Scenario) -> bool:
@@ -91,7 +96,7 @@ def record(report: Report, of: Scenario, picture: str) -> Record:
 
 
 def _found(measured: Measured, finding: Finding) -> Found:
-    return Found(finding.claim, finding.measure, finding.kind, page.bound(finding),
+    return Found(finding.claim, short(finding.measure), finding.kind, page.bound(finding),
                  page.measured_text(measured), measured.holds)  # fmt: skip
 
 
@@ -110,8 +115,7 @@ def load() -> dict[str, Record]:
 def save(results: Path, name: str, of: Record) -> None:
     """Writes one to where results are made."""
     (results / DATA).mkdir(exist_ok=True)
-    text = msgspec.json.format(msgspec.json.encode(of), indent=0)  # small: docs/results has a limit
-    (results / DATA / f"{name}.json").write_bytes(text + b"\n")
+    (results / DATA / f"{name}.json").write_bytes(msgspec.json.encode(of) + b"\n")
 
 
 def judge(known: dict[str, Record]) -> Judge:
