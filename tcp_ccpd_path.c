@@ -47,7 +47,9 @@
  *
  * Capacity that moves.  Where what is delivered fell at once, and the queue then ran empty round
  * after round, the window is at least one and a half of what fills the path at the most that was
- * delivered in the last seconds, until an overflow, or until it was so for 8 s no more.
+ * delivered in the last seconds, until an overflow, or until it was so for 8 s no more.  So it is
+ * where ACKs come in bunches, as of a Wi-Fi or a virtual machine: the link waits, and then takes
+ * much at once.  What one round trip delivers is chance's there, and less than the path would carry.
  *
  * A strange queue.  A queue that stays above 2 * q0 is not of its making.  A drain tells why: if
  * the delay does not fall, twice in a row, it is the path's own, and rtt_min has grown.  All of our
@@ -139,6 +141,19 @@
 #define PATH_FALL	5
 #define PATH_EMPTY_ROUNDS 4
 #define PATH_MOVES	31U
+
+/*
+ * An ACK is of a bunch if what it tells of came 2^6 times as fast as the path carries it: one of 64
+ * flows sees the rate of the link at most.  A bunch follows a pause of 1/2^4 of a round trip, and of
+ * more than so many segments.  An ACK in a bunch counts PATH_BUNCH, up to PATH_BUNCHES_MOST, another
+ * takes one away, and there are bunches from PATH_BUNCHES on; field-moving, field-hosts, path-flows
+ */
+#define PATH_AT_ONCE	6
+#define PATH_PAUSE	4
+#define PATH_PAUSE_SEGS	4
+#define PATH_BUNCH	3
+#define PATH_BUNCHES	8
+#define PATH_BUNCHES_MOST 15
 
 /* What must be withdrawn at least, segments, to tell something from it; path-share */
 #define PATH_LEAST_WITNESS	8U
@@ -287,8 +302,7 @@ struct cpath_train {
  * @before_us: in a drain: mean rtt before it, us
  * @round_lost: losses that ACKs told of in this round trip, segments
  * @rtt_min_stamp: when rtt_min was last met, or the queue ran empty, PATH_TICK
- * @sparse: ACKs come in batches that are half a round trip apart, or more
- * @met: @sparse: the claim was delivered in this round trip
+ * @met: where ACKs come in bunches: the claim was delivered in this round trip
  * @noise: mean delay of an empty path beyond rtt_min, PATH_NOISE us
  * @round_queue: least rtt of the round trip before, beyond rtt_min, PATH_QUEUE us
  * @train_stamp: of a train: the peer's time stamp when the first batch of its ACKs had come
@@ -306,9 +320,10 @@ struct cpath_train {
  * @empty: rounds one after the other with next to no queue, up to PATH_EMPTY_ROUNDS
  * @fell: it has fallen, and is not known to have risen again; of a train: its rate is remembered
  * @tick: path_now() when that was counted, modulo 2
- * @clear: rounds one after the other in which a packet took less than what an empty path takes;
- *	@sparse: in which delays did not differ
- * @train: enum path_train
+ * @clear: rounds one after the other in which a packet took less than what an empty path takes
+ * @paused: in avoidance: no ACK has come since a pause but those of a bunch
+ * @bunches: in avoidance: of the latest ACKs, how many came in bunches, up to PATH_BUNCHES_MOST
+ * @train: in slow start: enum path_train
  * @train_zero: nothing was in flight before it
  * @train_limited: the application, or a window, left too little for this train
  * @before_loss: @mode before the last loss
@@ -335,7 +350,6 @@ struct cpath {
 	};
 	u16	round_lost;
 	u16	rtt_min_stamp:14,
-		sparse:1,
 		met:1;
 	u16	noise;
 	union {
@@ -345,21 +359,29 @@ struct cpath {
 	u16	room;
 	u8	way;
 	u8	back;
-	u32	mode:2,
+	u16	mode:2,
 		capped:1,
 		limited:1,
 		rounds:4,
 		doubt:2,
 		rival:2,
-		moves:5,
 		fell:1,
-		empty:3,
 		tick:1,
-		clear:3,
-		train:3,
-		train_zero:1,
-		train_limited:1,
 		before_loss:2;
+	u8	moves:5,
+		clear:3;
+	union {
+		struct {
+			u8	train:3,
+				train_zero:1,
+				train_limited:1;
+		};
+		struct {
+			u8	empty:3,
+				paused:1,
+				bunches:4;
+		};
+	};
 };
 
 /* ------------------------------------------------------------------------- */
@@ -526,10 +548,16 @@ static void path_age(struct cpath *ca)
 	ccpd_age(&ca->probe);
 }
 
-/* The capacity may be again what it was in the last seconds. */
+/* ACKs come in bunches. */
+static bool path_bunched(const struct cpath *ca)
+{
+	return ca->mode != PATH_SLOW_START && ca->bunches >= PATH_BUNCHES;
+}
+
+/* The capacity may be again what it was in the last seconds, or more than a round trip shows. */
 static bool path_moves(const struct cpath *ca)
 {
-	return ca->moves && !ca->fell;
+	return (ca->moves && !ca->fell) || path_bunched(ca);
 }
 
 /*
@@ -633,11 +661,10 @@ static u32 path_q0(const struct cpath *ca)
 }
 
 /*
- * Where batches are half a round trip apart, or more, a round trip has one or two, and chance
- * decides its mean.  So it does where a round trip has few segments.  What an empty path takes is
- * an average of many there: the least would be the luckiest, and a flow that takes all else for a
- * queue goes on giving way.  By how much the delays of a round trip differ is a part of it, and no
- * queue.  Where they do not differ any more, round after round, there are no such batches.
+ * Where ACKs come in bunches a round trip has a few of them, and chance decides its mean.  So it
+ * does where a round trip has few segments.  What an empty path takes is an average of many there:
+ * the least would be the luckiest, and a flow that takes all else for a queue goes on giving way.
+ * By how much the delays of a round trip differ is a part of it, and no queue.
  */
 static void path_learn_average(struct cpath *ca, u32 mean_us)
 {
@@ -648,20 +675,6 @@ static void path_learn_average(struct cpath *ca, u32 mean_us)
 		path_set_noise(ca, known_us - ((known_us - mean_us) >> PATH_RISE));
 	else if (differ_us > known_us && least_us < path_q0(ca) / 2)
 		path_set_noise(ca, known_us + ((differ_us - known_us) >> PATH_RISE));
-	ca->clear = differ_us < ca->probe.rtt_min_us >> 3 ?
-		    min(ca->clear + 1, PATH_CLEAR_ROUNDS) : 0;
-	if (ca->sparse && ca->clear == PATH_CLEAR_ROUNDS) {
-		ca->clear = 0;
-		ca->sparse = 0;
-	}
-}
-
-/* So much longer than the mean, beyond what q0 covers, the first of such a batch waits, us. */
-static u32 path_batch_us(const struct cpath *ca)
-{
-	u32 us = ca->sparse ? path_noise_us(ca) : 0;
-
-	return us - min(us, ca->probe.rtt_min_us >> 2);
 }
 
 /*
@@ -678,7 +691,7 @@ static u32 path_learn_base(struct cpath *ca, u32 delivered)
 	if (ca->probe.round_rtt_us == U32_MAX || delivered < PATH_LEAST_WINDOW)
 		return path_queue_us(ca);
 	mean_us = div_u64((u64)ca->delay_sum * PATH_NOISE, delivered);
-	if ((ca->sparse || delivered < PATH_BATCH) && ca->noise != PATH_NO_NOISE) {
+	if ((path_bunched(ca) || delivered < PATH_BATCH) && ca->noise != PATH_NO_NOISE) {
 		path_learn_average(ca, mean_us);
 		return mean_us - min(mean_us, known_us);
 	}
@@ -807,6 +820,12 @@ static void path_set_cwnd(struct sock *sk, u32 cwnd)
 
 static void path_enter(struct cpath *ca, enum path_mode mode)
 {
+	/* what was said of a train is in their place */
+	if (ca->mode == PATH_SLOW_START) {
+		ca->empty = 0;
+		ca->paused = 0;
+		ca->bunches = 0;
+	}
 	ca->mode = mode;
 	ca->rounds = 0;
 	ca->prev.sum = 0;
@@ -842,8 +861,35 @@ static void path_round_begin(struct sock *sk)
 	ccpd_round_begin(sk, &ca->probe);
 }
 
-/* Eq. 3, on an ACK that acknowledges something */
-static void path_avoid(struct sock *sk)
+/*
+ * Does this ACK, for @acked segments, come in a bunch?  A flow's own ACKs may come at the rate of
+ * the link, if the others' packets do not come between: a bunch comes faster than that.  And
+ * there is a pause before it.  On a way back that is shared ACKs are close, without pauses.
+ */
+static void path_count_bunches(struct sock *sk, u32 acked)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	struct cpath *ca = inet_csk_ca(sk);
+	const struct ccpd_probe *p = &ca->probe;
+	/* since the ACK before, in 2^10 ns, about us */
+	u32 gap_us = ((u32)tp->tcp_clock_cache - ca->prev.ns) >> 10;
+	/* what the path carries in that time */
+	s64 carried = ccpd_segs(ccpd_capacity(p), gap_us);
+
+	if (!ca->prev.sum)
+		return;
+	if (carried << PATH_AT_ONCE <= (s64)acked << SEG_SCALE) {
+		if (ca->paused)
+			ca->bunches = min(ca->bunches + PATH_BUNCH, PATH_BUNCHES_MOST);
+		return;
+	}
+	ca->paused = gap_us > p->rtt_min_us >> PATH_PAUSE &&
+		     carried > PATH_PAUSE_SEGS << SEG_SCALE;
+	ca->bunches -= !!ca->bunches;
+}
+
+/* Eq. 3, on an ACK for @acked segments, at least one */
+static void path_avoid(struct sock *sk, u32 acked)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct cpath *ca = inet_csk_ca(sk);
@@ -861,7 +907,8 @@ static void path_avoid(struct sock *sk)
 	/* nothing measured yet: keep the window until it is */
 	if (!ca->claim)
 		return;
-	e.storage = path_storage(ca->claim, e.kp, base + path_batch_us(ca), q0);
+	path_count_bunches(sk, acked);
+	e.storage = path_storage(ca->claim, e.kp, base, q0);
 	window = ccpd_eq3(&e, &ca->prev, tp->tcp_clock_cache,
 			  e.limit + ccpd_segs(bw, p->rtt_min_us));
 	if (ca->rival == PATH_FOREIGN)
@@ -1046,7 +1093,6 @@ static void path_train_done(struct sock *sk)
 	u64 rate;
 
 	ca->fell = 0;
-	ca->sparse |= !ca->round_lost && t->gap_us > rtt_us / 2;
 	path_learn_base(ca, segs);
 	/* half of what the path held came in time: that is the capacity still */
 	if (revisit && !ca->train_zero && !best && path_train_sure(ca)) {
@@ -1454,11 +1500,13 @@ static u32 path_next_claim(struct cpath *ca, u32 rate, u32 delivered, u32 lost, 
 			   u32 mean_us)
 {
 	u32 queue_us = path_round_queue_us(ca), share;
-	bool empty = path_queue_us(ca) < 2 * q0;
+	/* a burst may fill a buffer and be gone within a round trip: the mean tells of it */
+	bool empty = path_queue_us(ca) < 2 * q0 && mean_us < q0;
+	bool policed = empty && !path_bunched(ca);
 
 	if (lost >= PATH_LOSSES && lost > delivered / (!empty ? PATH_OVERFLOW :
 						       ca->capped ? PATH_CAPPED : PATH_POLICER)) {
-		if (empty) {
+		if (policed) {
 			rate -= rate >> PATH_CAP_BELOW;
 			ca->cap = rate;
 			ca->capped = 1;
@@ -1471,9 +1519,11 @@ static u32 path_next_claim(struct cpath *ca, u32 rate, u32 delivered, u32 lost, 
 		ca->moves = 0;
 		ca->fell = 0;
 		/* repairs may stall, and a stall is no rate */
-		return empty ? rate : max(rate - rate / 4, ca->claim / 2);
+		return policed ? rate : max(rate - rate / 4, ca->claim / 2);
 	}
 	path_cap_rises(ca, queue_us, q0);
+	if (path_bunched(ca))
+		ca->capped = 0;
 	if (ca->limited)
 		return max(ca->claim, rate);
 	if (empty)
@@ -1484,6 +1534,9 @@ static u32 path_next_claim(struct cpath *ca, u32 rate, u32 delivered, u32 lost, 
 	share = path_share(rate, bw, queue_us, q0);
 	if (!ca->capped)
 		share = max(share, path_room(rate, mean_us, q0));
+	/* a packet met an empty path: what was delivered is not all that this would have carried */
+	if (!ca->capped && ca->probe.round_rtt_us - ca->probe.rtt_min_us < q0 / 2)
+		share = max(share, ca->claim);
 	return ((u64)ca->claim + share) >> 1;
 }
 
@@ -1602,7 +1655,7 @@ static void path_round(struct sock *sk, u32 rate)
 	if (path_base_us(ca) + q0 < base_us || path_since(ca->rtt_min_stamp) >
 		    READ_ONCE(drain) * (HZ / PATH_TICK) ||
 	    (ca->rounds == PATH_ROUNDS && ca->rival != PATH_FOREIGN &&
-	     path_queue_us(ca) > 2 * q0 && ca->claim < known - (known >> 3)))
+	     path_queue_us(ca) > 2 * q0 && queue_us > q0 && ca->claim < known - (known >> 3)))
 		path_drain(sk);
 	else if (ca->rival == PATH_FOREIGN)
 		path_compete(sk, rate, bw, queue_us, q0, lost);
@@ -1697,19 +1750,18 @@ tcpcc_cong_control(path_cong_control)
 	if (p->mss != tp->mss_cache)
 		path_rescale(sk);
 	ca->limited |= rs->is_app_limited || cwnd == tp->snd_cwnd_clamp;
-	ca->train_limited |= rs->is_app_limited;
 	ca->round_lost = min_t(u32, ca->round_lost + rs->losses, U16_MAX);
 
 	rtt_us = path_rtt(sk, rs);
 	if (path_in_train(ca))
-		;
+		ca->train_limited |= rs->is_app_limited;
 	else if (state != TCP_CA_Open || rs->is_retrans || path_back_stands(ca))
 		/* in a queue on the way back ACKs come closer to one another than they were */
 		ccpd_pair_drop(sk, p);
 	else if (rs->rtt_us > 0)
 		ccpd_pair_ack(sk, p, rs->rtt_us, path_least_us(sk));
 
-	ca->met |= ca->sparse && path_has_met(ca, rs);
+	ca->met |= path_bunched(ca) && path_has_met(ca, rs);
 	rate = path_in_train(ca) || path_of_a_part(sk, rs) ? 0 : ccpd_round_rate(p, rs);
 	if (rate) {
 		/* what a timeout takes for lost says nothing of the path's rate */
@@ -1730,12 +1782,12 @@ tcpcc_cong_control(path_cong_control)
 		path_slow_start(sk, rs->acked_sacked, rtt_us);
 		/* the window of what the start has shown */
 		if (ca->mode == PATH_AVOIDANCE)
-			path_avoid(sk);
+			path_avoid(sk, rs->acked_sacked);
 		/* one ACK, and what it acknowledges, releases as many */
 		cwnd++;
 	} else {
 		if (ca->mode == PATH_AVOIDANCE && rs->acked_sacked)
-			path_avoid(sk);
+			path_avoid(sk, rs->acked_sacked);
 		cwnd += 2;
 	}
 

@@ -304,6 +304,7 @@ static void sent_twice_shows_no_rate(struct kunit *test)
 	tcp_sk(sk)->delivered = 300;
 	tcp_sk(sk)->tcp_mstamp = USEC_PER_SEC;
 	ca->probe.rtt_s = 90000 << 3;
+	ca->probe.round_rtt_us = 90000;
 	/* the interval may be that in which others were sent */
 	rs.prior_mstamp = tcp_sk(sk)->tcp_mstamp - 41000;
 	ack(sk, &rs);
@@ -493,13 +494,11 @@ static void short_train_has_uneven_gaps(struct kunit *test)
 static void odd_train_has_no_gap(struct kunit *test)
 {
 	struct sock *sk = train(test, 13, 5000);
-	struct cpath *ca = inet_csk_ca(sk);
 	u32 i;
 
 	for (i = 0; i < 6; i++)
 		train_ack(sk, 1211, 2, 50000);
 	train_ack(sk, 40000, 1, 0);
-	KUNIT_EXPECT_FALSE(test, ca->sparse);
 	expect_late(test, sk, 20);
 }
 
@@ -698,13 +697,12 @@ static void bursts_are_short(struct kunit *test)
 }
 
 /*
- * Batches a round trip apart: what an empty path takes is an average, which one lucky round trip
- * does not end.  Seven whose delays do not differ end it.
+ * Where ACKs come in bunches what an empty path takes is an average, which one lucky round trip
+ * does not end.
  */
-static void sparse_batches_are_averaged(struct kunit *test)
+static void bunches_are_averaged(struct kunit *test)
 {
-	struct cpath c = { .sparse = 1, .claim = link_bw(20) };
-	u32 i;
+	struct cpath c = { .mode = PATH_AVOIDANCE, .bunches = PATH_BUNCHES, .claim = link_bw(20) };
 
 	c.probe.rtt_min_us = 10000;
 	c.room = 30000 / PATH_QUEUE;
@@ -722,31 +720,82 @@ static void sparse_batches_are_averaged(struct kunit *test)
 	c.delay_sum = 10 * 14400 / PATH_NOISE;
 	path_learn_base(&c, 10);
 	EXPECT_NEAR(test, path_noise_us(&c), 5800 + 3800 / 8, 20000);
-	/* what q0 covers is no part of it */
-	EXPECT_NEAR(test, path_batch_us(&c), path_noise_us(&c) - 2500, 1000);
-	for (i = 0; i < PATH_CLEAR_ROUNDS; i++) {
-		KUNIT_EXPECT_TRUE(test, c.sparse);
-		path_learn_base(&c, 10);
-		c.delay_sum = 10 * 5120 / PATH_NOISE;
-	}
-	path_learn_base(&c, 10);
-	KUNIT_EXPECT_FALSE(test, c.sparse);
-	KUNIT_EXPECT_EQ(test, path_batch_us(&c), 0);
 }
 
-/* A train whose batches are half a round trip apart tells of them; if some is lost, it does not. */
-static void train_tells_of_sparse_batches(struct kunit *test)
+/*
+ * In a round trip in which a packet met an empty path less than the claim may be delivered, and it
+ * stays.  Beside a queue it falls.
+ */
+static void empty_path_keeps_the_claim(struct kunit *test)
 {
-	u32 i;
+	struct cpath *ca = inet_csk_ca(flow(test));
+	u32 claim = ca->claim;
 
-	for (i = 0; i < 2; i++) {
-		struct sock *sk = train(test, 100, 1600);
-		struct cpath *ca = inet_csk_ca(sk);
+	ca->room = 50000 / PATH_QUEUE;
+	ca->probe.round_rtt_us = ca->probe.rtt_min_us + 1000;
+	KUNIT_EXPECT_EQ(test, path_next_claim(ca, claim / 2, 100, 0, claim, 3000, 2500), claim);
+	ca->probe.round_rtt_us = ca->probe.rtt_min_us + 2000;
+	KUNIT_EXPECT_LT(test, path_next_claim(ca, claim / 2, 100, 0, claim, 3000, 2500), claim);
+}
 
-		train_ack(sk, 0, 50, 50000);
-		ca->round_lost = i;
-		train_ack(sk, 26000, 50, 50000);
-		KUNIT_EXPECT_TRUE(test, ca->sparse == !i);
+/* What overflows within a round trip, and what ACKs in bunches tell of, is no policer's loss. */
+static void bursts_are_not_policed(struct kunit *test)
+{
+	struct cpath *ca = inet_csk_ca(flow(test));
+	u32 claim = ca->claim;
+
+	ca->room = 50000 / PATH_QUEUE;
+	KUNIT_EXPECT_EQ(test, path_next_claim(ca, claim / 4, 100, 20, claim, 3000, 4000), claim / 2);
+	KUNIT_EXPECT_FALSE(test, ca->capped);
+	ca->bunches = PATH_BUNCHES;
+	KUNIT_EXPECT_EQ(test, path_next_claim(ca, claim / 4, 100, 20, claim, 3000, 0), claim / 2);
+	KUNIT_EXPECT_FALSE(test, ca->capped);
+	ca->bunches = 0;
+	path_next_claim(ca, claim / 4, 100, 20, claim, 3000, 0);
+	KUNIT_EXPECT_TRUE(test, ca->capped);
+}
+
+/*
+ * ACKs that come at once after a pause, again and again, are of bunches.  Those of a flow of
+ * sixteen, which come at the rate of the link now and then, are not.
+ */
+static void acks_come_in_bunches(struct kunit *test)
+{
+	struct sock *sk = flow(test);
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct cpath *ca = inet_csk_ca(sk);
+	u32 i, j;
+
+	ca->prev.sum = 1;
+	for (i = 0; i < 20; i++) {
+		for (j = 0; j < 4; j++) {
+			tp->tcp_clock_cache += (j ? 1 : 7500) * NSEC_PER_USEC;
+			path_count_bunches(sk, 2);
+			ca->prev.ns = tp->tcp_clock_cache;
+		}
+		KUNIT_EXPECT_TRUE(test, path_bunched(ca));
+	}
+	/* as far apart from one another as the link lets them be: that ends it */
+	for (i = 0; i < PATH_BUNCHES_MOST; i++) {
+		tp->tcp_clock_cache += 242 * NSEC_PER_USEC;
+		path_count_bunches(sk, 2);
+		ca->prev.ns = tp->tcp_clock_cache;
+	}
+	KUNIT_EXPECT_TRUE(test, !ca->bunches);
+	/* one of sixteen: two ACKs at the rate of the link, after each pause */
+	ca->claim = link_bw(100) / 16;
+	for (i = 0; i < 40; i++) {
+		tp->tcp_clock_cache += (i % 2 ? 242 : 7500) * NSEC_PER_USEC;
+		path_count_bunches(sk, 2);
+		ca->prev.ns = tp->tcp_clock_cache;
+		KUNIT_EXPECT_FALSE(test, path_bunched(ca));
+	}
+	/* bunches without a pause are of a way back that is shared */
+	for (i = 0; i < 40; i++) {
+		tp->tcp_clock_cache += (i % 4 ? 1 : 1000) * NSEC_PER_USEC;
+		path_count_bunches(sk, 2);
+		ca->prev.ns = tp->tcp_clock_cache;
+		KUNIT_EXPECT_FALSE(test, path_bunched(ca));
 	}
 }
 
@@ -1577,8 +1626,10 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(overflow_ends_the_train),
 	KUNIT_CASE(train_too_fast),
 	KUNIT_CASE(bursts_are_short),
-	KUNIT_CASE(sparse_batches_are_averaged),
-	KUNIT_CASE(train_tells_of_sparse_batches),
+	KUNIT_CASE(bunches_are_averaged),
+	KUNIT_CASE(acks_come_in_bunches),
+	KUNIT_CASE(empty_path_keeps_the_claim),
+	KUNIT_CASE(bursts_are_not_policed),
 	KUNIT_CASE(visits_are_bounded),
 	KUNIT_CASE(visits_expire),
 	KUNIT_CASE(visits_replace_the_oldest),
