@@ -48,8 +48,8 @@
  * Capacity that moves.  Where what is delivered fell at once, and the queue then ran empty round
  * after round, the window is at least one and a half of what fills the path at the most that was
  * delivered in the last seconds, until an overflow, or until it was so for 8 s no more.  So it is
- * where ACKs come in bunches, as of a Wi-Fi or a virtual machine: the link waits, and then takes
- * much at once.  What one round trip delivers is chance's there, and less than the path would carry.
+ * where ACKs come in bunches, as on Wi-Fi or from a virtual machine: the link waits, and then takes
+ * much at once.  What one round trip delivers is chance's there, and less than the path carries.
  *
  * A strange queue.  A queue that stays above 2 * q0 is not of its making.  A drain tells why: if
  * the delay does not fall, twice in a row, it is the path's own, and rtt_min has grown.  All of our
@@ -143,10 +143,11 @@
 #define PATH_MOVES	31U
 
 /*
- * An ACK is of a bunch if what it tells of came 2^6 times as fast as the path carries it: one of 64
- * flows sees the rate of the link at most.  A bunch follows a pause of 1/2^4 of a round trip, and of
- * more than so many segments.  An ACK in a bunch counts PATH_BUNCH, up to PATH_BUNCHES_MOST, another
- * takes one away, and there are bunches from PATH_BUNCHES on; field-moving, field-hosts, path-flows
+ * An ACK is of a bunch if what it tells of came 2^6 times as fast as the path carries it: one of
+ * 64 flows sees the rate of the link at most.  A bunch follows a pause of more than 1/2^4 of a
+ * round trip, in which the path carries more than so many segments.  An ACK in a bunch counts
+ * PATH_BUNCH, up to PATH_BUNCHES_MOST, another takes one away, and there are bunches from
+ * PATH_BUNCHES on; field-moving, field-hosts, path-flows
  */
 #define PATH_AT_ONCE	6
 #define PATH_PAUSE	4

@@ -742,16 +742,16 @@ static void empty_path_keeps_the_claim(struct kunit *test)
 static void bursts_are_not_policed(struct kunit *test)
 {
 	struct cpath *ca = inet_csk_ca(flow(test));
-	u32 claim = ca->claim;
+	u32 bw = ca->claim, rate = bw / 4;
 
 	ca->room = 50000 / PATH_QUEUE;
-	KUNIT_EXPECT_EQ(test, path_next_claim(ca, claim / 4, 100, 20, claim, 3000, 4000), claim / 2);
+	KUNIT_EXPECT_EQ(test, path_next_claim(ca, rate, 100, 20, bw, 3000, 4000), bw / 2);
 	KUNIT_EXPECT_FALSE(test, ca->capped);
 	ca->bunches = PATH_BUNCHES;
-	KUNIT_EXPECT_EQ(test, path_next_claim(ca, claim / 4, 100, 20, claim, 3000, 0), claim / 2);
+	KUNIT_EXPECT_EQ(test, path_next_claim(ca, rate, 100, 20, bw, 3000, 0), bw / 2);
 	KUNIT_EXPECT_FALSE(test, ca->capped);
 	ca->bunches = 0;
-	path_next_claim(ca, claim / 4, 100, 20, claim, 3000, 0);
+	path_next_claim(ca, rate, 100, 20, bw, 3000, 0);
 	KUNIT_EXPECT_TRUE(test, ca->capped);
 }
 
