@@ -65,7 +65,7 @@ TCPCC_PARAM(mccp_interval, 1, 0, 1,
 TCPCC_PARAM(mccp_ssthresh, 24, 0, 1000000,
 	    "Initial ssthresh where TCP has none, segments; 0: none");
 
-static void mccp_pkts_acked(struct sock *sk, const struct ack_sample *sample)
+static noinline void mccp_moment(struct sock *sk)
 {
 	const struct abe_rules rules = {
 		.interval = READ_ONCE(mccp_interval) ? ABE_ACK : ABE_EQ2,
@@ -74,10 +74,28 @@ static void mccp_pkts_acked(struct sock *sk, const struct ack_sample *sample)
 		.mean = READ_ONCE(mccp_mean),
 	};
 
+	mccp_estimate(sk, &rules);
+}
+
+static __always_inline void mccp_acked(struct sock *sk, s32 rtt_us)
+{
+	if (mccp_measured(sk, rtt_us) && mccp_is_due(sk))
+		mccp_moment(sk);
+}
+
+static noinline void mccp_acked_new(struct sock *sk, s32 rtt_us)
+{
 	mccp_round(sk);
 	mccp_new_mss(sk);
-	if (mccp_measured(sk, sample->rtt_us))
-		mccp_estimate(sk, &rules);
+	mccp_acked(sk, rtt_us);
+}
+
+static void mccp_pkts_acked(struct sock *sk, const struct ack_sample *sample)
+{
+	if (mccp_is_new(sk))
+		mccp_acked_new(sk, sample->rtt_us);
+	else
+		mccp_acked(sk, sample->rtt_us);
 }
 
 static void mccp_cong_avoid(struct sock *sk, u32 ack, u32 acked)

@@ -124,11 +124,12 @@ struct mccp_path {
 static void mccp_measure(struct mccp_burst *burst, u32 us, u32 delivered, u32 acked,
 			 u32 rtt_min_us)
 {
-	if ((u64)(us - burst->us) * MCCP_PARTS > rtt_min_us) {
+	if (us - burst->us > rtt_min_us / MCCP_PARTS) {
 		burst->us = us;
 		burst->delivered = delivered - acked + min(acked, 2U);
 	}
-	burst->most[0] = max(burst->most[0], delivered - burst->delivered);
+	if (delivered - burst->delivered > burst->most[0])
+		burst->most[0] = delivered - burst->delivered;
 }
 
 /* What the path would hold at the rate of bursts, segments */
@@ -187,16 +188,38 @@ static void mccp_path_round(struct sock *sk)
 	ca->burst.most[0] = 0;
 }
 
-static void mccp_path_pkts_acked(struct sock *sk, const struct ack_sample *sample)
+static noinline void mccp_path_moment(struct sock *sk)
 {
-	const struct tcp_sock *tp = tcp_sk(sk);
-	struct mccp_path *ca = inet_csk_ca(sk);
-	struct abe_rules rules = {
+	const struct mccp_path *ca = inet_csk_ca(sk);
+	const struct abe_rules rules = {
 		.interval = ABE_APART_EQ2,
+		.floor_us = ca->mccp.rtt_min_us / READ_ONCE(mccp_floor),
 		.n = mccp_is_agile(ca) ? 0 : MCCP_N,
 		.beta = MCCP_BETA,
 	};
+
+	mccp_estimate(sk, &rules);
+}
+
+static __always_inline void mccp_path_acked(struct sock *sk, s32 rtt_us)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	struct mccp_path *ca = inet_csk_ca(sk);
 	u32 acked;
+
+	if (rtt_us > 0 && (u32)rtt_us < ca->round_rtt_us)
+		ca->round_rtt_us = rtt_us;
+	acked = mccp_measured(sk, rtt_us);
+	if (!acked || !ca->mccp.history || !tp->srtt_us || ca->mccp.rtt_min_us == U32_MAX)
+		return;
+	mccp_measure(&ca->burst, tp->tcp_mstamp, tp->delivered, acked, ca->mccp.rtt_min_us);
+	if (mccp_is_due(sk))
+		mccp_path_moment(sk);
+}
+
+static noinline void mccp_path_acked_new(struct sock *sk, s32 rtt_us)
+{
+	struct mccp_path *ca = inet_csk_ca(sk);
 
 	if (mccp_round(sk))
 		mccp_path_round(sk);
@@ -204,14 +227,31 @@ static void mccp_path_pkts_acked(struct sock *sk, const struct ack_sample *sampl
 		ca->managed = MCCP_MARKED;
 	if (mccp_new_mss(sk))
 		ca->burst = (struct mccp_burst){};
-	if (sample->rtt_us > 0)
-		ca->round_rtt_us = min_t(u32, ca->round_rtt_us, sample->rtt_us);
-	acked = mccp_measured(sk, sample->rtt_us);
-	if (!acked)
-		return;
-	rules.floor_us = ca->mccp.rtt_min_us / READ_ONCE(mccp_floor);
-	mccp_measure(&ca->burst, tp->tcp_mstamp, tp->delivered, acked, ca->mccp.rtt_min_us);
-	mccp_estimate(sk, &rules);
+	mccp_path_acked(sk, rtt_us);
+}
+
+static void mccp_path_pkts_acked(struct sock *sk, const struct ack_sample *sample)
+{
+	const struct mccp_path *ca = inet_csk_ca(sk);
+
+	if (mccp_is_new(sk) || unlikely(ca->mccp.marked))
+		mccp_path_acked_new(sk, sample->rtt_us);
+	else
+		mccp_path_acked(sk, sample->rtt_us);
+}
+
+/* The growth of a round trip, in avoidance */
+static void mccp_path_grow(struct tcp_sock *tp, const struct mccp_path *ca, u32 acked)
+{
+	tcp_cong_avoid_ai(tp, tcp_snd_cwnd(tp) << MCCP_GROWTH, acked * ca->growth);
+}
+
+static noinline void mccp_path_slow_start(struct tcp_sock *tp, const struct mccp_path *ca,
+					  u32 acked)
+{
+	acked = tcp_slow_start(tp, acked);
+	if (acked)
+		mccp_path_grow(tp, ca, acked);
 }
 
 static void mccp_path_cong_avoid(struct sock *sk, u32 ack, u32 acked)
@@ -230,12 +270,10 @@ static void mccp_path_cong_avoid(struct sock *sk, u32 ack, u32 acked)
 					     tcp_snd_cwnd(tp) + acked));
 		mccp_raise(sk, pipe);
 	}
-	if (tcp_in_slow_start(tp)) {
-		acked = tcp_slow_start(tp, acked);
-		if (!acked)
-			return;
-	}
-	tcp_cong_avoid_ai(tp, tcp_snd_cwnd(tp) << MCCP_GROWTH, acked * ca->growth);
+	if (tcp_in_slow_start(tp))
+		mccp_path_slow_start(tp, ca, acked);
+	else
+		mccp_path_grow(tp, ca, acked);
 }
 
 static u32 mccp_path_ssthresh(struct sock *sk)
@@ -249,7 +287,7 @@ static u32 mccp_path_ssthresh(struct sock *sk)
 		/* what the last round trip carried, if the estimate has not come so far */
 		last = abe_sample(ca->history, tp->tcp_mstamp, tp->delivered, mccp_rtt_us(tp));
 		if (last > ca->abe.rate) {
-			ca->was.rate = ca->abe.rate;
+			ca->was_rate = ca->abe.rate;
 			ca->abe.rate = last;
 		}
 	}

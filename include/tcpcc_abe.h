@@ -114,6 +114,7 @@ struct abe_point {
  * @last: the newest of @point
  * @count: how many there are
  * @next: where in @recent the next one goes
+ * @top: where in @recent the largest is
  */
 struct abe_history {
 	u64	instability;
@@ -123,6 +124,7 @@ struct abe_history {
 	u8	last;
 	u8	count;
 	u8	next;
+	u8	top;
 };
 
 /* There is one for each socket that sends: it fits the slab of this size. */
@@ -214,11 +216,15 @@ static inline void abe_remember(struct abe_history *history, u32 us, u32 deliver
  * @rate: the estimate, ABE_RATE
  * @rtt_min_us: us
  *
+ * The two halves of the rate, so that nothing is of 128 bits.
+ *
  * Return: rate * rtt_min, segments
  */
 static inline u32 abe_pipe(u64 rate, u32 rtt_min_us)
 {
-	return min_t(u64, mul_u64_u32_shr(rate, rtt_min_us, ABE_RATE), S32_MAX);
+	u64 segs = (rate >> ABE_RATE) * rtt_min_us + ((u64)(u32)rate * rtt_min_us >> ABE_RATE);
+
+	return min_t(u64, segs, S32_MAX);
 }
 
 /**
@@ -250,6 +256,18 @@ static inline u32 abe_t_us(u64 rate, const struct abe_ack *ack)
 }
 
 /**
+ * abe_rate() - the rate of what was delivered
+ * @delivered: segments
+ * @us: in so long, at least 1
+ *
+ * Return: ABE_RATE
+ */
+static inline u64 abe_rate(u32 delivered, u32 us)
+{
+	return min(div_u64((u64)min(delivered, ABE_SEGS_MAX) << ABE_RATE, us), ABE_RATE_MAX);
+}
+
+/**
  * abe_sample() - the rate at which segments were delivered lately (Eq. 4)
  * @history: of moments before; there must be one
  * @us: now, later than all of them
@@ -260,7 +278,7 @@ static inline u32 abe_t_us(u64 rate, const struct abe_ack *ack)
  *
  * Return: s, ABE_RATE
  */
-static inline u64 abe_sample(const struct abe_history *history, u32 us, u32 delivered,
+static noinline u64 abe_sample(const struct abe_history *history, u32 us, u32 delivered,
 			     u32 t_us)
 {
 	struct abe_point next = { us, delivered };
@@ -283,6 +301,35 @@ static inline u64 abe_sample(const struct abe_history *history, u32 us, u32 deli
 }
 
 /**
+ * abe_most() - U_max: the largest of the last U (Eq. 6)
+ * @history: where they are; this adds one
+ * @u: the newest, ABE_RATE
+ *
+ * The largest is known.  They are compared anew only where it leaves.
+ *
+ * Return: ABE_RATE
+ */
+static inline u64 abe_most(struct abe_history *history, u64 u)
+{
+	u64 most = history->recent[history->top];
+	u8 at = history->next;
+	int i;
+
+	history->recent[at] = u;
+	history->next = at + 1U < ABE_RECENT ? at + 1 : 0;
+	if (u < most) {
+		if (at != history->top)
+			return most;
+		for (i = 0; i < ABE_RECENT; i++)
+			if (history->recent[i] > history->recent[history->top])
+				history->top = i;
+		return history->recent[history->top];
+	}
+	history->top = at;
+	return u;
+}
+
+/**
  * abe_unstable() - how unstable the samples are (Eqs. 5 and 6)
  * @history: where U and its last values are; this updates them
  * @last: the last sample, ABE_RATE
@@ -294,14 +341,11 @@ static inline u64 abe_sample(const struct abe_history *history, u32 us, u32 deli
 static inline u32 abe_unstable(struct abe_history *history, u64 last, u64 sample, u32 beta)
 {
 	u64 change = sample > last ? sample - last : last - sample;
-	u64 u = div_u64(beta * history->instability + (100 - beta) * change, 100), most = 0;
-	int shift, i;
+	u64 u = div_u64(beta * history->instability + (100 - beta) * change, 100), most;
+	int shift;
 
 	history->instability = u;
-	history->recent[history->next] = u;
-	history->next = history->next + 1U < ABE_RECENT ? history->next + 1 : 0;
-	for (i = 0; i < ABE_RECENT; i++)
-		most = max(most, history->recent[i]);
+	most = abe_most(history, u);
 	if (u == most)
 		return u ? ABE_ONE : 0;
 	/* as much of them as leaves room for the shift */
@@ -348,31 +392,45 @@ static inline u64 abe_filter(u64 rate, u64 sample, u32 weight)
 }
 
 /**
- * abe_moment() - an ACK enters the estimate, if the last moment is long enough ago
- * @history: what has been; there must be an entry
+ * abe_is_due() - whether the last moment is long enough ago
+ * @since_us: so long, us
+ * @next_us: as of struct abe_history
+ * @rtt_us: as of struct abe_ack
+ * @limited: as of struct abe_ack
+ *
+ * Return: whether it is
+ */
+static inline bool abe_is_due(u32 since_us, u32 next_us, u32 rtt_us, bool limited)
+{
+	if (!limited)
+		return since_us >= max(rtt_us, 1U);
+	return since_us >= next_us && since_us >= rtt_us >> ABE_STEPS && since_us;
+}
+
+/**
+ * abe_take() - an ACK is a moment
+ * @history: what has been; its newest entry, which there must be, is abe_is_due()
  * @abe: the estimate
  * @rules: what the paper leaves open
- * @ack: the ACK; it delivers something
+ * @ack: the ACK; it delivers something, and becomes the newest entry
  * @step: what the moment came to
  *
  * Return: whether the estimate has changed
  */
-static inline bool abe_moment(struct abe_history *history, struct abe *abe,
-			      const struct abe_rules *rules, const struct abe_ack *ack,
-			      struct abe_step *step)
+static inline bool abe_take(struct abe_history *history, struct abe *abe,
+			    const struct abe_rules *rules, const struct abe_ack *ack,
+			    struct abe_step *step)
 {
-	u32 dt_us = ack->us - abe_point(history, 0)->us;
-	u32 least_us = max3(ack->rtt_us >> ABE_STEPS, history->next_us, 1U);
-	u32 t_us;
+	const struct abe_point *last = abe_point(history, 0);
+	u32 since_us = ack->us - last->us, dt_us = min(since_us, ABE_TIME_CAP), t_us = dt_us;
 	u64 sample, value;
 
-	if (dt_us < (ack->limited ? least_us : max(ack->rtt_us, 1U)))
-		return false;
-	dt_us = min(dt_us, ABE_TIME_CAP);
-	t_us = dt_us;
 	if (rules->interval == ABE_EQ2 && ack->limited)
 		t_us = max(t_us, abe_t_us(abe->rate, ack));
-	sample = abe_sample(history, ack->us, ack->delivered, t_us);
+	if (likely(t_us == since_us))
+		sample = abe_rate(ack->delivered - last->delivered, t_us);
+	else
+		sample = abe_sample(history, ack->us, ack->delivered, t_us);
 	if (!ack->limited && sample <= abe->rate) {
 		abe_restart(history, ack->us, ack->delivered);
 		return false;
@@ -391,6 +449,24 @@ static inline bool abe_moment(struct abe_history *history, struct abe *abe,
 	if (rules->interval == ABE_APART_EQ2)
 		history->next_us = max(rules->floor_us, abe_t_us(abe->rate, ack));
 	return true;
+}
+
+/**
+ * abe_moment() - an ACK is a moment if the last one is long enough ago
+ * @history: what has been; there must be an entry
+ * @abe: the estimate
+ * @rules: what the paper leaves open
+ * @ack: the ACK; it delivers something
+ * @step: what the moment came to
+ *
+ * Return: whether the estimate has changed
+ */
+static inline bool abe_moment(struct abe_history *history, struct abe *abe,
+			      const struct abe_rules *rules, const struct abe_ack *ack,
+			      struct abe_step *step)
+{
+	return abe_is_due(ack->us - abe_point(history, 0)->us, history->next_us, ack->rtt_us,
+			  ack->limited) && abe_take(history, abe, rules, ack, step);
 }
 
 /**

@@ -63,57 +63,53 @@ enum mccp_mode {
 };
 
 /**
- * struct mccp_was - what a loss changes, as it was before
- * @rate: the estimate, ABE_RATE; 0: not changed
- * @entry: of struct mccp
- * @counter: of struct mccp
- * @mode: of struct mccp
- * @wait: of struct mccp
- */
-struct mccp_was {
-	u64	rate;
-	u32	entry;
-	u32	counter;
-	u8	mode;
-	u8	wait;
-};
-
-/**
- * struct mccp - the state of a socket
+ * struct mccp - the state of a socket; what an ACK reads is in one cache line
  * @history: of the estimate; NULL: nothing was sent yet, or there was no memory
  * @abe: the estimate
- * @was: for undo
  * @rtt_min_us: least round-trip time, us; U32_MAX: none yet
  * @delivered: tp->delivered at the last ACK, segments; wraps
  * @round_end: tp->snd_nxt when this round trip began
- * @bubble_end: with @bubble, tp->snd_nxt when the window was last not in use
+ * @moment_us: when the last moment of the estimate was; wraps
+ * @next_us: how long after it the next one may be, us
  * @entry: ssthresh when avoidance began, segments
  * @counter: of NCD, segments
  * @mss: tp->mss_cache at the last ACK, bytes
  * @mode: enum mccp_mode
  * @wait: round trips before NCD begins
+ * @marked: the last ACK had ECE
  * @bubble: what was sent while the window was not in use is still being acknowledged
  * @restart: the next ACK is where time begins anew for the estimate
- * @marked: the last ACK had ECE
  * @undone: a loss was spurious; TCP has not left its state yet
+ * @was_mode: @mode before a loss
+ * @was_wait: @wait before a loss
+ * @was_entry: @entry before a loss
+ * @was_counter: @counter before a loss
+ * @bubble_end: with @bubble, tp->snd_nxt when the window was last not in use
+ * @was_rate: the estimate before a loss, ABE_RATE; 0: not changed
  */
 struct mccp {
 	struct abe_history *history;
 	struct abe abe;
-	struct mccp_was was;
 	u32	rtt_min_us;
 	u32	delivered;
 	u32	round_end;
-	u32	bubble_end;
+	u32	moment_us;
+	u32	next_us;
 	u32	entry;
 	u32	counter;
-	u16	mss;
+	u32	mss;
 	u8	mode;
 	u8	wait;
+	u8	marked;
 	u8	bubble:1,
 		restart:1,
-		marked:1,
-		undone:1;
+		undone:1,
+		was_mode:1,
+		was_wait:2;
+	u32	bubble_end;
+	u32	was_entry;
+	u32	was_counter;
+	u64	was_rate;
 };
 
 /* ------------------------------------------------------------------------- */
@@ -169,11 +165,6 @@ static inline u32 mccp_rtt_us(const struct tcp_sock *tp)
 	return min(tp->srtt_us >> 3, ABE_TIME_CAP);
 }
 
-static inline u32 mccp_mss(const struct tcp_sock *tp)
-{
-	return min_t(u32, tp->mss_cache, U16_MAX);
-}
-
 /* 0 without an estimate; where there is one there is rtt_min. */
 static inline u32 mccp_pipe(const struct mccp *ca)
 {
@@ -189,6 +180,16 @@ static inline void mccp_enter(struct sock *sk, enum mccp_mode mode)
 	ca->wait = MCCP_WAIT;
 	ca->round_end = tcp_sk(sk)->snd_nxt;
 	ca->entry = tcp_sk(sk)->snd_ssthresh;
+}
+
+/* Whether an ACK begins a round trip, or segments have another size: most do not */
+static inline bool mccp_is_new(const struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	const struct mccp *ca = inet_csk_ca(sk);
+
+	return unlikely(!before(tp->snd_una, ca->round_end)) ||
+	       unlikely(tp->mss_cache != ca->mss);
 }
 
 /**
@@ -222,28 +223,43 @@ static inline bool mccp_new_mss(struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct mccp *ca = inet_csk_ca(sk);
-	u32 was = ca->mss, is = max(mccp_mss(tp), 1U);
+	u32 was = clamp_t(u32, ca->mss, 1, U16_MAX), is = clamp_t(u32, tp->mss_cache, 1, U16_MAX);
 
-	if (likely(was == is))
+	ca->mss = tp->mss_cache;
+	if (was == is)
 		return false;
-	ca->mss = is;
-	if (ca->history)
+	if (ca->history) {
 		abe_rescale(ca->history, &ca->abe, tp->tcp_mstamp, tp->delivered, was, is);
+		ca->moment_us = tp->tcp_mstamp;
+	}
 	ca->entry = min_t(u64, div_u64((u64)ca->entry * was, is), TCP_INFINITE_SSTHRESH);
 	ca->counter = 0;
-	ca->was.rate = 0;
+	ca->was_rate = 0;
 	return true;
+}
+
+/* For those who watch: what a moment came to */
+static noinline void mccp_trace(const struct sock *sk, const struct abe_step *step)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	const struct mccp *ca = inet_csk_ca(sk);
+
+	trace_mccp_update(sk, ca->mode, abe_bytes_ps(ca->abe.rate, tp->mss_cache),
+			  abe_bytes_ps(ca->abe.sample, tp->mss_cache), step->t_us, step->dt_us,
+			  step->unstable >> (ABE_SHARE - 16), step->weight >> (ABE_SHARE - 16),
+			  mccp_rtt_us(tp), ca->rtt_min_us, ca->counter);
 }
 
 /**
  * mccp_estimate() - an ACK enters the estimate
- * @sk: the socket, in which TCP has counted what the ACK acknowledges
+ * @sk: the socket, of which mccp_is_due()
  * @rules: what the paper leaves open
  */
 static inline void mccp_estimate(struct sock *sk, const struct abe_rules *rules)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct mccp *ca = inet_csk_ca(sk);
+	struct abe_history *history = ca->history;
 	const struct abe_ack ack = {
 		.us = tp->tcp_mstamp,
 		.delivered = tp->delivered,
@@ -254,19 +270,17 @@ static inline void mccp_estimate(struct sock *sk, const struct abe_rules *rules)
 	};
 	struct abe_step step;
 
-	if (ca->restart) {
+	if (!history || !tp->srtt_us || ack.rtt_min_us == U32_MAX)
+		return;
+	ca->moment_us = ack.us;
+	if (unlikely(ca->restart)) {
 		ca->restart = false;
-		abe_restart(ca->history, ack.us, ack.delivered);
-		return;
+		abe_restart(history, ack.us, ack.delivered);
+	} else if (abe_take(history, &ca->abe, rules, &ack, &step)) {
+		ca->next_us = history->next_us;
+		if (trace_mccp_update_enabled())
+			mccp_trace(sk, &step);
 	}
-	if (!abe_moment(ca->history, &ca->abe, rules, &ack, &step))
-		return;
-	if (trace_mccp_update_enabled())
-		trace_mccp_update(sk, ca->mode, abe_bytes_ps(ca->abe.rate, tp->mss_cache),
-				  abe_bytes_ps(ca->abe.sample, tp->mss_cache), step.t_us,
-				  step.dt_us, step.unstable >> (ABE_SHARE - 16),
-				  step.weight >> (ABE_SHARE - 16), ack.rtt_us,
-				  ack.rtt_min_us, ca->counter);
 }
 
 /**
@@ -274,7 +288,7 @@ static inline void mccp_estimate(struct sock *sk, const struct abe_rules *rules)
  * @sk: the socket
  * @rtt_us: round-trip time that the ACK shows, us; 0 or less: none
  *
- * Return: segments that it delivers, if there is a history for them; 0: none
+ * Return: segments that it delivers
  */
 static inline u32 mccp_measured(struct sock *sk, s32 rtt_us)
 {
@@ -283,16 +297,35 @@ static inline u32 mccp_measured(struct sock *sk, s32 rtt_us)
 	u32 acked = tp->delivered - ca->delivered;
 
 	ca->delivered = tp->delivered;
-	if (rtt_us > 0)
-		ca->rtt_min_us = min3(ca->rtt_min_us, (u32)rtt_us, ABE_TIME_CAP);
+	if (unlikely((u32)rtt_us < ca->rtt_min_us) && rtt_us > 0)
+		ca->rtt_min_us = min((u32)rtt_us, ABE_TIME_CAP);
 	if (!tcp_is_cwnd_limited(sk)) {
 		ca->bubble = true;
 		ca->bubble_end = tp->snd_nxt;
-	} else if (ca->bubble && !before(tp->snd_una, ca->bubble_end)) {
+	} else if (unlikely(ca->bubble) && !before(tp->snd_una, ca->bubble_end)) {
 		ca->bubble = false;
 		ca->restart = true;
 	}
-	return ca->history && tp->srtt_us && ca->rtt_min_us != U32_MAX ? acked : 0;
+	return acked;
+}
+
+/**
+ * mccp_is_due() - whether an ACK enters the estimate
+ * @sk: the socket
+ *
+ * Most do not.  It shows in what the socket has, without the history.
+ *
+ * Return: whether it does
+ */
+static inline bool mccp_is_due(const struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	const struct mccp *ca = inet_csk_ca(sk);
+	u32 since_us = (u32)tp->tcp_mstamp - ca->moment_us;
+
+	if (ca->bubble || ca->restart)
+		return ca->restart || abe_is_due(since_us, 0, mccp_rtt_us(tp), false);
+	return abe_is_due(since_us, ca->next_us, mccp_rtt_us(tp), true);
 }
 
 /**
@@ -335,12 +368,11 @@ static inline void mccp_keep(struct sock *sk)
 {
 	struct mccp *ca = inet_csk_ca(sk);
 
-	ca->was = (struct mccp_was){
-		.entry = ca->entry,
-		.counter = ca->counter,
-		.mode = ca->mode,
-		.wait = ca->wait,
-	};
+	ca->was_rate = 0;
+	ca->was_entry = ca->entry;
+	ca->was_counter = ca->counter;
+	ca->was_mode = ca->mode;
+	ca->was_wait = ca->wait;
 }
 
 /**
@@ -373,8 +405,8 @@ static inline void mccp_set_state(struct sock *sk, u8 state)
 	ca->undone = false;
 	if (state == TCP_CA_Loss) {
 		/* the silence before it takes the estimate down, with the first ACK after it */
-		if (!ca->was.rate)
-			ca->was.rate = ca->abe.rate;
+		if (!ca->was_rate)
+			ca->was_rate = ca->abe.rate;
 		mccp_enter(sk, MCCP_PROBING);
 	} else if (state == TCP_CA_Recovery || state == TCP_CA_CWR ||
 		   (reduced && ca->mode == MCCP_AVOIDANCE && !undone)) {
@@ -388,12 +420,12 @@ static inline u32 mccp_undo_cwnd(struct sock *sk)
 {
 	struct mccp *ca = inet_csk_ca(sk);
 
-	ca->mode = ca->was.mode;
-	ca->entry = ca->was.entry;
-	ca->counter = ca->was.counter;
-	ca->wait = ca->was.wait;
-	if (ca->was.rate)
-		ca->abe.rate = ca->was.rate;
+	ca->mode = ca->was_mode;
+	ca->entry = ca->was_entry;
+	ca->counter = ca->was_counter;
+	ca->wait = ca->was_wait;
+	if (ca->was_rate)
+		ca->abe.rate = ca->was_rate;
 	ca->undone = true;
 	return tcp_reno_undo_cwnd(sk);
 }
@@ -403,7 +435,7 @@ static inline void mccp_in_ack_event(struct sock *sk, u32 flags)
 {
 	struct mccp *ca = inet_csk_ca(sk);
 
-	ca->marked = !!(flags & CA_ACK_ECE);
+	ca->marked = flags & CA_ACK_ECE;
 }
 
 /**
@@ -456,7 +488,7 @@ static inline void mccp_init_socket(struct sock *sk, u32 ssthresh)
 		.rtt_min_us = U32_MAX,
 		.round_end = tp->snd_nxt,
 		.delivered = tp->delivered,
-		.mss = max(mccp_mss(tp), 1U),
+		.mss = tp->mss_cache,
 	};
 	/* a change of congestion control while data are in flight: there is no start to wait for */
 	if (tp->packets_out)
