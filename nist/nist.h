@@ -110,6 +110,8 @@ struct nist_ack {
  * @undo: it was not lost; cwnd is as before, and what @decrease and @timeout changed
  *	is to be.  NULL: that is nothing
  * @periodic: an ACK came, in whatever state; of modules that define NIST_PERIODIC
+ * @due: whether it has something to do, which may change cwnd; counts what the ACK delivers, and
+ *	@periodic gets none then.  NULL: @periodic is for every ACK, and leaves cwnd alone
  */
 struct nist_law {
 	void	(*start)(struct nist *nist);
@@ -118,6 +120,7 @@ struct nist_law {
 	u64	(*timeout)(struct nist *nist);
 	void	(*undo)(struct nist *nist);
 	void	(*periodic)(struct nist *nist, const struct nist_ack *ack);
+	bool	(*due)(struct nist *nist, const struct nist_ack *ack);
 };
 
 static const struct nist_law nist_law;	/* each module's own */
@@ -202,6 +205,20 @@ struct nist_rate {
 
 #define NIST_RATE_SCALE	8
 
+/* An interval is over. */
+static noinline u32 nist_rate_end(struct nist_rate *rate, u64 now_us, u32 weight)
+{
+	u32 acks = rate->acks;
+	u64 sample = div64_u64((u64)acks * (USEC_PER_SEC << NIST_RATE_SCALE),
+			       now_us - rate->since_us);
+
+	rate->rate = nist_permille(sample, weight) +
+		     nist_permille(rate->rate, 1000 - weight);
+	rate->since_us = now_us;
+	rate->acks = 0;
+	return acks;
+}
+
 /**
  * nist_rate_update() - count segments, and average when an interval is over
  * @rate: what is known
@@ -217,19 +234,8 @@ struct nist_rate {
 static inline u32 nist_rate_update(struct nist_rate *rate, u64 now_us, u32 acks,
 				   u32 interval_us, u32 weight)
 {
-	u64 passed_us = now_us - rate->since_us;
-	u64 sample;
-
 	rate->acks += acks;
-	if (passed_us < interval_us)
-		return 0;
-	acks = rate->acks;
-	sample = div64_u64((u64)acks * (USEC_PER_SEC << NIST_RATE_SCALE), passed_us);
-	rate->rate = nist_permille(sample, weight) +
-		     nist_permille(rate->rate, 1000 - weight);
-	rate->since_us = now_us;
-	rate->acks = 0;
-	return acks;
+	return now_us - rate->since_us < interval_us ? 0 : nist_rate_end(rate, now_us, weight);
 }
 
 /* ------------------------------------------------------------------------- */
@@ -251,16 +257,14 @@ static void nist_apply(struct sock *sk)
 	struct nist *nist = inet_csk_ca(sk);
 	u32 cwnd = nist->cwnd >> NIST_SCALE;
 
-	tcp_snd_cwnd_set(tp, clamp(cwnd, 1U, max(tp->snd_cwnd_clamp, 1U)));
+	tcp_snd_cwnd_set(tp, min(cwnd, tp->snd_cwnd_clamp) ?: 1);
 }
 
-static void nist_cong_avoid(struct sock *sk, u32 ack, u32 acked)
+static noinline void nist_increase(struct sock *sk, u32 acked)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct nist *nist = inet_csk_ca(sk);
 
-	if (!tcp_is_cwnd_limited(sk))
-		return;
 	nist_follow(sk);
 	if (tcp_in_slow_start(tp)) {
 		u32 limit = READ_ONCE(sst_max);
@@ -271,33 +275,32 @@ static void nist_cong_avoid(struct sock *sk, u32 ack, u32 acked)
 	}
 	if (acked)
 		nist_law.increase(nist, acked);
-	nist_apply(sk);
+	/* most ACKs change a fraction of a segment */
+	if (nist->cwnd >> NIST_SCALE != tcp_snd_cwnd(tp))
+		nist_apply(sk);
+}
+
+static void nist_cong_avoid(struct sock *sk, u32 ack, u32 acked)
+{
+	if (tcp_is_cwnd_limited(sk))
+		nist_increase(sk, acked);
 }
 
 #ifdef NIST_PERIODIC
-/*
- * TCP has taken from its queue what the ACK acknowledges; it will ask for ssthresh
- * next if that showed a loss, and let the window grow then.
- */
-static void nist_pkts_acked(struct sock *sk, const struct ack_sample *sample)
+/* The rules of an ACK that is due */
+static noinline void nist_periodic(struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct nist *nist = inet_csk_ca(sk);
 	u8 state = inet_csk(sk)->icsk_ca_state;
-	struct nist_ack ack = {
-		.rtt_us = max(sample->rtt_us, 0),
+	const struct nist_ack ack = {
 		.srtt_us = max(tp->srtt_us >> 3, 1U),
-		.delivered = tp->delivered - nist->delivered,
 		.recovery = state >= TCP_CA_CWR,
 		.slow_start = tcp_in_slow_start(tp),
 		.limited = tcp_is_cwnd_limited(sk),
 	};
 	u64 before;
 
-	nist->delivered = tp->delivered;
-	nist->now_us = tp->tcp_mstamp;
-	if (ack.rtt_us)
-		nist->rtt_min_us = min(nist->rtt_min_us, ack.rtt_us);
 	/* TCP is on its way to the window that the law left, and will get there */
 	if (state == TCP_CA_CWR || state == TCP_CA_Recovery) {
 		nist_law.periodic(nist, &ack);
@@ -308,6 +311,32 @@ static void nist_pkts_acked(struct sock *sk, const struct ack_sample *sample)
 	nist_law.periodic(nist, &ack);
 	if (nist->cwnd != before)
 		nist_apply(sk);
+}
+
+/*
+ * TCP has taken from its queue what the ACK acknowledges; it will ask for ssthresh
+ * next if that showed a loss, and let the window grow then.
+ */
+static void nist_pkts_acked(struct sock *sk, const struct ack_sample *sample)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	struct nist *nist = inet_csk_ca(sk);
+	const struct nist_ack ack = {
+		.rtt_us = max(sample->rtt_us, 0),
+		.srtt_us = max(tp->srtt_us >> 3, 1U),
+		.delivered = tp->delivered - nist->delivered,
+		.recovery = inet_csk(sk)->icsk_ca_state >= TCP_CA_CWR,
+		.slow_start = tcp_in_slow_start(tp),
+	};
+
+	nist->delivered = tp->delivered;
+	nist->now_us = tp->tcp_mstamp;
+	if (unlikely((u32)sample->rtt_us < nist->rtt_min_us) && sample->rtt_us > 0)
+		nist->rtt_min_us = sample->rtt_us;
+	if (!nist_law.due)
+		nist_law.periodic(nist, &ack);
+	else if (nist_law.due(nist, &ack))
+		nist_periodic(sk);
 }
 
 #define NIST_PKTS_ACKED	nist_pkts_acked

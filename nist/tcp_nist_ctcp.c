@@ -142,12 +142,19 @@ static void ctcp_undo(struct nist *nist)
 	ctcp->congested = false;
 }
 
+static bool ctcp_due(struct nist *nist, const struct nist_ack *ack)
+{
+	const struct ctcp *ctcp = container_of(nist, struct ctcp, nist);
+
+	return nist->now_us - ctcp->period_us >= ack->srtt_us;
+}
+
 static void ctcp_periodic(struct nist *nist, const struct nist_ack *ack)
 {
 	struct ctcp *ctcp = container_of(nist, struct ctcp, nist);
 	u64 queued, less;
 
-	if (nist->now_us - ctcp->period_us < ack->srtt_us)
+	if (!ctcp_due(nist, ack))
 		return;
 	ctcp->period_us = nist->now_us;
 	if (ctcp->congested || ack->recovery || ack->slow_start) {
@@ -180,6 +187,7 @@ static const struct nist_law nist_law = {
 	.timeout	= ctcp_timeout,
 	.undo		= ctcp_undo,
 	.periodic	= ctcp_periodic,
+	.due		= ctcp_due,
 };
 
 NIST_MODULE("nist_ctcp", struct ctcp, "Compound TCP", 0);

@@ -157,6 +157,27 @@ static void fast_undo(struct nist *nist)
 	fast->target = 0;
 }
 
+static bool fast_is_update(const struct fast *fast)
+{
+	return fast->nist.now_us - fast->target_us >= READ_ONCE(update) * USEC_PER_MSEC;
+}
+
+static bool fast_is_tune(const struct fast *fast)
+{
+	return fast->nist.now_us - fast->tune_us >= (u64)READ_ONCE(update_alpha) * USEC_PER_SEC;
+}
+
+/* Without tuning what it comes to may wait for the next rule. */
+static bool fast_due(struct nist *nist, const struct nist_ack *ack)
+{
+	struct fast *fast = container_of(nist, struct fast, nist);
+
+	fast->rate.acks += ack->delivered;
+	return nist->now_us - fast->rate.since_us >= ack->srtt_us ||
+	       (ack->slow_start ? fast->target : fast_is_update(fast)) ||
+	       (READ_ONCE(tune) && fast_is_tune(fast));
+}
+
 static void fast_periodic(struct nist *nist, const struct nist_ack *ack)
 {
 	struct fast *fast = container_of(nist, struct fast, nist);
@@ -165,14 +186,13 @@ static void fast_periodic(struct nist *nist, const struct nist_ack *ack)
 
 	if (acks)
 		fast->share = U32_MAX / acks;
-	if (nist->now_us - fast->tune_us >= (u64)READ_ONCE(update_alpha) * USEC_PER_SEC) {
+	if (fast_is_tune(fast)) {
 		fast->tune_us = nist->now_us;
 		fast->level = fast_tune(fast->level, fast->rate.rate >> NIST_RATE_SCALE);
 	}
 	if (ack->slow_start) {
 		fast->target = 0;
-	} else if (nist->now_us - fast->target_us >=
-		   READ_ONCE(update) * USEC_PER_MSEC) {
+	} else if (fast_is_update(fast)) {
 		fast->target_us = nist->now_us;
 		fast->target = min(fast_target(nist->cwnd, nist->rtt_min_us, ack->srtt_us,
 					       fast_alpha(fast)),
@@ -186,6 +206,7 @@ static const struct nist_law nist_law = {
 	.decrease	= fast_decrease,
 	.undo		= fast_undo,
 	.periodic	= fast_periodic,
+	.due		= fast_due,
 };
 
 NIST_MODULE("nist_fast", struct fast, "FAST", 0);

@@ -38,6 +38,12 @@ TCPCC_PARAM(beta_high, 100, 1, 500, "R_HS, b at the high window, thousandths");
 /* a() is good for windows within 1 / 64 of that it was computed for: 1 % of it */
 #define HSTCP_NEAR	6
 
+/* Logarithms of the parameters' defaults, so that they need not be taken again and again */
+#define HSTCP_LOW	31
+#define HSTCP_LOG_LOW	324678
+#define HSTCP_HIGH	83000
+#define HSTCP_LOG_HIGH	1070912
+
 /* Shares: b() */
 #define HSTCP_SCALE	16
 #define HSTCP_ONE	BIT(HSTCP_SCALE)
@@ -55,20 +61,32 @@ struct hstcp {
 };
 
 /**
- * hstcp_b() - Eq. 27, by what a loss reduces a window
- * @w: window, segments, 1 to NIST_CWND_MAX
+ * hstcp_b_of() - Eq. 27, by what a loss reduces a window
+ * @log: log2 of the window, TCPCC_LOG2_SCALE
+ *
+ * Return: share, HSTCP_SCALE
+ */
+static u32 hstcp_b_of(u32 log)
+{
+	u32 low = READ_ONCE(low_window), high = max(READ_ONCE(high_window), low + 1);
+	u32 least = READ_ONCE(beta_high) * HSTCP_ONE / 1000;
+	u32 log_low = low == HSTCP_LOW ? HSTCP_LOG_LOW : tcpcc_log2(low);
+	u32 log_high = high == HSTCP_HIGH ? HSTCP_LOG_HIGH : tcpcc_log2(high);
+	u32 range = max(log_high - log_low, 1U);
+	u32 above = clamp(log, log_low, log_high) - log_low;
+
+	return HSTCP_ONE / 2 - div_u64((u64)(HSTCP_ONE / 2 - least) * above, range);
+}
+
+/**
+ * hstcp_b() - the same of a window
+ * @w: window, segments, at least 1
  *
  * Return: share, HSTCP_SCALE
  */
 static u32 hstcp_b(u32 w)
 {
-	u32 low = READ_ONCE(low_window), high = max(READ_ONCE(high_window), low + 1);
-	u32 least = READ_ONCE(beta_high) * HSTCP_ONE / 1000;
-	u32 log_low = tcpcc_log2(low);
-	u32 range = max(tcpcc_log2(high) - log_low, 1U);
-	u32 above = tcpcc_log2(clamp(w, low, high)) - log_low;
-
-	return HSTCP_ONE / 2 - div_u64((u64)(HSTCP_ONE / 2 - least) * above, range);
+	return hstcp_b_of(tcpcc_log2(w));
 }
 
 /**
@@ -81,9 +99,9 @@ static u32 hstcp_b(u32 w)
  */
 static u32 hstcp_a(u32 w)
 {
-	u32 b = hstcp_b(w);
+	u32 log = tcpcc_log2(w), b = hstcp_b_of(log);
 	u32 ratio = (b << HSTCP_SCALE) / (2 * HSTCP_ONE - b);
-	u64 power = (u64)w * tcpcc_exp2(30 * TCPCC_LOG2_ONE - tcpcc_log2(w) / 5);
+	u64 power = (u64)w * tcpcc_exp2(30 * TCPCC_LOG2_ONE - log / 5);
 	/* 2 * 0.078 is in 2^-32, power in 2^-30 */
 	u64 a = mul_u64_u32_shr(mul_u64_u32_shr(power, 670014898, 32), ratio, 30);
 

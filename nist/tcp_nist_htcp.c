@@ -98,9 +98,8 @@ static u64 htcp_seconds(u64 us)
 static u64 htcp_f(u64 delta_us, u32 rtt_min_us)
 {
 	u64 start_us = (u64)READ_ONCE(delta_l) * USEC_PER_MSEC;
-	u64 rtt = htcp_seconds(min_t(u32, rtt_min_us, HTCP_RTT_CAP));
 	bool linux_scale = READ_ONCE(htcp_linux);
-	u64 h = BIT_ULL(HTCP_SECOND), d;
+	u64 h = BIT_ULL(HTCP_SECOND), rtt, d;
 
 	if (delta_us > start_us) {
 		d = htcp_seconds(min(delta_us - start_us, HTCP_DELTA_CAP));
@@ -108,6 +107,7 @@ static u64 htcp_f(u64 delta_us, u32 rtt_min_us)
 	} else if (!linux_scale) {
 		return NIST_ONE;
 	}
+	rtt = htcp_seconds(min_t(u32, rtt_min_us, HTCP_RTT_CAP));
 	if (linux_scale)
 		rtt = clamp(10 * rtt, BIT_ULL(HTCP_SECOND) / 10,
 			    2 * BIT_ULL(HTCP_SECOND));

@@ -102,6 +102,15 @@ static void is_cached(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hstcp.alpha, hstcp_a(500));
 }
 
+/* The logarithms that are written down are those of the defaults. */
+static void logs_of_defaults(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, low_window, HSTCP_LOW);
+	KUNIT_EXPECT_EQ(test, high_window, HSTCP_HIGH);
+	KUNIT_EXPECT_EQ(test, tcpcc_log2(HSTCP_LOW), HSTCP_LOG_LOW);
+	KUNIT_EXPECT_EQ(test, tcpcc_log2(HSTCP_HIGH), HSTCP_LOG_HIGH);
+}
+
 /* Parameters that contradict each other are no reason to divide by zero. */
 static void odd_parameters(struct kunit *test)
 {
@@ -130,6 +139,7 @@ static struct kunit_case hstcp_cases[] = {
 	KUNIT_CASE(is_used),
 	KUNIT_CASE(times_out),
 	KUNIT_CASE(is_cached),
+	KUNIT_CASE(logs_of_defaults),
 	KUNIT_CASE(odd_parameters),
 	KUNIT_CASE(rests_after_a_loss),
 	KUNIT_CASE(extremes),
