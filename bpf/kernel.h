@@ -48,7 +48,7 @@ enum { BPF_F_NO_PREALLOC = 1, BPF_SK_STORAGE_GET_F_CREATE = 1 };
 /* The language                                                              */
 
 #undef __always_inline
-#define __always_inline		inline __attribute__((always_inline))
+#define __always_inline		__attribute__((always_inline))
 #define __used			__attribute__((used))
 #define noinline		__attribute__((noinline))
 #define inline			__always_inline

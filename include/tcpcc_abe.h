@@ -279,7 +279,7 @@ static inline u64 abe_rate(u32 delivered, u32 us)
  * Return: s, ABE_RATE
  */
 static noinline u64 abe_sample(const struct abe_history *history, u32 us, u32 delivered,
-			     u32 t_us)
+			       u32 t_us)
 {
 	struct abe_point next = { us, delivered };
 	const struct abe_point *then;
