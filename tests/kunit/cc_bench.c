@@ -14,6 +14,9 @@
  * With many sockets one after the other has its ACK, in an order that no cache foresees: then
  * the state is cold, as in a server, and what a congestion control reads of it costs more.
  *
+ * What memory a socket takes is said, too, and what each congestion control takes more, and how
+ * much of all that is not free afterwards; with chunks=0 nothing else, rounds= times.
+ *
  * Time must be real, as in scripts/lab bench.
  */
 #include <linux/in.h>
@@ -21,9 +24,9 @@
 #include <linux/net.h>
 #include <linux/sort.h>
 #include <linux/vmalloc.h>
-#include <linux/vmstat.h>
 #include <net/tcp.h>
 
+#include "bench_memory.h"
 #include "tcpcc_compat.h"
 
 #define MSS		1448U
@@ -45,7 +48,7 @@ MODULE_PARM_DESC(sockets, "how many take turns");
 
 static unsigned int chunks = 100;
 module_param(chunks, uint, 0);
-MODULE_PARM_DESC(chunks, "of 200 ACKs, of each congestion control in a round");
+MODULE_PARM_DESC(chunks, "of 200 ACKs, of each congestion control in a round; 0: memory only");
 
 static unsigned int rounds = 9;
 module_param(rounds, uint, 0);
@@ -287,12 +290,6 @@ static void bench_close(void)
 	vfree(socks);
 }
 
-/* What all of the kernel's objects take, bytes, to some hundred kB */
-static s64 bench_memory(void)
-{
-	return (s64)global_node_page_state_pages(NR_SLAB_UNRECLAIMABLE_B) * PAGE_SIZE;
-}
-
 static int bench_order(const void *a, const void *b)
 {
 	u32 x = *(const u32 *)a, y = *(const u32 *)b;
@@ -335,34 +332,43 @@ static int bench_script(char **names, u32 many, const struct bench_script *scrip
 	return 0;
 }
 
-/*
- * What each socket takes more once it has had an ACK.  What the one before frees later, by RCU,
- * can only make it less.
- */
+/* Each socket has that congestion control, and has had an ACK */
+static int bench_hold(const char *cc)
+{
+	int err = bench_choose(cc, scripts);
+	u32 at;
+
+	for (at = 0; at < sockets && !err; at++) {
+		local_bh_disable();
+		bench_ack(socks[at]->sk, scripts);
+		local_bh_enable();
+		if (!(at % CHUNK))
+			cond_resched();
+	}
+	return err;
+}
+
+/* What each socket takes more, and what is left in all when it has another congestion control */
 static int bench_held(char **names, u32 many)
 {
-	u32 i, at;
+	s64 least = bench_memory(), held;
+	u32 i, r;
 	int err;
 
 	for (i = 1; i < many; i++) {
-		s64 before;
+		for (r = 0; r < (chunks ? 1 : rounds); r++) {
+			s64 before = bench_memory();
 
-		err = bench_choose(nothing.name, scripts);
-		if (err)
-			return err;
-		before = bench_memory();
-		err = bench_choose(names[i], scripts);
-		if (err)
-			return err;
-		for (at = 0; at < sockets; at++) {
-			local_bh_disable();
-			bench_ack(socks[at]->sk, scripts);
-			local_bh_enable();
-			if (!(at % CHUNK))
-				cond_resched();
+			err = bench_hold(names[i]);
+			if (err)
+				return err;
+			held = bench_memory() - before;
+			err = bench_choose(nothing.name, scripts);
+			if (err)
+				return err;
+			pr_warn("cc_bench: %s: %u sockets: %lld bytes per socket, %lld left\n",
+				names[i], sockets, div_s64(held, sockets), bench_memory() - least);
 		}
-		pr_warn("cc_bench: %s: %u sockets: %lld bytes per socket\n", names[i], sockets,
-			div_s64(bench_memory() - before, sockets));
 	}
 	return 0;
 }
@@ -370,10 +376,11 @@ static int bench_held(char **names, u32 many)
 static int __init bench_init(void)
 {
 	char *names[CCS] = { nothing.name }, *at = ccs;
+	s64 before, held;
 	u32 many = 1, i;
 	int err;
 
-	if (!sockets || !chunks || !rounds || chunks > TIMES || rounds > TIMES / chunks)
+	if (!sockets || !rounds || rounds > TIMES / max(chunks, 1U))
 		return -EINVAL;
 	while (at && many < CCS)
 		names[many++] = strsep(&at, ",");
@@ -383,13 +390,19 @@ static int __init bench_init(void)
 	err = tcp_register_congestion_control(&nothing);
 	if (err)
 		goto free;
+	before = bench_memory();
 	for (i = 0; i < sockets && !err; i++)
 		err = bench_open(i);
+	held = bench_memory() - before;
+	if (!err)
+		err = bench_choose(nothing.name, scripts);
 	if (!err)
 		err = bench_held(names, many);
-	for (i = 0; i < ARRAY_SIZE(scripts) && !err; i++)
+	for (i = 0; chunks && i < ARRAY_SIZE(scripts) && !err; i++)
 		err = bench_script(names, many, &scripts[i]);
 	bench_close();
+	pr_warn("cc_bench: socket: %u sockets: %lld bytes per socket, %lld left\n", sockets,
+		div_s64(held, sockets), bench_memory() - before);
 	tcp_unregister_congestion_control(&nothing);
 	return err;
 free:

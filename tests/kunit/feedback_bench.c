@@ -28,6 +28,7 @@
 #include <net/sock.h>
 #include <net/tcp.h>
 
+#include "bench_memory.h"
 #include "tcpcc_feedback.h"
 
 #define FLOWS	64	/* connections, and segments in a batch */
@@ -511,15 +512,19 @@ static void bench_close(struct socket *sock, struct tcpcc_feedback *fb)
 static int bench_become(struct bench *b, enum bench_host host)
 {
 	int i, err = 0;
+	s64 before;
 
-	for (i = 0; host == SOMEBODY && i < OTHERS && !err; i++) {
+	for (i = 0; host == SOMEBODY && i < OTHERS && !err; i++)
 		err = bench_socket(b, &b->others[i]);
-		if (err)
-			break;
+	before = bench_memory();
+	for (i = 0; host == SOMEBODY && i < OTHERS && !err; i++) {
 		b->theirs[i] = bench_attach(b->others[i]);
 		if (!b->theirs[i])
 			err = -ENOMEM;
 	}
+	if (host == SOMEBODY && !err)
+		pr_warn("feedback_bench: v%d entry: %lld bytes\n", b->v6 ? 6 : 4,
+			div_s64(bench_memory() - before, OTHERS));
 	for (i = 0; host == COOKIES && i < FLOWS; i++) {
 		u32 cookie[2];
 

@@ -8,6 +8,12 @@
  * one of rcp; with dsfield=12 they are of ESTCP's class.
  * They come in batches of 64, as from a busy device.
  *
+ * With threads=N so many processors, each with a thread of its own, send them by dev_queue_xmit()
+ * for half a second, as those of a router do: all want the lock of the root qdisc.  A thread has
+ * 64 packets, and sends one again when whoever took it out of the qdisc has let go of it.  No
+ * packet may pass by the qdisc as by an empty one: a router's is not empty.  The device is a dummy,
+ * and may be without a qdisc and so without a lock.
+ *
  * Time must be real, as in scripts/lab shell, and a shaper faster than that:
  *
  *   tc qdisc replace dev v0 root acp bandwidth 1tbit
@@ -15,6 +21,7 @@
  */
 #include <linux/ip.h>
 #include <linux/ipv6.h>
+#include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/rtnetlink.h>
 #include <linux/tcp.h>
@@ -28,6 +35,8 @@
 #define FRAME	1014
 #define ETH	14
 #define OPTION	12
+#define MS	500	/* that threads are counted */
+#define WARM_MS	50	/* before that */
 
 static char *dev = "lo";
 module_param(dev, charp, 0);
@@ -65,22 +74,40 @@ static bool v6;
 module_param(v6, bool, 0);
 MODULE_PARM_DESC(v6, "IPv6");
 
-static unsigned int bench_flow;
+static unsigned int threads;
+module_param(threads, uint, 0);
+MODULE_PARM_DESC(threads, "processors that transmit; 0: what a packet takes in the qdisc");
+
+/**
+ * struct bench_sender - a processor that transmits
+ * @task: its thread
+ * @skbs: packets, of which each is sent again when it is free
+ * @flow: of the last packet
+ * @sent: packets that qdisc and device took
+ * @lost: and that they did not
+ */
+struct bench_sender {
+	struct task_struct *task;
+	struct sk_buff *skbs[BATCH];
+	unsigned int flow;
+	unsigned long sent;
+	unsigned long lost;
+} ____cacheline_aligned_in_smp;
 
 /* The packet is the next flow's, as it would come. */
-static void bench_renew(struct sk_buff *skb)
+static void bench_renew(struct sk_buff *skb, unsigned int *flow)
 {
 	struct tcphdr *th = tcp_hdr(skb);
 
-	bench_flow = (bench_flow + 1) % flows;
-	th->source = htons(1000 + bench_flow);
+	*flow = (*flow + 1) % flows;
+	th->source = htons(1000 + *flow);
 	put_unaligned_be32(word, (u8 *)(th + 1) + TCPCC_FB_WORD);
 	if (v6)
 		ipv6_change_dsfield(ipv6_hdr(skb), 0, dsfield);
 	else
 		ip_hdr(skb)->tos = dsfield;
 	if (hashed)
-		skb_set_hash(skb, (bench_flow + 1) * 0x9e3779b9, PKT_HASH_TYPE_L4);
+		skb_set_hash(skb, (*flow + 1) * 0x9e3779b9, PKT_HASH_TYPE_L4);
 	else
 		skb_clear_hash(skb);
 	qdisc_skb_cb(skb)->pkt_len = skb->len;
@@ -135,7 +162,7 @@ static struct sk_buff *bench_skb(struct net_device *to)
 static u64 bench_run(struct Qdisc *q, struct sk_buff **skbs)
 {
 	struct sk_buff *to_free = NULL, *skb;
-	unsigned int round, i, taken, spins;
+	unsigned int round, i, taken, spins, flow = 0;
 	u64 start = 0;
 
 	for (round = 0; round <= packets / BATCH; round++) {
@@ -145,7 +172,7 @@ static u64 bench_run(struct Qdisc *q, struct sk_buff **skbs)
 		local_bh_disable();
 		spin_lock(qdisc_lock(q));
 		for (i = 0; i < BATCH; i++) {
-			bench_renew(skbs[i]);
+			bench_renew(skbs[i], &flow);
 			q->ops->enqueue(skbs[i], q, &to_free);
 		}
 		for (i = 0; i < BATCH && !to_free; i++) {
@@ -173,24 +200,35 @@ static u64 bench_run(struct Qdisc *q, struct sk_buff **skbs)
 	return ktime_get_ns() - start;
 }
 
-static int __init bench_init(void)
+static int bench_fill(struct sk_buff **skbs, struct net_device *to)
 {
-	struct sk_buff *skbs[BATCH] = {};
-	struct net_device *to;
-	struct Qdisc *q;
-	int i, err = -ENOMEM;
-	u64 ns;
+	int i;
 
-	if (!flows || flows > 50000)
-		return -EINVAL;
-	to = dev_get_by_name(&init_net, dev);
-	if (!to)
-		return -ENODEV;
 	for (i = 0; i < BATCH; i++) {
 		skbs[i] = bench_skb(to);
 		if (!skbs[i])
-			goto free;
+			return -ENOMEM;
 	}
+	return 0;
+}
+
+static void bench_free(struct sk_buff **skbs)
+{
+	int i;
+
+	for (i = 0; i < BATCH; i++)
+		kfree_skb(skbs[i]);
+}
+
+static int bench_alone(struct net_device *to)
+{
+	struct sk_buff *skbs[BATCH] = {};
+	int err = bench_fill(skbs, to);
+	struct Qdisc *q;
+	u64 ns;
+
+	if (err)
+		goto free;
 	rtnl_lock();
 	q = rtnl_dereference(to->qdisc);
 	err = -EOPNOTSUPP;
@@ -202,8 +240,95 @@ static int __init bench_init(void)
 	}
 	rtnl_unlock();
 free:
-	for (i = 0; i < BATCH; i++)
-		kfree_skb(skbs[i]);
+	bench_free(skbs);
+	return err;
+}
+
+static int bench_send(void *data)
+{
+	struct bench_sender *s = data;
+	unsigned int i = 0;
+
+	while (!kthread_should_stop()) {
+		struct sk_buff *skb = s->skbs[i++ % BATCH];
+
+		while (refcount_read(&skb->users) > 1)
+			cond_resched();
+		smp_acquire__after_ctrl_dep(); /* who let go of it wrote to it before */
+		bench_renew(skb, &s->flow);
+		if (dev_queue_xmit(skb_get(skb)))
+			WRITE_ONCE(s->lost, s->lost + 1);
+		else
+			WRITE_ONCE(s->sent, s->sent + 1);
+		if (!(i % BATCH))
+			cond_resched();
+	}
+	return 0;
+}
+
+/* Adds what all have sent and lost so far */
+static void bench_sum(const struct bench_sender *senders, s64 *sent, s64 *lost)
+{
+	unsigned int i;
+
+	for (i = 0; i < threads; i++) {
+		*sent += READ_ONCE(senders[i].sent);
+		*lost += READ_ONCE(senders[i].lost);
+	}
+}
+
+static int bench_together(struct net_device *to)
+{
+	struct bench_sender *senders = kcalloc(threads, sizeof(*senders), GFP_KERNEL);
+	s64 sent = 0, lost = 0;
+	int err = 0, i;
+	u64 ns;
+
+	if (!senders)
+		return -ENOMEM;
+	rtnl_lock();
+	rtnl_dereference(to->qdisc)->flags &= ~TCQ_F_CAN_BYPASS;
+	rtnl_unlock();
+	for (i = 0; i < threads && !err; i++) {
+		senders[i].flow = i * (flows / threads);
+		err = bench_fill(senders[i].skbs, to);
+	}
+	for (i = 0; i < threads && !err; i++) {
+		senders[i].task = kthread_run_on_cpu(bench_send, &senders[i], i, "sch_bench/%u");
+		err = PTR_ERR_OR_ZERO(senders[i].task);
+	}
+	if (!err) {
+		msleep(WARM_MS);
+		ns = ktime_get_ns();
+		bench_sum(senders, &sent, &lost);
+		sent = -sent;
+		lost = -lost;
+		msleep(MS);
+		bench_sum(senders, &sent, &lost);
+		ns = ktime_get_ns() - ns;
+		pr_warn("sch_bench: %s: %u processors: %llu packets per second, %llu lost\n",
+			name ?: "packets", threads, div64_u64(sent * NSEC_PER_SEC, ns), lost);
+	}
+	for (i = 0; i < threads; i++)
+		if (!IS_ERR_OR_NULL(senders[i].task))
+			kthread_stop(senders[i].task);
+	for (i = 0; i < threads; i++)
+		bench_free(senders[i].skbs);
+	kfree(senders);
+	return err;
+}
+
+static int __init bench_init(void)
+{
+	struct net_device *to;
+	int err;
+
+	if (!flows || flows > 50000 || threads > num_online_cpus())
+		return -EINVAL;
+	to = dev_get_by_name(&init_net, dev);
+	if (!to)
+		return -ENODEV;
+	err = threads ? bench_together(to) : bench_alone(to);
 	dev_put(to);
 	return err;
 }

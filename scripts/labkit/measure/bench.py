@@ -133,7 +133,7 @@ class Effort:
     @property
     def steps(self) -> int:
         """Of one guest: lines that it writes while it measures."""
-        return len(self.sockets) + len(FAMILIES) + len(ROUTERS) + len(HOST) * len(SENT)
+        return len(self.sockets) + len(FAMILIES) + len(ROUTERS) + len(HOST) * (len(SENT) + 1)
 
 
 QUICK = Effort(1, 20, 10_000, 1, 10, (1,), 20, 1)
@@ -343,8 +343,9 @@ sends()
 
 	test "$2" != 127.0.0.1 || where=
 	tc qdisc replace dev v0 root "$4"
-	$where /run/lab/transfer.py serve "$2" "$3" {len(ccs)} >/run/ready &
+	$where /run/lab/transfer.py serve "$2" "$3" {len(ccs) + 1} >/run/ready &
 	read -r _ </run/ready
+	/run/lab/transfer.py send "$2" "$3" {effort.ms} warm {ccs[0]}
 	/run/lab/transfer.py send "$2" "$3" {effort.ms} "$1" {" ".join(ccs)}
 	wait
 }}
@@ -357,7 +358,8 @@ _LINE = re.compile(
     r"(?:\[ *\d+\.\d+\] )?(?:"
     r"cc_bench: (?P<sender>\w+): (?P<ack>[^:]+): (?P<sockets>\d+) sockets:"
     r" (?P<each>-?\d+) ps per ACK|"
-    r"cc_bench: (?P<holder>\w+): (?P<many>\d+) sockets: (?P<bytes>-?\d+) bytes per socket|"
+    r"cc_bench: (?P<holder>\w+): (?P<many>\d+) sockets: (?P<bytes>-?\d+) bytes per socket"
+    r", (?P<left>-?\d+) left|"
     r"feedback_bench: (?P<family>v[46]) (?P<host>[^:]+): (?P<segment>-?\d+) ps per segment|"
     r"sch_bench: (?P<router>[^:]+): (?P<packet>\d+) ps per packet|"
     r"transfer: (?P<path>[^:]+): (?P<cc>\w+): (?P<rate>\d+) bytes/s)"
@@ -374,6 +376,7 @@ def parse(log: str) -> dict[tuple[str, ...], list[float]]:
             key, ns = ("ack", m["sender"], m["ack"], m["sockets"]), int(m["each"]) / 1000
         elif m["holder"]:
             key, ns = ("memory", m["holder"], m["many"]), float(m["bytes"])
+            found.setdefault(("left", *key[1:]), []).append(float(m["left"]))
         elif m["host"]:
             key, ns = ("host", m["host"], m["family"]), int(m["segment"]) / 1000
         elif m["router"]:

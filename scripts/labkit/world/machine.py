@@ -40,6 +40,11 @@ _HOT_PROGRAMS = """awk cat dmesg ethtool grep ip iperf3 kill lsmod mktemp modpro
 _EMULATION = ["--disable-kvm", "--qemu-opts=-icount shift=1,sleep=off", "--append=nohz=off"]
 INSTRUCTION_NS = 2
 
+# Each emulated processor is a thread of the host's, and time is the host's: so they get into each
+# other's way as real ones do.
+_PARALLEL = ["--disable-kvm", "--qemu-opts=-accel tcg,thread=multi",
+             "--append=tsc=reliable clocksource=tsc"]  # fmt: skip
+
 # 6.1 does not get past starting its second emulated processor.
 _ONE_EMULATED = {"6.1"}
 
@@ -66,19 +71,21 @@ def boot(
     kernel: StockKernel, command: list[str], *, modules: Path | None = None,
     timeout_s: float = 600, cpus: int | None = None, memory_mb: int = 1024,
     nics: bool = False, echo: bool = False, emulate: bool = False,
+    parallel: bool = False,
 ) -> Result:  # fmt: skip
     """Runs a command as root on kernel, which sees the host's files but can change none of them.
 
     modules is what build() returned.  nics gives the guest two network cards that are connected
     with each other and with nothing else.  echo passes the command's output on as it comes.
     timeout_s is real time; the guest's own is so only under KVM: see _EMULATION, which emulate
-    asks for also where KVM works.  cpus is how many processors the guest has, by default two under
-    KVM and otherwise one.  LabError if the kernel cannot have so many.
+    asks for also where KVM works, or with parallel: see _PARALLEL.  cpus is how many processors the
+    guest has, by default two under KVM and otherwise one.  LabError if the kernel cannot have so
+    many.
     """
     require_tools()
     tree = modules or build(kernel)
     vng = libraries.home() / "bin" / "vng"
-    emulating = emulate or emulated(kernel)
+    emulating = emulate or parallel or emulated(kernel)
     cpus = cpus or (1 if emulating else 2)
     if cpus > 1 and emulating and kernel.version in _ONE_EMULATED:
         raise LabError(f"kernel {kernel.version} cannot start a second emulated processor")
@@ -97,7 +104,7 @@ def boot(
             vng, "--verbose", "--force-9p", "--disable-monitor", "--user", "root",
             "--cpus", str(cpus), "--memory", f"{memory_mb}M",
             "--run", tree / "vmlinuz",
-            *(_EMULATION if emulating else []),
+            *(_PARALLEL if parallel else _EMULATION if emulating else []),
             *(_WIRE if nics else []),
             f"--rwdir={_GUEST_RUN}={run}",
             *(f"--rodir={path}={path}" for path in sorted(visible)
