@@ -2,12 +2,13 @@
 """The lab's networks in Mininet, on this machine's own kernel and in real time.
 
     sudo mn --custom scripts/mn_tcpcc.py --controller none --topo tcpcc,SCENARIO[,KEY=VALUE]...
-            [--test traffic | --test rtts]
+            [--test traffic | --test bulk | --test rtts]
 
 SCENARIO is one of scripts/lab list, KEY=VALUE what scripts/lab run takes as --set; cc=NAME is the
 scenario's column of that name, or a congestion control.  With --test traffic each user is an iperf3
-that comes and goes as the network's file says; with --test rtts each host pings once.  Without a
-test there is Mininet's prompt.  Hosts are called s0, s1, ... (senders), d and b (a link's delay and
+that comes and goes as the network's file says; with --test bulk the first sender has all flows at
+once, as long as the scenario lasts; with --test rtts each host pings once.  Without a test there is
+Mininet's prompt.  Hosts are called s0, s1, ... (senders), d and b (a link's delay and
 its queue), r (receivers).
 
     sudo mn --custom scripts/mn_tcpcc.py --controller none --topo tcpcc,acp-fig8,cc=acp,scale=0.1
@@ -37,6 +38,7 @@ libraries.borrow()
 
 from labkit.errors import LabError  # noqa: E402
 from labkit.model import scenario  # noqa: E402
+from labkit.paths import GUEST  # noqa: E402
 from labkit.world import queues, script  # noqa: E402
 from labkit.world.topology import Row  # noqa: E402
 
@@ -45,6 +47,11 @@ FIRST_PORT = 5201
 
 class Place(Node):
     """A namespace of the network, set up by the lab's own commands."""
+
+    def popen(self, *args, **kwargs):
+        """Enters the namespace of the network alone.  mnexec enters that of mounts, too, and leaves
+        a chroot by that: in a guest of the lab it then writes to /proc/sys of the host."""
+        return super().popen(*args, mncmd=["nsenter", "-n", "-t", str(self.pid)], **kwargs)
 
     def config(self, commands=(), **_):
         for what, text in commands:
@@ -133,6 +140,19 @@ def _mbps(report, since):
     return f"{sum(rates) / len(rates) / 1e6:.2f}" if rates else "-"
 
 
+def bulk(net):
+    """All flows from the first sender to its receiver; prints bytes a second, as the bench does."""
+    s, row = net.topo.settings, net.topo.row
+    to = row.address(row.receiver(0), s.ip)
+    served = net[row.receiver(0)].popen([GUEST / "transfer.py", "serve", to, str(s.flows), "1"],
+                                        stdout=subprocess.PIPE)  # fmt: skip
+    served.stdout.readline()
+    sent = net[row.senders[0]].popen([GUEST / "transfer.py", "send", to, str(s.flows),
+                                      str(round(s.end * 1e3)), "mininet", net.topo.cc])  # fmt: skip
+    output(sent.communicate()[0].decode())
+    served.terminate()  # a flow's reset may be lost
+
+
 def rtts(net):
     """Each sender pings its receiver; prints what the network's file says beside it."""
     row, ip = net.topo.row, net.topo.settings.ip
@@ -146,4 +166,4 @@ def rtts(net):
 
 
 topos = {"tcpcc": Network}
-tests = {"traffic": traffic, "rtts": rtts}
+tests = {"traffic": traffic, "bulk": bulk, "rtts": rtts}
