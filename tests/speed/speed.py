@@ -5,13 +5,16 @@
 Flows of CUBIC through one bottleneck of 100 Mb/s and 40 ms, for ten seconds: in the lab, and by
 dumbbell.cc, which is built with the system's ns-3 (Debian: libns3-dev libgsl-dev).  One after the
 other, in turn, so that what else the machine does disturbs both; a ratio is of one turn.  The lab's
-time has the boot of its guest and the reading of its samples in it, ns-3's only the simulation.
+time has the boot of its guest and the reading of its samples in it, ns-3's only the simulation.  A
+second of a core is one of processor time, of the whole program from its start: how busy the machine
+is otherwise is hardly in that.
 
-speed.py [--rounds N] [--flows N] [--json]	Without ns-3 it measures the lab alone.
+speed.py [--rounds N] [--flows N...] [--json]	Without ns-3 it measures the lab alone.
 """
 
 import argparse
 import json
+import resource
 import shlex
 import statistics
 import subprocess
@@ -49,34 +52,44 @@ def build(where: Path) -> Path | None:
     return target
 
 
-def of_lab(flows: int) -> float:
-    """Packets a second of the lab."""
+def cpu_s() -> float:
+    """Of all programs that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def of_lab(flows: int) -> tuple[float, float]:
+    """Packets a second of the lab, and a second of a core."""
     sets = [part for of in (*SETTINGS, f"flows={flows}") for part in ("--set", of)]
+    before = cpu_s()
     (made,) = json.loads(run(LAB, "run", "dumbbell", "--cc", "cubic", "--json", *sets))
-    return made["packets_per_s"]
+    return made["packets_per_s"], made["packets_per_s"] * made["wall_s"] / (cpu_s() - before)
 
 
-def of_ns3(program: Path, flows: int) -> float:
-    """Packets a second of ns-3."""
+def of_ns3(program: Path, flows: int) -> tuple[float, float]:
+    """The same of ns-3."""
+    before = cpu_s()
     made = json.loads(run(program, f"--flows={flows}", f"--seconds={SECONDS}"))
-    return made["packets"] / made["wall_s"]
+    return made["packets"] / made["wall_s"], made["packets"] / (cpu_s() - before)
 
 
 def measure(program: Path | None, rounds: int, numbers: Iterable[int]) -> list[dict[str, Any]]:
     """By number of flows what both made, and the ratios of each round."""
     rows = []
     for flows in numbers:
-        row: dict[str, Any] = {"flows": flows, "lab": []}
         beside = program if program and flows <= NS3_MOST else None
-        if beside:
-            row |= {"ns3": [], "ratios": []}
+        found: dict[str, list[float]] = {}
         for number in range(rounds):
             print(f"{flows} flows, {number + 1} of {rounds}", file=sys.stderr)
-            row["lab"].append(of_lab(flows))
+            lab = of_lab(flows)
+            made = dict(zip(("lab", "lab_core"), lab, strict=True))
             if beside:
-                row["ns3"].append(of_ns3(beside, flows))
-                row["ratios"].append(row["lab"][-1] / row["ns3"][-1])
-        rows.append(row)
+                ns3 = of_ns3(beside, flows)
+                made |= dict(zip(("ns3", "ns3_core"), ns3, strict=True))
+                made |= {"ratios": lab[0] / ns3[0], "ratios_core": lab[1] / ns3[1]}
+            for name, value in made.items():
+                found.setdefault(name, []).append(round(value, 2))
+        rows.append({"flows": flows, **found})
     return rows
 
 
@@ -87,23 +100,24 @@ def shown(values: list[float], form: str) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description="Packets a second of the lab, beside ns-3")
     parser.add_argument("--rounds", type=int, choices=range(1, 100), metavar="N", default=3)
-    parser.add_argument("--flows", type=int, choices=FLOWS, help="only with so many")
+    parser.add_argument("--flows", type=int, nargs="+", metavar="N", default=FLOWS,
+                        help="how many; by default 1 to 5000")  # fmt: skip
     parser.add_argument("--json", action="store_true", help="a JSON array, and nothing else")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as where:
         program = build(Path(where))
         if not program:
             print("no ns-3: apt-get install libns3-dev libgsl-dev", file=sys.stderr)
-        rows = measure(program, arguments.rounds, [arguments.flows] if arguments.flows else FLOWS)
+        rows = measure(program, arguments.rounds, arguments.flows)
     if arguments.json:
         print(json.dumps(rows, indent=1))
         return 0
-    print(f"{'packets a second':<18}{'lab':>24}{'ns-3':>24}{'times':>18}")
-    for row in rows:
-        ns3, ratios = row.get("ns3"), row.get("ratios")
-        cells = [shown(row["lab"], ".0f"), shown(ns3, ".0f") if ns3 else "-"]
-        cells.append(shown(ratios, ".1f") if ratios else "-")
-        print(f"{row['flows']:>6} flows      {cells[0]:>24}{cells[1]:>24}{cells[2]:>18}")
+    for of, what in (("", "a second"), ("_core", "a second of a core")):
+        print(f"{f'packets {what}':<30}{'lab':>24}{'ns-3':>24}{'times':>18}")
+        for row in rows:
+            cells = [shown(row[name + of], form) if name + of in row else "-"
+                     for name, form in (("lab", ".0f"), ("ns3", ".0f"), ("ratios", ".1f"))]
+            print(f"{row['flows']:>6} flows{'':<18}{cells[0]:>24}{cells[1]:>24}{cells[2]:>18}")
     return 0
 
 
