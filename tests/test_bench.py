@@ -8,7 +8,7 @@ import pytest
 
 from conftest import REPO
 from labkit.errors import LabError
-from labkit.measure import bench
+from labkit.measure import bench, scale
 from labkit.tell import summary
 from labkit.world import stock
 
@@ -19,7 +19,7 @@ LOG = """\
 [    1.400000] feedback_bench: v6 no flow, out: -15 ps per segment
 [    2.100000] cc_bench: nist_bic: open, 44 segments: 1000 sockets: 6120 ps per ACK
 [    2.110000] cc_bench: reno: recovery: 1 sockets: -20 ps per ACK
-[    2.120000] cc_bench: acp: 1000 sockets: 64 bytes per socket
+[    2.120000] cc_bench: acp: 1000 sockets: 64 bytes per socket, 4096 left
 [    2.390000] sch_bench: fq_codel, IPv6: 66000 ps per packet
 listening
 transfer: veth, fq: cubic: 1100000000 bytes/s
@@ -57,6 +57,7 @@ def test_parses_a_log():
         ("ack", "nist_bic", "open, 44 segments", "1000"): [6.12],
         ("ack", "reno", "recovery", "1"): [-0.02],
         ("memory", "acp", "1000"): [64.0],
+        ("left", "acp", "1000"): [4096.0],
         ("router", "fq_codel, IPv6"): [66.0],
         ("transfer", "veth, fq", "cubic"): [1.1e9, 9e8],
         ("transfer", "veth, fq", "acp"): [1e9],
@@ -217,7 +218,79 @@ def test_speed_beside_ns3():
     assert call.returncode == 0, call.stderr
     (row,) = json.loads(call.stdout)
     assert row["flows"] == 1 and row["lab"][0] > 0  # how much is a matter of the machine
+    assert row["lab_core"][0] > 0 and ("ns3" in row) == ("ns3_core" in row)
     assert ("ns3" in row) != ("no ns-3" in call.stderr)
+
+
+def memory_log(left=(0, 4096), kb=100):
+    lines = [f"[    1.0] cc_bench: {name}: 1000 sockets: {held} bytes per socket, {of} left"
+             for name in (*scale.SENDERS, "socket") for held, of in zip((9, 8), left, strict=True)]
+    lines += ["feedback_bench: v4 entry: 114 bytes",
+              *(f"qdisc {name} {kb} {kb + 64} {end}" for name in scale.QDISCS
+                for end in (kb, kb + 4))]  # fmt: skip
+    return "\n".join(lines)
+
+
+def test_memory_that_grows_is_told():
+    of = scale.parse_memory(memory_log(), 1000)
+    assert of["socket"] == {"bytes": 8, "grown": 4096} and of["entry"] == 114
+    assert of["qdiscs"]["acp"] == {"bytes": 1024, "grown": 4096} and not scale.grown(of)
+    of = scale.parse_memory(memory_log((4096, 400_000)), 1000)
+    assert scale.grown(of) == ["socket", *scale.SENDERS]
+    for missing in ("entry", "qdisc pie", "cc_bench: acp:"):
+        log = "\n".join(line for line in memory_log().splitlines() if missing not in line)
+        with pytest.raises(LabError, match="no number"):
+            scale.parse_memory(log, 1000)
+
+
+def test_processors_and_mininet_lack_nothing_silently():
+    log = "\n".join(
+        f"[ 1.0] sch_bench: {name}: {n} processors: {1000 * n} packets per second, 2 lost"
+        for _ in range(2) for name in ("noqueue", *scale.QDISCS) for n in (1, 2)
+    )
+    found = scale.parse_processors(log)
+    assert found["rates"]["acp"] == {"1": [1000, 1000], "2": [2000, 2000]}
+    assert found["lost"] == 0.002
+    with pytest.raises(LabError, match="no number for cake"):
+        scale.parse_processors(log.replace("cake", "cakes"))
+    said = "flows 1\n*** Creating network\ntransfer: mininet: cubic: 1448000 bytes/s\nflows 50\n"
+    with pytest.raises(LabError, match="no number"):
+        scale.parse_mininet(said)
+    assert scale.parse_mininet(said + "transfer: mininet: cubic: 2896 bytes/s\n") == {
+        "1": 1000, "50": 2}  # fmt: skip
+
+
+def test_exponents():
+    rows = [{"x": x, "y": 3 * x**2} for x in (1, 10, 100, 1000)]
+    assert scale.exponent(rows, "x", "y") == pytest.approx(2)
+
+
+def test_measures_what_more_costs(lab):
+    """All of it once, and short: that each has numbers, and that they can be."""
+    made = lab("bench", "--scale", "--quick", "--json", timeout=600).json
+    several = made["processors"]
+    for name in ("noqueue", *scale.QDISCS):
+        for n in several["processors"]:
+            (rate,) = several["rates"][name][str(n)]
+            assert rate > 1000, name
+    memory = made["memory"]
+    assert 2000 < memory["socket"]["bytes"] < 6000 and 64 <= memory["entry"] <= 256
+    # who has no memory of its own takes none, who has takes some
+    held = {cc: row["bytes"] for cc, row in memory["senders"].items()}
+    assert held["cubic"] == held["ccpd_path"] == 0 < held["acp"] < 1000
+    assert not scale.grown(memory)
+    assert memory["qdiscs"]["cake"]["bytes"] > memory["qdiscs"]["fq_codel"]["bytes"] > 10_000
+    (row,) = made["lab"]["rows"]
+    assert row["lab"][0] > 0 and row["lab_core"][0] > 0
+    if isinstance(made["lab"]["mininet"], dict):
+        assert 0 < made["lab"]["mininet"]["1"] < 10_000  # of a link that has no room for more
+    few, more = made["growth"]["packets"]
+    assert 1.5 < more["packets"] / few["packets"] < 3
+    assert all(row["memory"] > 20e6 and row["kept"] > 1000 for row in made["growth"]["flows"])
+    one, two = made["growth"]["runs"]
+    assert 1.8 < two["kept"] / one["kept"] < 2.2 and two["packets"] == 2 * one["packets"]
+    assert made["start"][scale.BOOT] > 0
+    assert scale.tables(made).keys() == {"processors", "memory", "lab", "growth"}
 
 
 @pytest.mark.parametrize("arguments", [["--runs", "0"], ["--runs", "many"], ["--fast"]])

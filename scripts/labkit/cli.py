@@ -213,9 +213,16 @@ def _parser() -> Parser:
     benching.add_argument("--instructions", action="store_true",
                           help="instructions, in place of time, on Debian's 6.12 in QEMU: the same"
                                " on any machine, in two to three minutes")  # fmt: skip
-    benching.add_argument("--json", action="store_true", help="a JSON array, and nothing else")
-    benching.add_argument("--docs", action="store_true", help="also write docs/results/cost.md, or"
-                          " counted.md")  # fmt: skip
+    benching.add_argument("--scale", action="store_true",
+                          help="processors at a router, a million sockets, the lab beside ns-3 and"
+                               " Mininet, and how it grows, in some ten minutes")  # fmt: skip
+    benching.add_argument("--fresh", action="store_true",
+                          help="with --scale, also what the first run costs, with an empty cache:"
+                               " ten minutes more")  # fmt: skip
+    benching.add_argument("--json", action="store_true",
+                          help="a JSON array, or with --scale an object; nothing else")  # fmt: skip
+    benching.add_argument("--docs", action="store_true", help="also write docs/results/cost.md,"
+                          " counted.md or scale.md")  # fmt: skip
 
     agreeing = verb("agree", _agree, "Whether the lab tells the truth: what it measures beside a"
                     " stock kernel in QEMU, other HZ and offload; exit status 1 if it does not.")
@@ -478,6 +485,8 @@ def _bench(args: argparse.Namespace) -> int:
 
     if args.docs:
         summary.require_committed()
+    if args.scale:
+        return _scale(args)
     load = os.getloadavg()[0]
     effort = bench.QUICK if args.quick else bench.Effort()
     if args.runs:
@@ -495,6 +504,18 @@ def _bench(args: argparse.Namespace) -> int:
     for note in bench.notes(made, load):
         print(f"lab: {note}", file=sys.stderr)
     return int(any(row.met is False for row in made))
+
+
+def _scale(args: argparse.Namespace) -> int:
+    from .measure import scale
+    from .tell import summary
+
+    made = scale.measure(_laboratory(args), scale.QUICK if args.quick else scale.Effort(),
+                         args.fresh)  # fmt: skip
+    print(json.dumps(made, indent=1) if args.json else "\n\n".join(scale.tables(made).values()))
+    if args.docs:
+        summary.write_scale(made)
+    return int(bool(scale.grown(made["memory"])))
 
 
 def _agree(args: argparse.Namespace) -> int:

@@ -598,10 +598,30 @@ def _seen(x: Any, y: Any, shown: tuple[float, float], places: int) -> tuple[Any,
 def png(asked: str, cells: list[Cell], target: Path) -> str:
     """Writes a picture into a small file: what it shows in words."""
     figure, words = draw(asked, cells)
+    _save(figure, target)
+    return words
+
+
+def _save(figure: Any, target: Path) -> None:
     figure.canvas.draw()
     small.write(np.asarray(figure.canvas.buffer_rgba())[..., :3], target)
     plt.close(figure)
-    return words
+
+
+def growth(of: Any, target: Path) -> None:
+    """A picture of what scale.growth() has found, in a small file."""
+    figure, axes = _grid(3)
+    shown = (("cpu_s", 1, "processor time, s", "-"), ("memory", 1e9, "memory, GB", "--"),
+             ("kept", 1e6, "kept, MB", ":"))  # fmt: skip
+    for axis, (x, what) in zip(axes, (("flows", "flows"), ("packets", "packets"),
+                                      ("runs", "runs of 0.3 s")), strict=True):  # fmt: skip
+        rows = sorted(of[x], key=lambda row: row[x])
+        for key, unit, name, line in shown:
+            axis.loglog([row[x] for row in rows], [row[key] / unit for row in rows], line,
+                        marker="o", color="black", markersize=3, label=name)  # fmt: skip
+        axis.set_xlabel(what)
+    axes[0].legend(fontsize="small")
+    _save(figure, target)
 
 
 def svg(asked: str, cells: list[Cell], name: str) -> tuple[str, str]:

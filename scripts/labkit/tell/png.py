@@ -7,12 +7,11 @@ palette has the pure ones as they are, and a mixture only if it has nothing like
 palettes of so few colours have means of them, and two senders' lines become one colour.
 """
 
-import struct
-import zlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from PIL import Image
 
 FAR = 52  # from the palette's colours: one that it has not
 NEAR = 20  # and one of many pixels
@@ -22,19 +21,9 @@ MANY = 0.004  # of all
 def write(pixels: Any, target: Path) -> None:
     """Writes rows of pixels of red, green and blue."""
     shown, palette = _few(np.asarray(pixels, int))
-    height, width = shown.shape
-    bits = 4 if len(palette) <= 16 else 8
-    if bits == 4:
-        even = np.pad(shown, ((0, 0), (0, width % 2)))
-        shown = even[:, ::2] << 4 | even[:, 1::2]
-    rows = np.pad(shown, ((0, 0), (1, 0))).tobytes()  # each begins with its filter: none
-    target.write_bytes(
-        b"\x89PNG\r\n\x1a\n"
-        + _chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, bits, 3, 0, 0, 0))
-        + _chunk(b"PLTE", palette.tobytes())
-        + _chunk(b"IDAT", zlib.compress(rows, 9))
-        + _chunk(b"IEND", b"")
-    )
+    picture = Image.fromarray(shown)
+    picture.putpalette(palette.tobytes())
+    picture.save(target, "PNG", optimize=True)
 
 
 def _few(pixels: Any) -> tuple[Any, Any]:
@@ -56,7 +45,3 @@ def _few(pixels: Any) -> tuple[Any, Any]:
 
 def _distance(a: Any, b: Any) -> Any:
     return np.linalg.norm(a - b, axis=-1)
-
-
-def _chunk(kind: bytes, data: bytes) -> bytes:
-    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))

@@ -46,7 +46,7 @@ def main(
     for path in docs.DOCUMENTS if with_docs else ():
         docs.marks(path)
     asked = dict.fromkeys(name for pattern in names for name in scenario.matching(pattern))
-    wanted = [scenario.load(name, senders, draw) for name in asked] or _of_papers()
+    wanted = [scenario.load(name, senders, draw) for name in asked] or of_papers()
     require_built(wanted, senders, laboratory)
     wanted = _all_narrowed(wanted, senders, seeds)
     papers = None if out else claims.load()
@@ -68,7 +68,7 @@ def main(
     )
     if with_docs:
         print("documents: {} numbers written, {} of them anew".format(*docs.write(report)))
-        print(f"docs/results: {summary.write(kept(), _of_papers()) >> 10} KiB")
+        print(f"docs/results: {summary.write(kept(), of_papers()) >> 10} KiB")
     for reason, columns in report.left_out().items():
         print(f"lab: skipped {', '.join(columns)}: {reason}", file=sys.stderr)
     for what, why in report.failed:
@@ -133,7 +133,7 @@ def require_built(
             raise LabError(f"no congestion control {sender} is built", status=2)
 
 
-def _of_papers() -> list[Scenario]:
+def of_papers() -> list[Scenario]:
     return [s for s in map(scenario.load, scenario.names()) if s.paper]
 
 
@@ -141,7 +141,7 @@ def kept(wanted: list[Scenario] | None = None) -> Report:
     """What is known of scenarios without a run; by default of all of the papers."""
     if not any(store.root().iterdir()):
         return Report("")
-    return make(wanted or _of_papers(), only_kept=True)
+    return make(wanted or of_papers(), only_kept=True)
 
 
 def make(

@@ -18,7 +18,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from ..errors import LabError
-from ..measure import bench
+from ..measure import bench, scale
 from ..measure.provenance import git
 from ..model.scenario import Scenario
 from . import claims, docs, page, plot, records
@@ -27,6 +27,7 @@ from .records import Record
 
 LIMIT = 3 << 20  # bytes, of all
 COUNTED = records.RESULTS / "counted.json"
+SCALE = records.RESULTS / "scale.json"
 
 
 def write(report: Report, wanted: list[Scenario]) -> int:
@@ -56,7 +57,7 @@ def write(report: Report, wanted: list[Scenario]) -> int:
         size = sum(path.stat().st_size for path in made.rglob("*") if path.is_file())
         if size > LIMIT:
             raise LabError(f"docs/results would have {size} bytes, and may have {LIMIT}")
-        for like in ("rfc9743*.md", "cost.md", "counted.*"):  # of lab report rfc9743, lab bench
+        for like in ("rfc9743*.md", "cost.md", "counted.*", "scale.*"):  # of lab bench
             for other in results.glob(like):
                 shutil.copy(other, made)
         shutil.rmtree(results, ignore_errors=True)
@@ -101,11 +102,30 @@ def require_committed() -> None:
 
 def write_cost(table: str, guests: int) -> None:
     """Writes what the modules cost: the tables of lab bench, and what they were measured on."""
-    processor = re.search(r"^model name\s*: (.+)$", Path("/proc/cpuinfo").read_text(), re.M)
     records.RESULTS.mkdir(exist_ok=True)
     (records.RESULTS / "cost.md").write_text(render(
         "cost.md", table=table, guests=guests, commit=git("rev-parse", "--short=12", "HEAD"),
-        processor=processor[1] if processor else platform.machine(),
+        processor=_processor(),
+    ))  # fmt: skip
+
+
+def _processor() -> str:
+    found = re.search(r"^model name\s*: (.+)$", Path("/proc/cpuinfo").read_text(), re.M)
+    return found[1] if found else platform.machine()
+
+
+def write_scale(made: scale.Json) -> None:
+    """Writes what more costs: tables, a picture, and the numbers.  What the first run costs stays
+    as it was where it was not measured again."""
+    records.RESULTS.mkdir(exist_ok=True)
+    if SCALE.exists():
+        made = made | {"start": json.loads(SCALE.read_text())["start"] | made["start"]}
+    made |= {"made_of": git("rev-parse", "--short=12", "HEAD"), "processor": _processor()}
+    SCALE.write_text(json.dumps(made, separators=(",", ":")) + "\n")
+    plot.growth(made["growth"], SCALE.with_suffix(".png"))
+    SCALE.with_suffix(".md").write_text(render(
+        "scale.md", made=made, tables=scale.tables(made), netem=scale.HOST_NETEM,
+        noise=scale.NOISE,
     ))  # fmt: skip
 
 
