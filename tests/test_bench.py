@@ -250,7 +250,7 @@ def test_processors_and_mininet_lack_nothing_silently():
     )
     found = scale.parse_processors(log)
     assert found["rates"]["acp"] == {"1": [1000, 1000], "2": [2000, 2000]}
-    assert found["lost"] == 0.002
+    assert found["lost"] == 0.002 and scale.spared({"processors": [1, 2]} | found) == 2
     with pytest.raises(LabError, match="no number for cake"):
         scale.parse_processors(log.replace("cake", "cakes"))
     said = "flows 1\n*** Creating network\ntransfer: mininet: cubic: 1448000 bytes/s\nflows 50\n"
@@ -258,6 +258,21 @@ def test_processors_and_mininet_lack_nothing_silently():
         scale.parse_mininet(said)
     assert scale.parse_mininet(said + "transfer: mininet: cubic: 2896 bytes/s\n") == {
         "1": 1000, "50": 2}  # fmt: skip
+
+
+def test_what_is_written_is_what_was_measured(tmp_path, monkeypatch):
+    """The page is of the numbers beside it; what the first run costs is kept."""
+    made = json.loads(summary.SCALE.read_text())
+    written = summary.SCALE.with_suffix(".md").read_text()
+    monkeypatch.setattr(summary.records, "RESULTS", tmp_path)
+    monkeypatch.setattr(summary, "SCALE", tmp_path / "scale.json")
+    summary.write_scale(made)
+    assert (tmp_path / "scale.md").read_text() == written
+    made["start"] |= {"kernel": 500, "demo": 50}
+    summary.write_scale(made)
+    del made["start"]["kernel"], made["start"]["demo"]
+    summary.write_scale(made)
+    assert "500 s to fetch and build the kernel" in (tmp_path / "scale.md").read_text()
 
 
 def test_exponents():

@@ -628,7 +628,7 @@ def results(laboratory, tmp_path, monkeypatch):
 
 def test_summary(results, monkeypatch) -> None:
     """docs/results: every row, number and link is there, and what was there before is not."""
-    for name in ("old.md", "cost.md"):  # which lab bench makes
+    for name in ("old.md", "cost.md", "scale.png"):  # the latter two by lab bench
         (results / name).touch()
     cheap = scenario.load("cheap")
     made = report.make([cheap], 2)
@@ -641,7 +641,7 @@ def test_summary(results, monkeypatch) -> None:
     files = {str(path.relative_to(results)): path for path in results.rglob("*") if path.is_file()}
     assert size == sum(path.stat().st_size for path in files.values())
     assert set(files) == {"README.md", "none.md", "claims.md", "cheap.png", "cost.md",
-                          "data/cheap.json"}  # fmt: skip
+                          "scale.png", "data/cheap.json"}  # fmt: skip
     first, paper = files["README.md"].read_text(), files["none.md"].read_text()
     assert "5 of 7 findings hold, 2 do not, 0 were" in first
     assert "| [999 (NONE)](none.md) | 5 | 2 | 0 |" in first
@@ -659,7 +659,7 @@ def test_summary(results, monkeypatch) -> None:
     monkeypatch.setattr(summary, "LIMIT", size - 1)
     with pytest.raises(LabError, match="may have"):
         summary.write(made, [cheap, idle])
-    assert len(list(results.iterdir())) == 6
+    assert len(list(results.iterdir())) == 7
 
 
 def test_results_stay_where_the_runs_are_gone(results, monkeypatch) -> None:

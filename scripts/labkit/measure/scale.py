@@ -139,6 +139,13 @@ def parse_processors(log: str) -> Json:
     return {"rates": rates, "lost": round(lost, 4)}
 
 
+def spared(of: Json) -> float:
+    """What most processors make of what one makes where they share no lock: as many, of real ones
+    that have nothing else to do."""
+    one, most = (of["rates"]["noqueue"][str(of["processors"][end])] for end in (0, -1))
+    return statistics.median(b / max(a, 1) for a, b in zip(one, most, strict=True))
+
+
 # Memory -----------------------------------------------------------------------------------------
 
 _ENTRY = re.compile(r"feedback_bench: v4 entry: (-?\d+) bytes")

@@ -120,12 +120,14 @@ def write_scale(made: scale.Json) -> None:
     records.RESULTS.mkdir(exist_ok=True)
     if SCALE.exists():
         made = made | {"start": json.loads(SCALE.read_text())["start"] | made["start"]}
-    made |= {"made_of": git("rev-parse", "--short=12", "HEAD"), "processor": _processor()}
+    commit = git("rev-parse", "--short=12", "HEAD")
+    made = {"made_of": commit, "processor": _processor()} | made
     SCALE.write_text(json.dumps(made, separators=(",", ":")) + "\n")
     plot.growth(made["growth"], SCALE.with_suffix(".png"))
     SCALE.with_suffix(".md").write_text(render(
         "scale.md", made=made, tables=scale.tables(made), netem=scale.HOST_NETEM,
-        noise=scale.NOISE,
+        noise=scale.NOISE, spared=scale.spared(made["processors"]),
+        most=max(made["growth"]["flows"], key=lambda row: row["flows"]),
     ))  # fmt: skip
 
 
