@@ -109,8 +109,8 @@ static void acp_meet(struct acp *acp, struct sk_buff *skb)
 		acp_law_share(&acp->law, was, acp->newcomers->known);
 }
 
-static bool acp_arrive(void *state, struct sk_buff *skb, u64 now_ns,
-		       u32 backlog)
+static __always_inline bool acp_arrive(void *state, struct sk_buff *skb, u64 now_ns,
+				       u32 backlog)
 {
 	struct acp *acp = state;
 	u32 info, rtt_us = 0;
@@ -131,8 +131,8 @@ static bool acp_arrive(void *state, struct sk_buff *skb, u64 now_ns,
 	return true;
 }
 
-static void acp_depart(void *state, struct sk_buff *skb, u64 now_ns,
-		       u32 backlog)
+static __always_inline void acp_depart(void *state, struct sk_buff *skb, u64 now_ns,
+				       u32 backlog)
 {
 	const struct tcpcc_place *place = tcpcc_place(skb);
 	struct acp *acp = state;
@@ -252,8 +252,16 @@ static void acp_stats(void *state, u64 now_ns, u32 backlog,
 	*len = sizeof(*st);
 }
 
+static const struct tcpcc_hooks acp_hooks = {
+	.arrive	= acp_arrive,
+	.depart	= acp_depart,
+};
+
+TCPCC_QDISC(acp)
+
 struct tcpcc_kind acp_kind = {
-	.ops		= TCPCC_QDISC_OPS("acp"),
+	.ops		= TCPCC_QDISC_OPS(acp),
+	.hooks		= &acp_hooks,
 	.table		= acp_table,
 	.attr_max	= TCA_ACP_MAX,
 	.state_size	= sizeof(struct acp),
@@ -263,8 +271,6 @@ struct tcpcc_kind acp_kind = {
 	.restart	= acp_restart,
 	.destroy	= acp_destroy,
 	.change		= acp_change,
-	.arrive		= acp_arrive,
-	.depart		= acp_depart,
 	.stats		= acp_stats,
 };
 

@@ -70,8 +70,8 @@ static void estcp_restart(void *state)
 	estcp_law_init(&estcp->law, &estcp->law.config);
 }
 
-static bool estcp_arrive(void *state, struct sk_buff *skb, u64 now_ns,
-			 u32 backlog)
+static __always_inline bool estcp_arrive(void *state, struct sk_buff *skb, u64 now_ns,
+					 u32 backlog)
 {
 	struct estcp_cb *cb = estcp_cb(skb);
 	struct estcp *estcp = state;
@@ -101,8 +101,8 @@ static void estcp_drop(void *state, struct sk_buff *skb, u64 now_ns)
 	estcp->held += !estcp_law_overflow(&estcp->law, now_ns);
 }
 
-static void estcp_depart(void *state, struct sk_buff *skb, u64 now_ns,
-			 u32 backlog)
+static __always_inline void estcp_depart(void *state, struct sk_buff *skb, u64 now_ns,
+					 u32 backlog)
 {
 	const struct estcp_cb *cb = estcp_cb(skb);
 	struct estcp *estcp = state;
@@ -194,8 +194,17 @@ static void estcp_stats(void *state, u64 now_ns, u32 backlog,
 	*len = sizeof(*st);
 }
 
+static const struct tcpcc_hooks estcp_hooks = {
+	.arrive	= estcp_arrive,
+	.drop	= estcp_drop,
+	.depart	= estcp_depart,
+};
+
+TCPCC_QDISC(estcp)
+
 struct tcpcc_kind estcp_kind = {
-	.ops		= TCPCC_QDISC_OPS("estcp"),
+	.ops		= TCPCC_QDISC_OPS(estcp),
+	.hooks		= &estcp_hooks,
 	.table		= estcp_table,
 	.attr_max	= TCA_ESTCP_MAX,
 	.state_size	= sizeof(struct estcp),
@@ -204,9 +213,6 @@ struct tcpcc_kind estcp_kind = {
 	.setup		= estcp_setup,
 	.restart	= estcp_restart,
 	.change		= estcp_change,
-	.arrive		= estcp_arrive,
-	.drop		= estcp_drop,
-	.depart		= estcp_depart,
 	.stats		= estcp_stats,
 };
 

@@ -40,7 +40,7 @@ static void rcp_restart(void *state)
 	rcp_law_init(&rcp->law, &rcp->law.gains, rcp->law.capacity);
 }
 
-static bool rcp_arrive(void *state, struct sk_buff *skb, u64 now_ns, u32 backlog)
+static __always_inline bool rcp_arrive(void *state, struct sk_buff *skb, u64 now_ns, u32 backlog)
 {
 	struct rcp *rcp = state;
 	u32 info, rtt_us = 0;
@@ -55,7 +55,7 @@ static bool rcp_arrive(void *state, struct sk_buff *skb, u64 now_ns, u32 backlog
 	return true;
 }
 
-static void rcp_depart(void *state, struct sk_buff *skb, u64 now_ns, u32 backlog)
+static __always_inline void rcp_depart(void *state, struct sk_buff *skb, u64 now_ns, u32 backlog)
 {
 	const struct tcpcc_place *place = tcpcc_place(skb);
 	struct rcp *rcp = state;
@@ -134,8 +134,16 @@ static void rcp_stats(void *state, u64 now_ns, u32 backlog, void *out, unsigned 
 	*len = sizeof(*st);
 }
 
+static const struct tcpcc_hooks rcp_hooks = {
+	.arrive	= rcp_arrive,
+	.depart	= rcp_depart,
+};
+
+TCPCC_QDISC(rcp)
+
 struct tcpcc_kind rcp_kind = {
-	.ops		= TCPCC_QDISC_OPS("rcp"),
+	.ops		= TCPCC_QDISC_OPS(rcp),
+	.hooks		= &rcp_hooks,
 	.table		= rcp_table,
 	.attr_max	= TCA_RCP_MAX,
 	.state_size	= sizeof(struct rcp),
@@ -144,8 +152,6 @@ struct tcpcc_kind rcp_kind = {
 	.setup		= rcp_setup,
 	.restart	= rcp_restart,
 	.change		= rcp_change,
-	.arrive		= rcp_arrive,
-	.depart		= rcp_depart,
 	.stats		= rcp_stats,
 };
 

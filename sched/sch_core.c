@@ -40,42 +40,10 @@
 #include "tcpcc_pkt_sched.h"
 #include "tcpcc_sched.h"
 
-/* How far the shaper may have fallen behind and still make up for it, ns */
-#define TCPCC_CATCH_UP	NSEC_PER_MSEC
-
-/* A packet is at most this long, bytes, or its time would overflow */
-#define TCPCC_LEN_BITS	20
-
 TCPCC_PARAM(bandwidth, 0, 0, 1000000000,
 	    "bandwidth of a link that is added without one, kbit/s; 0: refuse");
 TCPCC_PARAM(limit, 1000, 1, 100000000,
 	    "limit of a link that is added without one, packets");
-
-/**
- * struct tcpcc_sched - a link
- * @rate: its bandwidth, bytes/s
- * @limit: of its queue, packets
- * @mult: time of a byte on the wire, ns << @shift
- * @shift: see @mult
- * @free_ns: when the wire is free for the next packet
- * @free_part: and the fraction of ns to that, ns << @shift
- * @now_ns: what the clock said last
- * @now_jiffies: the tick of that
- * @watchdog: wakes us then
- * @state: the kind's
- */
-struct tcpcc_sched {
-	u64 rate;
-	u32 limit;
-	u8 shift;
-	u64 mult;
-	u64 free_ns;
-	u64 free_part;
-	u64 now_ns;
-	unsigned long now_jiffies;
-	struct qdisc_watchdog watchdog;
-	u64 state[TCPCC_STATE_MAX / sizeof(u64)];
-};
 
 static const struct tcpcc_kind *tcpcc_kind(const struct Qdisc *sch)
 {
@@ -104,53 +72,19 @@ static void tcpcc_set_rate(struct tcpcc_sched *q, u64 rate)
 	q->free_part = 0;
 }
 
-static void tcpcc_spend(struct tcpcc_sched *q, u32 len)
+/**
+ * tcpcc_enqueue_segments() - cut a large packet, and queue what comes of it
+ * @skb: a packet of several segments
+ * @sch: the qdisc
+ * @now_ns: time
+ * @to_free: list of packets to be freed, for those that are dropped
+ *
+ * Return: NET_XMIT_SUCCESS, or NET_XMIT_DROP if no segment was queued
+ */
+int tcpcc_enqueue_segments(struct sk_buff *skb, struct Qdisc *sch, u64 now_ns,
+			   struct sk_buff **to_free)
 {
-	len = min_t(u32, len, BIT(TCPCC_LEN_BITS) - 1);
-	q->free_part += len * q->mult;
-	q->free_ns += q->free_part >> q->shift;
-	q->free_part &= BIT_ULL(q->shift) - 1;
-}
-
-static u64 tcpcc_read_clock(struct tcpcc_sched *q)
-{
-	q->now_jiffies = jiffies;
-	q->now_ns = ktime_get_ns();
-	return q->now_ns;
-}
-
-/* What the clock said last, or says now if that is of another tick */
-static u64 tcpcc_about_now(struct tcpcc_sched *q)
-{
-	if (time_is_after_eq_jiffies(q->now_jiffies))
-		return q->now_ns;
-	return tcpcc_read_clock(q);
-}
-
-static int tcpcc_enqueue_one(struct sk_buff *skb, struct Qdisc *sch, u64 now_ns,
-			     struct sk_buff **to_free)
-{
-	const struct tcpcc_kind *kind = tcpcc_kind(sch);
-	struct tcpcc_sched *q = qdisc_priv(sch);
-
-	if (!kind->arrive(q->state, skb, now_ns, sch->qstats.backlog))
-		return qdisc_drop(skb, sch, to_free);
-	if (unlikely(sch->q.qlen >= q->limit)) {
-		if (kind->drop)
-			kind->drop(q->state, skb, now_ns);
-		return qdisc_drop(skb, sch, to_free);
-	}
-	/* an idle wire saves nothing up */
-	if (!sch->q.qlen && q->free_ns < now_ns) {
-		q->free_ns = now_ns;
-		q->free_part = 0;
-	}
-	return qdisc_enqueue_tail(skb, sch);
-}
-
-static int tcpcc_enqueue_segments(struct sk_buff *skb, struct Qdisc *sch,
-				  u64 now_ns, struct sk_buff **to_free)
-{
+	const struct tcpcc_hooks *hooks = tcpcc_kind(sch)->hooks;
 	netdev_features_t features = netif_skb_features(skb);
 	unsigned int len = 0, queued = 0, whole = qdisc_pkt_len(skb);
 	struct sk_buff *segs, *next;
@@ -162,7 +96,7 @@ static int tcpcc_enqueue_segments(struct sk_buff *skb, struct Qdisc *sch,
 	skb_list_walk_safe(segs, segs, next) {
 		skb_mark_not_on_list(segs);
 		tcpcc_segment_len(segs);
-		if (tcpcc_enqueue_one(segs, sch, now_ns, to_free) ==
+		if (tcpcc_enqueue_one(segs, sch, now_ns, to_free, hooks) ==
 		    NET_XMIT_SUCCESS) {
 			queued++;
 			len += qdisc_pkt_len(segs);
@@ -176,41 +110,6 @@ static int tcpcc_enqueue_segments(struct sk_buff *skb, struct Qdisc *sch,
 	qdisc_tree_reduce_backlog(sch, 1 - queued, whole - len);
 	consume_skb(skb);
 	return NET_XMIT_SUCCESS;
-}
-
-int tcpcc_sched_enqueue(struct sk_buff *skb, struct Qdisc *sch,
-			struct sk_buff **to_free)
-{
-	struct tcpcc_sched *q = qdisc_priv(sch);
-	u64 now_ns = sch->q.head ? tcpcc_about_now(q) : tcpcc_read_clock(q);
-
-	if (skb_is_gso(skb))
-		return tcpcc_enqueue_segments(skb, sch, now_ns, to_free);
-	return tcpcc_enqueue_one(skb, sch, now_ns, to_free);
-}
-
-struct sk_buff *tcpcc_sched_dequeue(struct Qdisc *sch)
-{
-	struct tcpcc_sched *q = qdisc_priv(sch);
-	struct sk_buff *skb;
-	u64 now_ns;
-
-	if (!sch->q.head)
-		return NULL;
-	now_ns = tcpcc_about_now(q);
-	if (now_ns < q->free_ns)
-		now_ns = tcpcc_read_clock(q);
-	if (now_ns < q->free_ns) {
-		qdisc_qstats_overlimit(sch);
-		qdisc_watchdog_schedule_ns(&q->watchdog, q->free_ns);
-		return NULL;
-	}
-	skb = qdisc_dequeue_head(sch);
-	if (now_ns - q->free_ns > TCPCC_CATCH_UP)
-		q->free_ns = now_ns - TCPCC_CATCH_UP;
-	tcpcc_spend(q, qdisc_pkt_len(skb));
-	tcpcc_kind(sch)->depart(q->state, skb, now_ns, sch->qstats.backlog);
-	return skb;
 }
 
 static void tcpcc_new_rate(struct Qdisc *sch, u64 rate)

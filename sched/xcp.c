@@ -41,7 +41,7 @@ static void xcp_restart(void *state)
 	xcp_law_init(&xcp->law, &xcp->law.gains, xcp->law.capacity);
 }
 
-static bool xcp_arrive(void *state, struct sk_buff *skb, u64 now_ns, u32 backlog)
+static __always_inline bool xcp_arrive(void *state, struct sk_buff *skb, u64 now_ns, u32 backlog)
 {
 	struct xcp *xcp = state;
 	u32 info, rtt_us = 0;
@@ -58,7 +58,7 @@ static bool xcp_arrive(void *state, struct sk_buff *skb, u64 now_ns, u32 backlog
 	return true;
 }
 
-static void xcp_depart(void *state, struct sk_buff *skb, u64 now_ns, u32 backlog)
+static __always_inline void xcp_depart(void *state, struct sk_buff *skb, u64 now_ns, u32 backlog)
 {
 	const struct tcpcc_place *place = tcpcc_place(skb);
 	u32 len = qdisc_pkt_len(skb);
@@ -128,8 +128,16 @@ static void xcp_stats(void *state, u64 now_ns, u32 backlog, void *out, unsigned 
 	*len = sizeof(*st);
 }
 
+static const struct tcpcc_hooks xcp_hooks = {
+	.arrive	= xcp_arrive,
+	.depart	= xcp_depart,
+};
+
+TCPCC_QDISC(xcp)
+
 struct tcpcc_kind xcp_kind = {
-	.ops		= TCPCC_QDISC_OPS("xcp"),
+	.ops		= TCPCC_QDISC_OPS(xcp),
+	.hooks		= &xcp_hooks,
 	.table		= xcp_table,
 	.attr_max	= TCA_XCP_MAX,
 	.state_size	= sizeof(struct xcp),
@@ -138,8 +146,6 @@ struct tcpcc_kind xcp_kind = {
 	.setup		= xcp_setup,
 	.restart	= xcp_restart,
 	.change		= xcp_change,
-	.arrive		= xcp_arrive,
-	.depart		= xcp_depart,
 	.stats		= xcp_stats,
 };
 

@@ -13,7 +13,9 @@
 
 /* There is no core here, and the test does not stand in for the qdisc. */
 #undef TCPCC_QDISC_OPS
-#define TCPCC_QDISC_OPS(_id)	{ .id = (_id) }
+#define TCPCC_QDISC_OPS(_id)	{ .id = #_id }
+#undef TCPCC_QDISC
+#define TCPCC_QDISC(_id)
 #undef MODULE_ALIAS
 #define MODULE_ALIAS(_alias)
 
@@ -40,8 +42,8 @@ static u32 word_after(struct kunit *test, const struct tcpcc_kind *kind, void *s
 	memcpy(was, skb->data, skb->len);
 	qdisc_skb_cb(skb)->pkt_len = skb->len;
 
-	KUNIT_EXPECT_TRUE(test, kind->arrive(state, skb, now_ns, 0));
-	kind->depart(state, skb, now_ns, 0);
+	KUNIT_EXPECT_TRUE(test, kind->hooks->arrive(state, skb, now_ns, 0));
+	kind->hooks->depart(state, skb, now_ns, 0);
 	KUNIT_EXPECT_EQ(test, tcp_sum(skb, s), 0);
 	word = get_unaligned_be32(at);
 	put_unaligned_be32(h->word, at);
