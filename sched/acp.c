@@ -72,13 +72,12 @@ static void acp_restart(void *state)
 		acp_newcomers_init(acp->newcomers, acp->law.gains.flows);
 }
 
-static void acp_advance(struct acp *acp, u64 now_ns, u32 backlog)
+/* Periods and windows have ended */
+static noinline void acp_reckon(struct acp *acp, u64 now_ns, u32 backlog)
 {
 	struct acp_law *a = &acp->law;
 	u64 periods = a->periods;
 
-	if (!acp_law_due(a, now_ns))
-		return;
 	acp_law_advance(a, now_ns, backlog);
 	if (a->periods == periods)
 		return;
@@ -90,6 +89,12 @@ static void acp_advance(struct acp *acp, u64 now_ns, u32 backlog)
 			 a->interval_us, a->size, now_ns);
 	acp->policing = a->congested || acp->policed != acp->policed_before;
 	acp->policed_before = acp->policed;
+}
+
+static inline void acp_advance(struct acp *acp, u64 now_ns, u32 backlog)
+{
+	if (unlikely(acp_law_due(&acp->law, now_ns)))
+		acp_reckon(acp, now_ns, backlog);
 }
 
 static bool acp_exceeds(struct acp *acp, struct sk_buff *skb)

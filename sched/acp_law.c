@@ -177,6 +177,7 @@ void acp_law_init(struct acp_law *a, const struct acp_gains *gains,
 	struct acp_gains kept = *gains;
 
 	memset(a, 0, sizeof(*a));
+	law_clock_init(&a->clock);
 	a->gains = kept;
 	a->capacity = capacity;
 	a->flows = (u64)kept.flows << ACP_SCALE;

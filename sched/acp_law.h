@@ -137,7 +137,7 @@ static inline void acp_law_arrive(struct acp_law *a, u32 len, u32 rtt_us,
 		a->rtt_sum_us += (u64)min(rtt_us, ACP_RTT_MOST * a->interval_us) * weight;
 		a->rtt_weight += weight;
 	}
-	a->clock.queue_min = min(a->clock.queue_min, backlog);
+	law_clock_queue(&a->clock, backlog);
 }
 
 /**

@@ -19,6 +19,7 @@
  */
 
 #include <linux/kernel.h>
+#include <linux/log2.h>
 #include <linux/string.h>
 
 #include "acp_newcomers.h"
@@ -40,7 +41,7 @@
 static u32 acp_newcomers_count(u32 live)
 {
 	u32 left = max(ACP_PLACES - live, 1U);
-	u64 log = tcpcc_log2(ACP_PLACES) - tcpcc_log2(left);
+	u64 log = (ilog2(ACP_PLACES) << TCPCC_LOG2_SCALE) - tcpcc_log2(left);
 
 	return (log * ACP_PLACES_LN2 + TCPCC_LOG2_ONE / 2) >> TCPCC_LOG2_SCALE;
 }
@@ -77,22 +78,15 @@ void acp_newcomers_period(struct acp_newcomers *c)
 }
 
 /**
- * acp_newcomers_saw() - a packet of a flow has come
+ * acp_newcomers_met() - a flow has left a mark where there was none
  * @c: flows
- * @hash: of the flow
  *
  * Return: how many flows were known, if there are more now; else 0
  */
-u32 acp_newcomers_saw(struct acp_newcomers *c, u32 hash)
+u32 acp_newcomers_met(struct acp_newcomers *c)
 {
-	u8 *mark = &c->mark[hash % ACP_PLACES];
-	bool marked = *mark;
-	u32 flows, known = c->known;
+	u32 flows = acp_newcomers_count(++c->live), known = c->known;
 
-	*mark = ACP_MARKED;
-	if (likely(marked))
-		return 0;
-	flows = acp_newcomers_count(++c->live);
 	if (flows <= known)
 		return 0;
 	c->known = flows;

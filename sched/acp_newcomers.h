@@ -3,6 +3,7 @@
 #ifndef _TCPCC_ACP_NEWCOMERS_H
 #define _TCPCC_ACP_NEWCOMERS_H
 
+#include <linux/compiler.h>
 #include <linux/types.h>
 
 /* Places in which flows leave a mark, a power of two: up to 34000 flows can be told */
@@ -25,6 +26,22 @@ struct acp_newcomers {
 
 void acp_newcomers_init(struct acp_newcomers *c, u32 flows);
 void acp_newcomers_period(struct acp_newcomers *c);
-u32 acp_newcomers_saw(struct acp_newcomers *c, u32 hash);
+u32 acp_newcomers_met(struct acp_newcomers *c);
+
+/**
+ * acp_newcomers_saw() - a packet of a flow has come
+ * @c: flows
+ * @hash: of the flow
+ *
+ * Return: how many flows were known, if there are more now; else 0
+ */
+static inline u32 acp_newcomers_saw(struct acp_newcomers *c, u32 hash)
+{
+	u8 *mark = &c->mark[hash % ACP_PLACES];
+	bool marked = *mark;
+
+	*mark = ACP_MARKED;
+	return likely(marked) ? 0 : acp_newcomers_met(c);
+}
 
 #endif /* _TCPCC_ACP_NEWCOMERS_H */

@@ -122,7 +122,8 @@ static inline void estcp_law_full(struct estcp_law *e, u32 backlog)
  */
 static inline void estcp_law_queue(struct estcp_law *e, u32 backlog)
 {
-	e->least = min(e->least, backlog);
+	if (backlog < e->least)
+		e->least = backlog;
 }
 
 /**

@@ -6,6 +6,7 @@
 #ifndef _TCPCC_LAW_H
 #define _TCPCC_LAW_H
 
+#include <linux/limits.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/time64.h>
@@ -31,7 +32,7 @@
  * struct law_clock - control periods, and windows in which the least queue is looked for
  * @control_ns: end of this period
  * @queue_ns: end of this window
- * @next_ns: the sooner of the two
+ * @next_ns: the sooner of the two; U64_MAX: time does not count yet
  * @queue: the least queue in the window before, bytes
  * @queue_min: the least in this one so far, bytes
  * @running: time counts
@@ -102,7 +103,16 @@ static inline u32 law_delay_us(u32 backlog, u64 capacity)
  */
 static inline bool law_clock_due(const struct law_clock *c, u64 now_ns)
 {
-	return c->running && now_ns >= c->next_ns;
+	return now_ns >= c->next_ns;
+}
+
+/**
+ * law_clock_init() - before time counts
+ * @c: clock, all zero
+ */
+static inline void law_clock_init(struct law_clock *c)
+{
+	c->next_ns = U64_MAX;
 }
 
 /**
@@ -121,6 +131,17 @@ static inline void law_clock_start(struct law_clock *c, u64 now_ns, u32 interval
 	c->control_ns = now_ns + (u64)interval_us * NSEC_PER_USEC;
 	c->queue_ns = now_ns + (u64)window_us * NSEC_PER_USEC;
 	c->next_ns = min(c->control_ns, c->queue_ns);
+}
+
+/**
+ * law_clock_queue() - look at the queue
+ * @c: clock
+ * @backlog: how long it is, bytes
+ */
+static inline void law_clock_queue(struct law_clock *c, u32 backlog)
+{
+	if (backlog < c->queue_min)
+		c->queue_min = backlog;
 }
 
 /**

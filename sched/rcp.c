@@ -40,6 +40,12 @@ static void rcp_restart(void *state)
 	rcp_law_init(&rcp->law, &rcp->law.gains, rcp->law.capacity);
 }
 
+static inline void rcp_advance(struct rcp *rcp, u64 now_ns, u32 backlog)
+{
+	if (unlikely(rcp_law_due(&rcp->law, now_ns)))
+		rcp_law_advance(&rcp->law, now_ns, backlog);
+}
+
 static __always_inline bool rcp_arrive(void *state, struct sk_buff *skb, u64 now_ns, u32 backlog)
 {
 	struct rcp *rcp = state;
@@ -50,7 +56,7 @@ static __always_inline bool rcp_arrive(void *state, struct sk_buff *skb, u64 now
 		if (!rcp->law.running)
 			rcp_law_start(&rcp->law, now_ns);
 	}
-	rcp_law_advance(&rcp->law, now_ns, backlog);
+	rcp_advance(rcp, now_ns, backlog);
 	rcp_law_arrive(&rcp->law, qdisc_pkt_len(skb), rtt_us);
 	return true;
 }
@@ -61,7 +67,7 @@ static __always_inline void rcp_depart(void *state, struct sk_buff *skb, u64 now
 	struct rcp *rcp = state;
 	u32 old, new;
 
-	rcp_law_advance(&rcp->law, now_ns, backlog + qdisc_pkt_len(skb));
+	rcp_advance(rcp, now_ns, backlog + qdisc_pkt_len(skb));
 	if (!place->word)
 		return;
 	old = tcpcc_header_word(skb, place);
@@ -115,7 +121,7 @@ static void rcp_stats(void *state, u64 now_ns, u32 backlog, void *out, unsigned 
 	struct tc_rcp_xstats *st = out;
 
 	BUILD_BUG_ON(sizeof(*st) > TCPCC_STATS_MAX);
-	rcp_law_advance(&rcp->law, now_ns, backlog);
+	rcp_advance(rcp, now_ns, backlog);
 	*st = (struct tc_rcp_xstats) {
 		.rate		= rcp_law_rate(r),
 		.input		= r->input,

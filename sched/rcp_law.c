@@ -223,7 +223,7 @@ void rcp_law_advance(struct rcp_law *r, u64 now_ns, u32 backlog)
 {
 	u64 interval_ns, idle;
 
-	if (!r->running || now_ns < r->control_ns)
+	if (!rcp_law_due(r, now_ns))
 		return;
 	rcp_law_step(r, backlog);
 	interval_ns = (u64)r->interval_us * NSEC_PER_USEC;

@@ -91,6 +91,18 @@ void rcp_law_step(struct rcp_law *r, u32 backlog);
 void rcp_law_advance(struct rcp_law *r, u64 now_ns, u32 backlog);
 
 /**
+ * rcp_law_due() - whether a period has ended
+ * @r: link
+ * @now_ns: time
+ *
+ * Return: true if rcp_law_advance() has something to do
+ */
+static inline bool rcp_law_due(const struct rcp_law *r, u64 now_ns)
+{
+	return r->running && now_ns >= r->control_ns;
+}
+
+/**
  * rcp_law_arrive() - a packet has arrived, to be queued or dropped
  * @r: link, advanced to this time
  * @len: size of the packet on the wire, bytes

@@ -41,6 +41,12 @@ static void xcp_restart(void *state)
 	xcp_law_init(&xcp->law, &xcp->law.gains, xcp->law.capacity);
 }
 
+static inline void xcp_advance(struct xcp *xcp, u64 now_ns, u32 backlog)
+{
+	if (unlikely(xcp_law_due(&xcp->law, now_ns)))
+		xcp_law_advance(&xcp->law, now_ns, backlog);
+}
+
 static __always_inline bool xcp_arrive(void *state, struct sk_buff *skb, u64 now_ns, u32 backlog)
 {
 	struct xcp *xcp = state;
@@ -53,7 +59,7 @@ static __always_inline bool xcp_arrive(void *state, struct sk_buff *skb, u64 now
 		if (!xcp->law.clock.running)
 			xcp_law_start(&xcp->law, now_ns, backlog);
 	}
-	xcp_law_advance(&xcp->law, now_ns, backlog);
+	xcp_advance(xcp, now_ns, backlog);
 	xcp_law_arrive(&xcp->law, qdisc_pkt_len(skb), rtt_us, gap_ns);
 	return true;
 }
@@ -65,7 +71,7 @@ static __always_inline void xcp_depart(void *state, struct sk_buff *skb, u64 now
 	struct xcp *xcp = state;
 	u32 info, old, new;
 
-	xcp_law_advance(&xcp->law, now_ns, backlog + len);
+	xcp_advance(xcp, now_ns, backlog + len);
 	xcp_law_depart(&xcp->law, backlog);
 	if (!place->word)
 		return;
@@ -110,7 +116,7 @@ static void xcp_stats(void *state, u64 now_ns, u32 backlog, void *out, unsigned 
 	struct tc_xcp_xstats *st = out;
 
 	BUILD_BUG_ON(sizeof(*st) > TCPCC_STATS_MAX);
-	xcp_law_advance(&xcp->law, now_ns, backlog);
+	xcp_advance(xcp, now_ns, backlog);
 	*st = (struct tc_xcp_xstats) {
 		.spare		= x->spare,
 		.input		= x->input,

@@ -97,6 +97,7 @@ void xcp_law_init(struct xcp_law *x, const struct xcp_gains *gains, u64 capacity
 	struct xcp_gains kept = *gains;
 
 	memset(x, 0, sizeof(*x));
+	law_clock_init(&x->clock);
 	x->gains = kept;
 	x->capacity = capacity;
 	x->rtt_us = XCP_INTERVAL;
@@ -170,7 +171,7 @@ void xcp_law_advance(struct xcp_law *x, u64 now_ns, u32 backlog)
 {
 	bool idle = false;
 
-	while (law_clock_due(&x->clock, now_ns)) {
+	while (xcp_law_due(x, now_ns)) {
 		if (law_clock_window(&x->clock, now_ns, xcp_window_us(x, backlog), backlog))
 			continue;
 		if (idle) {

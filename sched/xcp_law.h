@@ -89,6 +89,18 @@ void xcp_law_advance(struct xcp_law *x, u64 now_ns, u32 backlog);
 s32 xcp_law_feedback(struct xcp_law *x, u32 len, u32 rtt_us, u64 gap_ns, s32 wanted);
 
 /**
+ * xcp_law_due() - whether a period or a window has ended
+ * @x: link
+ * @now_ns: time
+ *
+ * Return: true if xcp_law_advance() has something to do
+ */
+static inline bool xcp_law_due(const struct xcp_law *x, u64 now_ns)
+{
+	return law_clock_due(&x->clock, now_ns);
+}
+
+/**
  * xcp_gap_ns() - the gap that counts of what a packet says
  * @rtt_us: its rtt, us, above 0
  * @gap_ns: its gap, ns
@@ -130,7 +142,7 @@ static inline void xcp_law_arrive(struct xcp_law *x, u32 len, u32 rtt_us, u64 ga
  */
 static inline void xcp_law_depart(struct xcp_law *x, u32 backlog)
 {
-	x->clock.queue_min = min(x->clock.queue_min, backlog);
+	law_clock_queue(&x->clock, backlog);
 }
 
 #endif /* _TCPCC_XCP_LAW_H */
