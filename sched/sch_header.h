@@ -12,12 +12,14 @@
  * struct tcpcc_place - where a queued packet has its word
  * @tcp: the TCP header, bytes from the network header
  * @word: the word, bytes from the network header; 0: there is none to change
+ * @note: what else a law has to know of the packet when it leaves
  *
  * Kept with the packet while it is queued, so that it is read only once.
  */
 struct tcpcc_place {
 	u16 tcp;
 	u16 word;
+	u32 note;
 };
 
 static inline struct tcpcc_place *tcpcc_place(struct sk_buff *skb)

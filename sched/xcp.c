@@ -50,17 +50,17 @@ static inline void xcp_advance(struct xcp *xcp, u64 now_ns, u32 backlog)
 static __always_inline bool xcp_arrive(void *state, struct sk_buff *skb, u64 now_ns, u32 backlog)
 {
 	struct xcp *xcp = state;
-	u32 info, rtt_us = 0;
-	u64 gap_ns = 0;
+	u32 info, rtt_us = 0, gap = XCP_NO_GAP;
 
 	if (tcpcc_header_arrive(skb, TCPCC_FB_XCP, &xcp->arrivals, &info)) {
-		rtt_us = tcpcc_fb_xcp_rtt_us(info);
-		gap_ns = tcpcc_fb_xcp_gap_ns(info);
+		rtt_us = min(tcpcc_fb_xcp_rtt_us(info), XCP_RTT_MOST);
+		gap = xcp_gap_ns(rtt_us, tcpcc_fb_xcp_gap_ns(info));
+		tcpcc_place(skb)->note = gap;
 		if (!xcp->law.clock.running)
 			xcp_law_start(&xcp->law, now_ns, backlog);
 	}
 	xcp_advance(xcp, now_ns, backlog);
-	xcp_law_arrive(&xcp->law, qdisc_pkt_len(skb), rtt_us, gap_ns);
+	xcp_law_arrive(&xcp->law, qdisc_pkt_len(skb), rtt_us, gap);
 	return true;
 }
 
@@ -69,16 +69,14 @@ static __always_inline void xcp_depart(void *state, struct sk_buff *skb, u64 now
 	const struct tcpcc_place *place = tcpcc_place(skb);
 	u32 len = qdisc_pkt_len(skb);
 	struct xcp *xcp = state;
-	u32 info, old, new;
+	u32 old, new;
 
 	xcp_advance(xcp, now_ns, backlog + len);
 	xcp_law_depart(&xcp->law, backlog);
 	if (!place->word)
 		return;
-	info = tcpcc_header_info(skb, place);
 	old = tcpcc_header_word(skb, place);
-	new = tcpcc_fb_change_word(xcp_law_feedback(&xcp->law, len, tcpcc_fb_xcp_rtt_us(info),
-						    tcpcc_fb_xcp_gap_ns(info),
+	new = tcpcc_fb_change_word(xcp_law_feedback(&xcp->law, len, place->note,
 						    tcpcc_fb_change(old)));
 	if (new == old)
 		return;

@@ -46,10 +46,6 @@
 
 #include "xcp_law.h"
 
-/* Shifts of struct xcp_residue's per: of gaps, which are many, and of bytes */
-#define XCP_RAISE_SHIFT	16
-#define XCP_CUT_SHIFT	8
-
 /* The least units that a period's sum counts as: so the quotients fit */
 #define XCP_GAPS_LEAST	1024U
 #define XCP_BYTES_LEAST	64U
@@ -67,15 +63,6 @@ static void xcp_share_out(struct xcp_residue *r, u64 rate, u64 units, u8 shift)
 	r->units = units;
 	/* below 2^58; times 2^16 by 2^10, or 2^8 by 2^6 */
 	r->per = mul_u64_u64_div_u64(r->left, BIT(shift), units);
-}
-
-/* What is left for a packet of so many @units, XCP_SCALE */
-static u64 xcp_part(const struct xcp_residue *r, u32 units, u8 shift)
-{
-	/* one that has more than all had before: the product might not fit */
-	if (units >= r->units)
-		return r->left;
-	return min(r->left, mul_u64_u64_shr(r->per, units, shift));
 }
 
 /* Half of the propagation delay, us: over how long the queue's minimum is taken */
@@ -182,45 +169,4 @@ void xcp_law_advance(struct xcp_law *x, u64 now_ns, u32 backlog)
 		xcp_law_step(x);
 		law_clock_period(&x->clock, x->rtt_us);
 	}
-}
-
-/**
- * xcp_law_feedback() - what becomes of a departing packet's feedback
- * @x: link, advanced to this time
- * @len: size of the packet on the wire, bytes
- * @rtt_us: what its header says, us; 0: nothing, and it gets no feedback
- * @gap_ns: and the gap, ns
- * @wanted: the feedback that it brings, bytes/s, of 30 bits
- *
- * Return: feedback to go on with, bytes/s, at most @wanted and within XCP_FEEDBACK_MOST, unless
- * @wanted is below that
- */
-s32 xcp_law_feedback(struct xcp_law *x, u32 len, u32 rtt_us, u64 gap_ns, s32 wanted)
-{
-	const s64 most = (s64)XCP_FEEDBACK_MOST << XCP_SCALE, half = BIT(XCP_SCALE - 1);
-	s64 give, take, given;
-
-	if (!rtt_us)
-		return 0;
-	/* below 2^58 each */
-	give = xcp_part(&x->raise, xcp_gap_ns(rtt_us, gap_ns), XCP_RAISE_SHIFT);
-	take = xcp_part(&x->cut, len, XCP_CUT_SHIFT);
-	/* what there is no room for in this packet is for the next ones */
-	give = min(give, take + most);
-	take = min(take, give + most);
-	given = (give - take + half) >> XCP_SCALE;
-	if (wanted < given) {
-		/* a link before this one allows less: so much is left here to give */
-		take = min_t(s64, give - ((s64)wanted << XCP_SCALE), x->cut.left);
-		given = wanted;
-	}
-
-	give = (given << XCP_SCALE) + take;
-	if (give < 0) {
-		take -= give;
-		give = 0;
-	}
-	x->raise.left -= min_t(u64, give, x->raise.left);
-	x->cut.left -= min_t(u64, take, x->cut.left);
-	return given;
 }

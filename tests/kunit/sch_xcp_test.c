@@ -33,13 +33,24 @@ static u64 cut_left(const struct xcp_law *x)
 	return x->cut.left >> XCP_SCALE;
 }
 
+/* A packet whose header says so */
+static void packet_arrives(struct xcp_law *x, u32 len, u32 rtt_us, u64 gap_ns)
+{
+	xcp_law_arrive(x, len, rtt_us, xcp_gap_ns(rtt_us, gap_ns));
+}
+
+static s32 packet_departs(struct xcp_law *x, u32 len, u32 rtt_us, u64 gap_ns, s32 wanted)
+{
+	return xcp_law_feedback(x, len, xcp_gap_ns(rtt_us, gap_ns), wanted);
+}
+
 /* The end of a period of PAPER_RTT, in which so many packets of PAPER_SIZE came */
 static void one_period(struct xcp_law *x, u32 packets, u32 rtt_us, u32 gap_ns, u32 queue)
 {
 	x->rtt_us = PAPER_RTT;
 	x->clock.queue = queue;
 	while (packets--)
-		xcp_law_arrive(x, PAPER_SIZE, rtt_us, gap_ns);
+		packet_arrives(x, PAPER_SIZE, rtt_us, gap_ns);
 	xcp_law_step(x);
 }
 
@@ -63,7 +74,7 @@ static void equilibrium(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, x.raise.left, 1937500ULL << XCP_SCALE);
 	KUNIT_EXPECT_EQ(test, x.cut.left, 1937500ULL << XCP_SCALE);
 	for (i = 1; i <= 1550; i++) {
-		KUNIT_EXPECT_EQ(test, xcp_law_feedback(&x, PAPER_SIZE, PAPER_RTT, 51600, ALL), 0);
+		KUNIT_EXPECT_EQ(test, packet_departs(&x, PAPER_SIZE, PAPER_RTT, 51600, ALL), 0);
 		KUNIT_EXPECT_EQ(test, raise_left(&x), 1937500 - i * 1250);
 		KUNIT_EXPECT_EQ(test, cut_left(&x), 1937500 - i * 1250);
 	}
@@ -89,7 +100,7 @@ static void one_step(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, x.gaps_ns, 0);
 	/* 1374.63 for each, to what is left for the last */
 	for (i = 0; i < 1199; i++)
-		KUNIT_EXPECT_EQ(test, xcp_law_feedback(&x, PAPER_SIZE, 90000, 75000, ALL), 1375);
+		KUNIT_EXPECT_EQ(test, packet_departs(&x, PAPER_SIZE, 90000, 75000, ALL), 1375);
 
 	/* .4 * (19375000 - 20000000) - .226 * 40000 / .09; h is .1 * 20000000 less that */
 	one_period(&x, 1600, 90000, 56250, 40000);
@@ -98,7 +109,7 @@ static void one_step(struct kunit *test)
 	EXPECT_NEAR(test, cut_left(&x), 2000000, 1);
 	/* 1030.97 - 1250 */
 	for (i = 0; i < 1599; i++)
-		KUNIT_EXPECT_EQ(test, xcp_law_feedback(&x, PAPER_SIZE, 90000, 56250, ALL), -219);
+		KUNIT_EXPECT_EQ(test, packet_departs(&x, PAPER_SIZE, 90000, 56250, ALL), -219);
 	KUNIT_EXPECT_EQ(test, x.periods, 2);
 }
 
@@ -116,9 +127,9 @@ static s64 mixture(struct xcp_law *x, int times, bool arrive)
 		gap_ns = 3 * 4177 * (flow % 3 + 1) * (flow % 7 + 1);
 		len = 66 + 157 * flow;
 		if (arrive)
-			xcp_law_arrive(x, len, rtt_us, gap_ns);
+			packet_arrives(x, len, rtt_us, gap_ns);
 		else
-			sum += xcp_law_feedback(x, len, rtt_us, gap_ns, ALL);
+			sum += packet_departs(x, len, rtt_us, gap_ns, ALL);
 	}
 	return sum;
 }
@@ -163,29 +174,29 @@ static void shares(struct kunit *test)
 	xcp_law_init(&x, &xcp_paper, PAPER_LINK);
 	x.rtt_us = PAPER_RTT;
 	for (i = 0; i < 100; i++)
-		xcp_law_arrive(&x, 50, PAPER_RTT, 800000);
-	xcp_law_arrive(&x, 1500, PAPER_RTT, 80000000);
+		packet_arrives(&x, 50, PAPER_RTT, 800000);
+	packet_arrives(&x, 1500, PAPER_RTT, 80000000);
 	xcp_law_step(&x);
 	/* .4 * (19375000 - 6500 / .08) */
 	EXPECT_NEAR(test, raise_left(&x), 7717500, 1);
 	KUNIT_EXPECT_EQ(test, x.cut.left, 0);
-	EXPECT_NEAR(test, xcp_law_feedback(&x, 1500, PAPER_RTT, 80000000, ALL), 3858750, 1);
+	EXPECT_NEAR(test, packet_departs(&x, 1500, PAPER_RTT, 80000000, ALL), 3858750, 1);
 	for (i = 0; i < 100; i++)
-		KUNIT_EXPECT_LE(test, abs(xcp_law_feedback(&x, 50, PAPER_RTT, 800000, ALL) -
+		KUNIT_EXPECT_LE(test, abs(packet_departs(&x, 50, PAPER_RTT, 800000, ALL) -
 					  38588), 1);
 
 	/* a link that is too slow: -.4 * (6500 / .08) is to be taken, by 1 byte/s of 5000 ... */
 	xcp_law_init(&x, &xcp_paper, 1);
 	x.rtt_us = PAPER_RTT;
 	for (i = 0; i < 100; i++)
-		xcp_law_arrive(&x, 50, PAPER_RTT, 800000);
-	xcp_law_arrive(&x, 1500, PAPER_RTT, 80000000);
+		packet_arrives(&x, 50, PAPER_RTT, 800000);
+	packet_arrives(&x, 1500, PAPER_RTT, 80000000);
 	xcp_law_step(&x);
 	EXPECT_NEAR(test, cut_left(&x), 32500, 1);
 	KUNIT_EXPECT_EQ(test, x.raise.left, 0);
-	KUNIT_EXPECT_EQ(test, xcp_law_feedback(&x, 1500, PAPER_RTT, 80000000, ALL), -7500);
+	KUNIT_EXPECT_EQ(test, packet_departs(&x, 1500, PAPER_RTT, 80000000, ALL), -7500);
 	for (i = 0; i < 100; i++)
-		KUNIT_EXPECT_LE(test, abs(xcp_law_feedback(&x, 50, PAPER_RTT, 800000, ALL) + 250),
+		KUNIT_EXPECT_LE(test, abs(packet_departs(&x, 50, PAPER_RTT, 800000, ALL) + 250),
 				1);
 }
 
@@ -223,8 +234,7 @@ static void upstream_allows_less(struct kunit *test)
 
 		full_link(&x);
 		KUNIT_EXPECT_EQ_MSG(test,
-				    xcp_law_feedback(&x, PAPER_SIZE, PAPER_RTT, c[i].gap_ns,
-						     c[i].brought),
+				    packet_departs(&x, PAPER_SIZE, PAPER_RTT, c[i].gap_ns, c[i].brought),
 				    c[i].given, "case %d", i);
 		KUNIT_EXPECT_LE_MSG(test, abs((s64)raise_left(&x) - (1937500 - c[i].raise)), 1,
 				    "case %d", i);
@@ -239,8 +249,8 @@ static void without_rtt(struct kunit *test)
 	struct xcp_law x;
 
 	full_link(&x);
-	KUNIT_EXPECT_EQ(test, xcp_law_feedback(&x, PAPER_SIZE, 0, 51600, ALL), 0);
-	KUNIT_EXPECT_EQ(test, xcp_law_feedback(&x, PAPER_SIZE, 0, 51600, -5), 0);
+	KUNIT_EXPECT_EQ(test, packet_departs(&x, PAPER_SIZE, 0, 51600, ALL), 0);
+	KUNIT_EXPECT_EQ(test, packet_departs(&x, PAPER_SIZE, 0, 51600, -5), 0);
 	KUNIT_EXPECT_EQ(test, raise_left(&x), 1937500);
 	KUNIT_EXPECT_EQ(test, cut_left(&x), 1937500);
 	/* others' packets: nobody is there to give to, but y is known */
@@ -260,10 +270,10 @@ static void at_most(struct kunit *test)
 	xcp_law_init(&x, &xcp_paper, 1000000 * MBIT);
 	one_period(&x, 1, PAPER_RTT, 80000000, 0);
 	EXPECT_NEAR(test, raise_left(&x), 49999995000, 1);
-	KUNIT_EXPECT_EQ(test, xcp_law_feedback(&x, PAPER_SIZE, PAPER_RTT, 80000000, ALL), most);
+	KUNIT_EXPECT_EQ(test, packet_departs(&x, PAPER_SIZE, PAPER_RTT, 80000000, ALL), most);
 	/* so the next one gets as much */
 	EXPECT_NEAR(test, raise_left(&x), 49999995000 - most, 1);
-	KUNIT_EXPECT_EQ(test, xcp_law_feedback(&x, PAPER_SIZE, PAPER_RTT, 80000000, ALL), most);
+	KUNIT_EXPECT_EQ(test, packet_departs(&x, PAPER_SIZE, PAPER_RTT, 80000000, ALL), most);
 	/* who has asked for more than a link gives is not told that none has seen it */
 	KUNIT_EXPECT_LT(test, most, TCPCC_FB_NO_LIMIT);
 
@@ -271,7 +281,7 @@ static void at_most(struct kunit *test)
 	full_link(&x);
 	x.cut.left = 1000000000ULL << XCP_SCALE;
 	x.cut.units = PAPER_SIZE;
-	KUNIT_EXPECT_EQ(test, xcp_law_feedback(&x, PAPER_SIZE, PAPER_RTT, 51600, ALL),
+	KUNIT_EXPECT_EQ(test, packet_departs(&x, PAPER_SIZE, PAPER_RTT, 51600, ALL),
 			-(s64)most);
 	EXPECT_NEAR(test, cut_left(&x), 1000000000 - most - 1250, 1);
 	EXPECT_NEAR(test, raise_left(&x), 1937500 - 1250, 1);
@@ -285,25 +295,25 @@ static void mean_rtt(struct kunit *test)
 
 	xcp_law_init(&x, &xcp_paper, PAPER_LINK);
 	for (i = 0; i < 10; i++)
-		xcp_law_arrive(&x, 1000, 80000, 8000000);
+		packet_arrives(&x, 1000, 80000, 8000000);
 	for (i = 0; i < 1000; i++)
-		xcp_law_arrive(&x, 100, 40000, 40000);
+		packet_arrives(&x, 100, 40000, 40000);
 	for (i = 0; i < 1000; i++)
-		xcp_law_arrive(&x, 1500, 0, 40000);
+		packet_arrives(&x, 1500, 0, 40000);
 	xcp_law_step(&x);
 	/* (80 * 80 + 40 * 40) / 120 */
 	EXPECT_NEAR(test, x.rtt_us, 66667, 20);
 	/* a second, and a millisecond */
-	xcp_law_arrive(&x, 1000, 33521664, 33521664000);
+	packet_arrives(&x, 1000, 33521664, 33521664000);
 	xcp_law_step(&x);
 	KUNIT_EXPECT_EQ(test, x.rtt_us, USEC_PER_SEC);
-	xcp_law_arrive(&x, 1000, 10, 100);
+	packet_arrives(&x, 1000, 10, 100);
 	xcp_law_step(&x);
 	KUNIT_EXPECT_EQ(test, x.rtt_us, 1000);
 	/* gaps are below an rtt, and say nothing where they are none */
-	xcp_law_arrive(&x, 1000, 20000, U64_MAX);
+	packet_arrives(&x, 1000, 20000, U64_MAX);
 	KUNIT_EXPECT_EQ(test, x.gaps_ns, 20000000);
-	xcp_law_arrive(&x, 1000, 40000, 0);
+	packet_arrives(&x, 1000, 40000, 0);
 	xcp_law_step(&x);
 	KUNIT_EXPECT_EQ(test, x.rtt_us, 20000);
 	xcp_law_step(&x);
@@ -316,10 +326,10 @@ static void waits_for_first(struct kunit *test)
 	struct xcp_law x;
 
 	xcp_law_init(&x, &xcp_paper, PAPER_LINK);
-	xcp_law_arrive(&x, 1500, 0, 0);
+	packet_arrives(&x, 1500, 0, 0);
 	xcp_law_advance(&x, U64_MAX / 2, 0);
 	KUNIT_EXPECT_EQ(test, x.periods, 0);
-	KUNIT_EXPECT_EQ(test, xcp_law_feedback(&x, 1500, PAPER_RTT, 51600, ALL), 0);
+	KUNIT_EXPECT_EQ(test, packet_departs(&x, 1500, PAPER_RTT, 51600, ALL), 0);
 	/* and what came before is in no period */
 	xcp_law_start(&x, 5 * MS, 0);
 	KUNIT_EXPECT_EQ(test, x.bytes, 0);
@@ -342,7 +352,7 @@ static void idle(struct kunit *test)
 
 		full_link(&x);
 		xcp_law_start(&x, MS, 0);
-		xcp_law_arrive(&x, 1000, PAPER_RTT, 51600);
+		packet_arrives(&x, 1000, PAPER_RTT, 51600);
 		/* its period is over: phi counts, as h does */
 		xcp_law_advance(&x, MS + 80 * MS, queue[i & 1]);
 		KUNIT_EXPECT_GT(test, x.raise.left, 0);
@@ -384,8 +394,8 @@ static void late_is_the_same(struct kunit *test)
 		xcp_law_advance(&often, next, backlog);
 		xcp_law_advance(&late, next, backlog);
 		KUNIT_ASSERT_EQ(test, memcmp(&often, &late, sizeof(late)), 0);
-		xcp_law_arrive(&often, 1000, 20000 + i, 1000000);
-		xcp_law_arrive(&late, 1000, 20000 + i, 1000000);
+		packet_arrives(&often, 1000, 20000 + i, 1000000);
+		packet_arrives(&late, 1000, 20000 + i, 1000000);
 		xcp_law_depart(&often, backlog);
 		xcp_law_depart(&late, backlog);
 	}
@@ -401,7 +411,7 @@ static void persistent_queue(struct kunit *test)
 	xcp_law_init(&x, &xcp_paper, PAPER_LINK);
 	x.rtt_us = 20000;
 	xcp_law_start(&x, 0, 50000);
-	xcp_law_arrive(&x, 1000, 20000, 100000);
+	packet_arrives(&x, 1000, 20000, 100000);
 	xcp_law_depart(&x, 50000);
 	xcp_law_depart(&x, 30000);
 	xcp_law_depart(&x, 70000);
@@ -471,8 +481,8 @@ static void loop_packet(struct loop *l, u32 i)
 {
 	u64 gap_ns = div64_u64((u64)l->size * NSEC_PER_SEC, l->rate[i]);
 
-	xcp_law_arrive(&l->law, l->size, l->rtt_us, gap_ns);
-	l->change[i] += xcp_law_feedback(&l->law, l->size, l->rtt_us, gap_ns, ALL);
+	packet_arrives(&l->law, l->size, l->rtt_us, gap_ns);
+	l->change[i] += packet_departs(&l->law, l->size, l->rtt_us, gap_ns, ALL);
 	l->queue += l->size;
 }
 
@@ -606,7 +616,7 @@ static void abuse_packet(struct kunit *test, struct xcp_law *x, u32 len, u32 rtt
 {
 	const s32 most = (s32)XCP_FEEDBACK_MOST;
 	struct xcp_law was = *x;
-	s32 given = xcp_law_feedback(x, len, rtt_us, gap_ns, wanted);
+	s32 given = packet_departs(x, len, rtt_us, gap_ns, wanted);
 
 	if (!rtt_us) {
 		KUNIT_EXPECT_EQ(test, given, 0);
@@ -696,7 +706,7 @@ static void noise(struct kunit *test)
 		now += noise >> (noise >> 27);
 		xcp_law_advance(&x, now, backlog);
 		KUNIT_ASSERT_FALSE(test, law_clock_due(&x.clock, now));
-		xcp_law_arrive(&x, noise & 0xffff, tcpcc_fb_xcp_rtt_us(info),
+		packet_arrives(&x, noise & 0xffff, tcpcc_fb_xcp_rtt_us(info),
 			       tcpcc_fb_xcp_gap_ns(info));
 		xcp_law_depart(&x, backlog);
 		abuse_packet(test, &x, noise & 0xffff, tcpcc_fb_xcp_rtt_us(info),
