@@ -142,15 +142,17 @@ static __always_inline void acp_depart(void *state, struct sk_buff *skb, u64 now
 	const struct tcpcc_place *place = tcpcc_place(skb);
 	struct acp *acp = state;
 	u32 old, new;
+	u8 *at;
 
 	acp_advance(acp, now_ns, backlog + qdisc_pkt_len(skb));
 	if (!place->word)
 		return;
+	at = tcpcc_header_at(skb, place);
 	old = tcpcc_header_word(skb, place);
 	new = tcpcc_fb_limit(old, acp_law_rate(&acp->law), acp->law.congested);
 	if (new == old)
 		return;
-	if (tcpcc_header_change(skb, place, old, new))
+	if (tcpcc_header_change(skb, place, at, old, new))
 		acp->unwritable++;
 	else if ((new ^ old) & TCPCC_FB_RATE_MASK)
 		acp->lowered++;

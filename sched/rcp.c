@@ -66,15 +66,17 @@ static __always_inline void rcp_depart(void *state, struct sk_buff *skb, u64 now
 	const struct tcpcc_place *place = tcpcc_place(skb);
 	struct rcp *rcp = state;
 	u32 old, new;
+	u8 *at;
 
 	rcp_advance(rcp, now_ns, backlog + qdisc_pkt_len(skb));
 	if (!place->word)
 		return;
+	at = tcpcc_header_at(skb, place);
 	old = tcpcc_header_word(skb, place);
 	new = tcpcc_fb_limit(old, rcp_law_rate(&rcp->law), false);
 	if (new == old)
 		return;
-	if (tcpcc_header_change(skb, place, old, new))
+	if (tcpcc_header_change(skb, place, at, old, new))
 		rcp->unwritable++;
 	else
 		rcp->lowered++;

@@ -21,10 +21,6 @@
 
 #include "sch_header.h"
 
-/* The first four bytes of a header with a word and no echo */
-#define TCPCC_FIRST	((u32)TCPCC_FB_KIND << 24 | TCPCC_FB_LEN_DATA << 16 | \
-			 TCPCC_FB_EXID)
-
 /* So many IPv6 extension headers are looked behind: no packet needs more. */
 #define TCPCC_EXTENSIONS	8
 
@@ -61,14 +57,14 @@ static unsigned int tcpcc_skip_extensions(const struct sk_buff *skb,
  * Where the TCP header of a packet is, and where the packet ends.  Both are bytes
  * from skb->data.  0: this is no TCP, or not all of it.
  */
-static unsigned int tcpcc_find_tcp(const struct sk_buff *skb, unsigned int *end)
+static __always_inline unsigned int tcpcc_find_tcp(const struct sk_buff *skb, unsigned int *end)
 {
 	unsigned int at = skb_network_offset(skb);
 	unsigned int total;
 	union {
 		struct iphdr v4;
 		struct ipv6hdr v6;
-	} buffer;
+	} buffer __uninitialized;
 
 	if (skb_network_offset(skb) < 0)
 		return 0;
@@ -119,7 +115,7 @@ int tcpcc_header_find(struct sk_buff *skb, struct tcpcc_fb_header *h)
 {
 	struct tcpcc_place *place = tcpcc_place(skb);
 	unsigned int at, end, network, len;
-	u8 buffer[TCPCC_TCP_HEADER_MAX];
+	u8 buffer[TCPCC_TCP_HEADER_MAX] __uninitialized;
 	const u8 *th;
 	int found;
 
@@ -141,22 +137,9 @@ int tcpcc_header_find(struct sk_buff *skb, struct tcpcc_fb_header *h)
 	if (!th)
 		return -EBADMSG;
 
-	if (len >= TCPCC_TCP_HEADER + TCPCC_FB_LEN_DATA &&
-	    get_unaligned_be32(th + TCPCC_TCP_HEADER) == TCPCC_FIRST) {
-		/* where our own hosts put it, and nothing to echo */
-		th += TCPCC_TCP_HEADER;
-		h->offset = TCPCC_TCP_HEADER;
-		h->has_word = true;
-		h->has_echo = false;
-		h->info = get_unaligned_be32(th + TCPCC_FB_INFO);
-		h->protocol = h->info >> TCPCC_FB_PROTOCOL_SHIFT;
-		h->info &= TCPCC_FB_INFO_MASK;
-		h->word = get_unaligned_be32(th + TCPCC_FB_WORD);
-	} else {
-		found = tcpcc_fb_parse(th, len, h);
-		if (found <= 0 || !h->has_word)
-			return found;
-	}
+	found = tcpcc_fb_parse(th, len, h);
+	if (found <= 0 || !h->has_word)
+		return found;
 	if (h->word >> TCPCC_FB_VERSION_SHIFT)
 		return -EBADMSG;
 	network = skb_network_offset(skb);
@@ -168,122 +151,76 @@ int tcpcc_header_find(struct sk_buff *skb, struct tcpcc_fb_header *h)
 }
 
 /**
- * tcpcc_header_arrive() - find the word of a packet that has come, and count the packet
+ * tcpcc_header_walk() - tcpcc_header_arrive() for all packets, whatever they are like
  * @skb: a packet, not yet queued, of one segment
  * @protocol: enum tcpcc_fb_protocol: whose words this router changes
  * @count: where to count it, in one of the four
- * @info: where to put the info of its header, 28 bits, if it has a word of @protocol
  *
- * Another protocol's word is not for this router to change: the packet then has no place.
- *
- * Return: whether it has a word of @protocol
+ * Return: the info of its header, 28 bits, or a negative number: it has no word of @protocol
  */
-bool tcpcc_header_arrive(struct sk_buff *skb, u8 protocol,
-			 struct tcpcc_arrivals *count, u32 *info)
+int tcpcc_header_walk(struct sk_buff *skb, u8 protocol, struct tcpcc_arrivals *count)
 {
-	struct tcpcc_fb_header h;
+	struct tcpcc_fb_header h __uninitialized;
 
 	switch (tcpcc_header_find(skb, &h)) {
 	case 0:
 		count->plain++;
-		return false;
+		return -ENOENT;
 	case 1:
 		if (h.has_word && h.protocol == protocol) {
 			count->headers++;
-			*info = h.info;
-			return true;
+			return h.info;
 		}
 		tcpcc_place(skb)->word = 0;
 		if (h.has_word)
 			count->plain++;
 		else
 			count->echoes++;
-		return false;
+		return -ENOENT;
 	default:
 		count->malformed++;
-		return false;
+		return -EBADMSG;
 	}
 }
 
-/* Four bytes of a packet, from so many behind its network header on; @lost: they are not there */
-static u32 tcpcc_header_read(const struct sk_buff *skb, unsigned int at, u32 lost)
+/**
+ * tcpcc_header_far() - the word of a packet, in whichever part of it that is
+ * @skb: packet
+ * @word: where, bytes from its network header
+ *
+ * Return: see tcpcc_header_word()
+ */
+u32 tcpcc_header_far(const struct sk_buff *skb, unsigned int word)
 {
 	__be32 buffer;
 	const void *p;
 
-	p = skb_header_pointer(skb, skb_network_offset(skb) + at, sizeof(buffer),
+	p = skb_header_pointer(skb, skb_network_offset(skb) + word, sizeof(buffer),
 			       &buffer);
 	/* nobody shortens a queued packet, but who knows */
-	return p ? get_unaligned_be32(p) : lost;
+	return p ? get_unaligned_be32(p) : TCPCC_FB_NO_LIMIT;
 }
 
 /**
- * tcpcc_header_word() - the word of a packet
- * @skb: packet in which tcpcc_header_find() has found one
- * @place: where
+ * tcpcc_header_unshare() - see to it that the word of a packet can be changed
+ * @skb: packet
+ * @word: where, bytes from its network header
  *
- * Return: the word
+ * Return: where it is then; NULL: there is no memory to unshare the packet
  */
-u32 tcpcc_header_word(const struct sk_buff *skb,
-		      const struct tcpcc_place *place)
+u8 *tcpcc_header_unshare(struct sk_buff *skb, unsigned int word)
 {
-	return tcpcc_header_read(skb, place->word, TCPCC_FB_NO_LIMIT);
+	if (skb_ensure_writable(skb, skb_network_offset(skb) + word + sizeof(u32)))
+		return NULL;
+	return skb_network_header(skb) + word;
 }
 
-/**
- * tcpcc_header_info() - the info of a packet
- * @skb: packet in which tcpcc_header_find() has found a word
- * @place: where
- *
- * So what a law needs of it when the packet leaves need not be kept with the packet.
- *
- * Return: the info, 28 bits; 0, of which each protocol makes none yet: it is not there any more
- */
-u32 tcpcc_header_info(const struct sk_buff *skb,
-		      const struct tcpcc_place *place)
+/* Whether the first @len bytes of a packet may be written to, made so if need be.  0 or -ENOMEM */
+static inline int tcpcc_header_writable(struct sk_buff *skb, unsigned int len)
 {
-	unsigned int at = place->word - (TCPCC_FB_WORD - TCPCC_FB_INFO);
-
-	return tcpcc_header_read(skb, at, 0) & TCPCC_FB_INFO_MASK;
-}
-
-/**
- * tcpcc_header_change() - put another word into a packet
- * @skb: packet in which tcpcc_header_find() has found one
- * @place: where
- * @old: the word that is there
- * @new: the word that is to be there
- *
- * A checksum that the device will compute is left to it.  Any other is corrected
- * by the difference, and is as right or wrong as it was before: of an option at an
- * odd offset the bytes count in the other half of each 16 bits.
- *
- * Return: 0 or, if there is no memory to unshare the packet, -ENOMEM
- */
-int tcpcc_header_change(struct sk_buff *skb, const struct tcpcc_place *place,
-			u32 old, u32 new)
-{
-	unsigned int network = skb_network_offset(skb);
-	unsigned int odd = (place->word - place->tcp) & 1;
-	__be32 from = cpu_to_be32(old);
-	__be32 to = cpu_to_be32(new);
-	struct tcphdr *th;
-	u8 *at;
-	int err;
-
-	err = skb_ensure_writable(skb, network + place->word + sizeof(to));
-	if (err)
-		return err;
-
-	at = skb_network_header(skb) + place->word;
-	th = (struct tcphdr *)(skb_network_header(skb) + place->tcp);
-	put_unaligned(to, (__be32 *)at);
-	if (odd) {
-		from = (__force __be32)ror32((__force u32)from, 8);
-		to = (__force __be32)ror32((__force u32)to, 8);
-	}
-	inet_proto_csum_replace4(&th->check, skb, from, to, false);
-	return 0;
+	if (likely(len <= skb_headlen(skb) && !skb_cloned(skb)))
+		return 0;
+	return skb_ensure_writable(skb, len);
 }
 
 /* The part of an IP header of either version that tells whose the ECN bits are */
@@ -314,7 +251,7 @@ static bool tcpcc_is_transport(u8 protocol)
 int tcpcc_header_dsfield(const struct sk_buff *skb)
 {
 	unsigned int at = skb_network_offset(skb);
-	u8 buffer[TCPCC_IP_BEGIN];
+	u8 buffer[TCPCC_IP_BEGIN] __uninitialized;
 	const u8 *ip;
 
 	if (skb_network_offset(skb) < 0)
@@ -355,14 +292,14 @@ int tcpcc_header_set_ecn(struct sk_buff *skb, u8 ecn)
 	int err;
 
 	if (skb_protocol(skb, true) == htons(ETH_P_IP)) {
-		err = skb_ensure_writable(skb, network + sizeof(struct iphdr));
+		err = tcpcc_header_writable(skb, network + sizeof(struct iphdr));
 		if (!err)
 			ipv4_change_dsfield(ip_hdr(skb), (u8)~INET_ECN_MASK,
 					    ecn);
 		return err;
 	}
 
-	err = skb_ensure_writable(skb, network + sizeof(struct ipv6hdr));
+	err = tcpcc_header_writable(skb, network + sizeof(struct ipv6hdr));
 	if (err)
 		return err;
 	ip6h = ipv6_hdr(skb);

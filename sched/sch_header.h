@@ -3,7 +3,12 @@
 #ifndef _TCPCC_SCH_HEADER_H
 #define _TCPCC_SCH_HEADER_H
 
+#include <linux/ip.h>
+#include <linux/ipv6.h>
 #include <linux/skbuff.h>
+#include <linux/tcp.h>
+#include <net/checksum.h>
+#include <net/ip.h>
 #include <net/sch_generic.h>
 
 #include "tcpcc_feedback.h"
@@ -44,16 +49,159 @@ struct tcpcc_arrivals {
 	u64 malformed;
 };
 
+/* So much of a TCP header holds our option, if that is the first and has a word */
+#define TCPCC_USUAL	(TCPCC_TCP_HEADER + TCPCC_FB_LEN_DATA)
+
+/* The first four bytes of a header with a word and no echo */
+#define TCPCC_FIRST	((u32)TCPCC_FB_KIND << 24 | TCPCC_FB_LEN_DATA << 16 | \
+			 TCPCC_FB_EXID)
+
 int tcpcc_header_find(struct sk_buff *skb, struct tcpcc_fb_header *h);
-bool tcpcc_header_arrive(struct sk_buff *skb, u8 protocol,
-			 struct tcpcc_arrivals *count, u32 *info);
-u32 tcpcc_header_info(const struct sk_buff *skb,
-		      const struct tcpcc_place *place);
-u32 tcpcc_header_word(const struct sk_buff *skb,
-		      const struct tcpcc_place *place);
-int tcpcc_header_change(struct sk_buff *skb, const struct tcpcc_place *place,
-			u32 old, u32 new);
+int tcpcc_header_walk(struct sk_buff *skb, u8 protocol, struct tcpcc_arrivals *count);
+u32 __pure tcpcc_header_far(const struct sk_buff *skb, unsigned int word);
+u8 *tcpcc_header_unshare(struct sk_buff *skb, unsigned int word);
 int tcpcc_header_dsfield(const struct sk_buff *skb);
 int tcpcc_header_set_ecn(struct sk_buff *skb, u8 ecn);
+
+/*
+ * A packet whose IP header @ip has @at bytes, is followed by TCP, and says that the packet has
+ * @total in all: see tcpcc_header_usual()
+ */
+static __always_inline int tcpcc_usual_tcp(struct sk_buff *skb, const u8 *ip, unsigned int at,
+					   unsigned int total, u8 protocol)
+{
+	const u8 *th = ip + at, *option = th + TCPCC_TCP_HEADER;
+	u32 info;
+
+	/* with room for any TCP header there is no need to know how long this one is */
+	if (total < at + TCPCC_TCP_HEADER_MAX || total > skb->len - skb_network_offset(skb) ||
+	    th[12] >> 4 < TCPCC_USUAL / 4 || get_unaligned_be32(option) != TCPCC_FIRST ||
+	    option[TCPCC_FB_WORD] >= 1 << (TCPCC_FB_VERSION_SHIFT - 24))
+		return -ENOENT;
+	info = get_unaligned_be32(option + TCPCC_FB_INFO);
+	if (info >> TCPCC_FB_PROTOCOL_SHIFT != protocol)
+		return -ENOENT;
+	tcpcc_place(skb)->tcp = at;
+	tcpcc_place(skb)->word = at + TCPCC_TCP_HEADER + TCPCC_FB_WORD;
+	return info & TCPCC_FB_INFO_MASK;
+}
+
+/*
+ * What most packets with a word are like: IP without options, TCP with our option as its first
+ * one, all of that in one piece of memory, and data.  tcpcc_header_walk() finds in them what
+ * this does.
+ *
+ * Return: the info, 28 bits, if it has a word of @protocol; or a negative number: see there
+ */
+static __always_inline int tcpcc_header_usual(struct sk_buff *skb, u8 protocol)
+{
+	const u8 *ip = skb_network_header(skb);
+	/* of a header before the packet, a number below 0, it becomes too large */
+	const u64 network = (u32)skb_network_offset(skb);
+
+	if (skb_headlen(skb) < network + sizeof(struct iphdr) + TCPCC_USUAL)
+		return -ENOENT;
+	if (skb->protocol == htons(ETH_P_IP) && ip[0] == 0x45 && ip[9] == IPPROTO_TCP &&
+	    !ip_is_fragment((const struct iphdr *)ip))
+		return tcpcc_usual_tcp(skb, ip, sizeof(struct iphdr),
+				       get_unaligned_be16(ip + 2), protocol);
+	if (skb->protocol == htons(ETH_P_IPV6) && ip[0] >> 4 == 6 && ip[6] == IPPROTO_TCP &&
+	    skb_headlen(skb) >= network + sizeof(struct ipv6hdr) + TCPCC_USUAL)
+		return tcpcc_usual_tcp(skb, ip, sizeof(struct ipv6hdr), sizeof(struct ipv6hdr) +
+				       get_unaligned_be16(ip + 4), protocol);
+	return -ENOENT;
+}
+
+/**
+ * tcpcc_header_arrive() - find the word of a packet that has come, and count the packet
+ * @skb: a packet, not yet queued, of one segment
+ * @protocol: enum tcpcc_fb_protocol: whose words this router changes
+ * @count: where to count it, in one of the four
+ * @info: where to put the info of its header, 28 bits, if it has a word of @protocol
+ *
+ * Another protocol's word is not for this router to change: the packet then has no place.
+ *
+ * Return: whether it has a word of @protocol
+ */
+static __always_inline bool tcpcc_header_arrive(struct sk_buff *skb, u8 protocol,
+						struct tcpcc_arrivals *count, u32 *info)
+{
+	int found = tcpcc_header_usual(skb, protocol);
+
+	if (likely(found >= 0))
+		count->headers++;
+	else
+		found = tcpcc_header_walk(skb, protocol, count);
+	if (found < 0)
+		return false;
+	*info = found;
+	return true;
+}
+
+/**
+ * tcpcc_header_at() - where the word of a packet is
+ * @skb: packet in which tcpcc_header_find() has found one
+ * @place: where
+ *
+ * Return: NULL: not in its linear part
+ */
+static inline u8 *tcpcc_header_at(const struct sk_buff *skb, const struct tcpcc_place *place)
+{
+	if (skb_network_offset(skb) + place->word + sizeof(u32) > skb_headlen(skb))
+		return NULL;
+	return skb_network_header(skb) + place->word;
+}
+
+/**
+ * tcpcc_header_word() - the word of a packet
+ * @skb: packet in which tcpcc_header_find() has found one
+ * @place: where
+ *
+ * Return: the word; TCPCC_FB_NO_LIMIT if it is not there any more
+ */
+static inline u32 tcpcc_header_word(const struct sk_buff *skb, const struct tcpcc_place *place)
+{
+	const u8 *at = tcpcc_header_at(skb, place);
+
+	return likely(at) ? get_unaligned_be32(at) : tcpcc_header_far(skb, place->word);
+}
+
+/**
+ * tcpcc_header_change() - put another word into a packet
+ * @skb: packet in which tcpcc_header_find() has found one
+ * @place: where
+ * @at: tcpcc_header_at() of it
+ * @old: the word that is there
+ * @new: the word that is to be there
+ *
+ * A checksum that the device will compute is left to it.  Any other is corrected
+ * by the difference, and is as right or wrong as it was before: of an option at an
+ * odd offset the bytes count in the other half of each 16 bits.  It makes up for the word also
+ * in a sum over the whole packet.
+ *
+ * Return: 0 or, if there is no memory to unshare the packet, -ENOMEM
+ */
+static inline int tcpcc_header_change(struct sk_buff *skb, const struct tcpcc_place *place,
+				      u8 *at, u32 old, u32 new)
+{
+	unsigned int behind = place->word - place->tcp;
+	__be32 from = cpu_to_be32(old);
+	__be32 to = cpu_to_be32(new);
+
+	if (unlikely(!at || skb_cloned(skb))) {
+		at = tcpcc_header_unshare(skb, place->word);
+		if (!at)
+			return -ENOMEM;
+	}
+	put_unaligned(to, (__be32 *)at);
+	if (skb->ip_summed == CHECKSUM_PARTIAL)
+		return 0;
+	if (behind & 1) {
+		from = (__force __be32)ror32((__force u32)from, 8);
+		to = (__force __be32)ror32((__force u32)to, 8);
+	}
+	csum_replace4(&((struct tcphdr *)(at - behind))->check, from, to);
+	return 0;
+}
 
 #endif /* _TCPCC_SCH_HEADER_H */

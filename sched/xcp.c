@@ -70,17 +70,19 @@ static __always_inline void xcp_depart(void *state, struct sk_buff *skb, u64 now
 	u32 len = qdisc_pkt_len(skb);
 	struct xcp *xcp = state;
 	u32 old, new;
+	u8 *at;
 
 	xcp_advance(xcp, now_ns, backlog + len);
 	xcp_law_depart(&xcp->law, backlog);
 	if (!place->word)
 		return;
+	at = tcpcc_header_at(skb, place);
 	old = tcpcc_header_word(skb, place);
 	new = tcpcc_fb_change_word(xcp_law_feedback(&xcp->law, len, place->note,
 						    tcpcc_fb_change(old)));
 	if (new == old)
 		return;
-	if (tcpcc_header_change(skb, place, old, new))
+	if (tcpcc_header_change(skb, place, at, old, new))
 		xcp->unwritable++;
 	else
 		xcp->changed++;

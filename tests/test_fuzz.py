@@ -22,7 +22,7 @@ SECONDS = {"header": 6, "walk": 12, "tc": 6}
 BREAKS = {
     "header": ("include/tcpcc_feedback.h", "cut = min(cut, blocks ? blocks - 1 : 0);",
                "cut = min(cut, blocks);"),
-    "walk": ("sched/sch_header.c", "(place->word - place->tcp) & 1;", "0;"),
+    "walk": ("sched/sch_header.h", "if (behind & 1) {", "if (behind & 2) {"),
     "tc": ("tc/options.h", "parse_rtattr(tb, OPTIONS_MAX - 1,", "parse_rtattr(tb, OPTIONS_MAX,"),
 }  # fmt: skip
 each_target = pytest.mark.parametrize("target", SECONDS)

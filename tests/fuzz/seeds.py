@@ -93,6 +93,9 @@ def walk_input(
     return struct.pack("<8BQ", protocol, at, *parts, flags, memory, 3, room, 1000) + link + packet
 
 
+ENDS = [("192.0.2.1", "192.0.2.2"), ("2001:db8::1", "2001:db8::2")]
+
+
 def walk_inputs() -> dict[str, bytes]:
     tcp = segment("192.0.2.1", "192.0.2.2", option(NO_LIMIT), b"data")
     tcp6 = segment("2001:db8::1", "2001:db8::2", option(NO_LIMIT), b"data")
@@ -113,7 +116,16 @@ def walk_inputs() -> dict[str, bytes]:
         "nine": [DESTINATION] * 9, "no-next": [(59, b"\0" + bytes(6))],
     }  # fmt: skip
     made |= {f"v6-{name}": walk_input(ipv6(tcp6, *e), 1) for name, e in extensions.items()}
+    for name in ("none", "both", "word-version-1", "word-slow", "word-xcp", "word"):
+        long, long6 = (segment(*ends, OPTIONS[name], bytes(40)) for ends in ENDS)
+        made[f"v4-long-{name}"] = walk_input(ipv4(long), 0)
+        made[f"v6-long-{name}"] = walk_input(ipv6(long6), 1, link=link)
     made |= {
+        "v4-long-udp": walk_input(ipv4(long).replace(b"\x40\6", b"\x40\x11", 1), 0, flags=0),
+        "v4-long-less": walk_input(ipv4(long)[:-4], 0, flags=0),
+        "v6-long-less": walk_input(ipv6(long6)[:-4], 1, flags=0),
+        "v4-long-in-parts": walk_input(ipv4(long), 0, parts=(47, 33)),
+        "v6-long-in-parts": walk_input(ipv6(long6), 1, parts=(67, 33)),
         "v4-ip-options": walk_input(ipv4(tcp, b"\x94\4\0\0"), 0),
         "v4-padding": walk_input(ipv4(tcp, more=bytes(6)), 0, flags=0),
         "v4-link-header-cut": walk_input(ipv4(tcp)[:-4], 0, flags=0, link=link),

@@ -660,6 +660,14 @@ static const u8 data_option[] = {
 	253, 12, 0xac, 0x50, 0x10, 0x01, 0x38, 0x80, 0x1f, 0xff, 0xff, 0xff,
 };
 
+/* Another word for a packet of which it was found where it is */
+static int change(struct sk_buff *skb, u32 old, u32 new)
+{
+	const struct tcpcc_place *place = tcpcc_place(skb);
+
+	return tcpcc_header_change(skb, place, tcpcc_header_at(skb, place), old, new);
+}
+
 /* All ways in which a packet may come: found, changed, with a right checksum */
 static void header_is_changed(struct kunit *test)
 {
@@ -689,10 +697,6 @@ static void header_is_changed(struct kunit *test)
 			KUNIT_EXPECT_EQ(test, h.info, 80000);
 			KUNIT_EXPECT_EQ(test, h.word, old);
 			KUNIT_EXPECT_EQ(test,
-					tcpcc_header_info(skb,
-							  tcpcc_place(skb)),
-					80000);
-			KUNIT_EXPECT_EQ(test,
 					tcpcc_header_word(skb,
 							  tcpcc_place(skb)),
 					old);
@@ -700,10 +704,7 @@ static void header_is_changed(struct kunit *test)
 			/* somebody else looks on, and must not see it */
 			clone = skb_clone(skb, GFP_KERNEL);
 			KUNIT_ASSERT_NOT_NULL(test, clone);
-			KUNIT_EXPECT_EQ(test,
-					tcpcc_header_change(skb,
-							    tcpcc_place(skb),
-							    old, new), 0);
+			KUNIT_EXPECT_EQ(test, change(skb, old, new), 0);
 			KUNIT_EXPECT_EQ(test,
 					tcpcc_header_word(skb,
 							  tcpcc_place(skb)),
@@ -816,50 +817,66 @@ static void arrivals_are_counted(struct kunit *test)
 				    count.malformed);
 		KUNIT_EXPECT_EQ(test, !!tcpcc_place(skb)->word, ours);
 		KUNIT_EXPECT_EQ(test, info, ours ? 0x5010203 : 0x12345678);
-		if (ours)
-			KUNIT_EXPECT_EQ(test, tcpcc_header_info(skb, tcpcc_place(skb)),
-					0x5010203);
 		kfree_skb(skb);
 	}
 }
 
-/* A packet leaves with the info with which it came, whatever has become of its word. */
-static void info_of_a_queued_packet(struct kunit *test)
+/* A packet leaves with the word that it got, and with none if somebody has cut it. */
+static void word_of_a_queued_packet(struct kunit *test)
 {
-	u8 option[12] = { 253, 12, 0xac, 0x50 };
-	const u32 sent = tcpcc_fb_xcp_info(80000, 51600);
-	struct tcpcc_arrivals count = {};
+	struct tcpcc_fb_header h;
 	struct tcpcc_place *place;
 	struct sk_buff *skb;
-	u32 info;
+	u8 *at;
 	int i;
 
-	put_unaligned_be32(2U << 28 | sent, option + 4);
-	put_unaligned_be32(TCPCC_FB_NO_LIMIT, option + 8);
 	for (i = 0; i < 2 * 6 * 2; i++) {
 		struct shape s = {
 			.v6 = i & 1, .pad = i / 2 % 6, .extension = i / 12 * 8,
 		};
 
-		skb = packet(test, &s, option, sizeof(option));
+		skb = packet(test, &s, data_option, sizeof(data_option));
 		place = tcpcc_place(skb);
-		KUNIT_ASSERT_TRUE(test, tcpcc_header_arrive(skb, TCPCC_FB_XCP,
-							    &count, &info));
-		KUNIT_EXPECT_EQ(test, info, sent);
-		KUNIT_EXPECT_EQ(test, tcpcc_header_info(skb, place), sent);
-		KUNIT_EXPECT_EQ(test, tcpcc_header_change(skb, place, TCPCC_FB_NO_LIMIT,
-							  -7 & 0x3fffffff), 0);
+		KUNIT_ASSERT_EQ(test, tcpcc_header_find(skb, &h), 1);
+		at = tcpcc_header_at(skb, place);
+		KUNIT_EXPECT_PTR_EQ(test, at, (u8 *)(tcp_of(skb, &s) + 1) + s.pad + 8);
+		KUNIT_EXPECT_EQ(test, change(skb, TCPCC_FB_NO_LIMIT, -7 & 0x3fffffff), 0);
 		KUNIT_EXPECT_EQ(test, tcpcc_header_word(skb, place), -7 & 0x3fffffff);
-		info = tcpcc_header_info(skb, place);
-		KUNIT_EXPECT_EQ(test, tcpcc_fb_xcp_rtt_us(info), 80000);
-		KUNIT_EXPECT_EQ(test, tcpcc_fb_xcp_gap_ns(info), 51584);
-		/* somebody has cut it */
-		skb_trim(skb, skb_network_offset(skb) + place->word - 1);
-		KUNIT_EXPECT_EQ(test, tcpcc_header_info(skb, place), 0);
+		skb_trim(skb, skb_network_offset(skb) + place->word + 3);
+		KUNIT_EXPECT_NULL(test, tcpcc_header_at(skb, place));
 		KUNIT_EXPECT_EQ(test, tcpcc_header_word(skb, place), TCPCC_FB_NO_LIMIT);
 		kfree_skb(skb);
 	}
-	KUNIT_EXPECT_EQ(test, count.headers, 2 * 6 * 2);
+}
+
+/* In the packets that are looked at in short there is what the walk through all headers finds. */
+static void usual_packets(struct kunit *test)
+{
+	int i;
+
+	for (i = 0; i < 64; i++) {
+		struct shape s = {
+			.v6 = i & 1, .vlan = i & 2, .pad = i & 4, .extension = i & 8,
+			.empty = i & 16,
+		};
+		struct sk_buff *skb = packet(test, &s, data_option, sizeof(data_option));
+		u8 protocol = i & 32 ? TCPCC_FB_XCP : TCPCC_FB_ACP;
+		struct tcpcc_arrivals count = {};
+		struct tcpcc_place place = {};
+		int found;
+
+		*tcpcc_place(skb) = place;
+		found = tcpcc_header_usual(skb, protocol);
+		place = *tcpcc_place(skb);
+		KUNIT_EXPECT_EQ_MSG(test, found >= 0, !(i & 62), "case %d", i);
+		KUNIT_EXPECT_EQ(test, !!place.word, found >= 0);
+		if (found >= 0) {
+			KUNIT_EXPECT_EQ(test, tcpcc_header_walk(skb, protocol, &count), found);
+			KUNIT_EXPECT_EQ(test, tcpcc_place(skb)->tcp, place.tcp);
+			KUNIT_EXPECT_EQ(test, tcpcc_place(skb)->word, place.word);
+		}
+		kfree_skb(skb);
+	}
 }
 
 /* What the outer headers say is not what is there */
@@ -906,6 +923,8 @@ static void lies_are_seen(struct kunit *test)
 			break;
 		}
 		KUNIT_EXPECT_LE_MSG(test, tcpcc_header_find(skb, &h), 0,
+				    "case %d", i);
+		KUNIT_EXPECT_LT_MSG(test, tcpcc_header_usual(skb, TCPCC_FB_ACP), 0,
 				    "case %d", i);
 		KUNIT_EXPECT_EQ(test, tcpcc_place(skb)->word, 0);
 		kfree_skb(skb);
@@ -1010,14 +1029,14 @@ static struct sk_buff *twin(struct kunit *test, struct sk_buff *skb,
  */
 static void noise_is_harmless(struct kunit *test)
 {
-	int i, found = 0, cut = 0;
+	int i, found = 0, cut = 0, in_short = 0;
 
 	for (i = 0; i < 20000; i++) {
 		struct tcpcc_fb_header h = {}, h2 = {};
 		struct shape s = { .v6 = i & 1 };
 		struct sk_buff *skb = packet(test, &s, data_option, 12), *other;
 		unsigned int at = get_random_u32() % 6, end = skb->len, was;
-		int got;
+		int got, usual;
 
 		/* some noise everywhere, or much of it in the options */
 		if (i & 2)
@@ -1035,7 +1054,14 @@ static void noise_is_harmless(struct kunit *test)
 				skb_trim(skb, end);
 		}
 		other = twin(test, skb, end);
+		usual = tcpcc_header_usual(skb, TCPCC_FB_ACP);
 		got = tcpcc_header_find(skb, &h);
+		if (usual >= 0) {
+			in_short++;
+			KUNIT_EXPECT_EQ(test, got, 1);
+			KUNIT_EXPECT_EQ(test, h.protocol, TCPCC_FB_ACP);
+			KUNIT_EXPECT_EQ(test, h.info, usual);
+		}
 		KUNIT_EXPECT_EQ(test, tcpcc_header_find(other, &h2), got);
 		KUNIT_EXPECT_EQ(test, tcpcc_place(other)->word,
 				tcpcc_place(skb)->word);
@@ -1043,10 +1069,7 @@ static void noise_is_harmless(struct kunit *test)
 			found++;
 			cut += end < was;
 			KUNIT_EXPECT_EQ(test, h2.word, h.word);
-			KUNIT_EXPECT_EQ(test,
-					tcpcc_header_change(skb,
-							    tcpcc_place(skb),
-							    h.word, ~h.word), 0);
+			KUNIT_EXPECT_EQ(test, change(skb, h.word, ~h.word), 0);
 			for (at = end; at < was; at++)
 				KUNIT_EXPECT_EQ(test, skb->data[at],
 						(u8)~other->data[at]);
@@ -1056,6 +1079,7 @@ static void noise_is_harmless(struct kunit *test)
 	}
 	KUNIT_EXPECT_GT(test, found, 1000);
 	KUNIT_EXPECT_GT(test, cut, 100);
+	KUNIT_EXPECT_GT(test, in_short, 1000);
 }
 
 static struct kunit_case acp_cases[] = {
@@ -1085,7 +1109,8 @@ static struct kunit_case acp_cases[] = {
 	KUNIT_CASE(header_is_changed),
 	KUNIT_CASE(header_is_checked),
 	KUNIT_CASE(arrivals_are_counted),
-	KUNIT_CASE(info_of_a_queued_packet),
+	KUNIT_CASE(word_of_a_queued_packet),
+	KUNIT_CASE(usual_packets),
 	KUNIT_CASE(lies_are_seen),
 	KUNIT_CASE(extension_headers_are_few),
 	KUNIT_CASE(authenticated_is_left_alone),

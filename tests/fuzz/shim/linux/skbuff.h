@@ -163,6 +163,11 @@ static inline int skb_ensure_writable(struct sk_buff *skb, unsigned int len)
 	return skb->cloned ? fuzz_move(skb, 0) : 0;
 }
 
+static inline bool skb_cloned(const struct sk_buff *skb)
+{
+	return skb->cloned;
+}
+
 static inline bool eth_type_vlan(__be16 type)
 {
 	return type == htons(ETH_P_8021Q) || type == htons(ETH_P_8021AD);

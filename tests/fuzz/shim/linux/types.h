@@ -19,6 +19,8 @@ typedef __s64 s64;
 #define ARRAY_SIZE(a)		(sizeof(a) / sizeof((a)[0]))
 #define U16_MAX			((u16)~0U)
 #define __force
+#define __pure
+#define __uninitialized
 #define likely(x)		(x)
 #define unlikely(x)		(x)
 #define BUILD_BUG_ON(x)		_Static_assert(!(x), #x)

@@ -31,18 +31,4 @@ static inline void csum_replace4(__sum16 *check, __be32 from, __be32 to)
 	*check = csum_fold(csum_add(csum_sub(sum, from), to));
 }
 
-/*
- * A change outside the pseudo header.  The device sums it if it has the sum still to
- * make.  A sum over the packet stays: check and change cancel out.
- */
-static inline void inet_proto_csum_replace4(__sum16 *check, struct sk_buff *skb,
-					    __be32 from, __be32 to,
-					    bool pseudohdr)
-{
-	if (pseudohdr)
-		abort();
-	if (skb->ip_summed != CHECKSUM_PARTIAL)
-		csum_replace4(check, from, to);
-}
-
 #endif /* _FUZZ_NET_CHECKSUM_H */
