@@ -234,7 +234,8 @@ static void upstream_allows_less(struct kunit *test)
 
 		full_link(&x);
 		KUNIT_EXPECT_EQ_MSG(test,
-				    packet_departs(&x, PAPER_SIZE, PAPER_RTT, c[i].gap_ns, c[i].brought),
+				    packet_departs(&x, PAPER_SIZE, PAPER_RTT, c[i].gap_ns,
+						   c[i].brought),
 				    c[i].given, "case %d", i);
 		KUNIT_EXPECT_LE_MSG(test, abs((s64)raise_left(&x) - (1937500 - c[i].raise)), 1,
 				    "case %d", i);
