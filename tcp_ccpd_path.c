@@ -1501,9 +1501,9 @@ static u32 path_next_claim(struct cpath *ca, u32 rate, u32 delivered, u32 lost, 
 			   u32 mean_us)
 {
 	u32 queue_us = path_round_queue_us(ca), share;
+	bool empty = path_queue_us(ca) < 2 * q0;
 	/* a burst may fill a buffer and be gone within a round trip: the mean tells of it */
-	bool empty = path_queue_us(ca) < 2 * q0 && mean_us < q0;
-	bool policed = empty && !path_bunched(ca);
+	bool policed = empty && mean_us < q0 && !path_bunched(ca);
 
 	if (lost >= PATH_LOSSES && lost > delivered / (!empty ? PATH_OVERFLOW :
 						       ca->capped ? PATH_CAPPED : PATH_POLICER)) {
