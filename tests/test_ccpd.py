@@ -134,6 +134,28 @@ def test_batches_of_acks_as_far_apart_as_a_round_trip(lab, seed) -> None:
     assert ours["retransmits"] <= ours["bytes"] / 1448 / 10
 
 
+@pytest.mark.parametrize(
+    "path",
+    [
+        {"trace": "scripts/traces/wifi.gz", "rtt": "13.5ms", "buffer": "1.07bdp", "loss": 0.0003},
+        {"rate": "100mbit", "rtt": "10ms", "buffer": "1bdp", "host": "vm"},
+    ],
+    ids=["wifi", "vm"],
+)
+def test_acks_in_bunches_tell_of_a_link_that_waits(lab, path) -> None:
+    """What a round trip delivers is chance's there, and no reason to claim less and less."""
+    cubic, ours = run(lab, ["cubic", "ccpd_path"], **path, duration=10)
+    assert ours["flows"][0]["goodput_bps"] >= cubic["flows"][0]["goodput_bps"]
+
+
+def test_flows_of_one_kind_are_no_bunches(lab) -> None:
+    """16 of them see their own ACKs at the rate of the link, and keep a small queue."""
+    cubic, path = run(lab, ["cubic", "ccpd_path"], **SHARED, flows=16, start="70ms",
+                      scatter="20ms", duration=30)  # fmt: skip
+    assert path["links"][0]["queue_mean"] <= cubic["links"][0]["queue_mean"] / 2
+    assert path["jain"] >= 0.95
+
+
 @pytest.mark.parametrize("rtt", ["1ms", "2ms"])
 @pytest.mark.parametrize("buffer", ["0.5bdp", "2bdp"])
 def test_short_paths_are_full(lab, rtt, buffer) -> None:
