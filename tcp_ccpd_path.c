@@ -562,14 +562,23 @@ static bool path_moves(const struct cpath *ca)
 }
 
 /*
- * The least window where the capacity moves, segments: half as much again as what fills a path of
- * @us at the most that was delivered lately, since it may be more by now
+ * What the capacity may be where it moves, BW_SCALE; 0: it does not.  It is the most that was
+ * delivered lately.  Where bunches have overflowed a buffer since, that was too much.
  */
-static u32 path_moving_window(const struct cpath *ca, u32 us)
+static u32 path_moving_rate(const struct cpath *ca)
 {
 	if (!path_moves(ca))
 		return 0;
-	return 3 * ccpd_segs(ccpd_delivery_rate(&ca->probe), us) >> (SEG_SCALE + 1);
+	return ca->fell ? ca->claim : ccpd_delivery_rate(&ca->probe);
+}
+
+/*
+ * The least window there, segments: half as much again as what fills a path of @us at that rate,
+ * since it may be more by now
+ */
+static u32 path_moving_window(const struct cpath *ca, u32 us)
+{
+	return 3 * ccpd_segs(path_moving_rate(ca), us) >> (SEG_SCALE + 1);
 }
 
 /* C, as far as a policer lets it through */
@@ -1517,8 +1526,8 @@ static u32 path_next_claim(struct cpath *ca, u32 rate, u32 delivered, u32 lost, 
 			ca->rival = PATH_FRIENDLY;
 			ca->doubt = 0;
 		}
-		ca->moves = 0;
-		ca->fell = 0;
+		ca->fell = path_bunched(ca);
+		ca->moves = ca->fell ? PATH_MOVES : 0;
 		/* repairs may stall, and a stall is no rate */
 		return policed ? rate : max(rate - rate / 4, ca->claim / 2);
 	}
@@ -1707,8 +1716,8 @@ static void path_pace(struct sock *sk, bool burst)
 	const struct cpath *ca = inet_csk_ca(sk);
 	u64 claim = ca->claim, rate;
 
-	if (path_moves(ca) && ca->mode == PATH_AVOIDANCE)
-		claim = max_t(u64, claim, ccpd_delivery_rate(&ca->probe));
+	if (ca->mode == PATH_AVOIDANCE)
+		claim = max_t(u64, claim, path_moving_rate(ca));
 	rate = claim;
 	if (burst || !claim) {
 		ccpd_set_rate(sk, path_start_rate(sk));

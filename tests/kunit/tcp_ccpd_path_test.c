@@ -748,9 +748,14 @@ static void bursts_are_not_policed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, path_next_claim(ca, rate, 100, 20, bw, 3000, 4000), bw / 2);
 	KUNIT_EXPECT_FALSE(test, ca->capped);
 	ca->bunches = PATH_BUNCHES;
+	ca->probe.rate[0] = 2 * bw;
+	KUNIT_EXPECT_EQ(test, path_moving_rate(ca), 2 * bw);
 	KUNIT_EXPECT_EQ(test, path_next_claim(ca, rate, 100, 20, bw, 3000, 0), bw / 2);
 	KUNIT_EXPECT_FALSE(test, ca->capped);
+	/* what was delivered at most was too much for a buffer */
+	KUNIT_EXPECT_EQ(test, path_moving_rate(ca), bw);
 	ca->bunches = 0;
+	KUNIT_EXPECT_EQ(test, path_moving_rate(ca), 0);
 	path_next_claim(ca, rate, 100, 20, bw, 3000, 0);
 	KUNIT_EXPECT_TRUE(test, ca->capped);
 }
