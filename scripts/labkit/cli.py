@@ -508,9 +508,11 @@ def _bench(args: argparse.Namespace) -> int:
 
 def _scale(args: argparse.Namespace) -> int:
     from .measure import scale
-    from .tell import summary
+    from .tell import report, summary
 
-    made = scale.measure(_laboratory(args), scale.QUICK if args.quick else scale.Effort(),
+    laboratory = _laboratory(args)
+    jobs = [task.job for _, task in report.plan(report.of_papers(), laboratory)]
+    made = scale.measure(laboratory, scale.QUICK if args.quick else scale.Effort(), jobs,
                          args.fresh)  # fmt: skip
     print(json.dumps(made, indent=1) if args.json else "\n\n".join(scale.tables(made).values()))
     if args.docs:

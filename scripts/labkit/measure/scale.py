@@ -71,8 +71,8 @@ class Effort:
 QUICK = Effort(1, 10_000, (1,), 1, 1, (1, 10), ((12, 1), (12, 2)), (1, 2), False)
 
 
-def measure(laboratory: Laboratory, effort: Effort, fresh: bool = False) -> Json:
-    """All of it; fresh: also what the first run costs, with an empty cache."""
+def measure(laboratory: Laboratory, effort: Effort, jobs: list[Job], fresh: bool = False) -> Json:
+    """All of it; jobs: the report's; fresh: also what the first run costs, with an empty cache."""
     parts: dict[str, Callable[[], Any]] = {
         "processors": lambda: processors(effort),
         "memory": lambda: memory(laboratory, effort),
@@ -88,7 +88,7 @@ def measure(laboratory: Laboratory, effort: Effort, fresh: bool = False) -> Json
             made[name] = part()
         if effort.report:
             shown.show("report", 0.99)
-            made["report"] = report(laboratory, made["growth"])
+            made["report"] = report(jobs, made["growth"])
     return made | {"took_s": round(time.monotonic() - began)}
 
 
@@ -352,11 +352,8 @@ def packets_per_core_s(of: Json) -> float:
     return (sum(row["packets"] + BOOT_PACKETS for row in rows) / sum(row["cpu_s"] for row in rows))
 
 
-def report(laboratory: Laboratory, of: Json) -> Json:
+def report(jobs: list[Job], of: Json) -> Json:
     """What all runs of the report cost: packets, and seconds on some numbers of cores."""
-    from ..tell import report as reports
-
-    jobs = [task.job for _, task in reports.plan(reports.of_papers(), laboratory)]
     rate = packets_per_core_s(of)
     total, longest = (how(job.packets for job in jobs) for how in (sum, max))
     hours = {str(n): round(max(total / n, longest) / rate / 3600, 2) for n in CORES}
