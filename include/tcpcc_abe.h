@@ -222,7 +222,7 @@ static inline void abe_remember(struct abe_history *history, u32 us, u32 deliver
  */
 static inline u32 abe_pipe(u64 rate, u32 rtt_min_us)
 {
-	u64 segs = (rate >> ABE_RATE) * rtt_min_us + ((u64)(u32)rate * rtt_min_us >> ABE_RATE);
+	u64 segs = (rate >> ABE_RATE) * rtt_min_us + ((rate & U32_MAX) * rtt_min_us >> ABE_RATE);
 
 	return min_t(u64, segs, S32_MAX);
 }
