@@ -578,7 +578,10 @@ static u32 path_moving_rate(const struct cpath *ca)
  */
 static u32 path_moving_window(const struct cpath *ca, u32 us)
 {
-	return 3 * ccpd_segs(path_moving_rate(ca), us) >> (SEG_SCALE + 1);
+	/* less where ACKs come in bunches: perhaps they alone do, and the link never waits */
+	u32 eighths = path_bunched(ca) ? 11 : 12;
+
+	return eighths * ccpd_segs(path_moving_rate(ca), us) >> (SEG_SCALE + 3);
 }
 
 /* C, as far as a policer lets it through */
