@@ -452,24 +452,6 @@ static inline bool abe_take(struct abe_history *history, struct abe *abe,
 }
 
 /**
- * abe_moment() - an ACK is a moment if the last one is long enough ago
- * @history: what has been; there must be an entry
- * @abe: the estimate
- * @rules: what the paper leaves open
- * @ack: the ACK; it delivers something
- * @step: what the moment came to
- *
- * Return: whether the estimate has changed
- */
-static inline bool abe_moment(struct abe_history *history, struct abe *abe,
-			      const struct abe_rules *rules, const struct abe_ack *ack,
-			      struct abe_step *step)
-{
-	return abe_is_due(ack->us - abe_point(history, 0)->us, history->next_us, ack->rtt_us,
-			  ack->limited) && abe_take(history, abe, rules, ack, step);
-}
-
-/**
  * abe_rescale() - segments have another size
  * @history: time begins anew in it
  * @abe: the estimate, which stays the same in bytes

@@ -60,7 +60,9 @@ static void ack(struct estimator *e, u32 us, u32 segs)
 	e->us += us;
 	e->ack.us += us;
 	e->ack.delivered += segs;
-	abe_moment(e->history, &e->abe, &e->rules, &e->ack, &step);
+	if (abe_is_due(e->ack.us - abe_point(e->history, 0)->us, e->history->next_us,
+		       e->ack.rtt_us, e->ack.limited))
+		abe_take(e->history, &e->abe, &e->rules, &e->ack, &step);
 }
 
 static u64 mean_per_s(const struct estimator *e)
