@@ -47,9 +47,11 @@
  *
  * Capacity that moves.  Where what is delivered fell at once, and the queue then ran empty round
  * after round, the window is at least one and a half of what fills the path at the most that was
- * delivered in the last seconds, until an overflow, or until it was so for 8 s no more.  So it is
- * where ACKs come in bunches, as on Wi-Fi or from a virtual machine: the link waits, and then takes
- * much at once.  What one round trip delivers is chance's there, and less than the path carries.
+ * delivered in the last seconds, until an overflow, or until it was so for 8 s no more.
+ *
+ * Bunches.  On Wi-Fi, or from a virtual machine, the link waits, and then takes much at once.  What
+ * one round trip delivers is chance's there, and less than the path carries.  ACKs that come in
+ * bunches tell of it.  Then the capacity is taken for one that moves, with a little less window.
  *
  * A strange queue.  A queue that stays above 2 * q0 is not of its making.  A drain tells why: if
  * the delay does not fall, twice in a row, it is the path's own, and rtt_min has grown.  All of our
@@ -143,11 +145,12 @@
 #define PATH_MOVES	31U
 
 /*
- * An ACK is of a bunch if what it tells of came 2^6 times as fast as the path carries it: one of
- * 64 flows sees the rate of the link at most.  A bunch follows a pause of more than 1/2^4 of a
- * round trip, in which the path carries more than so many segments.  An ACK in a bunch counts
- * PATH_BUNCH, up to PATH_BUNCHES_MOST, another takes one away, and there are bunches from
- * PATH_BUNCHES on; field-moving, field-hosts, path-flows
+ * An ACK is of a bunch if it comes 2^6 times as soon after another as the path carries what it
+ * acknowledges, since 64 flows that share a link may each take its rate for 64 times their own.
+ * Before a bunch there is a pause: of more than 1/2^4 of a round trip, and of more than
+ * PATH_PAUSE_SEGS at the rate of the path.  An ACK of a bunch counts PATH_BUNCH, up to
+ * PATH_BUNCHES_MOST, and another takes one away.  From PATH_BUNCHES on there are bunches;
+ * field-moving, field-hosts, path-flows
  */
 #define PATH_AT_ONCE	6
 #define PATH_PAUSE	4
@@ -563,7 +566,7 @@ static bool path_moves(const struct cpath *ca)
 
 /*
  * What the capacity may be where it moves, BW_SCALE; 0: it does not.  It is the most that was
- * delivered lately.  Where bunches have overflowed a buffer since, that was too much.
+ * delivered lately, if that was not too much.
  */
 static u32 path_moving_rate(const struct cpath *ca)
 {
@@ -574,14 +577,24 @@ static u32 path_moving_rate(const struct cpath *ca)
 
 /*
  * The least window there, segments: half as much again as what fills a path of @us at that rate,
- * since it may be more by now
+ * since it may be more by now.  Three eighths where ACKs come in bunches: it may be that only ACKs
+ * do, and the link never waits; test_hosts.py.
  */
 static u32 path_moving_window(const struct cpath *ca, u32 us)
 {
-	/* less where ACKs come in bunches: perhaps they alone do, and the link never waits */
 	u32 eighths = path_bunched(ca) ? 11 : 12;
 
 	return eighths * ccpd_segs(path_moving_rate(ca), us) >> (SEG_SCALE + 3);
+}
+
+/*
+ * An overflow, or a mark: the capacity is not what it was before.  Where ACKs come in bunches what
+ * is claimed takes the place of the most that was delivered lately.
+ */
+static void path_too_much(struct cpath *ca)
+{
+	ca->fell = path_bunched(ca);
+	ca->moves = ca->fell ? PATH_MOVES : 0;
 }
 
 /* C, as far as a policer lets it through */
@@ -833,7 +846,7 @@ static void path_set_cwnd(struct sock *sk, u32 cwnd)
 
 static void path_enter(struct cpath *ca, enum path_mode mode)
 {
-	/* what was said of a train is in their place */
+	/* what is known of a train is in the place of these */
 	if (ca->mode == PATH_SLOW_START) {
 		ca->empty = 0;
 		ca->paused = 0;
@@ -875,19 +888,18 @@ static void path_round_begin(struct sock *sk)
 }
 
 /*
- * Does this ACK, for @acked segments, come in a bunch?  A flow's own ACKs may come at the rate of
- * the link, if the others' packets do not come between: a bunch comes faster than that.  And
- * there is a pause before it.  On a way back that is shared ACKs are close, without pauses.
+ * Does this ACK, for @acked segments, come in a bunch?  Packets of one flow that follow each other
+ * show the rate of the link, which is more than the flow's.  A bunch comes faster than that.  There
+ * is a pause before it: behind others' packets on the way back ACKs are as close, without pauses.
  */
-static void path_count_bunches(struct sock *sk, u32 acked)
+static void path_count_bunches(struct sock *sk, u32 acked, u32 bw)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct cpath *ca = inet_csk_ca(sk);
-	const struct ccpd_probe *p = &ca->probe;
 	/* since the ACK before, in 2^10 ns, about us */
 	u32 gap_us = ((u32)tp->tcp_clock_cache - ca->prev.ns) >> 10;
 	/* what the path carries in that time */
-	s64 carried = ccpd_segs(ccpd_capacity(p), gap_us);
+	s64 carried = ccpd_segs(bw, gap_us);
 
 	if (!ca->prev.sum)
 		return;
@@ -896,7 +908,7 @@ static void path_count_bunches(struct sock *sk, u32 acked)
 			ca->bunches = min(ca->bunches + PATH_BUNCH, PATH_BUNCHES_MOST);
 		return;
 	}
-	ca->paused = gap_us > p->rtt_min_us >> PATH_PAUSE &&
+	ca->paused = gap_us > ca->probe.rtt_min_us >> PATH_PAUSE &&
 		     carried > PATH_PAUSE_SEGS << SEG_SCALE;
 	ca->bunches -= !!ca->bunches;
 }
@@ -920,7 +932,7 @@ static void path_avoid(struct sock *sk, u32 acked)
 	/* nothing measured yet: keep the window until it is */
 	if (!ca->claim)
 		return;
-	path_count_bunches(sk, acked);
+	path_count_bunches(sk, acked, bw);
 	e.storage = path_storage(ca->claim, e.kp, base, q0);
 	window = ccpd_eq3(&e, &ca->prev, tp->tcp_clock_cache,
 			  e.limit + ccpd_segs(bw, p->rtt_min_us));
@@ -1514,7 +1526,7 @@ static u32 path_next_claim(struct cpath *ca, u32 rate, u32 delivered, u32 lost, 
 {
 	u32 queue_us = path_round_queue_us(ca), share;
 	bool empty = path_queue_us(ca) < 2 * q0;
-	/* a burst may fill a buffer and be gone within a round trip: the mean tells of it */
+	/* a burst may overflow a buffer and be gone within a round trip: the mean tells of it */
 	bool policed = empty && mean_us < q0 && !path_bunched(ca);
 
 	if (lost >= PATH_LOSSES && lost > delivered / (!empty ? PATH_OVERFLOW :
@@ -1529,8 +1541,7 @@ static u32 path_next_claim(struct cpath *ca, u32 rate, u32 delivered, u32 lost, 
 			ca->rival = PATH_FRIENDLY;
 			ca->doubt = 0;
 		}
-		ca->fell = path_bunched(ca);
-		ca->moves = ca->fell ? PATH_MOVES : 0;
+		path_too_much(ca);
 		/* repairs may stall, and a stall is no rate */
 		return policed ? rate : max(rate - rate / 4, ca->claim / 2);
 	}
@@ -1547,7 +1558,7 @@ static u32 path_next_claim(struct cpath *ca, u32 rate, u32 delivered, u32 lost, 
 	share = path_share(rate, bw, queue_us, q0);
 	if (!ca->capped)
 		share = max(share, path_room(rate, mean_us, q0));
-	/* a packet met an empty path: what was delivered is not all that this would have carried */
+	/* a packet met an empty path, which would have carried more than was delivered */
 	if (!ca->capped && ca->probe.round_rtt_us - ca->probe.rtt_min_us < q0 / 2)
 		share = max(share, ca->claim);
 	return ((u64)ca->claim + share) >> 1;
@@ -1901,6 +1912,8 @@ static void path_set_state(struct sock *sk, u8 state)
 		return;
 	if (ca->mode == PATH_SLOW_START)
 		path_train_leave(sk, ccpd_delivery_rate(&ca->probe) ?: ca->claim);
+	else
+		path_too_much(ca);
 	ca->claim = (u64)ca->claim * CCPD_ECN_KEEP >> 8;
 }
 

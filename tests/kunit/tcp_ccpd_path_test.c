@@ -326,6 +326,15 @@ static void mark_is_answered(struct kunit *test)
 	path_set_state(sk, TCP_CA_CWR);
 	inet_csk(sk)->icsk_ca_state = TCP_CA_CWR;
 	EXPECT_NEAR(test, ca->claim, (u64)claim * 85 / 100, 3000);
+	/* also of what was delivered at most, where ACKs come in bunches */
+	ca->probe.rate[0] = 2 * claim;
+	ca->bunches = PATH_BUNCHES;
+	KUNIT_EXPECT_EQ(test, path_moving_rate(ca), 2 * claim);
+	path_set_state(sk, TCP_CA_CWR);
+	KUNIT_EXPECT_EQ(test, path_moving_rate(ca), ca->claim);
+	ca->bunches = 0;
+	ca->probe.rate[0] = 0;
+	ca->claim = (u64)claim * 85 / 100;
 	path_round(sk, claim);
 	EXPECT_NEAR(test, ca->claim, (u64)claim * 85 / 100, 3000);
 	path_set_state(sk, TCP_CA_Recovery);
@@ -761,8 +770,8 @@ static void bursts_are_not_policed(struct kunit *test)
 }
 
 /*
- * ACKs that come at once after a pause, again and again, are of bunches.  Those of a flow of
- * sixteen, which come at the rate of the link now and then, are not.
+ * ACKs that come at once after a pause, again and again, are of bunches.  Those of one of 60 flows,
+ * which come at the rate of the link now and then, are not.
  */
 static void acks_come_in_bunches(struct kunit *test)
 {
@@ -775,7 +784,7 @@ static void acks_come_in_bunches(struct kunit *test)
 	for (i = 0; i < 20; i++) {
 		for (j = 0; j < 4; j++) {
 			tp->tcp_clock_cache += (j ? 1 : 7500) * NSEC_PER_USEC;
-			path_count_bunches(sk, 2);
+			path_count_bunches(sk, 2, link_bw(100));
 			ca->prev.ns = tp->tcp_clock_cache;
 		}
 		KUNIT_EXPECT_TRUE(test, path_bunched(ca));
@@ -783,22 +792,21 @@ static void acks_come_in_bunches(struct kunit *test)
 	/* as far apart from one another as the link lets them be: that ends it */
 	for (i = 0; i < PATH_BUNCHES_MOST; i++) {
 		tp->tcp_clock_cache += 242 * NSEC_PER_USEC;
-		path_count_bunches(sk, 2);
+		path_count_bunches(sk, 2, link_bw(100));
 		ca->prev.ns = tp->tcp_clock_cache;
 	}
 	KUNIT_EXPECT_TRUE(test, !ca->bunches);
-	/* one of sixteen: two ACKs at the rate of the link, after each pause */
-	ca->claim = link_bw(100) / 16;
+	/* one of 60: two ACKs at the rate of the link, after each pause */
 	for (i = 0; i < 40; i++) {
 		tp->tcp_clock_cache += (i % 2 ? 242 : 7500) * NSEC_PER_USEC;
-		path_count_bunches(sk, 2);
+		path_count_bunches(sk, 2, link_bw(100) / 60);
 		ca->prev.ns = tp->tcp_clock_cache;
 		KUNIT_EXPECT_FALSE(test, path_bunched(ca));
 	}
 	/* bunches without a pause are of a way back that is shared */
 	for (i = 0; i < 40; i++) {
 		tp->tcp_clock_cache += (i % 4 ? 1 : 1000) * NSEC_PER_USEC;
-		path_count_bunches(sk, 2);
+		path_count_bunches(sk, 2, link_bw(100));
 		ca->prev.ns = tp->tcp_clock_cache;
 		KUNIT_EXPECT_FALSE(test, path_bunched(ca));
 	}
