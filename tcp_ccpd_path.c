@@ -896,10 +896,9 @@ static void path_count_bunches(struct sock *sk, u32 acked, u32 bw)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct cpath *ca = inet_csk_ca(sk);
-	/* since the ACK before, in 2^10 ns, about us */
-	u32 gap_us = ((u32)tp->tcp_clock_cache - ca->prev.ns) >> 10;
-	/* what the path carries in that time */
-	s64 carried = ccpd_segs(bw, gap_us);
+	u32 gap_ns = (u32)tp->tcp_clock_cache - ca->prev.ns;
+	/* what the path carries since the ACK before; 2^10 ns are about a us */
+	s64 carried = ccpd_segs(bw, gap_ns) >> 10;
 
 	if (!ca->prev.sum)
 		return;
@@ -908,7 +907,7 @@ static void path_count_bunches(struct sock *sk, u32 acked, u32 bw)
 			ca->bunches = min(ca->bunches + PATH_BUNCH, PATH_BUNCHES_MOST);
 		return;
 	}
-	ca->paused = gap_us > ca->probe.rtt_min_us >> PATH_PAUSE &&
+	ca->paused = gap_ns >> 10 > ca->probe.rtt_min_us >> PATH_PAUSE &&
 		     carried > PATH_PAUSE_SEGS << SEG_SCALE;
 	ca->bunches -= !!ca->bunches;
 }

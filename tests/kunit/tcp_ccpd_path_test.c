@@ -803,6 +803,13 @@ static void acks_come_in_bunches(struct kunit *test)
 		ca->prev.ns = tp->tcp_clock_cache;
 		KUNIT_EXPECT_FALSE(test, path_bunched(ca));
 	}
+	/* at 100 Gb/s ACKs at the rate of the link are less than a us apart */
+	for (i = 0; i < 40; i++) {
+		tp->tcp_clock_cache += i % 4 ? 242 : 7500 * NSEC_PER_USEC;
+		path_count_bunches(sk, 2, link_bw(100000));
+		ca->prev.ns = tp->tcp_clock_cache;
+		KUNIT_EXPECT_FALSE(test, path_bunched(ca));
+	}
 	/* bunches without a pause are of a way back that is shared */
 	for (i = 0; i < 40; i++) {
 		tp->tcp_clock_cache += (i % 4 ? 1 : 1000) * NSEC_PER_USEC;
