@@ -891,6 +891,7 @@ static void path_round_begin(struct sock *sk)
  * Does this ACK, for @acked segments, come in a bunch?  Packets of one flow that follow each other
  * show the rate of the link, which is more than the flow's.  A bunch comes faster than that.  There
  * is a pause before it: behind others' packets on the way back ACKs are as close, without pauses.
+ * While segments are missing each that comes has an ACK to itself, and that is not counted.
  */
 static void path_count_bunches(struct sock *sk, u32 acked, u32 bw)
 {
@@ -900,7 +901,7 @@ static void path_count_bunches(struct sock *sk, u32 acked, u32 bw)
 	/* what the path carries since the ACK before; 2^10 ns are about a us */
 	s64 carried = ccpd_segs(bw, gap_ns) >> 10;
 
-	if (!ca->prev.sum)
+	if (!ca->prev.sum || tp->sacked_out)
 		return;
 	if (carried << PATH_AT_ONCE <= (s64)acked << SEG_SCALE) {
 		if (ca->paused)
@@ -1528,6 +1529,11 @@ static u32 path_next_claim(struct cpath *ca, u32 rate, u32 delivered, u32 lost, 
 	/* a burst may overflow a buffer and be gone within a round trip: the mean tells of it */
 	bool policed = empty && mean_us < q0 && !path_bunched(ca);
 
+	/* the end of a bunch may find a buffer full: few are lost, and others see that, too */
+	if (lost && path_bunched(ca) && mean_us >= q0) {
+		path_too_much(ca);
+		return ca->claim - ca->claim / 4;
+	}
 	if (lost >= PATH_LOSSES && lost > delivered / (!empty ? PATH_OVERFLOW :
 						       ca->capped ? PATH_CAPPED : PATH_POLICER)) {
 		if (policed) {

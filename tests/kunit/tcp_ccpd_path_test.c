@@ -769,6 +769,21 @@ static void bursts_are_not_policed(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, ca->capped);
 }
 
+/* Of bunches one loss is enough, if there was a queue. Without bunches, or a queue, it is noise. */
+static void bunches_answer_a_loss(struct kunit *test)
+{
+	struct cpath *ca = inet_csk_ca(flow(test));
+	u32 bw = ca->claim;
+
+	KUNIT_EXPECT_GE(test, path_next_claim(ca, bw, 100, 1, bw, 3000, 3000), bw);
+	ca->bunches = PATH_BUNCHES;
+	KUNIT_EXPECT_GE(test, path_next_claim(ca, bw, 100, 1, bw, 3000, 2999), bw);
+	KUNIT_EXPECT_EQ(test, path_next_claim(ca, bw, 100, 1, bw, 3000, 3000), bw - bw / 4);
+	/* the most that was delivered was too much */
+	ca->probe.rate[0] = 2 * bw;
+	KUNIT_EXPECT_EQ(test, path_moving_rate(ca), bw);
+}
+
 /*
  * ACKs that come at once after a pause, again and again, are of bunches.  Those of one of 60 flows,
  * which come at the rate of the link now and then, are not.
@@ -789,6 +804,15 @@ static void acks_come_in_bunches(struct kunit *test)
 		}
 		KUNIT_EXPECT_TRUE(test, path_bunched(ca));
 	}
+	/* while a segment is missing, one by one: that tells nothing */
+	tp->sacked_out = 1;
+	for (i = 0; i < PATH_BUNCHES_MOST; i++) {
+		tp->tcp_clock_cache += 242 * NSEC_PER_USEC;
+		path_count_bunches(sk, 1, link_bw(100));
+		ca->prev.ns = tp->tcp_clock_cache;
+	}
+	KUNIT_EXPECT_TRUE(test, path_bunched(ca));
+	tp->sacked_out = 0;
 	/* as far apart from one another as the link lets them be: that ends it */
 	for (i = 0; i < PATH_BUNCHES_MOST; i++) {
 		tp->tcp_clock_cache += 242 * NSEC_PER_USEC;
@@ -1650,6 +1674,7 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(acks_come_in_bunches),
 	KUNIT_CASE(empty_path_keeps_the_claim),
 	KUNIT_CASE(bursts_are_not_policed),
+	KUNIT_CASE(bunches_answer_a_loss),
 	KUNIT_CASE(visits_are_bounded),
 	KUNIT_CASE(visits_expire),
 	KUNIT_CASE(visits_replace_the_oldest),
