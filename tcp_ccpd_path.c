@@ -145,19 +145,21 @@
 #define PATH_MOVES	31U
 
 /*
- * An ACK is of a bunch if it comes 2^6 times as soon after another as the path carries what it
- * acknowledges, since 64 flows that share a link may each take its rate for 64 times their own.
+ * An ACK is of a bunch if it comes 2^5 times as soon after another as the path carries what it
+ * acknowledges.  More cannot be asked for: two full segments take 36 times as long as their ACK
+ * does on a way back of the same rate.
  * Before a bunch there is a pause: of more than 1/2^4 of a round trip, and of more than
  * PATH_PAUSE_SEGS at the rate of the path.  An ACK of a bunch counts PATH_BUNCH, up to
- * PATH_BUNCHES_MOST, and another takes one away.  From PATH_BUNCHES on there are bunches;
- * field-moving, field-hosts, path-flows
+ * PATH_BUNCHES_MOST, and another takes one away.  From PATH_BUNCHES on there are bunches, and
+ * PATH_BUNCH_LOSSES are enough for an overflow; field-moving, field-hosts, path-flows
  */
-#define PATH_AT_ONCE	6
+#define PATH_AT_ONCE	5
 #define PATH_PAUSE	4
 #define PATH_PAUSE_SEGS	4
 #define PATH_BUNCH	3
 #define PATH_BUNCHES	8
 #define PATH_BUNCHES_MOST 15
+#define PATH_BUNCH_LOSSES 2
 
 /* What must be withdrawn at least, segments, to tell something from it; path-share */
 #define PATH_LEAST_WITNESS	8U
@@ -1529,8 +1531,9 @@ static u32 path_next_claim(struct cpath *ca, u32 rate, u32 delivered, u32 lost, 
 	/* a burst may overflow a buffer and be gone within a round trip: the mean tells of it */
 	bool policed = empty && mean_us < q0 && !path_bunched(ca);
 
-	/* the end of a bunch may find a buffer full: few are lost, and others see that, too */
-	if (lost && path_bunched(ca) && mean_us >= q0) {
+	/* the end of a bunch may find a buffer full: few are lost then, of others, too */
+	if (lost >= PATH_BUNCH_LOSSES && lost > delivered / PATH_OVERFLOW && path_bunched(ca) &&
+	    mean_us >= q0) {
 		path_too_much(ca);
 		return ca->claim - ca->claim / 4;
 	}

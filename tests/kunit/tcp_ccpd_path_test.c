@@ -769,23 +769,24 @@ static void bursts_are_not_policed(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, ca->capped);
 }
 
-/* Of bunches one loss is enough, if there was a queue. Without bunches, or a queue, it is noise. */
+/* Of bunches two losses are enough, if there was a queue. Else they are noise, as one is. */
 static void bunches_answer_a_loss(struct kunit *test)
 {
 	struct cpath *ca = inet_csk_ca(flow(test));
 	u32 bw = ca->claim;
 
-	KUNIT_EXPECT_GE(test, path_next_claim(ca, bw, 100, 1, bw, 3000, 3000), bw);
+	KUNIT_EXPECT_GE(test, path_next_claim(ca, bw, 80, 2, bw, 3000, 3000), bw);
 	ca->bunches = PATH_BUNCHES;
-	KUNIT_EXPECT_GE(test, path_next_claim(ca, bw, 100, 1, bw, 3000, 2999), bw);
-	KUNIT_EXPECT_EQ(test, path_next_claim(ca, bw, 100, 1, bw, 3000, 3000), bw - bw / 4);
+	KUNIT_EXPECT_GE(test, path_next_claim(ca, bw, 80, 2, bw, 3000, 2999), bw);
+	KUNIT_EXPECT_GE(test, path_next_claim(ca, bw, 20, 1, bw, 3000, 3000), bw);
+	KUNIT_EXPECT_EQ(test, path_next_claim(ca, bw, 80, 2, bw, 3000, 3000), bw - bw / 4);
 	/* the most that was delivered was too much */
 	ca->probe.rate[0] = 2 * bw;
 	KUNIT_EXPECT_EQ(test, path_moving_rate(ca), bw);
 }
 
 /*
- * ACKs that come at once after a pause, again and again, are of bunches.  Those of one of 60 flows,
+ * ACKs that come at once after a pause, again and again, are of bunches.  Those of one of 30 flows,
  * which come at the rate of the link now and then, are not.
  */
 static void acks_come_in_bunches(struct kunit *test)
@@ -813,6 +814,14 @@ static void acks_come_in_bunches(struct kunit *test)
 	}
 	KUNIT_EXPECT_TRUE(test, path_bunched(ca));
 	tp->sacked_out = 0;
+	/* no closer than a way back of the same rate lets two ACKs of 84 bytes be */
+	ca->bunches = 0;
+	for (i = 0; i < 20; i++) {
+		tp->tcp_clock_cache += i % 4 ? 6720 : 7500 * NSEC_PER_USEC;
+		path_count_bunches(sk, 2, link_bw(100));
+		ca->prev.ns = tp->tcp_clock_cache;
+	}
+	KUNIT_EXPECT_TRUE(test, path_bunched(ca));
 	/* as far apart from one another as the link lets them be: that ends it */
 	for (i = 0; i < PATH_BUNCHES_MOST; i++) {
 		tp->tcp_clock_cache += 242 * NSEC_PER_USEC;
@@ -820,10 +829,10 @@ static void acks_come_in_bunches(struct kunit *test)
 		ca->prev.ns = tp->tcp_clock_cache;
 	}
 	KUNIT_EXPECT_TRUE(test, !ca->bunches);
-	/* one of 60: two ACKs at the rate of the link, after each pause */
+	/* one of 30: two ACKs at the rate of the link, after each pause */
 	for (i = 0; i < 40; i++) {
 		tp->tcp_clock_cache += (i % 2 ? 242 : 7500) * NSEC_PER_USEC;
-		path_count_bunches(sk, 2, link_bw(100) / 60);
+		path_count_bunches(sk, 2, link_bw(100) / 30);
 		ca->prev.ns = tp->tcp_clock_cache;
 		KUNIT_EXPECT_FALSE(test, path_bunched(ca));
 	}
