@@ -760,7 +760,8 @@ static u32 path_least_us(const struct sock *sk)
  *
  * The way there is empty where rtt_min is met again, @met.  A new rtt_min may come from a shorter
  * way back, beside a queue there.  So it may only make the way there shorter.  In the start any ACK
- * may, since the first may have waited for its timer.
+ * may, since the first may have waited for its timer.  So may one of the first round trip after it,
+ * for what the start has sent.
  */
 static void path_way_back(struct sock *sk, u32 rtt_us, bool met)
 {
@@ -772,7 +773,8 @@ static void path_way_back(struct sock *sk, u32 rtt_us, bool met)
 
 	if (!tp->rx_opt.rcv_tsecr || ca->back == PATH_NO_CLOCK || beyond_ms > PATH_FAR)
 		return;
-	if (met || (there_ms < 0 && (rtt_us == rtt_min_us || ca->mode == PATH_SLOW_START))) {
+	if (met || (there_ms < 0 &&
+		    (rtt_us == rtt_min_us || ca->mode == PATH_SLOW_START || !ca->rounds))) {
 		ca->way = way;
 		there_ms = 0;
 	}

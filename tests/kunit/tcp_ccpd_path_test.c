@@ -1430,9 +1430,13 @@ static void first_ack_has_waited(struct kunit *test)
 	for (i = 0; i < 100; i++)
 		stamped_ack(sk, now_ms++, 20, 70);
 	path_enter(ca, PATH_AVOIDANCE);
+	/* what the start has sent is acknowledged in the first round trip after it */
 	for (i = 0; i < 100; i++)
-		stamped_ack(sk, now_ms++, 20, 70);
+		stamped_ack(sk, now_ms++, 14, 76);
 	expect_base(test, ca, 90000);
+	ca->rounds = 1;
+	stamped_ack(sk, now_ms++, 8, 82);
+	KUNIT_EXPECT_EQ(test, ca->back, PATH_NO_CLOCK);
 }
 
 /* A drain that sees no queue beyond what the way back takes has met an empty path. */
