@@ -5,11 +5,12 @@ import math
 from statistics import fmean
 
 import pytest
+from msgspec.structs import replace
 
 from conftest import a_run
 from labkit.errors import LabError
 from labkit.model import scenario
-from labkit.tell import claims, findings, page, plot, report
+from labkit.tell import claims, findings, page, plot, records, report
 from labkit.tell.outcome import Cell, Report
 from labkit.world.plan import compile_plan
 
@@ -115,6 +116,17 @@ def test_shares_of_cases_and_the_better_one(paths, monkeypatch) -> None:
     monkeypatch.setattr(findings, "MISSING", 0.5)
     few = made.measure(of, share)
     assert few.value == 0.5 and few.worst == "0.594 in far; 1 cases not measured"
+
+
+def test_a_refused_run_of_many_paths_is_no_reason_to_keep_nothing(paths, monkeypatch) -> None:
+    of = scenario.load("paths")
+    made = _report(of, {"ccpd_path": (95, 4), "cubic": (100, 8), "bbr": (90, 2)})
+    shares = replace(of, finding=tuple(f for f in of.finding if f.share))
+    assert records.whole(made, of) and records.whole(made, shares)
+    del made.cells["paths", "bbr", "slow"]
+    assert not records.whole(made, shares)
+    monkeypatch.setattr(findings, "MISSING", 0.2)
+    assert records.whole(made, shares) and not records.whole(made, of)
 
 
 def test_the_picture_of_ratios(paths) -> None:
