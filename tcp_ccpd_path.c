@@ -760,8 +760,8 @@ static u32 path_least_us(const struct sock *sk)
  *
  * The way there is empty where rtt_min is met again, @met.  A new rtt_min may come from a shorter
  * way back, beside a queue there.  So it may only make the way there shorter.  In the start any ACK
- * may, since the first may have waited for its timer.  So may one of the first round trip after it,
- * for what the start has sent.
+ * may, since the first may have waited for its timer.  So may one of a mode's first round trip:
+ * after the start it is for what that has sent.
  */
 static void path_way_back(struct sock *sk, u32 rtt_us, bool met)
 {

@@ -149,7 +149,7 @@ def test_acks_in_bunches_tell_of_a_link_that_waits(lab, path) -> None:
 
 
 def test_bunches_leave_another_its_part(lab) -> None:
-    """CUBIC has half of what it has beside CUBIC: each loss beside a queue is answered.
+    """CUBIC has half of what it has beside CUBIC: two losses beside a queue are no noise.
 
     Means of two seeds, since it is by chance whose packets an overflow takes.
     """
