@@ -161,6 +161,13 @@
 #define PATH_BUNCHES_MOST 15
 #define PATH_BUNCH_LOSSES 2
 
+/*
+ * A late train may have been stretched by jitter, where that is more than 1/2^4 of rtt_min and than
+ * so many segments take; field-random
+ */
+#define PATH_JITTER	4
+#define PATH_JITTER_SEGS 6
+
 /* What must be withdrawn at least, segments, to tell something from it; path-share */
 #define PATH_LEAST_WITNESS	8U
 
@@ -309,6 +316,7 @@ struct cpath_train {
  * @round_lost: losses that ACKs told of in this round trip, segments
  * @rtt_min_stamp: when rtt_min was last met, or the queue ran empty, PATH_TICK
  * @met: where ACKs come in bunches: the claim was delivered in this round trip
+ * @late: in avoidance: the start ended with a train that was late, and no queue was seen since
  * @noise: mean delay of an empty path beyond rtt_min, PATH_NOISE us
  * @round_queue: least rtt of the round trip before, beyond rtt_min, PATH_QUEUE us
  * @train_stamp: of a train: the peer's time stamp when the first batch of its ACKs had come
@@ -356,7 +364,8 @@ struct cpath {
 	};
 	u16	round_lost;
 	u16	rtt_min_stamp:14,
-		met:1;
+		met:1,
+		late:1;
 	u16	noise;
 	union {
 		u16	round_queue;
@@ -595,6 +604,7 @@ static u32 path_moving_window(const struct cpath *ca, u32 us)
  */
 static void path_too_much(struct cpath *ca)
 {
+	ca->late = 0;
 	ca->fell = path_bunched(ca);
 	ca->moves = ca->fell ? PATH_MOVES : 0;
 }
@@ -857,6 +867,7 @@ static void path_enter(struct cpath *ca, enum path_mode mode)
 		ca->bunches = 0;
 	}
 	ca->mode = mode;
+	ca->late = 0;
 	ca->rounds = 0;
 	ca->prev.sum = 0;
 }
@@ -1179,6 +1190,7 @@ static void path_train_done(struct sock *sk)
 	if (best) {
 		ccpd_pair_add(&ca->probe, best, 2 * rtt_us);
 		path_train_leave(sk, best);
+		ca->late = 1;
 		return;
 	}
 	rate = ca->claim + div_u64((u64)ca->claim * rtt_us, 4 * ca->train_us);
@@ -1521,6 +1533,20 @@ static void path_cap_rises(struct cpath *ca, u32 queue_us, u32 q0)
 }
 
 /*
+ * Jitter stretches a train as a slow link does.  A link has sent it as soon as its last segment
+ * has come, and what follows at that rate meets an empty path.  So where the delay goes on to vary,
+ * and nothing stands, the train told nothing.
+ */
+static bool path_late_by_jitter(const struct cpath *ca, u32 bw, u32 mean_us)
+{
+	u32 rtt_min_us = ca->probe.rtt_min_us, noise_us = path_noise_us(ca);
+
+	return noise_us > rtt_min_us >> PATH_JITTER &&
+	       ccpd_segs(bw, noise_us) > PATH_JITTER_SEGS << SEG_SCALE &&
+	       mean_us < max(rtt_min_us / 2, noise_us) / 2;
+}
+
+/*
  * What to claim after a round trip.  Losses beside a queue are those of
  * an overflow.  Without a queue a few are noise: what they took is counted as
  * delivered; many are a policer's.
@@ -1560,6 +1586,10 @@ static u32 path_next_claim(struct cpath *ca, u32 rate, u32 delivered, u32 lost, 
 		ca->capped = 0;
 	if (ca->limited)
 		return max(ca->claim, rate);
+	/* as in slow start */
+	ca->late &= path_late_by_jitter(ca, bw, mean_us);
+	if (ca->late)
+		return max_t(u64, ca->claim, min_t(u64, 2ULL * rate, U32_MAX));
 	if (empty)
 		rate += div_u64((u64)rate * min(lost, delivered), delivered);
 	if (ca->capped)

@@ -785,6 +785,36 @@ static void bunches_answer_a_loss(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, path_moving_rate(ca), bw);
 }
 
+/* Jitter of a quarter of a round trip has stretched the train: slow start, until a queue stands */
+static void late_train_may_be_jitter(struct kunit *test)
+{
+	struct cpath *ca = inet_csk_ca(flow(test));
+	u32 bw = ca->claim, rtt_min_us = ca->probe.rtt_min_us, noise_us = rtt_min_us / 4;
+
+	ca->probe.round_rtt_us = rtt_min_us + noise_us / 2;
+	path_set_noise(ca, noise_us);
+	ca->late = 1;
+	KUNIT_EXPECT_EQ(test, path_next_claim(ca, bw, 100, 0, bw, 3000, 2000), 2 * bw);
+	/* what was sent has not come yet, or there was too little to send */
+	ca->claim = 2 * bw;
+	KUNIT_EXPECT_EQ(test, path_next_claim(ca, bw, 100, 2, bw, 3000, 2000), 2 * bw);
+	ca->limited = 1;
+	KUNIT_EXPECT_EQ(test, path_next_claim(ca, bw, 100, 0, bw, 3000, 20000), 2 * bw);
+	KUNIT_EXPECT_TRUE(test, ca->late);
+	ca->limited = 0;
+	/* a queue stands */
+	KUNIT_EXPECT_LT(test, path_next_claim(ca, bw, 100, 0, bw, 3000, rtt_min_us / 4), 2 * bw);
+	KUNIT_EXPECT_FALSE(test, ca->late);
+	/* losses are an answer; and so is a path that is steady */
+	ca->late = 1;
+	path_next_claim(ca, bw, 100, 20, bw, 3000, 4000);
+	KUNIT_EXPECT_FALSE(test, ca->late);
+	ca->late = 1;
+	path_set_noise(ca, 0);
+	path_next_claim(ca, bw, 100, 0, bw, 3000, 0);
+	KUNIT_EXPECT_FALSE(test, ca->late);
+}
+
 /*
  * ACKs that come at once after a pause, again and again, are of bunches.  Those of one of 30 flows,
  * which come at the rate of the link now and then, are not.
@@ -1688,6 +1718,7 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(empty_path_keeps_the_claim),
 	KUNIT_CASE(bursts_are_not_policed),
 	KUNIT_CASE(bunches_answer_a_loss),
+	KUNIT_CASE(late_train_may_be_jitter),
 	KUNIT_CASE(visits_are_bounded),
 	KUNIT_CASE(visits_expire),
 	KUNIT_CASE(visits_replace_the_oldest),
