@@ -151,7 +151,7 @@
  * Before a bunch there is a pause: of more than 1/2^4 of a round trip, and of more than
  * PATH_PAUSE_SEGS at the rate of the path.  An ACK of a bunch counts PATH_BUNCH, up to
  * PATH_BUNCHES_MOST, and another takes one away.  From PATH_BUNCHES on there are bunches, and
- * PATH_BUNCH_LOSSES are enough for an overflow; field-moving, field-hosts, path-flows
+ * PATH_FEW_LOSSES are enough for an overflow; field-moving, field-hosts, path-flows
  */
 #define PATH_AT_ONCE	5
 #define PATH_PAUSE	4
@@ -159,7 +159,7 @@
 #define PATH_BUNCH	3
 #define PATH_BUNCHES	8
 #define PATH_BUNCHES_MOST 15
-#define PATH_BUNCH_LOSSES 2
+#define PATH_FEW_LOSSES	2
 
 /*
  * A late train may have been stretched by jitter, where that is more than 1/2^4 of rtt_min and than
@@ -413,7 +413,8 @@ struct cpath {
  * is less; where no queue was ever seen, a sixty-fourth.  Where the delay varies
  * by itself, as on Wi-Fi, as much as that, up to a quarter: less than that is
  * never seen, and the law would give way to it all the time.  Never less than
- * PATH_LEAST_QUEUE segments take, or windows of whole segments would miss it.
+ * PATH_LEAST_QUEUE segments take, or windows of whole segments would miss it.  Down to half as
+ * many where a buffer has no room for twice as many: 2 * q0 overflows it in each round trip.
  * Nor less than a burst for TSO takes, up to a quarter of the propagation delay: it queues
  * behind itself.
  *
@@ -427,11 +428,12 @@ static u32 path_q0_us(u32 bw, u32 rtt_min_us, u32 room_us, u32 noise_us)
 		segs = PATH_TSO_SEGS >> (rtt_min_us >> PATH_TSO_RTT);
 	/* only a short path, or one of few segments, has to divide */
 	if (bw && ccpd_segs(bw, least) < segs << SEG_SCALE) {
-		us = (segs << BW_SCALE) / bw + 1;
+		us = (PATH_LEAST_QUEUE << BW_SCALE) / bw + 1;
+		if (room_us)
+			us = min(us, max(room_us, us) / 2);
 		if (segs > PATH_LEAST_QUEUE)
-			us = max3(least, min(us, rtt_min_us >> 2),
-				  (PATH_LEAST_QUEUE << BW_SCALE) / bw + 1);
-		least = us;
+			us = max(us, min((segs << BW_SCALE) / bw + 1, rtt_min_us >> 2));
+		least = max(least, us);
 	}
 	return clamp(room_us >> 2, least,
 		     max3(rtt_min_us >> 4, least, min(noise_us, rtt_min_us >> 2)));
@@ -1546,6 +1548,12 @@ static bool path_late_by_jitter(const struct cpath *ca, u32 bw, u32 mean_us)
 	       mean_us < max(rtt_min_us / 2, noise_us) / 2;
 }
 
+/* The largest queue that was ever seen is of fewer than PATH_LOSSES segments. */
+static bool path_buffer_is_small(const struct cpath *ca, u32 bw)
+{
+	return ccpd_segs(bw, path_room_us(ca)) < PATH_LOSSES << SEG_SCALE;
+}
+
 /*
  * What to claim after a round trip.  Losses beside a queue are those of
  * an overflow.  Without a queue a few are noise: what they took is counted as
@@ -1560,10 +1568,16 @@ static u32 path_next_claim(struct cpath *ca, u32 rate, u32 delivered, u32 lost, 
 	bool policed = empty && mean_us < q0 && !path_bunched(ca);
 
 	/* the end of a bunch may find a buffer full: few are lost then, of others, too */
-	if (lost >= PATH_BUNCH_LOSSES && lost > delivered / PATH_OVERFLOW && path_bunched(ca) &&
+	if (lost >= PATH_FEW_LOSSES && lost > delivered / PATH_OVERFLOW && path_bunched(ca) &&
 	    mean_us >= q0) {
 		path_too_much(ca);
 		return ca->claim - ca->claim / 4;
+	}
+	/* a few are all that such a buffer can lose: what came through is what there is */
+	if (lost >= PATH_FEW_LOSSES && lost > delivered / PATH_POLICER &&
+	    path_buffer_is_small(ca, bw)) {
+		path_too_much(ca);
+		return clamp(rate, ca->claim - ca->claim / 4, ca->claim);
 	}
 	if (lost >= PATH_LOSSES && lost > delivered / (!empty ? PATH_OVERFLOW :
 						       ca->capped ? PATH_CAPPED : PATH_POLICER)) {
@@ -1598,8 +1612,12 @@ static u32 path_next_claim(struct cpath *ca, u32 rate, u32 delivered, u32 lost, 
 	share = path_share(rate, bw, queue_us, q0);
 	if (!ca->capped)
 		share = max(share, path_room(rate, mean_us, q0));
-	/* a packet met an empty path, which would have carried more than was delivered */
-	if (!ca->capped && ca->probe.round_rtt_us - ca->probe.rtt_min_us < q0 / 2)
+	/*
+	 * A packet met an empty path, which would have carried more than was delivered.  Not if it
+	 * was empty since much was lost.
+	 */
+	if (!ca->capped && ca->probe.round_rtt_us - ca->probe.rtt_min_us < q0 / 2 &&
+	    lost <= delivered / PATH_POLICER)
 		share = max(share, ca->claim);
 	return ((u64)ca->claim + share) >> 1;
 }

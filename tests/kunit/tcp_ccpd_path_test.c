@@ -54,6 +54,9 @@ static void path_queue_target(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 100, 900, 0), 37);
 	EXPECT_NEAR(test, path_q0_us(link_bw(1), 40000, 360000, 0), 36336,
 		    1000);
+	/* half of a buffer of four segments; half of the three, of a smaller one */
+	KUNIT_EXPECT_EQ(test, path_q0_us(link_bw(10), 10000, 4800, 0), 2400);
+	EXPECT_NEAR(test, path_q0_us(link_bw(10), 10000, 2400, 0), 1817, 1000);
 	/* as much as the delay varies, where that is more than a sixteenth, to a quarter */
 	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 20000, 40000, 1000), 1250);
 	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 20000, 40000, 3000), 3000);
@@ -783,6 +786,23 @@ static void bunches_answer_a_loss(struct kunit *test)
 	/* the most that was delivered was too much */
 	ca->probe.rate[0] = 2 * bw;
 	KUNIT_EXPECT_EQ(test, path_moving_rate(ca), bw);
+}
+
+/* A buffer of four segments loses as many at most. A large one may lose them by chance. */
+static void small_buffer_answers_a_few_losses(struct kunit *test)
+{
+	struct cpath *ca = inet_csk_ca(flow(test));
+	u32 bw = ca->claim, rate = bw - bw / 8;
+
+	ca->room = 50000 / PATH_QUEUE;
+	KUNIT_EXPECT_GE(test, path_next_claim(ca, rate, 8, 2, bw, 3000, 1000), bw);
+	ca->room = 480 / PATH_QUEUE;
+	KUNIT_EXPECT_EQ(test, path_next_claim(ca, rate, 8, 2, bw, 3000, 1000), rate);
+	KUNIT_EXPECT_GE(test, path_next_claim(ca, rate, 16, 2, bw, 3000, 1000), bw);
+	/* a stall is no rate */
+	KUNIT_EXPECT_EQ(test, path_next_claim(ca, bw / 2, 8, 2, bw, 3000, 1000), bw - bw / 4);
+	/* the path is empty since much was lost: no reason to keep what was too much */
+	KUNIT_EXPECT_LT(test, path_next_claim(ca, rate / 2, 5, 1, bw, 3000, 1500), bw);
 }
 
 /* Jitter of a quarter of a round trip has stretched the train: slow start, until a queue stands */
@@ -1718,6 +1738,7 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(empty_path_keeps_the_claim),
 	KUNIT_CASE(bursts_are_not_policed),
 	KUNIT_CASE(bunches_answer_a_loss),
+	KUNIT_CASE(small_buffer_answers_a_few_losses),
 	KUNIT_CASE(late_train_may_be_jitter),
 	KUNIT_CASE(visits_are_bounded),
 	KUNIT_CASE(visits_expire),
