@@ -27,7 +27,9 @@
  * Start.  Each round trip sends a train, and nothing else.  The first is the initial window.
  * If a train arrived as it left the next one is faster, and five times as long at most.  The rate
  * at which one arrives late is the capacity.  Rates are counted from the end of one batch of ACKs
- * to that of another, and where a train has too few batches the next takes longer.  With visits=
+ * to that of another, and where a train has too few batches the next takes longer.  Jitter makes a
+ * train late, too: where the delay goes on to vary, and no queue stands, the claim then doubles in
+ * each round trip until one does.  With visits=
  * the first train is at the rate that the last connection to this peer had, if there was one.
  *
  * Losses.  Many losses beside a queue are an overflow: the claim falls, by at most a half.
