@@ -28,8 +28,8 @@
  * If a train arrived as it left the next one is faster, and five times as long at most.  The rate
  * at which one arrives late is the capacity.  Rates are counted from the end of one batch of ACKs
  * to that of another, and where a train has too few batches the next takes longer.  Jitter makes a
- * train late, too: where the delay goes on to vary, and no queue stands, the claim then doubles in
- * each round trip until one does.  With visits=
+ * train late, too: where the delay goes on to vary, and no queue stands, the claim is twice what
+ * was delivered, until one does.  With visits=
  * the first train is at the rate that the last connection to this peer had, if there was one.
  *
  * Losses.  Many losses beside a queue are an overflow: the claim falls, by at most a half.
@@ -1537,9 +1537,9 @@ static void path_cap_rises(struct cpath *ca, u32 queue_us, u32 q0)
 }
 
 /*
- * Jitter stretches a train as a slow link does.  A link has sent it as soon as its last segment
- * has come, and what follows at that rate meets an empty path.  So where the delay goes on to vary,
- * and nothing stands, the train told nothing.
+ * Jitter stretches a train as a slow link does.  They differ in what follows at that rate: on a
+ * slow link it meets no queue, and its delay does not vary.  Where the delay goes on to vary, and
+ * no queue stands, it was jitter, and the rate of the train is no capacity.
  */
 static bool path_late_by_jitter(const struct cpath *ca, u32 bw, u32 mean_us)
 {
