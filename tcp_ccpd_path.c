@@ -29,14 +29,15 @@
  * at which one arrives late is the capacity.  Rates are counted from the end of one batch of ACKs
  * to that of another, and where a train has too few batches the next takes longer.  Jitter makes a
  * train late, too: where the delay goes on to vary, and no queue stands, the claim is twice what
- * was delivered, until one does.  With visits=
- * the first train is at the rate that the last connection to this peer had, if there was one.
+ * was delivered, until one does.  With visits= the first train is at the rate that the last
+ * connection to this peer had, if there was one.
  *
  * Losses.  Many losses beside a queue are an overflow: the claim falls, by at most a half.
  * Without a queue they are noise and do not count, unless they are more than an eighth.  Then
  * something drops what is above its rate (a policer).  That rate caps C until a queue is seen.
- * Fifteen round trips later the cap rises by 1/64 in each without such losses, so that it ends.  An
- * outage is none: losses that a timeout tells of do not count here.
+ * Fifteen round trips later the cap rises by 1/64 in each without such losses, so that it ends.  A
+ * buffer of a few segments cannot lose many: two, and more than an eighth, are an overflow there.
+ * An outage is none: losses that a timeout tells of do not count here.
  *
  * Drains.  The window is halved for two round trips when neither rtt_min was met nor the queue
  * ran empty for 10 s, so that rtt_min stays true.  An idle time does the same and starts the 10 s
@@ -165,7 +166,7 @@
 
 /*
  * A late train may have been stretched by jitter, where that is more than 1/2^4 of rtt_min and than
- * so many segments take; field-random
+ * so many segments take; field-random, test_ccpd.py
  */
 #define PATH_JITTER	4
 #define PATH_JITTER_SEGS 6

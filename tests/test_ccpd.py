@@ -181,6 +181,21 @@ def test_short_paths_are_full(lab, rtt, buffer) -> None:
     assert ours["goodput_bps"] >= 0.97 * theirs["goodput_bps"]
 
 
+def test_jitter_is_no_slow_link(lab) -> None:
+    """It stretches a train as a slow link does. 0.7 of BBR is the least that any path may have."""
+    path = {"rate": "2.29gbit", "rtt": "7.34ms", "buffer": "6.57bdp", "jitter": "3.33ms"}
+    runs = [run(lab, ["bbr", "ccpd_path"], seed, **path, duration=1) for seed in (1, 2, 3)]
+    bbr, ours = (mean(r["flows"][0]["goodput_bps"] for r in of) for of in zip(*runs, strict=True))
+    assert ours >= 0.7 * bbr
+
+
+def test_a_buffer_of_four_packets_loses_a_few(lab) -> None:
+    """Fewer than eight losses count there: 0.95 of CUBIC, as on a random path."""
+    path = {"rate": "1.92mbit", "rtt": "1.13ms", "buffer": 4}
+    cubic, ours = run(lab, ["cubic", "ccpd_path"], **path, duration=10)
+    assert ours["flows"][0]["goodput_bps"] >= 0.95 * cubic["flows"][0]["goodput_bps"]
+
+
 def test_queue_on_the_way_back_is_not_ours(lab) -> None:
     """Two uploads fill the way back: no reason to give way on the way there, nor to compete.
 

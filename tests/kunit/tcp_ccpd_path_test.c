@@ -487,6 +487,10 @@ static void late_train_tells_the_rate(struct kunit *test)
 				  1, 50000);
 		expect_late(test, sk, 100);
 		EXPECT_NEAR(test, path_capacity(ca), link_bw(100), 20000);
+		/* what comes next tells if it was jitter, unless a drain or an idle time begins */
+		KUNIT_EXPECT_TRUE(test, ca->late);
+		path_enter(ca, PATH_DRAIN);
+		KUNIT_EXPECT_FALSE(test, ca->late);
 	}
 }
 
