@@ -283,6 +283,7 @@ enum path_rival {
 	PATH_FRIENDLY,		/* all that share the queue give way to it */
 	PATH_EMPTY,		/* one look says that there is no queue: the path is longer */
 	PATH_FOREIGN,		/* it is kept up by others */
+	PATH_UNASKED,		/* no drain has told yet */
 };
 
 /**
@@ -697,10 +698,29 @@ static u32 path_queue_us(const struct cpath *ca)
 	return ccpd_queue_us(&ca->probe, path_base_us(ca));
 }
 
-static u32 path_q0(const struct cpath *ca)
+/*
+ * By how much the delay varies, us: as much may q0 be.  What an empty path takes beyond rtt_min is
+ * another for each flow, since who comes late has met no empty path, and the one with the largest
+ * q0 has all.  So once there was a drain that counts half, and up to twice the least q0.  By how
+ * much an rtt differs from those before, twice, is the same for all that share a queue.
+ */
+static u32 path_varies_us(const struct sock *sk)
 {
+	const struct cpath *ca = inet_csk_ca(sk);
+	u32 noise_us = path_noise_us(ca);
+
+	if (ca->rival == PATH_UNASKED)
+		return noise_us;
+	/* mdev_us is four times the mean deviation */
+	return max(tcp_sk(sk)->mdev_us / 2, min(noise_us / 2, ca->probe.rtt_min_us >> 3));
+}
+
+static u32 path_q0(const struct sock *sk)
+{
+	const struct cpath *ca = inet_csk_ca(sk);
+
 	return path_q0_us(path_capacity(ca), ca->probe.rtt_min_us, path_room_us(ca),
-			  path_noise_us(ca));
+			  path_varies_us(sk));
 }
 
 /*
@@ -709,14 +729,14 @@ static u32 path_q0(const struct cpath *ca)
  * the least would be the luckiest, and a flow that takes all else for a queue goes on giving way.
  * By how much the delays of a round trip differ is a part of it, and no queue.
  */
-static void path_learn_average(struct cpath *ca, u32 mean_us)
+static void path_learn_average(struct cpath *ca, u32 mean_us, u32 q0)
 {
 	u32 known_us = path_noise_us(ca), least_us = ca->probe.round_rtt_us - ca->probe.rtt_min_us;
 	u32 differ_us = mean_us - min(mean_us, least_us);
 
 	if (mean_us < known_us)
 		path_set_noise(ca, known_us - ((known_us - mean_us) >> PATH_RISE));
-	else if (differ_us > known_us && least_us < path_q0(ca) / 2)
+	else if (differ_us > known_us && least_us < q0 / 2)
 		path_set_noise(ca, known_us + ((differ_us - known_us) >> PATH_RISE));
 }
 
@@ -727,7 +747,7 @@ static void path_learn_average(struct cpath *ca, u32 mean_us)
  * round, no queue stands, and it follows the mean.  Not where all the delay that was ever seen is
  * less than the largest q0: there a packet meets less than that beside a queue of ours as well.
  */
-static u32 path_learn_base(struct cpath *ca, u32 delivered)
+static u32 path_learn_base(struct cpath *ca, u32 delivered, u32 q0)
 {
 	u32 known_us = ca->noise * PATH_NOISE, mean_us;
 
@@ -735,7 +755,7 @@ static u32 path_learn_base(struct cpath *ca, u32 delivered)
 		return path_queue_us(ca);
 	mean_us = div_u64((u64)ca->delay_sum * PATH_NOISE, delivered);
 	if ((path_bunched(ca) || delivered < PATH_BATCH) && ca->noise != PATH_NO_NOISE) {
-		path_learn_average(ca, mean_us);
+		path_learn_average(ca, mean_us, q0);
 		return mean_us - min(mean_us, known_us);
 	}
 	ca->clear = path_round_queue_us(ca) || path_room_us(ca) < ca->probe.rtt_min_us >> 4 ?
@@ -940,7 +960,7 @@ static void path_avoid(struct sock *sk, u32 acked)
 	struct cpath *ca = inet_csk_ca(sk);
 	const struct ccpd_probe *p = &ca->probe;
 	u32 bw = path_capacity(ca), base = path_base_us(ca), window;
-	u32 q0 = path_q0_us(bw, p->rtt_min_us, path_room_us(ca), path_noise_us(ca));
+	u32 q0 = path_q0_us(bw, p->rtt_min_us, path_room_us(ca), path_varies_us(sk));
 	struct ccpd_eval e = {
 		.kp = READ_ONCE(kp),
 		.kd_us = READ_ONCE(kd),
@@ -1138,7 +1158,7 @@ static void path_train_done(struct sock *sk)
 	u64 rate;
 
 	ca->fell = 0;
-	path_learn_base(ca, segs);
+	path_learn_base(ca, segs, path_q0(sk));
 	/* half of what the path held came in time: that is the capacity still */
 	if (revisit && !ca->train_zero && !best && path_train_sure(ca)) {
 		ccpd_pair_add(&ca->probe, ca->claim, 2 * rtt_us);
@@ -1338,7 +1358,7 @@ static void path_slow_start(struct sock *sk, u32 acked, u32 rtt_us)
 		path_enter(ca, PATH_AVOIDANCE);
 	} else if (bw && ca->probe.rtt_s) {
 		/* the window that the law would set with the path to itself */
-		s64 target = ccpd_segs(bw, ca->probe.rtt_min_us + path_q0(ca));
+		s64 target = ccpd_segs(bw, ca->probe.rtt_min_us + path_q0(sk));
 
 		if ((s64)tcp_snd_cwnd(tp) << SEG_SCALE >= target) {
 			ca->claim = min(bw, path_capacity(ca));
@@ -1652,13 +1672,13 @@ static void path_watch(struct cpath *ca, u32 rate, bool empty)
  * Where more is delivered than the pairs show, by more than an eighth, there may be twice as
  * much: less is the noise of a round trip's two ends.
  */
-static u32 path_round_capacity(const struct cpath *ca, u32 rate)
+static u32 path_round_capacity(const struct cpath *ca, u32 rate, u32 q0)
 {
 	u32 pair = ccpd_pair_bw(&ca->probe);
 
 	if (!ca->capped && !pair)
 		return min_t(u64, (u64)rate << PATH_UNKNOWN, U32_MAX);
-	if (!ca->capped && rate > pair + (pair >> 3) && path_queue_us(ca) < path_q0(ca))
+	if (!ca->capped && rate > pair + (pair >> 3) && path_queue_us(ca) < q0)
 		return min_t(u64, 2ULL * rate, U32_MAX);
 	return path_capacity(ca);
 }
@@ -1689,11 +1709,11 @@ static void path_round(struct sock *sk, u32 rate)
 	struct cpath *ca = inet_csk_ca(sk);
 	u32 delivered = max(tcp_sk(sk)->delivered - ca->probe.round_delivered, 1U);
 	u32 lost = ca->round_lost;
-	u32 q0 = path_q0(ca);
+	u32 q0 = path_q0(sk);
 	u32 queue_us = path_round_queue_us(ca);
 	bool crowded = queue_us > 2 * q0;
 	u32 known = path_capacity(ca);
-	u32 base_us = path_base_us(ca), mean_us = path_learn_base(ca, delivered);
+	u32 base_us = path_base_us(ca), mean_us = path_learn_base(ca, delivered, q0);
 	u32 bw, claim;
 
 	/* the ACK that ends a round trip is amid a batch, of which the rest has come too */
@@ -1701,7 +1721,7 @@ static void path_round(struct sock *sk, u32 rate)
 		rate = max(rate, ca->claim);
 		ca->probe.rate[0] = max(ca->probe.rate[0], rate);
 	}
-	bw = path_round_capacity(ca, rate);
+	bw = path_round_capacity(ca, rate, q0);
 	ca->rounds = min(ca->rounds + 1, PATH_ROUNDS);
 	switch (ca->mode) {
 	case PATH_SLOW_START:
@@ -1917,6 +1937,7 @@ static void path_init(struct sock *sk)
 	ca->rtt_min_stamp = path_now();
 	ca->before_loss = PATH_NOT_OURS;
 	ca->noise = PATH_NO_NOISE;
+	ca->rival = PATH_UNASKED;
 	ccpd_probe_init(sk, &ca->probe);
 	ccpd_set_rate(sk, path_start_rate(sk));
 	cmpxchg(&sk->sk_pacing_status, SK_PACING_NONE, SK_PACING_NEEDED);

@@ -309,6 +309,7 @@ struct tcp_sock {
 	u32	prior_cwnd;
 	u32	prior_ssthresh;
 	u32	srtt_us;
+	u32	mdev_us;
 	u32	mss_cache;
 	u32	packets_out;
 	u32	retrans_out;

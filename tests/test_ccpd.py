@@ -189,6 +189,14 @@ def test_jitter_is_no_slow_link(lab) -> None:
     assert ours >= 0.7 * bbr
 
 
+def test_flows_with_jitter_share_alike(lab) -> None:
+    """Whoever came first knows best what an empty path takes, and must not gain from that."""
+    path = {"rate": "100mbit", "rtt": "20ms", "buffer": "1bdp", "jitter": "5ms"}
+    runs = [run(lab, ["ccpd_path"], seed, **path, flows=8, start=0.2, duration=15)[0]
+            for seed in (1, 3)]  # fmt: skip
+    assert mean(r["jain_equilibrium"] for r in runs) >= 0.95
+
+
 def test_a_buffer_of_four_packets_loses_a_few(lab) -> None:
     """Fewer than eight losses count there: 0.95 of CUBIC, as on a random path."""
     path = {"rate": "1.92mbit", "rtt": "1.13ms", "buffer": 4}

@@ -155,6 +155,36 @@ static void ack(struct sock *sk, const struct rate_sample *rs)
 #endif
 }
 
+/*
+ * Two flows that share a path aim at the same queue, though one knows more than the other of what
+ * the path takes when it is empty.  Before the first drain nothing tells of others.
+ */
+static void delay_varies_alike_for_all(struct kunit *test)
+{
+	struct sock *sk = flow(test);
+	struct cpath *ca = inet_csk_ca(sk);
+
+	ca->probe.rtt_min_us = 20000;
+	ca->room = 40000 / PATH_QUEUE;
+	path_set_noise(ca, 4032);
+	tcp_sk(sk)->mdev_us = 4 * 1500;
+	ca->rival = PATH_UNASKED;
+	KUNIT_EXPECT_EQ(test, path_q0(sk), 4032);
+	ca->rival = PATH_FRIENDLY;
+	KUNIT_EXPECT_EQ(test, path_q0(sk), 3000);
+	path_set_noise(ca, 1664);
+	KUNIT_EXPECT_EQ(test, path_q0(sk), 3000);
+	/* where rtts are alike, half of what is known, and twice the least at most */
+	tcp_sk(sk)->mdev_us = 4 * 100;
+	path_set_noise(ca, 3200);
+	KUNIT_EXPECT_EQ(test, path_q0(sk), 1600);
+	path_set_noise(ca, 16000);
+	KUNIT_EXPECT_EQ(test, path_q0(sk), 2500);
+	/* a quarter of the path at most, as ever */
+	tcp_sk(sk)->mdev_us = 4 * 9000;
+	KUNIT_EXPECT_EQ(test, path_q0(sk), 5000);
+}
+
 /* What a policer lets through is the capacity until it lets more through. */
 static void policer_caps(struct kunit *test)
 {
@@ -726,15 +756,15 @@ static void bunches_are_averaged(struct kunit *test)
 	/* a lucky one takes an eighth of the way */
 	c.probe.round_rtt_us = 10000;
 	c.delay_sum = 10 * 1600 / PATH_NOISE;
-	KUNIT_EXPECT_EQ(test, path_learn_base(&c, 10), 0);
+	KUNIT_EXPECT_EQ(test, path_learn_base(&c, 10, 2500), 0);
 	EXPECT_NEAR(test, path_noise_us(&c), 6400 - 4800 / 8, 20000);
 	/* one that differs by more as well, if the queue ran empty */
 	c.delay_sum = 10 * 9600 / PATH_NOISE;
-	path_learn_base(&c, 10);
+	path_learn_base(&c, 10, 2500);
 	EXPECT_NEAR(test, path_noise_us(&c), 5800 + 3800 / 8, 20000);
 	c.probe.round_rtt_us = 15000;
 	c.delay_sum = 10 * 14400 / PATH_NOISE;
-	path_learn_base(&c, 10);
+	path_learn_base(&c, 10, 2500);
 	EXPECT_NEAR(test, path_noise_us(&c), 5800 + 3800 / 8, 20000);
 }
 
@@ -1564,25 +1594,25 @@ static void noise_is_no_queue(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, path_base_us(&ca), 50000);
 	/* 64 segments with 5 ms more on average, of 64 us each */
 	ca.delay_sum = 64 * 5000 / PATH_NOISE;
-	path_learn_base(&ca, 64);
+	path_learn_base(&ca, 64, 2500);
 	KUNIT_EXPECT_EQ(test, path_base_us(&ca), 50000 + 4992);
 	/* a queue of 3 ms, which all meet, is one */
 	ca.probe.round_rtt_us = 58000;
 	ca.probe.rtt_s = 58000 << 3;
 	ca.delay_sum = 64 * 8000 / PATH_NOISE;
-	path_learn_base(&ca, 64);
+	path_learn_base(&ca, 64, 2500);
 	KUNIT_EXPECT_EQ(test, path_queue_us(&ca), 3008);
 	/* which some do not meet, round after round, is none: an eighth of what is more */
 	ca.probe.round_rtt_us = 50000;
 	for (i = 1; i < PATH_CLEAR_ROUNDS; i++) {
-		path_learn_base(&ca, 64);
+		path_learn_base(&ca, 64, 2500);
 		KUNIT_EXPECT_EQ(test, path_base_us(&ca), 50000 + 4992);
 	}
-	path_learn_base(&ca, 64);
+	path_learn_base(&ca, 64, 2500);
 	KUNIT_EXPECT_EQ(test, path_base_us(&ca), 50000 + 4992 + 5 * PATH_NOISE);
 	/* in a buffer of less than a 16th a queue of ours looks like that */
 	ca.room = 3000 / PATH_QUEUE;
-	path_learn_base(&ca, 64);
+	path_learn_base(&ca, 64, 2500);
 	KUNIT_EXPECT_EQ(test, path_base_us(&ca), 50000 + 4992 + 5 * PATH_NOISE);
 	ca.room = 30000 / PATH_QUEUE;
 	/* by luck, when 48 segments of this round trip have taken 50 ms */
@@ -1593,13 +1623,13 @@ static void noise_is_no_queue(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ca.delay_sum, 48 * (4992 / PATH_NOISE));
 	/* too few to tell */
 	ca.delay_sum = 0;
-	path_learn_base(&ca, 3);
+	path_learn_base(&ca, 3, 2500);
 	KUNIT_EXPECT_EQ(test, path_base_us(&ca), 50000 + 4992 + 5 * PATH_NOISE);
 	/* few take an eighth of the way */
-	path_learn_base(&ca, 8);
+	path_learn_base(&ca, 8, 2500);
 	EXPECT_NEAR(test, path_base_us(&ca), 45008 + 7 * (9984 + 5 * PATH_NOISE) / 8, 2000);
 	/* a shorter path */
-	path_learn_base(&ca, 16);
+	path_learn_base(&ca, 16, 2500);
 	KUNIT_EXPECT_EQ(test, path_base_us(&ca), 45008);
 	ca.probe.round_rtt_us = 44000;
 	KUNIT_EXPECT_EQ(test, path_round_queue_us(&ca), 0);
@@ -1620,11 +1650,11 @@ static void overtaker_is_no_base(struct kunit *test)
 		rs.rtt_us = i == 2 ? 40000 : 100000;
 		path_rtt(sk, &rs);
 	}
-	path_learn_base(ca, 4);
+	path_learn_base(ca, 4, 2500);
 	KUNIT_EXPECT_GE(test, path_base_us(ca), 95000);
 	/* nor does the next round trip without one show a queue that others keep up */
 	ca->probe.round_rtt_us = 100000;
-	KUNIT_EXPECT_LT(test, path_round_queue_us(ca), 2 * path_q0(ca));
+	KUNIT_EXPECT_LT(test, path_round_queue_us(ca), 2 * path_q0(sk));
 	/* as many segments as there are in half a second of 400 Gb/s do not wrap */
 	rs.rtt_us = 600000;
 	rs.acked_sacked = 18 * 1000 * 1000;
@@ -1704,6 +1734,7 @@ static void segments_change_their_size(struct kunit *test)
 static struct kunit_case path_cases[] = {
 	KUNIT_CASE(path_fills_the_pipe),
 	KUNIT_CASE(path_queue_target),
+	KUNIT_CASE(delay_varies_alike_for_all),
 	KUNIT_CASE(path_claim_shares),
 	KUNIT_CASE(path_verdict),
 	KUNIT_CASE(logarithm),
