@@ -701,8 +701,9 @@ static u32 path_queue_us(const struct cpath *ca)
 /*
  * By how much the delay varies, us: as much may q0 be.  What an empty path takes beyond rtt_min is
  * another for each flow, since who comes late has met no empty path, and the one with the largest
- * q0 has all.  So once there was a drain that counts half, and up to twice the least q0.  By how
- * much an rtt differs from those before, twice, is the same for all that share a queue.
+ * q0 has all.  So once there was a drain it counts no more than twice what an rtt differs from
+ * those before: that is the same for all that share a queue.  Where rtts are alike half of it
+ * counts, up to twice the least q0.
  */
 static u32 path_varies_us(const struct sock *sk)
 {
@@ -712,7 +713,8 @@ static u32 path_varies_us(const struct sock *sk)
 	if (ca->rival == PATH_UNASKED)
 		return noise_us;
 	/* mdev_us is four times the mean deviation */
-	return max(tcp_sk(sk)->mdev_us / 2, min(noise_us / 2, ca->probe.rtt_min_us >> 3));
+	return max(min(noise_us, tcp_sk(sk)->mdev_us / 2),
+		   min(noise_us / 2, ca->probe.rtt_min_us >> 3));
 }
 
 static u32 path_q0(const struct sock *sk)

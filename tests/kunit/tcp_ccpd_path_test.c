@@ -156,8 +156,8 @@ static void ack(struct sock *sk, const struct rate_sample *rs)
 }
 
 /*
- * Two flows that share a path aim at the same queue, though one knows more than the other of what
- * the path takes when it is empty.  Before the first drain nothing tells of others.
+ * One of two flows that share a path knows more than the other of what it takes when it is empty,
+ * and gains little from that.  Before the first drain nothing tells of others.
  */
 static void delay_varies_alike_for_all(struct kunit *test)
 {
@@ -166,14 +166,13 @@ static void delay_varies_alike_for_all(struct kunit *test)
 
 	ca->probe.rtt_min_us = 20000;
 	ca->room = 40000 / PATH_QUEUE;
+	tcp_sk(sk)->mdev_us = 4 * 1250;
 	path_set_noise(ca, 4032);
-	tcp_sk(sk)->mdev_us = 4 * 1500;
-	ca->rival = PATH_UNASKED;
 	KUNIT_EXPECT_EQ(test, path_q0(sk), 4032);
 	ca->rival = PATH_FRIENDLY;
-	KUNIT_EXPECT_EQ(test, path_q0(sk), 3000);
+	KUNIT_EXPECT_EQ(test, path_q0(sk), 2500);
 	path_set_noise(ca, 1664);
-	KUNIT_EXPECT_EQ(test, path_q0(sk), 3000);
+	KUNIT_EXPECT_EQ(test, path_q0(sk), 1664);
 	/* where rtts are alike, half of what is known, and twice the least at most */
 	tcp_sk(sk)->mdev_us = 4 * 100;
 	path_set_noise(ca, 3200);
@@ -183,6 +182,9 @@ static void delay_varies_alike_for_all(struct kunit *test)
 	/* a quarter of the path at most, as ever */
 	tcp_sk(sk)->mdev_us = 4 * 9000;
 	KUNIT_EXPECT_EQ(test, path_q0(sk), 5000);
+	/* rtts that differ since a queue moves do not make it longer */
+	path_set_noise(ca, 640);
+	KUNIT_EXPECT_EQ(test, path_q0(sk), 1250);
 }
 
 /* What a policer lets through is the capacity until it lets more through. */
