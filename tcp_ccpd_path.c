@@ -411,7 +411,7 @@ struct cpath {
  * @bw: capacity, BW_SCALE
  * @rtt_min_us: us
  * @room_us: the largest delay beyond that, us
- * @noise_us: what an empty path takes beyond rtt_min on average, us
+ * @varies_us: by how much the delay varies, us; path_varies_us()
  *
  * A sixteenth of the propagation delay, or a quarter of the buffer where that
  * is less; where no queue was ever seen, a sixty-fourth.  Where the delay varies
@@ -424,7 +424,7 @@ struct cpath {
  *
  * Return: us, at least 1
  */
-static u32 path_q0_us(u32 bw, u32 rtt_min_us, u32 room_us, u32 noise_us)
+static u32 path_q0_us(u32 bw, u32 rtt_min_us, u32 room_us, u32 varies_us)
 {
 	u32 segs = PATH_LEAST_QUEUE, least = (rtt_min_us >> 6) + 1, us;
 
@@ -440,7 +440,7 @@ static u32 path_q0_us(u32 bw, u32 rtt_min_us, u32 room_us, u32 noise_us)
 		least = max(least, us);
 	}
 	return clamp(room_us >> 2, least,
-		     max3(rtt_min_us >> 4, least, min(noise_us, rtt_min_us >> 2)));
+		     max3(rtt_min_us >> 4, least, min(varies_us, rtt_min_us >> 2)));
 }
 
 /**
