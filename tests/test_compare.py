@@ -101,7 +101,8 @@ def test_a_directory_is_its_files(tmp_path) -> None:
 
 def test_a_commit_is_what_the_store_has_of_it(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(store, "root", lambda: tmp_path)
-    monkeypatch.setattr(provenance, "git", lambda *of: "c0ffee" if "v1^{commit}" in of else "")
+    known = {"v1^{commit}": "d0c5", "d0c5": "c0ffee"}  # v1 itself changed documents only
+    monkeypatch.setattr(provenance, "git", lambda *of: next(filter(None, map(known.get, of)), ""))
     for place, (seed, commit, clean) in enumerate(
         [(2, "c0ffee", True), (1, "c0ffee", True), (3, "c0ffee", False), (4, "f00d", True)]
     ):

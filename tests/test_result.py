@@ -177,3 +177,33 @@ def test_a_machine_without_git(monkeypatch: pytest.MonkeyPatch) -> None:
     """A release that was unpacked there runs; it only cannot name its commit."""
     monkeypatch.setenv("PATH", "/nowhere")
     assert provenance.git("rev-parse", "HEAD") == ""
+    assert provenance.source() == ""
+
+
+def test_documents_change_no_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages of results are committed one after the other: they are no version of what was run."""
+    monkeypatch.setattr(provenance, "REPO", tmp_path)
+    for name in ("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME",
+                 "GIT_COMMITTER_EMAIL"):  # fmt: skip
+        monkeypatch.setenv(name, "nobody")
+
+    def commit(name: str) -> str:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("one")
+        provenance.git("add", ".")
+        provenance.git("commit", "-qm", name)
+        return provenance.git("rev-parse", "HEAD")
+
+    provenance.git("init", "-q")
+    law = commit("law.c")
+    commit("docs/results/page.png")
+    page = commit("scripts/README.md")
+    assert provenance.source() == provenance.source(page) == law
+    (tmp_path / "docs" / "results" / "page.png").write_text("other")
+    assert not provenance.changed()
+    (tmp_path / "law.c").write_text("other")
+    assert provenance.changed()
+    other = commit("more.c")
+    assert provenance.source() == provenance.git("rev-parse", "HEAD") == other
+    assert provenance.source(page) == law

@@ -139,7 +139,8 @@ def _of_commit(text: str) -> list[Json]:
                             f"{text}^{{commit}}")  # fmt: skip
     if not commit:
         _refuse(f"{text}: no such file or directory, and no commit")
-    found = sorted((run for run in store.of_commit(commit) if not _fault(run)),
+    made_of = provenance.source(commit)
+    found = sorted((run for run in store.of_commit(made_of) if not _fault(run)),
                    key=lambda run: (key(run), run["seed"]))  # fmt: skip
     if not found:
         _refuse(f"{text}: no run made of that commit, without changes, is kept; check it out, and"

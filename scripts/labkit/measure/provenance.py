@@ -15,6 +15,10 @@ from ..world.plan import Plan
 _MEASURING = ("limits.py", "result.py", "series.py", "stages.py", "statistics.py")
 
 
+# As git names it: all but documents
+_SOURCE = (".", ":!docs", ":!*.md")
+
+
 def of(laboratory: Laboratory, plan: Plan) -> dict[str, Any]:
     """The commit, and digests of all that is in the guest: kernel, modules, programs."""
     return {
@@ -34,8 +38,19 @@ def measuring() -> str:
 @functools.cache
 def _commit() -> dict[str, Any]:
     """The commit of this source, and whether it is as it was committed; nothing outside of git."""
-    commit = git("rev-parse", "HEAD")
-    return {"commit": commit, "clean": not git("status", "--porcelain")} if commit else {}
+    commit = source()
+    return {"commit": commit, "clean": not changed()} if commit else {}
+
+
+def source(revision: str = "HEAD") -> str:
+    """The last commit up to revision that changed more than documents: these change with each
+    page of results, and no run depends on them.  The whole hash, or nothing outside of git."""
+    return git("log", "-1", "--format=%H", revision, "--", *_SOURCE)
+
+
+def changed() -> bool:
+    """Whether more than documents is not as it was committed."""
+    return bool(git("status", "--porcelain", "--", *_SOURCE))
 
 
 def git(*arguments: str) -> str:

@@ -30,8 +30,8 @@ from ..paths import GUEST
 from ..world.plan import compile_plan
 from ..world.queues import for_stock_kernels
 from ..world.topology import Row
+from . import provenance
 from .job import Job
-from .provenance import git
 from .statistics import jain, rounded
 
 Json = dict[str, Any]
@@ -186,7 +186,7 @@ def result(job: Job, measured: Json, wall_s: float, out: Path) -> Json:
     if (index := jain([flow["goodput_bps"] for flow in flows])) is not None:
         made["jain"] = index
     made["provenance"] = {
-        "commit": git("rev-parse", "HEAD"), "place": "testbed", "machine": os.uname().machine,
+        "commit": provenance.source(), "place": "testbed", "machine": os.uname().machine,
         "iperf3": measured["reports"][0]["start"]["version"],
         "busiest_cpu": measured["busiest_cpu"],
     }  # fmt: skip

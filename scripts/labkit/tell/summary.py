@@ -18,8 +18,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from ..errors import LabError
-from ..measure import bench, scale
-from ..measure.provenance import git
+from ..measure import bench, provenance, scale
 from ..model.scenario import Scenario
 from . import claims, docs, page, plot, records
 from .outcome import Report
@@ -96,7 +95,7 @@ def _write_pages(target: Path, wanted: list[Scenario], known: dict[str, Record])
 
 def require_committed() -> None:
     """LabError if what would be measured is not as committed."""
-    if git("status", "--porcelain"):
+    if provenance.changed():
         raise LabError("numbers in documents are of what is committed: commit, and measure again")
 
 
@@ -104,7 +103,7 @@ def write_cost(table: str, guests: int) -> None:
     """Writes what the modules cost: the tables of lab bench, and what they were measured on."""
     records.RESULTS.mkdir(exist_ok=True)
     (records.RESULTS / "cost.md").write_text(render(
-        "cost.md", table=table, guests=guests, commit=git("rev-parse", "--short=12", "HEAD"),
+        "cost.md", table=table, guests=guests, commit=provenance.source()[:12],
         processor=_processor(),
     ))  # fmt: skip
 
@@ -120,7 +119,7 @@ def write_scale(made: scale.Json) -> None:
     records.RESULTS.mkdir(exist_ok=True)
     if SCALE.exists():
         made = made | {"start": json.loads(SCALE.read_text())["start"] | made["start"]}
-    commit = git("rev-parse", "--short=12", "HEAD")
+    commit = provenance.source()[:12]
     made = {"made_of": commit, "processor": _processor()} | made
     SCALE.write_text(json.dumps(made, separators=(",", ":")) + "\n")
     plot.growth(made["growth"], SCALE.with_suffix(".png"))
@@ -135,7 +134,7 @@ def write_counted(made: list[bench.Row], package: str) -> None:
     """Writes what the modules cost in instructions, on this package of a kernel: for people, and
     for the test that they do not become more."""
     records.RESULTS.mkdir(exist_ok=True)
-    commit = git("rev-parse", "--short=12", "HEAD")
+    commit = provenance.source()[:12]
     (records.RESULTS / "counted.md").write_text(render(
         "counted.md", table=bench.table(made), package=package, commit=commit,
     ))  # fmt: skip
