@@ -151,10 +151,11 @@
  * An ACK is of a bunch if it comes 2^5 times as soon after another as the path carries what it
  * acknowledges.  More cannot be asked for: two full segments take 36 times as long as their ACK
  * does on a way back of the same rate.
- * Before a bunch there is a pause: of more than 1/2^4 of a round trip, and of more than
- * PATH_PAUSE_SEGS at the rate of the path.  An ACK of a bunch counts PATH_BUNCH, up to
+ * Before a bunch there is a pause: of more than 3/2^4 of a round trip, and of more than
+ * PATH_PAUSE_SEGS at the rate of the path.  Jitter of up to four times q0, a quarter of a round
+ * trip, makes few pauses as long as that.  An ACK of a bunch counts PATH_BUNCH, up to
  * PATH_BUNCHES_MOST, and another takes one away.  From PATH_BUNCHES on there are bunches, and
- * PATH_FEW_LOSSES are enough for an overflow; field-moving, field-hosts, path-flows
+ * PATH_FEW_LOSSES are enough for an overflow; field-moving, field-hosts, field-starvation
  */
 #define PATH_AT_ONCE	5
 #define PATH_PAUSE	4
@@ -950,7 +951,7 @@ static void path_count_bunches(struct sock *sk, u32 acked, u32 bw)
 			ca->bunches = min(ca->bunches + PATH_BUNCH, PATH_BUNCHES_MOST);
 		return;
 	}
-	ca->paused = gap_ns >> 10 > ca->probe.rtt_min_us >> PATH_PAUSE &&
+	ca->paused = gap_ns >> 10 > 3 * (ca->probe.rtt_min_us >> PATH_PAUSE) &&
 		     carried > PATH_PAUSE_SEGS << SEG_SCALE;
 	ca->bunches -= !!ca->bunches;
 }

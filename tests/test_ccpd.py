@@ -204,6 +204,26 @@ def test_flows_with_jitter_share_alike(lab) -> None:
     assert two["jain_equilibrium"] >= 0.9
 
 
+def test_jitter_of_acks_is_no_link_that_waits(lab) -> None:
+    """Both let ACKs come in bunches.  Beside a link that waits a flow keeps its window.
+
+    Jitter of three times q0 on the ACKs of one of two flows: at most twice the other's goodput.
+    """
+    runs = [run(lab, ["ccpd_path"], seed, rate="50mbit", rtt="40ms", buffer="2bdp", flows=2,
+                jitter_back="0:8ms", scatter="100ms", duration=30)[0]
+            for seed in (1, 2)]  # fmt: skip
+    shares = [sorted(f["goodput_bps"] for f in r["flows"]) for r in runs]
+    assert mean(most / least for least, most in shares) <= 2
+
+
+def test_flows_share_data_in_batches(lab) -> None:
+    """Batches of an eighth of a round trip are no link that waits: each gives way to the others."""
+    runs = [run(lab, ["ccpd_path"], seed, rate="50mbit", rtt="30ms", buffer="1bdp", flows=4,
+                aggregate="4ms", scatter="1s", duration=15)[0]
+            for seed in (1, 2)]  # fmt: skip
+    assert mean(r["jain_equilibrium"] for r in runs) >= 0.95
+
+
 def test_a_buffer_of_four_packets_loses_a_few(lab) -> None:
     """Fewer than eight losses count there: 0.95 of CUBIC, as on a random path."""
     path = {"rate": "1.92mbit", "rtt": "1.13ms", "buffer": 4}

@@ -885,7 +885,7 @@ static void acks_come_in_bunches(struct kunit *test)
 	ca->prev.sum = 1;
 	for (i = 0; i < 20; i++) {
 		for (j = 0; j < 4; j++) {
-			tp->tcp_clock_cache += (j ? 1 : 7500) * NSEC_PER_USEC;
+			tp->tcp_clock_cache += (j ? 1 : 20000) * NSEC_PER_USEC;
 			path_count_bunches(sk, 2, link_bw(100));
 			ca->prev.ns = tp->tcp_clock_cache;
 		}
@@ -903,7 +903,7 @@ static void acks_come_in_bunches(struct kunit *test)
 	/* no closer than a way back of the same rate lets two ACKs of 84 bytes be */
 	ca->bunches = 0;
 	for (i = 0; i < 20; i++) {
-		tp->tcp_clock_cache += i % 4 ? 6720 : 7500 * NSEC_PER_USEC;
+		tp->tcp_clock_cache += i % 4 ? 6720 : 20000 * NSEC_PER_USEC;
 		path_count_bunches(sk, 2, link_bw(100));
 		ca->prev.ns = tp->tcp_clock_cache;
 	}
@@ -915,17 +915,24 @@ static void acks_come_in_bunches(struct kunit *test)
 		ca->prev.ns = tp->tcp_clock_cache;
 	}
 	KUNIT_EXPECT_TRUE(test, !ca->bunches);
-	/* one of 30: two ACKs at the rate of the link, after each pause */
+	/* one of 60: two ACKs at the rate of the link, after each pause */
 	for (i = 0; i < 40; i++) {
-		tp->tcp_clock_cache += (i % 2 ? 242 : 7500) * NSEC_PER_USEC;
-		path_count_bunches(sk, 2, link_bw(100) / 30);
+		tp->tcp_clock_cache += (i % 2 ? 242 : 20000) * NSEC_PER_USEC;
+		path_count_bunches(sk, 2, link_bw(100) / 60);
 		ca->prev.ns = tp->tcp_clock_cache;
 		KUNIT_EXPECT_FALSE(test, path_bunched(ca));
 	}
 	/* at 100 Gb/s ACKs at the rate of the link are less than a us apart */
 	for (i = 0; i < 40; i++) {
-		tp->tcp_clock_cache += i % 4 ? 242 : 7500 * NSEC_PER_USEC;
+		tp->tcp_clock_cache += i % 4 ? 242 : 20000 * NSEC_PER_USEC;
 		path_count_bunches(sk, 2, link_bw(100000));
+		ca->prev.ns = tp->tcp_clock_cache;
+		KUNIT_EXPECT_FALSE(test, path_bunched(ca));
+	}
+	/* jitter of ACKs, too, makes pauses: with four times q0, rtt_min/4, most are shorter */
+	for (i = 0; i < 40; i++) {
+		tp->tcp_clock_cache += (i % 4 ? 1 : ca->probe.rtt_min_us / 6) * NSEC_PER_USEC;
+		path_count_bunches(sk, 2, link_bw(100));
 		ca->prev.ns = tp->tcp_clock_cache;
 		KUNIT_EXPECT_FALSE(test, path_bunched(ca));
 	}
