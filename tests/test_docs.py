@@ -65,6 +65,13 @@ def test_a_report_writes_its_numbers_and_no_other(document: Path) -> None:
     assert document.read_text() == TEXT.replace("91 Mb/s", "88 Mb/s")
 
 
+def test_a_report_with_a_part_of_a_scenario_writes_none_of_it(document: Path) -> None:
+    """As that of field-jitter has the cells of path-start that its findings name."""
+    assert docs.write(made(cells={("path-loss", "cubic", "1 %"): None})) == (0, 0)
+    assert document.read_text() == TEXT
+    assert docs.numbers() == {}
+
+
 def test_a_number_changed_by_hand_is_found(document: Path) -> None:
     docs.write(made())
     document.write_text(TEXT.replace("91 Mb/s", "97 Mb/s"))

@@ -20,7 +20,7 @@ from ..model import scenario
 from ..model.scenario import Finding
 from ..paths import REPO
 from . import findings
-from .outcome import Report
+from .outcome import Key, Report, keys_of
 
 DOCUMENTS = [REPO / "README.md", *sorted((REPO / "docs").glob("*.md"))]
 NUMBERS = REPO / "docs/numbers.json"
@@ -46,6 +46,10 @@ class Mark:
     @property
     def finding(self) -> Finding:
         return Finding(f"{self.path.name}: {self.text}", self.measure)
+
+    @property
+    def cells(self) -> set[Key]:
+        return set(keys_of(scenario.load(self.scenario), self.finding))
 
     def write(self, value: float) -> str:
         try:
@@ -100,20 +104,23 @@ def require_committed(report: Report) -> None:
 
 
 def write(report: Report) -> tuple[int, int]:
-    """Writes the numbers of the scenarios that a report is of: how many, and how many changed.
+    """Writes the numbers of which a report has all runs: how many, and how many changed.
 
+    A finding may name cells of another scenario: a report that has these alone has not its numbers.
     LabError if what they are of was not as committed.
     """
     require_committed(report)
-    there = {name for name, _, _ in report.cells}
     known, written = numbers(), []
     for path in DOCUMENTS:
-        wanted = [mark for mark in marks(path) if mark.scenario in there]
+        wanted = [mark for mark in marks(path) if mark.cells <= report.cells.keys()]
+        there = {mark.key for mark in wanted}
         for mark in wanted:
             known[mark.key] = _measured(report, mark)
         written += [mark.write(known[mark.key]["value"]) != mark.text for mark in wanted]
-        path.write_text(_MARKED.sub(lambda m, path=path: _filled(_mark(path, m), m, known, there),
-                                    path.read_text()))  # fmt: skip
+        path.write_text(_MARKED.sub(
+            lambda m, path=path, there=there: _filled(_mark(path, m), m, known, there),
+            path.read_text(),
+        ))  # fmt: skip
     used = {mark.key for path in DOCUMENTS for mark in marks(path)}
     NUMBERS.parent.mkdir(exist_ok=True)
     kept = {key: known[key] for key in sorted(known) if key in used}
@@ -135,6 +142,6 @@ def _measured(report: Report, mark: Mark) -> dict[str, Any]:
 
 
 def _filled(mark: Mark, match: re.Match[str], known: dict[str, Any], there: set[str]) -> str:
-    if mark.scenario not in there:
+    if mark.key not in there:
         return match[0]
     return f"{match[1]}{mark.write(known[mark.key]['value'])}{match[6]}"
