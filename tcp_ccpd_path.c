@@ -152,8 +152,8 @@
  * acknowledges.  More cannot be asked for: two full segments take 36 times as long as their ACK
  * does on a way back of the same rate.
  * Before a bunch there is a pause: of more than 3/2^4 of a round trip, and of more than
- * PATH_PAUSE_SEGS at the rate of the path.  Jitter of up to four times q0, a quarter of a round
- * trip, makes few pauses as long as that.  An ACK of a bunch counts PATH_BUNCH, up to
+ * PATH_PAUSE_SEGS at the rate of the path.  With 1/2^3, jitter of 1/2^2 of a round trip on the ACKs
+ * of one of two flows is taken for bunches, too.  An ACK of a bunch counts PATH_BUNCH, up to
  * PATH_BUNCHES_MOST, and another takes one away.  From PATH_BUNCHES on there are bunches, and
  * PATH_FEW_LOSSES are enough for an overflow; field-moving, field-hosts, field-starvation
  */
