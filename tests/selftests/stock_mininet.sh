@@ -9,6 +9,7 @@ DIR=$(dirname "$(readlink -f "$0")")
 # shellcheck source=tests/selftests/lib.sh
 . "$DIR/lib.sh"
 
+TESTS="three_links mesh four_users bad_setting"
 CUSTOM=$DIR/../../scripts/mn_tcpcc.py
 
 setup()
@@ -70,9 +71,4 @@ bad_setting()
 }
 
 command -v mn >/dev/null || skip_all "needs Mininet"
-ksft_begin 4
-ksft_test "three links are as long as they should be" three_links
-ksft_test "a mesh is as long as it should be" mesh
-ksft_test "four users of acp share a link" four_users
-ksft_test "a bad setting is named" bad_setting
-ksft_end
+ksft_main "$@"
