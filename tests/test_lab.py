@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """scripts/lab from outside: what it refuses, what it reports, what it leaves behind."""
 
+import contextlib
 import json
 import os
 import signal
@@ -15,6 +16,7 @@ import pytest
 from conftest import REPO
 from labkit.errors import LabError
 from labkit.model import scenario
+from labkit.world import guests
 from labkit.world.laboratory import Laboratory, traffic
 from labkit.world.plan import Plan, compile_plan
 
@@ -32,6 +34,23 @@ def _guests(directory: Path) -> list[str]:
         except OSError:
             continue
     return found
+
+
+def test_a_guest_has_a_processor_of_its_own(lab_kernel, monkeypatch):
+    """As long as there are enough; then it has all that the lab may use."""
+    monkeypatch.setattr(guests, "_HOLDER", f"tcpcc-test-{os.getpid()}")
+    allowed = os.sched_getaffinity(0)
+
+    def boot(stack):
+        guest = stack.enter_context(guests.Guest(lab_kernel))
+        guest.boot("sleep 1000", None, real_time=True)
+        return os.sched_getaffinity(guest.process.pid)
+
+    with contextlib.ExitStack() as stack:
+        has = [boot(stack) for _ in range(len(allowed) + 1)]
+    assert has == [*({one} for one in sorted(allowed)), allowed]
+    with contextlib.ExitStack() as stack:
+        assert boot(stack) == {min(allowed)}  # which is free again
 
 
 @pytest.mark.parametrize("verb", [[], ["run"], ["compare"]])

@@ -14,6 +14,7 @@ import re
 import resource
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import threading
@@ -25,6 +26,8 @@ from ..paths import GUEST
 from . import kernel as kernels
 
 EPOCH_NS = 1_700_000_000_000_000_000  # the guest's wall clock at boot
+
+_HOLDER = "tcpcc-guest-on-processor"  # an abstract socket's name
 
 _ADDR_NO_RANDOMIZE = 0x0040000
 _PR_SET_PDEATHSIG = 1
@@ -44,6 +47,7 @@ class Guest:
         self.seed = seed
         self.memory = memory
         self.process: subprocess.Popen[bytes] | None = None
+        self.processor: socket.socket | None = None  # while it is there no other guest has it
         self.dir = Path(tempfile.mkdtemp(prefix=f"tcpcc-{os.getpid()}-", dir=_fast_directory()))
         with _guests_lock:
             _guests.add(self)
@@ -81,12 +85,14 @@ class Guest:
         with _guests_lock:
             if _ending.is_set():
                 raise KeyboardInterrupt
+            processors, self.processor = _free_processor()
             with (self.dir / "console").open("wb") as console:
                 self.process = subprocess.Popen(
                     command, cwd=self.dir, env=environment, start_new_session=not interactive,
                     stdin=None if interactive else subprocess.DEVNULL,
                     stdout=None if interactive else console,
-                    stderr=console if interactive else subprocess.STDOUT, preexec_fn=_in_child,
+                    stderr=console if interactive else subprocess.STDOUT,
+                    preexec_fn=lambda: _in_child(processors),
                 )  # fmt: skip
 
     def wait(self, poll: Callable[[], None] | None = None, every: float = 0.02) -> None:
@@ -144,6 +150,8 @@ class Guest:
                 _kill(self.process)
         if self.process:
             self.process.wait()
+        if self.processor:
+            self.processor.close()
         shutil.rmtree(self.dir, ignore_errors=True)
 
     def __enter__(self) -> "Guest":
@@ -191,8 +199,29 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
     process.kill()
 
 
-def _in_child() -> None:
-    """Between fork and exec: fixed addresses, no core dumps, and an end with ours."""
+def _free_processor() -> tuple[set[int], socket.socket | None]:
+    """Where a guest may run: on a processor that no other guest of this machine has, if there is
+    one, and what holds that processor; else on any.
+
+    The kernel and the programs of a guest are processes that run in turns, at each system call of a
+    program.  On two processors each turn wakes an idle one, which takes most of the time: on one
+    a run is 2.5 to 4 times faster.  A name of an abstract socket is there once, for all users of
+    the machine, and goes with who has it.
+    """
+    allowed = os.sched_getaffinity(0)
+    for processor in sorted(allowed):
+        holder = socket.socket(socket.AF_UNIX)
+        try:
+            holder.bind(f"\0{_HOLDER}-{processor}")
+            return {processor}, holder
+        except OSError:
+            holder.close()
+    return allowed, None
+
+
+def _in_child(processors: set[int]) -> None:
+    """Between fork and exec: processors, fixed addresses, no core dumps, and an end with ours."""
+    os.sched_setaffinity(0, processors)
     _libc.personality(_ADDR_NO_RANDOMIZE)
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
