@@ -114,8 +114,8 @@ ksft_test "modprobe loads ccpd_path, rmmod unloads it" modprobe_loads ccpd_path
 ksft_test "sysctl ccpd loads it" autoload ccpd
 ksft_test "sysctl ccp loads it" autoload ccp
 ksft_test "sysctl ccpd_path loads it" autoload ccpd_path
-# How a sender is chosen and what the packets are have nothing to do with each other: each of
-# either is there, and each way to choose.
+# How a sender is chosen does not depend on the packets: so each sender, each way to choose it and
+# each family of addresses is there, but not each combination.
 ksft_test "ccpd_path by sysctl, IPv4" by_sysctl 4 ccpd_path
 ksft_test "ccpd_path by socket, IPv6" by_socket 6 ccpd_path
 ksft_test "ccpd by route, IPv4" by_route 4 ccpd

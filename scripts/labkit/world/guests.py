@@ -203,10 +203,10 @@ def _free_processor() -> tuple[set[int], socket.socket | None]:
     """Where a guest may run: on a processor that no other guest of this machine has, if there is
     one, and what holds that processor; else on any.
 
-    The kernel and the programs of a guest are processes that run in turns, at each system call of a
-    program.  On two processors each turn wakes an idle one, which takes most of the time: on one
-    a run is 2.5 to 4 times faster.  A name of an abstract socket is there once, for all users of
-    the machine, and goes with who has it.
+    The kernel and the programs of a guest are processes that run in turns, at each system call of
+    a program.  Where they may use two processors, a turn often wakes an idle one, which takes
+    longer than the turn.  An abstract socket's name is taken once on a machine, by whatever user,
+    and is free when its owner ends.
     """
     allowed = os.sched_getaffinity(0)
     for processor in sorted(allowed):
