@@ -28,6 +28,7 @@ _HIDDEN = [Path(p) for p in ("/tmp", "/run", "/var/tmp", "/var/log", "/var/cache
 
 _GUEST_RUN = "/run/tcpcc"  # where a guest sees the directory of its run
 _GUEST_HOT = "/run/hot"  # copies in its memory
+_LOADER = "/lib64/ld-linux-x86-64.so.2"  # which each program starts with
 
 _HOT_PROGRAMS = """awk cat dmesg ethtool grep ip iperf3 kill lsmod mktemp modprobe nft nstat
     ping rm rmmod sed sh sleep ss sysctl tc""".split()
@@ -37,13 +38,21 @@ _HOT_PROGRAMS = """awk cat dmesg ethtool grep ip iperf3 kill lsmod mktemp modpro
 # in turns, so that they interrupt each other anywhere, but are no faster than one.  With a regular
 # tick, the clock of an idle guest does not leap to a timer minutes ahead while it waits for a file
 # of the host.
-_EMULATION = ["--disable-kvm", "--qemu-opts=-icount shift=1,sleep=off", "--append=nohz=off"]
+_EMULATION = ["--qemu-opts=-icount shift=1,sleep=off", "--append=nohz=off"]
 INSTRUCTION_NS = 2
 
 # Each emulated processor is a thread of the host's, and time is the host's: so they get into each
 # other's way as real ones do.
-_PARALLEL = ["--disable-kvm", "--qemu-opts=-accel tcg,thread=multi",
-             "--append=tsc=reliable clocksource=tsc"]  # fmt: skip
+_PARALLEL = ["--qemu-opts=-accel tcg,thread=multi", "--append=tsc=reliable clocksource=tsc"]
+
+# What emulation is slow at.  It translates a program anew for each address at which that is mapped,
+# and goes through rep movsb byte by byte: here addresses are not random, and the kernel copies
+# words.  virtme-ng's five consoles have 64 queues each, and whenever the clock of an idle guest
+# leaps, QEMU would look at a file of each queue.
+_EMULATED = [
+    "--disable-kvm", "--append=norandmaps", "--qemu-opts=-cpu max,-erms",
+    "--qemu-opts=-global virtio-serial-pci.max_ports=2 -global virtio-pci.ioeventfd=off",
+]  # fmt: skip
 
 # 6.1 does not get past starting its second emulated processor.
 _ONE_EMULATED = {"6.1"}
@@ -104,6 +113,7 @@ def boot(
             vng, "--verbose", "--force-9p", "--disable-monitor", "--user", "root",
             "--cpus", str(cpus), "--memory", f"{memory_mb}M",
             "--run", tree / "vmlinuz",
+            *(_EMULATED if emulating else []),
             *(_PARALLEL if parallel else _EMULATION if emulating else []),
             *(_WIRE if nics else []),
             f"--rwdir={_GUEST_RUN}={run}",
@@ -181,9 +191,10 @@ def _guest_init(command: list[str]) -> str:
     """What the guest executes: the command, its output and status left in files of the host."""
     return f"""#!/bin/sh
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
-export HOME=/tmp TMPDIR=/tmp LC_ALL=C.UTF-8 TCPCC_CACHE={shlex.quote(str(cache_root()))}
+export HOME=/tmp TMPDIR=/tmp LC_ALL=C PYTHONUTF8=1 TCPCC_CACHE={shlex.quote(str(cache_root()))}
 mkdir {_GUEST_HOT} &&
-cp -L {shlex.join(_hot_files())} {_GUEST_HOT} &&
+cp -L {shlex.join(_hot_files())} {_LOADER} {_GUEST_HOT} &&
+mount --bind {_GUEST_HOT}/{Path(_LOADER).name} {_LOADER} &&
 export PATH={_GUEST_HOT}:$PATH LD_LIBRARY_PATH={_GUEST_HOT} TC_LIB_DIR={_GUEST_HOT}
 (
     cd {shlex.quote(str(Path.cwd()))} &&
@@ -198,6 +209,7 @@ def _hot_files() -> list[str]:
     """The programs that tests run all the time, with their libraries and what tc loads and reads.
 
     An emulated clock runs fast while the guest waits for the host's files: these it reads once.
+    There is no locale for the same reason: most programs would read it.
     """
     found = [shutil.which(name, path=environment()["PATH"]) for name in _HOT_PROGRAMS]
     programs = [path for path in found if path]
