@@ -9,6 +9,7 @@ The first names a scenario, a measure as findings have it, and how to write what
 What each was, with its interval, and of which commit, is in docs/numbers.json.
 """
 
+import functools
 import json
 import re
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from typing import Any
 
 from ..errors import LabError
 from ..model import scenario
-from ..model.scenario import Finding
+from ..model.scenario import Finding, Scenario
 from ..paths import REPO
 from . import findings
 from .outcome import Key, Report, keys_of
@@ -49,7 +50,11 @@ class Mark:
 
     @property
     def cells(self) -> set[Key]:
-        return set(keys_of(scenario.load(self.scenario), self.finding))
+        return set(keys_of(self.of, self.finding))
+
+    @property
+    def of(self) -> Scenario:
+        return _scenario(scenario.SCENARIOS, self.scenario)
 
     def write(self, value: float) -> str:
         try:
@@ -59,6 +64,12 @@ class Mark:
                 f"{self.path}: {self.form!r} does not say how to write one number, as"
                 f" '{{:.1f}} s' does: {error}"
             ) from None
+
+
+@functools.cache
+def _scenario(where: Path, name: str) -> Scenario:
+    """The scenario of that name in that directory: documents have many numbers of each."""
+    return scenario.load(name)
 
 
 def marks(path: Path) -> list[Mark]:
@@ -71,7 +82,7 @@ def marks(path: Path) -> list[Mark]:
     for mark in found:
         if mark.scenario not in scenario.names():
             raise LabError(f"{path}: no scenario {mark.scenario!r}")
-        findings.references(scenario.load(mark.scenario), mark.finding, "")
+        findings.references(mark.of, mark.finding, "")
         mark.write(1.0)
     return found
 
@@ -129,7 +140,7 @@ def write(report: Report) -> tuple[int, int]:
 
 
 def _measured(report: Report, mark: Mark) -> dict[str, Any]:
-    found = report.measure(scenario.load(mark.scenario), mark.finding)
+    found = report.measure(mark.of, mark.finding)
     if found.value is None:
         raise LabError(f"{mark.path}: {mark.key}: {found.why_not}")
     shown: dict[str, Any] = {"value": float(f"{found.value:.9g}")}
