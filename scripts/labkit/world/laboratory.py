@@ -46,6 +46,12 @@ def _modinfo(tree: Path) -> dict[str, list[tuple[str, str]]]:
 
 
 @functools.cache
+def _names(tree: Path) -> frozenset[str]:
+    return frozenset(value for fields in _modinfo(tree).values()
+                     for name, value in fields if name in ("name", "alias"))  # fmt: skip
+
+
+@functools.cache
 def _digest(modules: Path, release: str, module: str) -> str:
     where = ["-d", str(modules), "-S", release]
     paths = output_of(["modprobe", "--show-depends", *where, module])
@@ -88,8 +94,7 @@ class Laboratory:
 
     def modules_known(self) -> frozenset[str]:
         """Every name that modprobe takes here."""
-        return frozenset(value for fields in _modinfo(self._tree).values()
-                         for name, value in fields if name in ("name", "alias"))  # fmt: skip
+        return _names(self._tree)
 
     def digest(self, module: str) -> str:
         """Of a module and of those that it needs; none of what is built in."""
