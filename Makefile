@@ -28,8 +28,8 @@ COMMAND_LINK = $(INSTALL_MOD_PATH)$(PREFIX)/bin/tcpcc
 # Kernels of the wider matrix (make check-kernels)
 TCPCC_KERNELS ?= 6.1,6.12,7.2
 VARIANTS := $(addprefix 6.12-,debug clang i386 s390x hz250 hz1000 kcsan)
-# What is different on another kernel; the rest of the tests is about the lab
-BY_KERNEL := $(patsubst %,tests/test_%.py,stock modules kernels life agreement others)
+# What is different on another kernel, or has more cases here; the rest is about the lab
+BY_KERNEL := $(patsubst %,tests/test_%.py,stock modules kernels life agreement others hosts ecn)
 
 comma := ,
 RELEASE = $(or $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' "$(KDIR)/include/generated/utsrelease.h" \

@@ -10,11 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conftest import REPO, assert_ktap, runs_made_once
+from conftest import REPO, assert_ktap, runs_made_once, wanted_kernels
 from labkit.measure.metrics import payload_bps
 from labkit.measure.series import series
 
-NIST = ["reno", "bic", "ctcp", "fast", "hstcp", "htcp", "scalable"]
+# They share all that is not their law: make check-kernels has the others, too.
+NIST = ["reno", "fast", *(["bic", "ctcp", "hstcp", "htcp", "scalable"] if wanted_kernels() else [])]
 SENDERS = [
     "reno", "bbr", "ccpd", "ccp", "ccpd_path", "mccp", "mccp_path", "acp", "estcp",
     "jtcp", "newjersey", "rcp", "xcp", *(f"nist_{n}" for n in NIST),
