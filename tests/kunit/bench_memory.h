@@ -15,8 +15,8 @@ static inline s64 bench_memory_now(void)
 
 /*
  * What all of the kernel's objects take, bytes, to some hundred kB; without those that RCU frees.
- * Work that goes on in the background, as a hash table that shrinks, has its time until what they
- * take stays the same.
+ * A hash table shrinks in the background: so this waits until two readings are equal, 20 ms apart,
+ * fifty times at most.
  */
 static inline s64 bench_memory(void)
 {

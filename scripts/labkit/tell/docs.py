@@ -68,7 +68,7 @@ class Mark:
 
 @functools.cache
 def _scenario(where: Path, name: str) -> Scenario:
-    """The scenario of that name in that directory: documents have many numbers of each."""
+    """Read once: documents have many numbers of each.  where: scenario.SCENARIOS, as it is now."""
     return scenario.load(name)
 
 

@@ -28,7 +28,7 @@ _HIDDEN = [Path(p) for p in ("/tmp", "/run", "/var/tmp", "/var/log", "/var/cache
 
 _GUEST_RUN = "/run/tcpcc"  # where a guest sees the directory of its run
 _GUEST_HOT = "/run/hot"  # copies in its memory
-_LOADER = "/lib64/ld-linux-x86-64.so.2"  # which each program starts with
+_LOADER = "/lib64/ld-linux-x86-64.so.2"  # loads each program
 
 _HOT_PROGRAMS = """awk cat dmesg ethtool grep ip iperf3 kill lsmod mktemp modprobe nft nstat
     ping rm rmmod sed sh sleep ss sysctl tc""".split()
@@ -45,11 +45,12 @@ INSTRUCTION_NS = 2
 # other's way as real ones do.
 _PARALLEL = ["--qemu-opts=-accel tcg,thread=multi", "--append=tsc=reliable clocksource=tsc"]
 
-# What emulation is slow at.  It translates a program anew for each address at which that is mapped,
-# and goes through rep movsb byte by byte: here addresses are not random, and the kernel copies
-# words.  virtme-ng's five consoles have 64 queues each, and whenever the clock of an idle guest
-# leaps, QEMU would look at a file of each queue.
-_EMULATED = [
+# Both kinds of emulation (TCG) are slow at some things, which a guest therefore does not do.  A
+# program is translated anew for each address at which it is mapped: so addresses are not random.
+# rep movsb goes byte by byte: so the processor does not offer it as fast (erms), and the kernel
+# copies words.  Whenever the clock of an idle guest leaps, QEMU looks at a file of each virtio
+# queue, and virtme-ng's five consoles would have 64 queues each: so they have few, without files.
+_TCG = [
     "--disable-kvm", "--append=norandmaps", "--qemu-opts=-cpu max,-erms",
     "--qemu-opts=-global virtio-serial-pci.max_ports=2 -global virtio-pci.ioeventfd=off",
 ]  # fmt: skip
@@ -113,7 +114,7 @@ def boot(
             vng, "--verbose", "--force-9p", "--disable-monitor", "--user", "root",
             "--cpus", str(cpus), "--memory", f"{memory_mb}M",
             "--run", tree / "vmlinuz",
-            *(_EMULATED if emulating else []),
+            *(_TCG if emulating else []),
             *(_PARALLEL if parallel else _EMULATION if emulating else []),
             *(_WIRE if nics else []),
             f"--rwdir={_GUEST_RUN}={run}",
