@@ -207,7 +207,7 @@ def _parser() -> Parser:
                     " status 1 if a bound is not met.")  # fmt: skip
     with_kernel(benching)
     benching.add_argument("--runs", type=_count, metavar="N",
-                          help="guests, one after the other (default 6)")  # fmt: skip
+                          help="guests, one after the other (default 6; 3 with --instructions)")
     benching.add_argument("--quick", action="store_true",
                           help="a second of it, to see that it works")  # fmt: skip
     benching.add_argument("--instructions", action="store_true",
@@ -493,12 +493,13 @@ def _bench(args: argparse.Namespace) -> int:
         effort = replace(effort, runs=args.runs)
     if args.instructions:
         kernel = stock.ensure("6.12")
-        made, load = bench.count(kernel), 0.0
+        guests = args.runs or bench.COUNT_GUESTS
+        made, load = bench.count(kernel, guests), 0.0
     else:
         made = bench.run(_laboratory(args), effort)
     print(json.dumps([row.json() for row in made], indent=1) if args.json else bench.table(made))
     if args.docs and args.instructions:
-        summary.write_counted(made, kernel.package)
+        summary.write_counted(made, kernel.package, guests)
     elif args.docs:
         summary.write_cost(bench.table(made), effort.runs)
     for note in bench.notes(made, load):

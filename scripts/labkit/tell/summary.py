@@ -130,16 +130,18 @@ def write_scale(made: scale.Json) -> None:
     ))  # fmt: skip
 
 
-def write_counted(made: list[bench.Row], package: str) -> None:
+def write_counted(made: list[bench.Row], package: str, guests: int) -> None:
     """Writes what the modules cost in instructions, on this package of a kernel: for people, and
     for the test that they do not become more."""
     records.RESULTS.mkdir(exist_ok=True)
     commit = provenance.source()[:12]
     (records.RESULTS / "counted.md").write_text(render(
         "counted.md", table=bench.table(made), package=package, commit=commit,
+        guests=guests, noise=bench.noise(made),
     ))  # fmt: skip
     ratios = {row.key: round(max(row.ratios), 4) for row in made if row.ratios}
-    known = {"kernel": package, "made_of": commit, "ratios": ratios}
+    known = {"kernel": package, "made_of": commit, "noise": round(bench.noise(made), 4),
+             "ratios": ratios}  # fmt: skip
     COUNTED.write_text(json.dumps(known, indent=1) + "\n")
 
 
