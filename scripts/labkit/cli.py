@@ -212,7 +212,7 @@ def _parser() -> Parser:
                           help="a second of it, to see that it works")  # fmt: skip
     benching.add_argument("--instructions", action="store_true",
                           help="instructions, in place of time, on Debian's 6.12 in QEMU: the same"
-                               " on any machine, in two to three minutes")  # fmt: skip
+                               " on any machine, in three to four minutes")  # fmt: skip
     benching.add_argument("--scale", action="store_true",
                           help="processors at a router, a million sockets, the lab beside ns-3 and"
                                " Mininet, and how it grows, in some ten minutes")  # fmt: skip
