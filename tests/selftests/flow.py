@@ -12,7 +12,8 @@ CHUNK = bytes(1 << 16)
 
 
 def drain(connection: socket.socket, answer: bytes = b"") -> None:
-    while connection.recv(1 << 20):
+    buffer = bytearray(1 << 20)  # one for all: a new one each time is mapped and unmapped
+    while connection.recv_into(buffer):
         if answer:
             connection.sendall(answer)
 
