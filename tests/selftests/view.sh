@@ -123,7 +123,7 @@ unloads_while_read()
 	local status=0 reader _
 
 	run_long --cc view_answers || return
-	(for _ in $(seq 1000); do snd cat $VIEW; sleep 0.001; done) >/dev/null 2>&1 &
+	snd sh -c "while :; do cat $VIEW; sleep 0.003; done" >/dev/null 2>&1 &
 	reader=$!
 	for _ in $(seq 50); do
 		modprobe -r tcpcc_view || status=1
