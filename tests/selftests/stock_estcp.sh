@@ -4,8 +4,8 @@
 # ESTCP on a distribution's kernel: its modules, loaded by the names that users know
 # them by, the router's qdisc under tc, and hosts that it keeps in step, under iperf3.
 #
-# The router's qdisc gives $RATE_MBIT Mb/s, in phases of a second; acknowledgments are
-# delayed by $RTT_MS ms.
+# The router's qdisc gives $RATE_MBIT Mb/s, in phases of $TARGET_MS ms; acknowledgments
+# are delayed by $RTT_MS ms.
 #
 # Run by scripts/stock run, as root.  Exit status: 0 all passed, 1 not, 4 skipped.
 
@@ -13,12 +13,13 @@ DIR=$(dirname "$(readlink -f "$0")")
 # shellcheck source=tests/selftests/stock_lib.sh
 . "$DIR/stock_lib.sh"
 
-RATE_MBIT=60
+RATE_MBIT=30
 RTT_MS=20
 FLOWS=4
+TARGET_MS=500
 CC=estcp
 MODULE=tcp_estcp
-QDISC=(estcp bandwidth "${RATE_MBIT}mbit" limit 100 target 1s)
+QDISC=(estcp bandwidth "${RATE_MBIT}mbit" limit 50 target "${TARGET_MS}ms")
 OURS=marked
 OTHERS=other
 
@@ -35,7 +36,7 @@ after_failure()
 options_are_shown()
 {
 	shows_options "estcp kappa 0.25 dscp 0x2e" "phase 0 " \
-		"^qdisc estcp .* bandwidth ${RATE_MBIT}Mbit limit 100p target 1s gamma 0 kappa 0.25 .* dscp 46"
+		"^qdisc estcp .* bandwidth ${RATE_MBIT}Mbit limit 50p target ${TARGET_MS}ms gamma 0 kappa 0.25 .* dscp 46"
 }
 
 # The length of the last phase, in seconds
@@ -49,12 +50,12 @@ last_phase_s()
 flows()
 {
 	rm -f qdisc.txt
-	qdisc "$RTR" rtr1 add "${QDISC[@]}" && start_flow "$1" 14 -P $FLOWS -C estcp || return
-	sleep 9		# to look costs more than to wait
+	qdisc "$RTR" rtr1 add "${QDISC[@]}" && start_flow "$1" 8 -P $FLOWS -C estcp || return
+	sleep 4.5	# to look costs more than to wait
 	busywait shows "$RTR" rtr1 phase 10
 	: >phases
 	for _ in 1 2 3; do
-		sleep 0.8
+		sleep 0.4
 		busywait shows "$RTR" rtr1 phase $(($(field phase) + 1))
 		last_phase_s >>phases
 	done
@@ -70,7 +71,7 @@ keeps_phases()
 
 	[ "$(wc -l <phases)" = 3 ] || return
 	while read -r length; do
-		within 0.6 "$length" 1.4 || return
+		within 0.3 "$length" 0.7 || return
 	done <phases
 }
 
