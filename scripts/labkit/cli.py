@@ -512,9 +512,11 @@ def _scale(args: argparse.Namespace) -> int:
     from .tell import report, summary
 
     laboratory = _laboratory(args)
-    jobs = [task.job for _, task in report.plan(report.of_papers(), laboratory)]
-    made = scale.measure(laboratory, scale.QUICK if args.quick else scale.Effort(), jobs,
-                         args.fresh)  # fmt: skip
+    effort = scale.QUICK if args.quick else scale.Effort()
+    made = scale.measure(
+        laboratory, effort,
+        lambda: [task.job for _, task in report.plan(report.of_papers(), laboratory)], args.fresh,
+    )  # fmt: skip
     print(json.dumps(made, indent=1) if args.json else "\n\n".join(scale.tables(made).values()))
     if args.docs:
         summary.write_scale(made)

@@ -71,8 +71,11 @@ class Effort:
 QUICK = Effort(1, 10_000, (1,), 1, 1, (1, 10), ((12, 1), (12, 2)), (1, 2), False)
 
 
-def measure(laboratory: Laboratory, effort: Effort, jobs: list[Job], fresh: bool = False) -> Json:
-    """All of it; jobs: the report's; fresh: also what the first run costs, with an empty cache."""
+def measure(
+    laboratory: Laboratory, effort: Effort, jobs: Callable[[], list[Job]], fresh: bool = False
+) -> Json:
+    """All of it; jobs plans the report, if it is asked what that costs; fresh: also what the first
+    run costs, with an empty cache."""
     parts: dict[str, Callable[[], Any]] = {
         "processors": lambda: processors(effort),
         "memory": lambda: memory(laboratory, effort),
@@ -88,7 +91,7 @@ def measure(laboratory: Laboratory, effort: Effort, jobs: list[Job], fresh: bool
             made[name] = part()
         if effort.report:
             shown.show("report", 0.99)
-            made["report"] = report(jobs, made["growth"])
+            made["report"] = report(jobs(), made["growth"])
     return made | {"took_s": round(time.monotonic() - began)}
 
 

@@ -52,6 +52,18 @@ def _names(tree: Path) -> frozenset[str]:
 
 
 @functools.cache
+def _parameters(tree: Path) -> dict[str, set[str]]:
+    return {module: {text.partition(":")[0] for name, text in fields if name.startswith("par")}
+            for module, fields in _modinfo(tree).items()}  # fmt: skip
+
+
+@functools.cache
+def _congestion_controls(tree: Path) -> frozenset[str]:
+    diagnosis = {"tcp_diag"}
+    return frozenset(m[4:] for m in _names(tree) - diagnosis if m.startswith("tcp_"))
+
+
+@functools.cache
 def _digest(modules: Path, release: str, module: str) -> str:
     where = ["-d", str(modules), "-S", release]
     paths = output_of(["modprobe", "--show-depends", *where, module])
@@ -89,8 +101,7 @@ class Laboratory:
 
     def parameters(self) -> dict[str, set[str]]:
         """The parameters of each module, built in or ours."""
-        return {module: {text.partition(":")[0] for name, text in fields if name.startswith("par")}
-                for module, fields in _modinfo(self._tree).items()}  # fmt: skip
+        return _parameters(self._tree)
 
     def modules_known(self) -> frozenset[str]:
         """Every name that modprobe takes here."""
@@ -106,10 +117,8 @@ class Laboratory:
 
     def ccs(self) -> list[str]:
         """The congestion controls that a flow may have here."""
-        diagnosis = {"tcp_diag"}
-        names = {m[4:] for m in self.modules_known() - diagnosis if m.startswith("tcp_")}
         own = {m.removeprefix("tcp_") for m in (*self.others.ccs.values(), *self.others.rest)}
-        return sorted(names - own | {"reno", *self.others.ccs})
+        return sorted(_congestion_controls(self._tree) - own | {"reno", *self.others.ccs})
 
     def check(self, settings: Settings, cc: str) -> None:
         """Says what settings ask for that this kernel and these modules do not have."""
