@@ -180,7 +180,9 @@ def test_a_machine_without_git(monkeypatch: pytest.MonkeyPatch) -> None:
     assert provenance.source() == ""
 
 
-def test_documents_change_no_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_documents_and_tests_change_no_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Pages of results are committed one after the other: they are no version of what was run."""
     monkeypatch.setattr(provenance, "REPO", tmp_path)
     for name in ("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME",
@@ -199,6 +201,8 @@ def test_documents_change_no_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     law = commit("law.c")
     commit("docs/results/page.png")
     page = commit("scripts/README.md")
+    commit("tests/selftests/law.sh")
+    commit("tests/test_law.py")
     assert provenance.source() == provenance.source(page) == law
     (tmp_path / "docs" / "results" / "page.png").write_text("other")
     assert not provenance.changed()
@@ -207,3 +211,6 @@ def test_documents_change_no_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     other = commit("more.c")
     assert provenance.source() == provenance.git("rev-parse", "HEAD") == other
     assert provenance.source(page) == law
+    # modules that runs load, beside those of the tests of the kernel
+    other = commit("tests/starts/tcp_start.c")
+    assert provenance.source() == other

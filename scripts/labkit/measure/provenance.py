@@ -15,8 +15,9 @@ from ..world.plan import Plan
 _MEASURING = ("limits.py", "result.py", "series.py", "stages.py", "statistics.py")
 
 
-# As git names it: all but documents
-_SOURCE = (".", ":!docs", ":!*.md")
+# As git names it: all but documents and tests, of which runs only have modules
+_TESTS = ("*.py", "selftests", "bpf", "fuzz", "packages", "stolen", "digests.json")
+_SOURCE = (".", ":!docs", ":!*.md", *(f":!tests/{name}" for name in _TESTS))
 
 
 def of(laboratory: Laboratory, plan: Plan) -> dict[str, Any]:
@@ -43,13 +44,14 @@ def _commit() -> dict[str, Any]:
 
 
 def source(revision: str = "HEAD") -> str:
-    """The last commit up to revision that changed more than documents: these change with each
-    page of results, and no run depends on them.  The whole hash, or nothing outside of git."""
+    """The last commit up to revision that changed more than documents and tests: no run depends
+    on these, and documents change with each page of results.  The whole hash, or nothing outside
+    of git."""
     return git("log", "-1", "--format=%H", revision, "--", *_SOURCE)
 
 
 def changed() -> bool:
-    """Whether more than documents is not as it was committed."""
+    """Whether more than documents and tests is not as it was committed."""
     return bool(git("status", "--porcelain", "--", *_SOURCE))
 
 
