@@ -8,6 +8,7 @@ itself where the kernel has no links for it (before 6.4), and the maps of its va
 
 import ctypes
 import errno
+import functools
 import os
 import re
 import struct
@@ -33,6 +34,10 @@ _KIND_DATASEC = 15
 _CLOCK_MONOTONIC_COARSE = 6
 # Of capability.h: what BPF needs at all, and what programs need that read the kernel's memory
 _CAPABILITIES = {"CAP_BPF": 39, "CAP_PERFMON": 38}
+
+# Names that a kernel's description of itself has if the kernel can do that
+_OWN_HOOK = b"cwnd_event_tx_start"  # a hook for the start of sending: from 7.1 on
+_LINKS = b"bpf_struct_ops_link"  # a struct_ops map can be linked: from 6.4 on
 
 _PARAMS, _HZ = ".data.params", ".rodata.hz"
 # What is pinned of an object beside its senders, and how
@@ -202,11 +207,18 @@ def folder() -> Path:
     raise TcpccError("no BPF objects here: install the package tcpcc-bpf, or run make bpf")
 
 
-def _object(sender: str) -> Path:
-    """A sender's object for this kernel: the start of sending has a hook of its own from 7.1 on."""
+@functools.cache
+def _abilities() -> frozenset[bytes]:
+    """Which of the names above this kernel has; it is read once, for it is several megabytes."""
     if not _BTF.exists():
         raise TcpccError("this kernel does not describe itself (CONFIG_DEBUG_INFO_BTF): no BPF")
-    own_hook = b"\0cwnd_event_tx_start\0" in _BTF.read_bytes()
+    described = _BTF.read_bytes()
+    return frozenset(name for name in (_OWN_HOOK, _LINKS) if b"\0%s\0" % name in described)
+
+
+def _object(sender: str) -> Path:
+    """A sender's object for this kernel."""
+    own_hook = _OWN_HOOK in _abilities()
     names = [f"{sender}.tx_start.bpf.o"] * own_hook + [f"{sender}.bpf.o"]
     for name in names:
         if (folder() / name).exists():
@@ -245,7 +257,7 @@ def load(sender: str) -> list[str]:
     """
     _need_rights("load")
     home = PINS / sender
-    links = _has_links()
+    links = _LINKS in _abilities()
     with Object(_object(sender)) as found:
         for one in found.senders.values():
             found.lib.bpf_map__set_map_flags(one, _F_LINK if links else 0)
@@ -279,11 +291,6 @@ def _need_rights(verb: str) -> None:
     if not any(os.access(path, os.W_OK | os.X_OK, effective_ids=True) for path in places):
         raise TcpccError(f"no right to write below {PINS}: as root, chmod 711 {PINS.parent} and"
                          f" install -d -o USER {PINS}")  # fmt: skip
-
-
-def _has_links() -> bool:
-    """Whether a struct_ops map can be linked: from 6.4 on."""
-    return b"\0bpf_struct_ops_link\0" in _BTF.read_bytes()
 
 
 def _register(lib: ctypes.CDLL, sender: int, pin: Path, links: bool) -> None:
@@ -341,7 +348,7 @@ def unload(sender: str) -> None:
     """Takes a sender's congestion controls away; flows that use one keep it until they end."""
     _need_rights("unload")
     home = _home(sender)
-    links = _has_links()
+    links = _LINKS in _abilities()
     for pin in home.iterdir():
         if pin.name not in _PINNED.values() and not links:
             lib = _libbpf()
