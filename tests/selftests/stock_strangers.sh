@@ -131,6 +131,7 @@ both()
 HELPERS=""
 helper()
 {
+	: >"helper-$1.txt"	# one before it may have said "ready" there
 	ip netns exec "$1" "$DIR/strangers.py" "${@:2}" >"helper-$1.txt" 2>&1 &
 	HELPERS="$HELPERS $!"
 	busywait grep -q ready "helper-$1.txt" || { sed 's/^/# /' "helper-$1.txt"; return 1; }
