@@ -152,7 +152,7 @@ def test_costs_no_more_than_what_is_written():
     more = bench.regressions(list(ours.values()), written["ratios"], written["noise"])
     assert not more, f"{kernel.package}; what is written is of {written['kernel']}"
     # with more noise than this the test could not tell a twentieth more
-    assert bench.noise(list(ours.values())) < 0.05
+    assert max(bench.noise(list(ours.values())), written["noise"]) < 0.05
 
 
 @pytest.mark.parametrize("key", [

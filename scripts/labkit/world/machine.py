@@ -115,8 +115,9 @@ def boot(
             "--cpus", str(cpus), "--memory", f"{memory_mb}M",
             "--run", tree / "vmlinuz",
             *(_TCG if emulating else []),
-            *(f"--qemu-opts=-virtfs local,path={path},mount_tag=cached{n},security_model=none,"
-              "readonly=on,multidevs=remap"
+            # QEMU has a comma twice, and virtme-ng gives options to a shell
+            *(f"--qemu-opts=-virtfs local,path={shlex.quote(str(path).replace(',', ',,'))},"
+              f"mount_tag=cached{n},security_model=none,readonly=on,multidevs=remap"
               for n, path in enumerate(_cached() if emulating else [])),
             *(_PARALLEL if parallel else _EMULATION if emulating else []),
             *(_WIRE if nics else []),
