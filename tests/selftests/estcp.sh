@@ -147,8 +147,7 @@ flow()
 	fi
 	PORT=$((PORT + 1))
 	# shellcheck disable=SC2046,SC2086
-	rcv "$DIR/flow.py" $([ $family = -6 ] && echo -6) --port $PORT $SERVER &
-	busywait listening $PORT || return
+	listens $([ $family = -6 ] && echo -6) --port $PORT $SERVER || return
 	start=$(date +%s%N)
 	snd "$DIR/flow.py" $address --port $PORT "$@" >/dev/null || return
 	wait

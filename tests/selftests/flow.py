@@ -19,8 +19,10 @@ def drain(connection: socket.socket, answer: bytes = b"") -> None:
 
 
 def serve(family: int, port: int, size: int, ccs: list[str], answer: bytes) -> None:
-    """Takes one connection and reads it to its end; sends size bytes meanwhile, if asked to."""
+    """Says when it listens, takes one connection and reads it to its end; sends size bytes
+    meanwhile, if asked to."""
     with socket.create_server(("", port), family=family) as server:
+        print("listening", flush=True)
         connection, _ = server.accept()
         with connection:
             reader = threading.Thread(target=drain, args=[connection, answer])

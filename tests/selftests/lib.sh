@@ -62,6 +62,8 @@ ksft_begin()
 	cd "$(mktemp -d)" || exit $KSFT_FAIL
 	trap 'cleanup; rm -rf "$PWD"' EXIT
 	trap 'exit $KSFT_FAIL' INT TERM
+	READY=$PWD/ready
+	mkfifo "$READY" || exit $KSFT_FAIL
 	echo "KTAP version 1"
 	echo "1..$1"
 	setup || { echo "Bail out! no namespaces"; exit $KSFT_FAIL; }
@@ -214,8 +216,14 @@ receiver()
 	fi
 	PORT=$((PORT + 1))
 	# shellcheck disable=SC2086
-	rcv "$DIR/flow.py" "${option[@]}" --port $PORT $SERVER &
-	busywait listening $PORT
+	listens "${option[@]}" --port $PORT $SERVER
+}
+
+# listens ARGS...: begins a receiver in the background, which listens when this returns
+listens()
+{
+	rcv "$DIR/flow.py" "$@" >"$READY" &
+	read -r -t 10 <>"$READY"
 }
 
 # sender ARGS...: to that receiver; prints the congestion control that it used
@@ -228,8 +236,7 @@ sender()
 run_long()
 {
 	# shellcheck disable=SC2086
-	rcv "$DIR/flow.py" --port 5000 $SERVER &
-	busywait listening 5000 || return
+	listens --port 5000 $SERVER || return
 	snd "$DIR/flow.py" 192.0.2.2 --port 5000 --bytes 50000000 "$@" >/dev/null 2>&1 &
 }
 

@@ -292,6 +292,7 @@ rate()
 	start=$(date +%s%N)
 	flow --bytes 10000000 --cc "$1" &&
 		echo $((10000000000000000 / ($(date +%s%N) - start)))
+	wait # it counts its port in a shell of its own, so the next receiver has the same
 }
 
 # stream [-6]: an endless one of the class, that takes what it can get

@@ -257,8 +257,7 @@ doctor_sees_window()
 
 doctor_sees_application()
 {
-	rcv "$DIR/flow.py" --port 5000 &
-	busywait listening 5000 || return
+	listens --port 5000 || return
 	snd python3 - <<-'END' &
 		import socket, time
 		with socket.create_connection(("192.0.2.2", 5000)) as flow:
