@@ -66,6 +66,8 @@ ROUTERS = {
     "pfifo": ("pfifo", ""),
 }
 OURS = ("acp", "estcp", "xcp", "rcp")  # which may cost as much as fq_codel, and a tenth of cake
+# What is no code of ours
+THEIRS = {"reno", "cubic", "bbr", "vegas", "dctcp", "fq_codel", "pie", "cake", "pfifo", WHOLE}
 OF_CAKE = 0.1
 TRAFFIC = {"50 flows": "", "1 flow": "flows=1", "10000 flows": "flows=10000", "IPv6": "v6=1"}
 
@@ -535,12 +537,12 @@ def told(made: list[Change]) -> str:
 
 
 def noise(made: list[Row]) -> float:
-    """By how much of itself a ratio was another when it was measured again: the most of all."""
+    """By how much of itself a ratio of ours was another when it was measured again: the most."""
     return max(max(row.ratios) / min(row.ratios) - 1 for row in made if _told(row))
 
 
 def regressions(made: list[Row], known: dict[str, float], noise_before: float) -> list[str]:
-    """What costs more than it did, beside what was measured with it, and beyond the noise.
+    """What of ours costs more than it did, beside what was measured with it, and beyond the noise.
 
     known has the ratios of before by Row.key, and noise_before is what noise() was then: of several
     guests, while made may be of one.
@@ -553,8 +555,9 @@ def regressions(made: list[Row], known: dict[str, float], noise_before: float) -
 
 
 def _told(row: Row) -> bool:
-    """Whether its ratio says something: where there is hardly an instruction it does not."""
-    return bool(row.ratios) and min(row.samples) > FEW
+    """Whether it has a ratio of ours that says something: where there is hardly an instruction it
+    does not."""
+    return bool(row.ratios) and min(row.samples) > FEW and row.what.split(",")[0] not in THEIRS
 
 
 def table(made: list[Row]) -> str:
