@@ -196,11 +196,6 @@ cleanup()
 	ip netns del "$RCV" 2>/dev/null
 }
 
-listening()
-{
-	rcv ss -tlnH "sport = :$1" | grep -q .
-}
-
 # receiver [-6]: in the background, of one transfer, on a port of its own.  What it is told
 # besides is in SERVER.
 PORT=5000
@@ -219,7 +214,8 @@ receiver()
 	listens "${option[@]}" --port $PORT $SERVER
 }
 
-# listens ARGS...: begins a receiver in the background, which listens when this returns
+# listens ARGS...: begins a receiver in the background, which listens when this returns.  <> does
+# not wait for one that never comes to open the pipe.
 listens()
 {
 	rcv "$DIR/flow.py" "$@" >"$READY" &

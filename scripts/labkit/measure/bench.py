@@ -157,7 +157,8 @@ class Row:
     ratios: tuple[float, ...] = ()  # of each guest
     of: str = ""  # what they are to
     most: float | None = None  # that the ratio may be
-    # A router's beside pfifo: fq_codel takes an eighth less in some runs than in others
+    # A router's beside pfifo: with 10 000 flows fq_codel takes 439 instructions in some runs, and
+    # 502 in others
     to_pfifo: tuple[float, ...] = ()
 
     @property
