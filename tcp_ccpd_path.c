@@ -694,6 +694,14 @@ static u32 path_round_queue_us(const struct cpath *ca)
 	return ca->probe.round_rtt_us - min(ca->probe.round_rtt_us, path_base_us(ca));
 }
 
+/* And in the round trip before */
+static u32 path_queue_before_us(const struct cpath *ca)
+{
+	u32 rtt_us = ca->probe.rtt_min_us + ca->round_queue * PATH_QUEUE;
+
+	return rtt_us - min(rtt_us, path_base_us(ca));
+}
+
 static u32 path_queue_us(const struct cpath *ca)
 {
 	return ccpd_queue_us(&ca->probe, path_base_us(ca));
@@ -1484,7 +1492,7 @@ static void path_drained(struct sock *sk, u32 bw, bool crowded)
 static void path_crowded(struct sock *sk, u32 queue_us)
 {
 	struct cpath *ca = inet_csk_ca(sk);
-	u32 before_us = ca->round_queue * PATH_QUEUE, part_us = ca->probe.rtt_s >> 7;
+	u32 before_us = path_queue_before_us(ca), part_us = ca->probe.rtt_s >> 7;
 
 	if (!ca->doubt)
 		path_set_floor(ca);
@@ -1526,7 +1534,7 @@ static void path_compete(struct sock *sk, u32 rate, u32 bw, u32 queue_us, u32 q0
 {
 	struct cpath *ca = inet_csk_ca(sk);
 	u32 third = min_t(s64, ccpd_segs(bw / 3, ca->probe.rtt_s >> 3) >> SEG_SCALE, S32_MAX);
-	u32 root = path_cbrt(max(ca->floor, third)), before_us = ca->round_queue * PATH_QUEUE;
+	u32 root = path_cbrt(max(ca->floor, third)), before_us = path_queue_before_us(ca);
 	u64 per_s = root * root / 3;
 
 	if (lost && queue_us > 2 * q0) {

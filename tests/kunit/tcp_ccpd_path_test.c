@@ -1377,6 +1377,36 @@ static void queue_that_stays_is_a_rivals(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, ca->rival == PATH_FRIENDLY && !ca->doubt);
 }
 
+/* What an empty path takes beyond rtt_min is no fall of a queue that stays as it was. */
+static void noise_hides_no_rival(struct kunit *test)
+{
+	struct sock *sk = flow(test);
+	struct cpath *ca = inet_csk_ca(sk);
+	u32 i;
+
+	path_set_noise(ca, 10240);
+	ca->claim = link_bw(10);
+	ca->probe.rtt_s = 90000 << 3;
+	ca->probe.round_rtt_us = 90000;
+	ca->round_queue = 40000 / PATH_QUEUE;
+	tcp_sk(sk)->packets_out = 8;
+	KUNIT_EXPECT_EQ(test, path_round_queue_us(ca), 29760);
+	KUNIT_EXPECT_EQ(test, path_queue_before_us(ca), 29760);
+	ca->doubt = PATH_UNSURE;
+	for (i = 0; i <= PATH_ROUNDS; i++) {
+		KUNIT_EXPECT_TRUE(test, ca->mode == PATH_AVOIDANCE);
+		ca->rounds = i;
+		path_crowded(sk, path_round_queue_us(ca));
+	}
+	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_DRAIN);
+
+	path_enter(ca, PATH_AVOIDANCE);
+	ca->rival = PATH_FOREIGN;
+	ca->doubt = PATH_CATCH_UP;
+	path_compete(sk, link_bw(50), link_bw(100), path_round_queue_us(ca), 3125, false);
+	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_AVOIDANCE);
+}
+
 /* Two looks that find no queue: the path is longer.  Who never saw a pair cannot say so. */
 static void longer_path_is_found(struct kunit *test)
 {
@@ -1796,6 +1826,7 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(rival_is_matched),
 	KUNIT_CASE(rival_is_caught_up_with),
 	KUNIT_CASE(queue_that_stays_is_a_rivals),
+	KUNIT_CASE(noise_hides_no_rival),
 	KUNIT_CASE(longer_path_is_found),
 	KUNIT_CASE(look_is_shallow_beside_a_rival),
 	KUNIT_CASE(segments_change_their_size),
