@@ -58,9 +58,10 @@
  *
  * A strange queue.  A queue that stays above 2 * q0 is not of its making.  A drain tells why: if
  * the delay does not fall, twice in a row, it is the path's own, and rtt_min has grown.  All of our
- * kind give way, and a queue of theirs is gone soon.  If it is there in fifteen round trips, one
- * after the other, a flow that yields only to losses shares the link.  Beside such a flow a floor
- * below the window keeps the law from starving.  It grows as fast as CUBIC's window on average.
+ * kind give way, and a queue of theirs is gone soon.  If it is there in fifteen round trips, or
+ * fewer long ones, one after the other, a flow that yields only to losses shares the link.  Beside
+ * such a flow a floor below the window keeps the law from starving.  It grows as fast as CUBIC's
+ * window on average, and faster up to a fourth of the path.
  *
  * Real hosts.
  *   o A flow that has too little to send learns nothing of what it could have: its round trips
@@ -224,8 +225,17 @@
 /* A look has been taken, and told nothing: somebody else's, if it stays for PATH_ROUNDS */
 #define PATH_UNSURE	3
 
-/* Beside a rival: until a third of the capacity is ours, or a loss; path-share */
+/*
+ * For each 2^17 us that a round trip takes it counts for one more there: a loss of the rival's ends
+ * what can be told, and CUBIC loses every few seconds, however long a round trip is; field-beside
+ */
+#define PATH_LONG_ROUND	17
+
+/* Beside a rival, until the first loss: what to hold is sought however full the buffer is */
 #define PATH_CATCH_UP	3
+
+/* It is sought until 1/2^2 of the capacity is ours; field-beside, path-share */
+#define PATH_OUR_PART	2
 
 /*
  * Rounds of avoidance in which a loss is still of those that ended slow start: two repairs, and
@@ -1405,12 +1415,15 @@ static void path_drain(struct sock *sk)
 	path_set_cwnd(sk, in_flight - less);
 }
 
-/* All that share the queue have withdrawn what they had in it: a quarter of it is left at most. */
+/*
+ * All that share the queue have withdrawn what they had in it: an eighth of it is left at most.
+ * One rival beside four of our kind has a fifth.
+ */
 static bool path_emptied(const struct cpath *ca)
 {
 	u32 before_us = ca->before_us - min(ca->before_us, path_base_us(ca));
 
-	return path_round_queue_us(ca) <= before_us / 4;
+	return path_round_queue_us(ca) <= before_us / 8;
 }
 
 /* The path is longer: what delays at half the window, and did not fall with it, is no queue. */
@@ -1497,6 +1510,8 @@ static void path_crowded(struct sock *sk, u32 queue_us)
 	if (!ca->doubt)
 		path_set_floor(ca);
 	if (ca->doubt == PATH_UNSURE) {
+		ca->rounds = min(ca->rounds + (ca->probe.rtt_s >> (PATH_LONG_ROUND + 3)),
+				 PATH_ROUNDS);
 		if (queue_us + part_us < before_us)
 			ca->rounds = PATH_DOUBT;
 		else if (ca->rounds == PATH_ROUNDS)
@@ -1524,7 +1539,8 @@ static u32 path_cbrt(u32 v)
  * Beside a flow that gives way only to losses, the window that we had is held, and follows
  * additive increase, multiplicative decrease, as fast as CUBIC's does on average: from 0.7 of W
  * to W in cbrt(0.75 W) s, which is W^(2/3) / 3 in a second.  With less than a third of the path it
- * grows as fast as with that, and before the first loss by a half in a round trip.
+ * grows as fast as with that.  With less than a fourth it grows by a half in a round trip before
+ * the first loss, and after that while half of the buffer is free, as after a loss of the rival's.
  *
  * That ends when we have withdrawn our part of the queue, and it is gone: then all others are of
  * our kind and have done the same, or there is nobody else.  It looks when they do, since it sees
@@ -1546,7 +1562,8 @@ static void path_compete(struct sock *sk, u32 rate, u32 bw, u32 queue_us, u32 q0
 		path_drain(sk);
 	} else if (!tcp_is_cwnd_limited(sk)) {
 		return;		/* what it has is not used */
-	} else if (ca->doubt == PATH_CATCH_UP && rate < bw / 3) {
+	} else if (rate < bw >> PATH_OUR_PART &&
+		   (ca->doubt == PATH_CATCH_UP || queue_us < path_room_us(ca) / 2)) {
 		ca->floor += 1 + ca->floor / 2;
 	} else if (queue_us > 2 * q0) {
 		ca->doubt %= PATH_CATCH_UP;

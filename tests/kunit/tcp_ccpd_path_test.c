@@ -1287,14 +1287,14 @@ static void rival_is_matched(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_DRAIN);
 	KUNIT_EXPECT_EQ(test, ca->floor, 702);
 
-	/* a rival has left: of 40 ms of queue more than ten are still there */
-	ca->probe.round_rtt_us = 61000;
+	/* of 40 ms of queue more than five are still there */
+	ca->probe.round_rtt_us = 56000;
 	path_drained(sk, bw, true);
 	KUNIT_EXPECT_TRUE(test, ca->rival == PATH_FOREIGN);
 	KUNIT_EXPECT_TRUE(test, !ca->doubt);
 	/* another withdraws too: the queue is gone, twice */
 	ca->before_us = 90000;
-	ca->probe.round_rtt_us = 59000;
+	ca->probe.round_rtt_us = 54000;
 	path_drained(sk, bw, false);
 	KUNIT_EXPECT_TRUE(test, ca->rival == PATH_FOREIGN);
 	ca->before_us = 90000;
@@ -1302,7 +1302,10 @@ static void rival_is_matched(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, ca->rival == PATH_FRIENDLY);
 }
 
-/* Before the first loss: half as much again in a round trip, until a third of the path is ours */
+/*
+ * Half as much again in a round trip, until a fourth of the path is ours: before the first loss,
+ * and then where half of the buffer is free
+ */
 static void rival_is_caught_up_with(struct kunit *test)
 {
 	struct sock *sk = flow(test);
@@ -1317,14 +1320,20 @@ static void rival_is_caught_up_with(struct kunit *test)
 		ca->rival = PATH_FOREIGN;
 		ca->doubt = PATH_CATCH_UP;
 		ca->floor = 100;
-		path_compete(sk, bw / 4, bw, 40000, q0, false);
+		path_compete(sk, bw / 5, bw, 40000, q0, false);
 		KUNIT_EXPECT_EQ(test, ca->floor, 151);
-		/* a third, or a loss */
-		path_compete(sk, i ? bw / 4 : bw / 2, bw, 40000, q0, i);
+		/* a fourth, or a loss */
+		path_compete(sk, i ? bw / 5 : bw / 4, bw, 40000, q0, i);
 		KUNIT_EXPECT_TRUE(test, !ca->doubt);
 		ca->floor = 100;
-		path_compete(sk, bw / 4, bw, 40000, q0, false);
+		path_compete(sk, bw / 5, bw, 40000, q0, false);
 		KUNIT_EXPECT_LT(test, ca->floor, 105);
+		/* of the 50 ms that there were at most less than half are taken */
+		ca->floor = 100;
+		path_compete(sk, bw / 5, bw, 24000, q0, false);
+		KUNIT_EXPECT_EQ(test, ca->floor, 151);
+		path_compete(sk, bw / 4, bw, 24000, q0, false);
+		KUNIT_EXPECT_LT(test, ca->floor, 160);
 	}
 }
 
@@ -1364,6 +1373,20 @@ static void queue_that_stays_is_a_rivals(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, ca->rival == PATH_FOREIGN);
 	KUNIT_EXPECT_TRUE(test, ca->doubt == PATH_CATCH_UP);
 	KUNIT_EXPECT_EQ(test, ca->floor, floor);
+
+	/* four times 131 ms: it counts five times */
+	ca->rival = PATH_FRIENDLY;
+	path_enter(ca, PATH_AVOIDANCE);
+	ca->doubt = PATH_UNSURE;
+	ca->probe.rtt_s = 530000 << 3;
+	ca->rounds = PATH_ROUNDS - 5;
+	path_crowded(sk, 30000);
+	KUNIT_EXPECT_TRUE(test, ca->rounds == PATH_ROUNDS - 1 && ca->mode == PATH_AVOIDANCE);
+	ca->rounds++;
+	path_crowded(sk, 30000);
+	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_DRAIN);
+	ca->probe.rtt_s = 80000 << 3;
+	path_enter(ca, PATH_AVOIDANCE);
 
 	/* 5 ms of 80 less */
 	ca->rival = PATH_FRIENDLY;
