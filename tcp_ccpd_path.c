@@ -226,15 +226,16 @@
 #define PATH_UNSURE	3
 
 /*
- * For each 2^17 us that a round trip takes it counts for one more there: a loss of the rival's ends
- * what can be told, and CUBIC loses every few seconds, however long a round trip is; field-beside
+ * After that look a round trip counts once, and once more for each 2^17 us that it takes.  A loss
+ * of the rival's empties the queue, and the count begins anew.  CUBIC has one every few seconds,
+ * and fifteen long round trips take longer than that; field-beside
  */
 #define PATH_LONG_ROUND	17
 
-/* Beside a rival, until the first loss: what to hold is sought however full the buffer is */
+/* Beside a rival, before our first loss: the window grows fast however full the buffer is */
 #define PATH_CATCH_UP	3
 
-/* It is sought until 1/2^2 of the capacity is ours; field-beside, path-share */
+/* It does so until 1/2^2 of the capacity is ours; field-beside, path-share */
 #define PATH_OUR_PART	2
 
 /*
@@ -341,7 +342,7 @@ struct cpath_train {
  * @mode: enum path_mode
  * @capped: there is a policer
  * @limited: the application had too little to send in this round trip
- * @rounds: in this mode, up to PATH_ROUNDS
+ * @rounds: in this mode, up to PATH_ROUNDS; while a rival is looked for long ones count for more
  * @doubt: rounds with a queue above 2 * q0, up to PATH_UNSURE; beside a rival, looks after which
  *	the queue was gone, or PATH_CATCH_UP
  * @rival: enum path_rival
@@ -692,6 +693,11 @@ static u32 path_base_us(const struct cpath *ca)
 	return ca->probe.rtt_min_us + path_noise_us(ca) + path_back_us(ca);
 }
 
+static u32 path_beyond_us(const struct cpath *ca, u32 rtt_us)
+{
+	return rtt_us - min(rtt_us, path_base_us(ca));
+}
+
 /* Largest delay beyond rtt_min, us */
 static u32 path_room_us(const struct cpath *ca)
 {
@@ -701,15 +707,13 @@ static u32 path_room_us(const struct cpath *ca)
 /* Queueing delay, us: in the least rtt of this round trip, and in the smoothed rtt */
 static u32 path_round_queue_us(const struct cpath *ca)
 {
-	return ca->probe.round_rtt_us - min(ca->probe.round_rtt_us, path_base_us(ca));
+	return path_beyond_us(ca, ca->probe.round_rtt_us);
 }
 
 /* And in the round trip before */
 static u32 path_queue_before_us(const struct cpath *ca)
 {
-	u32 rtt_us = ca->probe.rtt_min_us + ca->round_queue * PATH_QUEUE;
-
-	return rtt_us - min(rtt_us, path_base_us(ca));
+	return path_beyond_us(ca, ca->probe.rtt_min_us + ca->round_queue * PATH_QUEUE);
 }
 
 static u32 path_queue_us(const struct cpath *ca)
@@ -1421,9 +1425,7 @@ static void path_drain(struct sock *sk)
  */
 static bool path_emptied(const struct cpath *ca)
 {
-	u32 before_us = ca->before_us - min(ca->before_us, path_base_us(ca));
-
-	return path_round_queue_us(ca) <= before_us / 8;
+	return path_round_queue_us(ca) <= path_beyond_us(ca, ca->before_us) / 8;
 }
 
 /* The path is longer: what delays at half the window, and did not fall with it, is no queue. */
@@ -1500,7 +1502,7 @@ static void path_drained(struct sock *sk, u32 bw, bool crowded)
  * A queue above 2 * q0.  For a round or two the law gives way, as all of our kind do at once, then
  * the window is halved: perhaps the path has become longer.  If not, the law gives way further.  A
  * queue of our kind is less in one round trip or another, by a sixteenth of it; what is there for
- * PATH_ROUNDS without that is kept up by a flow that knows no such law.
+ * PATH_ROUNDS, or fewer long ones, without that is kept up by a flow that knows no such law.
  */
 static void path_crowded(struct sock *sk, u32 queue_us)
 {
