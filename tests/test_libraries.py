@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 """The environment that scripts/setup makes: it is there as a whole, or one line says what to do."""
 
+import contextlib
 import os
 import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -13,6 +15,7 @@ import pytest
 
 from conftest import REPO
 from labkit import libraries
+from labkit.host import LOOK_S, Progress, locked
 
 REQUIREMENTS_IN = REPO / "scripts" / "requirements.in"
 LAB, SETUP = REPO / "scripts" / "lab", [sys.executable, "-m", "labkit.libraries"]
@@ -72,6 +75,17 @@ def test_who_has_begun_in_an_environment_stays_there(empty) -> None:
     """Even if the cache is another: a guest may have one of its own."""
     done = subprocess.run([sys.executable, LAB, "list"], env=empty, capture_output=True, text=True)
     assert done.returncode == 0 and "dumbbell" in done.stdout
+
+
+@pytest.mark.parametrize(("held_s", "told"), [(0.3, False), (LOOK_S + 0.5, True)])
+def test_only_who_waits_for_a_build_says_so(tmp_path, capfd, held_s, told) -> None:
+    """What is built is looked at under the same lock, by each command at its start."""
+    other = contextlib.ExitStack()
+    other.enter_context(locked(tmp_path / "built"))
+    threading.Timer(held_s, other.close).start()
+    with Progress("kernel", True) as shown, locked(tmp_path / "built", shown):
+        pass
+    assert ("waiting for another process" in capfd.readouterr().err) == told
 
 
 def test_root_uses_those_of_who_called_sudo(monkeypatch, tmp_path) -> None:

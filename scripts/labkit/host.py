@@ -13,6 +13,9 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
+
+LOOK_S = 1.0  # what a look at a thing that is built takes at most
 
 
 def environment(**extra: str) -> dict[str, str]:
@@ -62,16 +65,30 @@ def missing_packages(tools: dict[str, str]) -> list[str]:
 
 @contextlib.contextmanager
 def locked(path: Path, shown: "Progress | None" = None) -> Iterator[int]:
-    """Holds path for this process alone: two builds of one thing never mix."""
+    """Holds path for this process alone: two builds of one thing never mix.
+
+    Who only looks whether it is built holds it for less than LOOK_S: shown is not told of that.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.with_name(path.name + ".lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not _taken(lock, LOOK_S):
             if shown:
                 shown.show("waiting for another process that builds it")
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield lock.fileno()
+
+
+def _taken(lock: IO[str], within_s: float) -> bool:
+    """Whether the lock came to be ours within that time."""
+    end = time.monotonic() + within_s
+    while True:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            if time.monotonic() >= end:
+                return False
+            time.sleep(0.01)
 
 
 def write_marker(path: Path, text: str) -> None:
