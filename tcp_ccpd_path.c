@@ -173,11 +173,17 @@
 #define PATH_JITTER	4
 #define PATH_JITTER_SEGS 6
 
-/* What must be withdrawn at least, segments, to tell something from it; path-share */
+/*
+ * What must be withdrawn to tell something from it: more than so many segments, which others do not
+ * replace within two round trips, and 1/2^5 of what the path holds; path-share, path-flows.  Or
+ * 1/2^3 of that, where it holds few; field-random
+ */
 #define PATH_LEAST_WITNESS	8U
-
-/* Part of the pipe that must be withdrawn to tell that it is empty, 1/2^5; path-flows */
 #define PATH_WITNESS	5
+#define PATH_FEW_WITNESS	3
+
+/* A flow that gave way looks at the path after 1/2^2 of the time; field-random, field-moving */
+#define PATH_SOONER	2
 
 /* Where no pair was seen a flow takes itself for one of 2^3 that share the path; path-flows */
 #define PATH_UNKNOWN	3
@@ -540,19 +546,19 @@ static u32 path_room(u32 rate, u32 queue_us, u32 q0_us)
  * @rtt_us: mean rtt now, us
  * @bw: capacity, BW_SCALE
  *
- * If the delay fell by much less than what we withdrew takes to pass, there is no queue, and what
- * delay is left is the path's own.  One of many flows withdraws so little that what the others do
- * meanwhile hides it.  It cannot tell that.
+ * If the delay fell by less than a quarter of what we withdrew takes to pass, there is no queue,
+ * and what delay is left is the path's own.  One of many flows withdraws so little that what the
+ * others do meanwhile hides it.  It cannot tell that.
  *
  * Return: whether it is the path that is longer
  */
 static bool path_is_longer(u32 withdrawn, u32 fell_us, u32 rtt_us, u32 bw)
 {
-	s64 fell = ccpd_segs(bw, fell_us) >> SEG_SCALE;
+	s64 fell = ccpd_segs(bw, fell_us);
 	s64 pipe = ccpd_segs(bw, rtt_us) >> SEG_SCALE;
+	u32 least = withdrawn > PATH_LEAST_WITNESS ? PATH_WITNESS : PATH_FEW_WITNESS;
 
-	return withdrawn > PATH_LEAST_WITNESS && withdrawn >= pipe >> PATH_WITNESS &&
-	       fell < withdrawn / 4;
+	return withdrawn >= pipe >> least && fell < (s64)withdrawn << (SEG_SCALE - 2);
 }
 
 /* ------------------------------------------------------------------------- */
@@ -1428,6 +1434,18 @@ static bool path_emptied(const struct cpath *ca)
 	return path_round_queue_us(ca) <= path_beyond_us(ca, ca->before_us) / 8;
 }
 
+/*
+ * It claims less than 3/4 of the capacity, and more was delivered to it in the last seconds.  So it
+ * is with a flow whose path has become longer by less than 2 * q0: it takes that for a queue, and
+ * gives way to it.
+ */
+static bool path_has_given_way(const struct cpath *ca)
+{
+	u32 bw = path_capacity(ca), most = bw - (bw >> 2);
+
+	return ca->claim < most && ccpd_delivery_rate(&ca->probe) > most;
+}
+
 /* The path is longer: what delays at half the window, and did not fall with it, is no queue. */
 static void path_has_grown(struct cpath *ca)
 {
@@ -1447,7 +1465,7 @@ static void path_drained(struct sock *sk, u32 bw, bool crowded)
 	struct cpath *ca = inet_csk_ca(sk);
 	u32 mean_us = ca->probe.rtt_s >> 3;
 	u32 fell_us = ca->before_us - min(ca->before_us, mean_us);
-	bool emptied = path_emptied(ca);
+	bool emptied = path_emptied(ca), gave_way = path_has_given_way(ca);
 
 	path_enter(ca, PATH_AVOIDANCE);
 	ca->rtt_min_stamp = path_now();
@@ -1464,10 +1482,13 @@ static void path_drained(struct sock *sk, u32 bw, bool crowded)
 		return;
 	}
 	/*
-	 * Who never saw a pair does not know what part of the path it has.  And who knows that the
-	 * delay is of the way back, and sees none beyond, has met an empty path.
+	 * Who never saw a pair does not know what part of the path it has.  Where a packet has met
+	 * an empty path, that is no longer than it was.  It is empty, too, where nothing delays but
+	 * what is known to be of the way back.  But a path may become longer both ways: this is not
+	 * asked of a flow that gave way.
 	 */
-	if (ccpd_pair_bw(&ca->probe) && (crowded || !path_back_us(ca)) &&
+	if (ccpd_pair_bw(&ca->probe) && path_round_queue_us(ca) &&
+	    (crowded || gave_way || !path_back_us(ca)) &&
 	    path_is_longer(tcp_snd_cwnd(tcp_sk(sk)), fell_us, mean_us, bw)) {
 		if (ca->rival == PATH_EMPTY) {
 			path_has_grown(ca);
@@ -1480,7 +1501,7 @@ static void path_drained(struct sock *sk, u32 bw, bool crowded)
 		 * At once: the window of the old rtt_min would build a queue of our own before the
 		 * second look, and its fall would be taken for a rival's; test_ccpd.py.
 		 */
-		if (crowded)
+		if (crowded || gave_way)
 			path_drain(sk);
 		return;
 	}
@@ -1731,6 +1752,26 @@ static u32 path_least_claim(const struct cpath *ca)
 }
 
 /*
+ * Is it time to look at the path without us?  Where the base has become less by more than @q0 than
+ * @base_us, which it was: the path is shorter, and what is in flight is a queue that hides by how
+ * much.  Where rtt_min was not met for long.  And where a queue stands, or we gave way to one.
+ * @known: a guess of the capacity is no reason for a look, what was measured is
+ */
+static bool path_wants_look(const struct cpath *ca, u32 base_us, u32 known, u32 q0)
+{
+	u32 since = path_since(ca->rtt_min_stamp), most = READ_ONCE(drain) * (HZ / PATH_TICK);
+
+	if (path_base_us(ca) + q0 < base_us || since > most)
+		return true;
+	if (ca->rival == PATH_FOREIGN)
+		return false;
+	if (!ca->doubt && since > most >> PATH_SOONER && path_has_given_way(ca))
+		return true;
+	return ca->rounds == PATH_ROUNDS && path_queue_us(ca) > 2 * q0 &&
+	       path_round_queue_us(ca) > q0 && ca->claim < known - (known >> 3);
+}
+
+/*
  * Once per round trip: what the round delivered and lost, and the
  * least rtt in it, decide what to claim in the next.
  */
@@ -1783,14 +1824,7 @@ static void path_round(struct sock *sk, u32 rate)
 		claim = min(claim, ca->claim);
 	ca->claim = max(claim, path_least_claim(ca));
 
-	/*
-	 * The path has become shorter, and what is in flight is a queue that hides by how much.  A
-	 * guess of the capacity is no reason for a drain, what was measured is.
-	 */
-	if (path_base_us(ca) + q0 < base_us || path_since(ca->rtt_min_stamp) >
-		    READ_ONCE(drain) * (HZ / PATH_TICK) ||
-	    (ca->rounds == PATH_ROUNDS && ca->rival != PATH_FOREIGN &&
-	     path_queue_us(ca) > 2 * q0 && queue_us > q0 && ca->claim < known - (known >> 3)))
+	if (path_wants_look(ca, base_us, known, q0))
 		path_drain(sk);
 	else if (ca->rival == PATH_FOREIGN)
 		path_compete(sk, rate, bw, queue_us, q0, lost);

@@ -106,8 +106,14 @@ static void path_verdict(struct kunit *test)
 	/* a 32nd of what the path holds is enough to tell, less is one of many flows */
 	KUNIT_EXPECT_TRUE(test, path_is_longer(50, 0, 19200, bw));
 	KUNIT_EXPECT_FALSE(test, path_is_longer(50, 0, 19900, bw));
-	/* too little to be a witness, and no overflow at the largest */
+	/* few, unless the path holds few: four of 30, and of 41 */
 	KUNIT_EXPECT_FALSE(test, path_is_longer(8, 0, 3000, bw));
+	KUNIT_EXPECT_TRUE(test, path_is_longer(4, 0, 37000, link_bw(10)));
+	KUNIT_EXPECT_FALSE(test, path_is_longer(4, 0, 50000, link_bw(10)));
+	/* less than one of four */
+	KUNIT_EXPECT_TRUE(test, path_is_longer(4, 1100, 37000, link_bw(10)));
+	KUNIT_EXPECT_FALSE(test, path_is_longer(4, 1300, 37000, link_bw(10)));
+	/* no overflow at the largest */
 	KUNIT_EXPECT_FALSE(test, path_is_longer(U32_MAX, U32_MAX, U32_MAX, U32_MAX));
 }
 
@@ -1459,6 +1465,66 @@ static void longer_path_is_found(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, ca->doubt == PATH_UNSURE);
 }
 
+/*
+ * The path has become longer, both ways, by 10 ms: less than two q0, where the delay varies.  What
+ * is claimed decays.  Who had most of it looks after a fourth of the time, at once a second time,
+ * and believes it.  One of several flows waits, as does who perhaps sees a rival.
+ */
+static void who_gave_way_looks_sooner(struct kunit *test)
+{
+	struct sock *sk = flow(test);
+	struct cpath *ca = inet_csk_ca(sk);
+	u32 bw = link_bw(100), base = 50000, q0 = 6000;
+
+	ca->noise = 0;
+	ca->claim = bw / 2;
+	ca->probe.rate[0] = bw - bw / 8;
+	ca->rtt_min_stamp = path_now() - 3 * (HZ / PATH_TICK);
+	KUNIT_EXPECT_TRUE(test, path_wants_look(ca, base, bw, q0));
+	ca->doubt = PATH_UNSURE;
+	KUNIT_EXPECT_FALSE(test, path_wants_look(ca, base, bw, q0));
+	ca->doubt = 0;
+	ca->rival = PATH_FOREIGN;
+	KUNIT_EXPECT_FALSE(test, path_wants_look(ca, base, bw, q0));
+	ca->rival = PATH_FRIENDLY;
+	ca->rtt_min_stamp = path_now() - 2 * (HZ / PATH_TICK);
+	KUNIT_EXPECT_FALSE(test, path_wants_look(ca, base, bw, q0));
+
+	ca->back = 4;
+	tcp_sk(sk)->packets_out = 250;
+	ca->probe.rtt_s = 61000 << 3;
+	ca->probe.round_rtt_us = 60000;
+	path_drain(sk);
+	path_drained(sk, bw, false);
+	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_DRAIN);
+	KUNIT_EXPECT_EQ(test, ca->probe.rtt_min_us, 50000);
+	path_drained(sk, bw, false);
+	KUNIT_EXPECT_EQ(test, ca->probe.rtt_min_us, 60000);
+
+	ca->probe.rate[0] = bw / 2;
+	ca->rtt_min_stamp = path_now() - 3 * (HZ / PATH_TICK);
+	KUNIT_EXPECT_FALSE(test, path_wants_look(ca, base, bw, q0));
+}
+
+/* A packet met an empty path while we looked: it is no longer than it was. */
+static void met_path_is_no_longer(struct kunit *test)
+{
+	struct sock *sk = flow(test);
+	struct cpath *ca = inet_csk_ca(sk);
+	u32 i;
+
+	ca->noise = 0;
+	tcp_sk(sk)->packets_out = 400;
+	ca->probe.rtt_s = 55000 << 3;
+	ca->probe.round_rtt_us = 50000;
+	for (i = 0; i < 4; i++) {
+		path_drain(sk);
+		path_drained(sk, link_bw(100), false);
+		KUNIT_EXPECT_TRUE(test, ca->rival == PATH_FRIENDLY);
+	}
+	EXPECT_NEAR(test, path_base_us(ca), 50000, 1);
+}
+
 /* What is withdrawn to look: half, and beside a rival our part of the queue at most */
 static void look_is_shallow_beside_a_rival(struct kunit *test)
 {
@@ -1851,6 +1917,8 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(queue_that_stays_is_a_rivals),
 	KUNIT_CASE(noise_hides_no_rival),
 	KUNIT_CASE(longer_path_is_found),
+	KUNIT_CASE(who_gave_way_looks_sooner),
+	KUNIT_CASE(met_path_is_no_longer),
 	KUNIT_CASE(look_is_shallow_beside_a_rival),
 	KUNIT_CASE(segments_change_their_size),
 	{}
