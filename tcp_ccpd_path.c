@@ -1483,11 +1483,11 @@ static void path_drained(struct sock *sk, u32 bw, bool crowded)
 	}
 	/*
 	 * Who never saw a pair does not know what part of the path it has.  Where a packet has met
-	 * an empty path, that is no longer than it was.  It is empty, too, where nothing delays but
-	 * what is known to be of the way back.  But a path may become longer both ways: this is not
-	 * asked of a flow that gave way.
+	 * next to no queue, the path is no longer than it was.  It is empty, too, where nothing
+	 * delays but what is known to be of the way back.  But a path may become longer both ways:
+	 * this is not asked of a flow that gave way.
 	 */
-	if (ccpd_pair_bw(&ca->probe) && path_round_queue_us(ca) &&
+	if (ccpd_pair_bw(&ca->probe) && path_round_queue_us(ca) > path_q0(sk) / 2 &&
 	    (crowded || gave_way || !path_back_us(ca)) &&
 	    path_is_longer(tcp_snd_cwnd(tcp_sk(sk)), fell_us, mean_us, bw)) {
 		if (ca->rival == PATH_EMPTY) {

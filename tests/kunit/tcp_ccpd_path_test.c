@@ -1506,7 +1506,7 @@ static void who_gave_way_looks_sooner(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, path_wants_look(ca, base, bw, q0));
 }
 
-/* A packet met an empty path while we looked: it is no longer than it was. */
+/* A packet met next to no queue while we looked: the path is no longer than it was. */
 static void met_path_is_no_longer(struct kunit *test)
 {
 	struct sock *sk = flow(test);
