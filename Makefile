@@ -29,7 +29,7 @@ COMMAND_LINK = $(INSTALL_MOD_PATH)$(PREFIX)/bin/tcpcc
 TCPCC_KERNELS ?= 6.1,6.12,7.2
 VARIANTS := $(addprefix 6.12-,debug clang i386 s390x hz250 hz1000 kcsan)
 # What is different on another kernel, or has more cases here; the rest is about the lab
-BY_KERNEL := $(patsubst %,tests/test_%.py,stock modules kernels life agreement others hosts ecn)
+BY_KERNEL := $(patsubst %,tests/test_%.py,stock modules kernels life agreement others hosts ecn bench)
 
 comma := ,
 RELEASE = $(or $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' "$(KDIR)/include/generated/utsrelease.h" \

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from conftest import REPO
+from conftest import REPO, wanted_kernels
 from labkit.errors import LabError
 from labkit.measure import bench, scale
 from labkit.tell import summary
@@ -294,6 +294,8 @@ def test_exponents():
     assert scale.exponent(rows, "x", "y") == pytest.approx(2)
 
 
+@pytest.mark.skipif(not wanted_kernels(), reason="takes minutes, and judges nothing:"
+                    " make check-kernels runs it")  # fmt: skip
 def test_measures_what_more_costs(lab):
     """All of it once, and short: that each has numbers, and that they can be."""
     made = lab("bench", "--scale", "--quick", "--json", timeout=600).json
