@@ -304,3 +304,21 @@ def test_field_scenarios_have_ten_seeds_and_bounds(of) -> None:
     assert of.seeds == 10 or of.name == "field-random"
     assert of.judged == ("ccpd_path",) and of.finding and plot.check(of) is None
     assert all(f.kind == "ours" and not math.isinf(max(f.low, -f.high)) for f in of.finding)
+
+
+def test_a_case_is_named_by_how_it_begins() -> None:
+    """Names are sentences.  What fits several is refused, with some of them."""
+    of = scenario.load("field-random")
+    assert of.case_like("006") is of.case_like(of.case[5].name) is of.case[5]
+    nines = r"field-random has 10 cases that begin with '09': 090 .*; 091 .*; 099 "
+    with pytest.raises(LabError, match=nines):
+        of.case_like("09")
+    with pytest.raises(LabError, match=r"has no case 'x'; there are: 001 .*; 010 .*; and 190 more"):
+        of.case_like("x")
+    own = scenario.load("field-beside")
+    names = [case.name for case in own.case]
+    names[1] = f"{names[0]}, again"
+    own = replace(own, case=[
+        replace(case, name=name) for case, name in zip(own.case, names, strict=True)
+    ])  # fmt: skip
+    assert own.case_like(names[0]).name == names[0]

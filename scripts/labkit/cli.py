@@ -72,7 +72,8 @@ def _parser() -> Parser:
     running.add_argument("--cc", action="append", metavar="NAME",
                          help="a column of the scenario, or any congestion control; may be"
                          " repeated")  # fmt: skip
-    running.add_argument("--case", default="", metavar="NAME", help="a case of the scenario")
+    running.add_argument("--case", default="", metavar="NAME",
+                         help="a case of the scenario, or how its name begins")  # fmt: skip
     seeding = running.add_mutually_exclusive_group()
     seeding.add_argument("--seed", type=_seed, default=1, metavar="N",
                          help="of all random numbers (default 1)")  # fmt: skip
@@ -310,7 +311,7 @@ def _run(args: argparse.Namespace) -> int:
     if not wanted.column:
         raise LabError(f"{wanted.name} is a model, without runs: scripts/lab report {wanted.name}",
                        status=2)  # fmt: skip
-    case = wanted.case_of(args.case) if args.case else None
+    case = wanted.case_like(args.case) if args.case else None
     fixed, points = sweep.points(args.set, args.sweep)
     jobs = []
     for point in points:

@@ -30,7 +30,8 @@ def _parser() -> Parser:
     running.add_argument("--cc", action="append", metavar="NAME",
                          help="a column of the scenario, or any congestion control of this kernel;"
                          " may be repeated")  # fmt: skip
-    running.add_argument("--case", default="", metavar="NAME", help="a case of the scenario")
+    running.add_argument("--case", default="", metavar="NAME",
+                         help="a case of the scenario, or how its name begins")  # fmt: skip
     running.add_argument("--set", action="append", default=[], metavar="KEY=VALUE",
                          help="a setting, as 'scripts/lab run --help' has them")  # fmt: skip
     running.add_argument("--repeat", type=_count, default=1, metavar="N",
@@ -49,7 +50,7 @@ def _count(text: str) -> int:
 
 def _run(args: argparse.Namespace) -> int:
     wanted = scenario.load(args.scenario)
-    case = wanted.case_of(args.case) if args.case else None
+    case = wanted.case_like(args.case) if args.case else None
     mixed = scenario.override(wanted, args.set, case=case).mix
     if mixed and args.cc:
         raise LabError("mix names every flow's congestion control: drop --cc, or mix", status=2)

@@ -37,6 +37,7 @@ GOALS = SCENARIOS / "goals"  # findings that several scenarios have
 
 SENDER = "{sender}"  # in a scenario's file: the one that is judged
 DEFAULT_SENDER = "ccpd_path"
+CASES_SHOWN = 10  # by a message
 
 # Whose a finding is: the paper's claim; ours; one by which a free setting was chosen, so that it
 # shows nothing by itself; or what was measured once, and shall not become worse.
@@ -285,11 +286,22 @@ class Scenario(Part):
         )  # fmt: skip
 
     def case_of(self, name: str) -> Case:
+        """The case of that name."""
         for case in self.case:
             if case.name == name:
                 return case
-        there = ", ".join(c.name for c in self.case) or "none"
-        raise usage(f"{self.name} has no case {name!r}; there are: {there}")
+        there = "; ".join(case.name for case in self.case[:CASES_SHOWN]) or "none"
+        more = len(self.case) - CASES_SHOWN
+        raise usage(f"{self.name} has no case {name!r}; there are: {there}"
+                    + f"; and {more} more" * (more > 0))  # fmt: skip
+
+    def case_like(self, name: str) -> Case:
+        """The case of that name, or the only one whose name begins with it."""
+        likely = [case.name for case in self.case if case.name.startswith(name)]
+        if len(likely) > 1 and name not in likely:
+            raise usage(f"{self.name} has {len(likely)} cases that begin with {name!r}:"
+                        f" {'; '.join(likely[:CASES_SHOWN])}")  # fmt: skip
+        return self.case_of(likely[0] if len(likely) == 1 else name)
 
 
 class Written(Scenario, kw_only=True):
