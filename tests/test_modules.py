@@ -52,6 +52,9 @@ LIVES = {
     "sch_rcp": f"{_SCH} marks_packets falls_to_the_floor statistics_move",
     "sch_xcp": f"{_SCH} marks_packets takes_back statistics_move",
 }
+# make check leaves them to make check-kernels: they share with the others all that is not their
+# law, and findings and test_life.py run them.
+RIVALS = ("jtcp", "newjersey", "rcp", "xcp", "sch_rcp", "sch_xcp")
 each_life = pytest.mark.parametrize("name", LIVES)
 wide = pytest.mark.skipif(not wanted_kernels(), reason="make check-kernels runs it")
 
@@ -145,7 +148,7 @@ def test_what_is_not_whole_is_no_pass(output):
         assert_ktap(output)
 
 
-@each_life
+@pytest.mark.parametrize("name", [n for n in LIVES if wanted_kernels() or n not in RIVALS])
 def test_life(lab, name):
     live(lab, name)
 
