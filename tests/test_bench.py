@@ -294,8 +294,7 @@ def test_exponents():
     assert scale.exponent(rows, "x", "y") == pytest.approx(2)
 
 
-@pytest.mark.skipif(not wanted_kernels(), reason="takes minutes, and judges nothing:"
-                    " make check-kernels runs it")  # fmt: skip
+@pytest.mark.skipif(not wanted_kernels(), reason="takes minutes: make check-kernels runs it")
 def test_measures_what_more_costs(lab):
     """All of it once, and short: that each has numbers, and that they can be."""
     made = lab("bench", "--scale", "--quick", "--json", timeout=600).json
