@@ -166,6 +166,12 @@ rcv()
 	ip netns exec "$RCV" "$@"
 }
 
+# listening PORT: whether the receiver has a socket that does
+listening()
+{
+	rcv ss -tlnH "sport = :$1" | grep -q .
+}
+
 setup_pair()
 {
 	local end

@@ -32,7 +32,6 @@ setup()
 		ip netns exec "$end" sysctl -qw net.ipv4.tcp_ecn=1
 		ip netns exec "$end" ethtool -K veth0 tso off gso off gro off >/dev/null
 	done
-	rcv iperf3 -s -D >/dev/null && busywait rcv sh -c "ss -Htln | grep -q :5201"
 }
 
 cleanup()
@@ -68,16 +67,23 @@ cc_of()
 	esac
 }
 
-# flow CC [IPERF3 OPTION...]
+# flow CC [IPERF3 OPTION...].  Each has a server of its own, and waits for its end: a server that has
+# lost the client's last segment is busy until it comes again.
 flow()
 {
-	local cc=$1
+	local cc=$1 server status=0
 
 	shift
-	timeout 200 ip netns exec "$SND" iperf3 -c 192.0.2.2 -C "$cc" "$@" >iperf 2>&1 </dev/null || {
+	ip netns exec "$RCV" iperf3 -s -1 >/dev/null 2>&1 &
+	server=$!
+	if ! busywait listening 5201 || ! timeout 200 ip netns exec "$SND" \
+			iperf3 -c 192.0.2.2 -C "$cc" "$@" >iperf 2>&1 </dev/null; then
+		status=1
 		diag "iperf3: $(tail -n 1 iperf)"
-		return 1
-	}
+		kill $server
+	fi
+	wait $server
+	return $status
 }
 
 path()

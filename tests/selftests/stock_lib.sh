@@ -132,11 +132,6 @@ destination()
 	esac
 }
 
-listening()
-{
-	rcv ss -tlnH "sport = :$1" | grep -q .
-}
-
 # start_flow IP SECONDS [IPERF3 OPTION...]: in the background; its process is $CLIENT
 start_flow()
 {
