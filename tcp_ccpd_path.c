@@ -225,6 +225,13 @@
  */
 #define PATH_BATCH	16U
 
+/*
+ * What an empty path may have beyond a rate: a quarter for each 2^16 us of a round trip, up to
+ * four; field-random (cellular), field-moving
+ */
+#define PATH_ROOM	16
+#define PATH_ROOM_MOST	4U
+
 /* Rounds for which to give way to a queue above 2 * q0 before a look; path-flows */
 #define PATH_DOUBT	2
 
@@ -234,7 +241,8 @@
 /*
  * After that look a round trip counts once, and once more for each 2^17 us that it takes.  A loss
  * of the rival's empties the queue, and the count begins anew.  CUBIC has one every few seconds,
- * and fifteen long round trips take longer than that; field-beside
+ * and fifteen long round trips take longer than that; field-beside.  So it counts without a queue,
+ * since a capacity that moves does not wait for long ones; field-moving, field-random
  */
 #define PATH_LONG_ROUND	17
 
@@ -523,20 +531,24 @@ static u32 path_share(u32 rate, u32 bw, u32 queue_us, u32 q0_us)
 /**
  * path_room() - what a flow may ask for where there is next to no queue
  * @rate: what it was delivered in the last round trip, BW_SCALE
+ * @rtt_us: round-trip time, us
  * @queue_us: mean queueing delay in that round trip, us
  * @q0_us: queueing delay to aim at, us
  *
- * rate * (1 + (1 - 2 * queue / q0) / 4): where nobody keeps up a queue the capacity is more than is
- * known of it, or somebody has left.  In equilibrium there is one, and this asks for nothing.
+ * rate * (1 + (1 - 2 * queue / q0) * n / 4): where nobody keeps up a queue the capacity is more
+ * than is known of it, or somebody has left.  In equilibrium there is one, and this asks for none.
+ * n = rtt / 2^PATH_ROOM us, from 1 to PATH_ROOM_MOST: a long path has few round trips in which to
+ * follow the capacity.
  *
  * Return: rate, BW_SCALE
  */
-static u32 path_room(u32 rate, u32 queue_us, u32 q0_us)
+static u32 path_room(u32 rate, u32 rtt_us, u32 queue_us, u32 q0_us)
 {
+	u32 part = (rate >> 2) * clamp(rtt_us >> PATH_ROOM, 1U, PATH_ROOM_MOST);
+
 	if (queue_us >= q0_us / 2)
 		return rate;
-	return min_t(u64, rate + div_u64((u64)(rate >> 2) * (q0_us - 2 * queue_us), q0_us),
-		     U32_MAX);
+	return min_t(u64, rate + div_u64((u64)part * (q0_us - 2 * queue_us), q0_us), U32_MAX);
 }
 
 /**
@@ -585,6 +597,12 @@ static void path_age(struct cpath *ca)
 	ca->moves -= !!ca->moves;
 	ca->fell &= !!ca->moves;
 	ccpd_age(&ca->probe);
+}
+
+/* For how many more than one a round trip counts, which is long. */
+static u32 path_more_rounds(const struct cpath *ca)
+{
+	return ca->probe.rtt_s >> (PATH_LONG_ROUND + 3);
 }
 
 /* ACKs come in bunches. */
@@ -1533,8 +1551,7 @@ static void path_crowded(struct sock *sk, u32 queue_us)
 	if (!ca->doubt)
 		path_set_floor(ca);
 	if (ca->doubt == PATH_UNSURE) {
-		ca->rounds = min(ca->rounds + (ca->probe.rtt_s >> (PATH_LONG_ROUND + 3)),
-				 PATH_ROUNDS);
+		ca->rounds = min(ca->rounds + path_more_rounds(ca), PATH_ROUNDS);
 		if (queue_us + part_us < before_us)
 			ca->rounds = PATH_DOUBT;
 		else if (ca->rounds == PATH_ROUNDS)
@@ -1685,7 +1702,7 @@ static u32 path_next_claim(struct cpath *ca, u32 rate, u32 delivered, u32 lost, 
 	/* half way, since a round trip passes before it is felt */
 	share = path_share(rate, bw, queue_us, q0);
 	if (!ca->capped)
-		share = max(share, path_room(rate, mean_us, q0));
+		share = max(share, path_room(rate, ca->probe.rtt_s >> 3, mean_us, q0));
 	/*
 	 * A packet met an empty path, which would have carried more than was delivered.  Not if it
 	 * was empty since much was lost.
@@ -1706,7 +1723,7 @@ static void path_watch(struct cpath *ca, u32 rate, bool empty)
 {
 	u32 pair = ccpd_pair_bw(&ca->probe);
 
-	ca->empty = empty ? min(ca->empty + 1, PATH_EMPTY_ROUNDS) : 0;
+	ca->empty = empty ? min(ca->empty + 1 + path_more_rounds(ca), PATH_EMPTY_ROUNDS) : 0;
 	if (ca->rounds < PATH_REPAIRS || !pair || ccpd_delivery_rate(&ca->probe) <= pair / 2)
 		return;
 	if (rate < (ca->claim >> 3) * PATH_FALL) {

@@ -1187,11 +1187,23 @@ static void visit_begins_where_the_last_ended(struct kunit *test)
 /* Next to no queue: up to a quarter more, whatever is known of the capacity. */
 static void empty_path_has_room(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, path_room(1000, 0, 100), 1250);
-	KUNIT_EXPECT_EQ(test, path_room(1000, 25, 100), 1125);
-	KUNIT_EXPECT_EQ(test, path_room(1000, 50, 100), 1000);
-	KUNIT_EXPECT_EQ(test, path_room(1000, U32_MAX, 100), 1000);
-	KUNIT_EXPECT_EQ(test, path_room(U32_MAX, 0, 1), U32_MAX);
+	KUNIT_EXPECT_EQ(test, path_room(1000, 50000, 0, 100), 1250);
+	KUNIT_EXPECT_EQ(test, path_room(1000, 50000, 25, 100), 1125);
+	KUNIT_EXPECT_EQ(test, path_room(1000, 50000, 50, 100), 1000);
+	KUNIT_EXPECT_EQ(test, path_room(1000, 50000, U32_MAX, 100), 1000);
+	KUNIT_EXPECT_EQ(test, path_room(U32_MAX, 50000, 0, 1), U32_MAX);
+}
+
+/* Of a long path more in each round trip, as it has fewer, and twice the rate at most. */
+static void long_path_has_more_room(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, path_room(1000, 130000, 0, 100), 1250);
+	KUNIT_EXPECT_EQ(test, path_room(1000, 132000, 0, 100), 1500);
+	KUNIT_EXPECT_EQ(test, path_room(1000, 132000, 25, 100), 1250);
+	KUNIT_EXPECT_EQ(test, path_room(1000, 258000, 0, 100), 1750);
+	KUNIT_EXPECT_EQ(test, path_room(1000, 600000, 0, 100), 2000);
+	KUNIT_EXPECT_EQ(test, path_room(1000, 600000, 50, 100), 1000);
+	KUNIT_EXPECT_EQ(test, path_room(U32_MAX, U32_MAX, 0, 1), U32_MAX);
 }
 
 /*
@@ -1236,6 +1248,15 @@ static void capacity_that_moves(struct kunit *test)
 	for (i = 0; i < 5; i++)
 		path_watch(ca, ca->claim, true);
 	KUNIT_EXPECT_FALSE(test, path_moves(ca));
+
+	/* two round trips of 300 ms count for three each */
+	ca->probe.rtt_s = 300000 << 3;
+	path_watch(ca, ca->claim / 2, false);
+	path_watch(ca, ca->claim, true);
+	KUNIT_EXPECT_FALSE(test, path_moves(ca));
+	path_watch(ca, ca->claim, true);
+	KUNIT_EXPECT_TRUE(test, path_moves(ca));
+	ca->moves = 0;
 
 	/* one of several */
 	ca->probe.rate[0] = link_bw(40);
@@ -1910,6 +1931,7 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(visit_is_remembered),
 	KUNIT_CASE(visit_begins_where_the_last_ended),
 	KUNIT_CASE(empty_path_has_room),
+	KUNIT_CASE(long_path_has_more_room),
 	KUNIT_CASE(capacity_that_moves),
 	KUNIT_CASE(cube_root),
 	KUNIT_CASE(rival_is_matched),
