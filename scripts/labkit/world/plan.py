@@ -11,7 +11,7 @@ from ..model.settings import Settings
 from . import kernel
 from .others import Others
 from .queues import ASLEEP_S
-from .script import PROGRAM, SCHEDULE, TALK, VIDEO, schedule, setup
+from .script import PROGRAM, SCHEDULE, TALK, VIDEO, schedules, setup
 from .topology import Row
 from .traffic import START_NS, talk, traffic, video
 
@@ -81,8 +81,9 @@ def _files(settings: Settings, row: Row, cc: str, seed: int) -> dict[str, bytes]
         f"trace.{device}": pack(f"<{len(trace.moments)}I", *trace.moments)
         for device, trace in row.traced(settings).items()
     }
-    if settings.steps:
-        files |= {SCHEDULE: schedule(settings).encode(), "play": kernel.play().read_bytes()}
+    if moments := schedules(settings):
+        files |= {f"{SCHEDULE}.{name}": lines.encode() for name, lines in moments.items()}
+        files["play"] = kernel.play().read_bytes()
     if said := talk(settings, row, cc, seed):
         files |= {TALK: said.encode(), "talk": kernel.talk().read_bytes()}
     if viewers := video(settings, row, cc, seed):

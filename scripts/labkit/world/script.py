@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
+from operator import itemgetter
 from pathlib import Path
 from shlex import quote
 
@@ -19,7 +20,8 @@ from .queues import NETEM_TABLE_ONE, bottleneck, delays, queues
 from .topology import Hop, Row, has_a
 from .traffic import START_NS
 
-SCHEDULE, TALK, VIDEO = "schedule", "talk.plan", "video.plan"  # files' names
+TALK, VIDEO = "talk.plan", "video.plan"  # files' names
+SCHEDULE = "schedule"  # begins the name of a file: what changes in that namespace
 PROGRAM = "user"  # begins the name of a file: the user's program of that number
 
 # host=default: Debian's, on a machine with 4 GB or more.
@@ -106,28 +108,11 @@ def setup(s: Settings, row: Row, ccs: list[str], window: float, others: Others) 
             *queues(s, row, "a"),
             "END",
         ]
-    now = s
-    for change in s.change:
-        if change.rate:
-            name, what = "b", bottleneck("change", s, row, 0, change.rate)
-        else:
-            now = replace(now, rtt=(change.rtt,)) if change.rtt else replace(
-                now, loss=change.loss)  # fmt: skip
-            name, what = "d", delays("change", now, Row(now), 0)
-        lines += _later(change.at, *_tc(name, what, f"the change at {change.at:g} s"))
-    for blackout in s.blackout:
-        doors, what = ("a-b", "a-r"), f"the blackout at {blackout.at:g} s"
-        on = [f"filter add dev {door} ingress matchall action drop" for door in doors]
-        off = [f"filter del dev {door} ingress" for door in doors]
-        lines += _later(blackout.at, *_tc("a", on, what), f"  sleep {blackout.length:g}",
-                        *_tc("a", off, what))  # fmt: skip
-    if s.steps:
-        lines += [
-            "",
-            "# The path changes, as its files say, from the beginning of traffic on.",
-            f"./play {START_NS} {SCHEDULE} | tc -n d -batch - ||"
-            " echo 'the schedule failed' >failed &",
-        ]
+    if moments := schedules(s):
+        lines += ["", "# What changes in the course of a run, from the beginning of traffic on."]
+        lines += [f"./play {START_NS} {SCHEDULE}.{name} | tc -n {name} -batch - ||"
+                  f" echo 'what was to change in {name} failed' >failed &"
+                  for name in moments]  # fmt: skip
     if s.voice or s.ask:
         lines += [
             "",
@@ -166,37 +151,38 @@ def _programs(s: Settings, row: Row, cc: str) -> list[str]:
     return lines
 
 
-def schedule(s: Settings) -> str:
-    """What tc is told in d in the course of a run: the ns from the beginning of traffic on, and the
-    command."""
-    lines = []
+def schedules(s: Settings) -> dict[str, str]:
+    """What tc is told in the course of a run, by namespace: lines of the ns from the beginning of
+    traffic on, and the command."""
+    told: dict[str, list[tuple[float, list[str]]]] = {}
+    row = Row(s)
+    now = s
+    for change in s.change:
+        if change.rate:
+            told.setdefault("b", []).append(
+                (change.at, bottleneck("change", s, row, 0, change.rate)))  # fmt: skip
+            continue
+        now = replace(now, rtt=(change.rtt,)) if change.rtt else replace(now, loss=change.loss)
+        told.setdefault("d", []).append((change.at, delays("change", now, Row(now), 0)))
     for at, rtt, loss in s.steps[1:]:
         now = replace(s, rtt=(rtt,), loss=loss)
-        lines += [f"{round(at * 1e9)} {line}\n" for line in delays("change", now, Row(now), 0)]
-    return "".join(lines)
-
-
-def _later(at: float, *commands: str) -> list[str]:
-    """Commands that are executed so many seconds after traffic begins."""
-    return [
-        "",
-        f"# {at:g} s after traffic begins; /proc/uptime says when that is.",
-        "{",
-        "  read -r now _ </proc/uptime",
-        f'  sleep "$(echo "$now" | awk \'{{ print {START_NS / 1e9 + at:g} - $1 }}\')"',
-        *commands,
-        "} &",
-    ]
+        told.setdefault("d", []).append((at, delays("change", now, Row(now), 0)))
+    for blackout in s.blackout:
+        doors = [f"dev {door} ingress" for door in ("a-b", "a-r")]
+        told.setdefault("a", []).extend([
+            (blackout.at, [f"filter add {door} matchall action drop" for door in doors]),
+            (blackout.at + blackout.length, [f"filter del {door}" for door in doors]),
+        ])  # fmt: skip
+    return {
+        name: "".join(f"{round(at * 1e9)} {line}\n"
+                      for at, lines in sorted(parts, key=itemgetter(0)) for line in lines)
+        for name, parts in told.items()
+    }  # fmt: skip
 
 
 def _at_first(s: Settings) -> Settings:
     """With the rtt and the loss that the path begins with."""
     return replace(s, rtt=(s.steps[0][1],), loss=s.steps[0][2]) if s.steps else s
-
-
-def _tc(name: str, commands: list[str], what: str) -> list[str]:
-    """A batch of tc in a namespace, in the background: a failure goes to a file."""
-    return [f"  tc -n {name} -batch - <<END || echo '{what} failed' >failed", *commands, "END"]
 
 
 def addresses(s: Settings, row: Row, name: str) -> list[str]:
