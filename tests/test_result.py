@@ -48,7 +48,7 @@ def test_a_flow_without_connection_is_not_fair(monkeypatch: pytest.MonkeyPatch) 
     at = np.arange(0.1, 10, 0.1)
     nothing = np.zeros(len(at))
     own = np.transpose([at, nothing, nothing + 10, 5e6 / 8 * at, *[nothing] * 4])
-    link = np.transpose([at, nothing, 5e6 / 8 * at, nothing, nothing, nothing, nothing])
+    link = np.transpose([at, nothing, 5e6 / 8 * at, *[nothing] * 5])
     monkeypatch.setattr(stages, "series", lambda path, _: link if "links" in path.name else own)
     flows = [{"id": i, "cc": "cubic", "start_s": 0.0, "end_s": 10.0} for i in range(2)]
     for stage in stages.of_stages(flows, [{"rate_bps": 10e6}], settings, Path()):
@@ -60,9 +60,12 @@ def test_means_are_over_time() -> None:
     """A queue of 10 for 5 s, sampled every 0.1 s, and of 0 for 5 s, sampled every 0.4 s."""
     at = np.concatenate((np.arange(0.1, 5.05, 0.1), np.arange(5.4, 10.05, 0.4)))
     queue, nothing = np.where(at < 5.05, 10, 0), np.zeros(len(at))
-    link = np.transpose([at, queue, 1e5 * at, nothing, queue, nothing, queue])
+    unknown = np.full(len(at), np.nan)
+    link = np.transpose([at, queue, 1e5 * at, nothing, queue, nothing, queue, unknown])
     found = stages._link_stage(link, 0, 1e6)
     assert found["queue_equilibrium"] == pytest.approx(5, abs=0.2)
+    link[:, 7] = np.where(at < 5.05, 4, 0)  # between the samples there was less
+    assert stages._link_stage(link, 0, 1e6)["queue_equilibrium"] == pytest.approx(2, abs=0.1)
     assert found["flows_estimated"] == pytest.approx(5, abs=0.2)
     flow = np.transpose([at, nothing, queue, 1e5 * at])
     assert stages._flow_stage(flow, 0)["cwnd_equilibrium"] == pytest.approx(5, abs=0.2)

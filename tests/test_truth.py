@@ -374,6 +374,18 @@ def test_one_flow_may_fill_the_buffer(laboratory, qdisc) -> None:
     assert result["links"][0]["queue_max"] == 120
 
 
+def test_the_mean_queue_is_of_every_moment(laboratory) -> None:
+    """Datagrams at twice the rate for a second fill a queue that takes as long again to drain: a
+    triangle.  Samples each 0.7 s see it once, or twice."""
+    settings = _settings("rate=10mbit", "rtt=20ms", "buffer=2000", "cross=udp:20mbit:0-1",
+                         "app=1k/5s", "duration=3", "sample=700ms")  # fmt: skip
+    (result,) = run_all(laboratory, [Job(scenario.load("dumbbell"), settings, "reno", 1)])
+    most = 10e6 / 8 / settings.frame  # that are more than the link has sent, after a second
+    link = result["links"][0]
+    assert link["queue_max"] == pytest.approx(most, rel=0.01)
+    assert link["queue_mean"] == pytest.approx(most * 2 / 2 / 2.8, rel=0.02)  # the last sample
+
+
 # Reproducibility --------------------------------------------------------------------------------
 
 RANDOM = ("loss=1e-3", "rate=200mbit", "rtt=30ms", "duration=3")

@@ -16,7 +16,7 @@ from ..world.topology import BLACKOUT, POLICER, Row
 from .job import Job
 from .limits import check
 from .provenance import measuring
-from .series import LINK_COLUMNS, series, text
+from .series import LINK_COLUMNS, queue_of, series, text
 from .stages import kept_share, of_stages
 from .statistics import jain, over_time, rounded
 
@@ -296,8 +296,9 @@ def _link(summary: Json, settings: Settings, k: int, name: str, table: np.ndarra
         first, last = np.vstack((np.zeros(table.shape[1]), table[~half]))[-1], table[-1]
         could = capacity(last[0]) - capacity(first[0])
         link["utilization_equilibrium"] = (last[2] - first[2]) * 8 / could
-        link["queue_mean"] = np.average(table[:, 1], weights=weight)
-        link["queue_equilibrium"] = np.average(table[half, 1], weights=weight[half])
+        queue = queue_of(table)
+        link["queue_mean"] = np.average(queue, weights=weight)
+        link["queue_equilibrium"] = np.average(queue[half], weights=weight[half])
         link["queue_max"] = counted["queue_max"]
         link["queue_least"] = int(table[half, 1].min())
         if not np.isnan(table[half, 4]).any():

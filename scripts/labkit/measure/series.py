@@ -9,8 +9,14 @@ import numpy as np
 
 # Of a link's series: time, queue, bytes sent; of kind acp the rate that it wants of each flow, and
 # how many flows it takes to be there; of kind estcp the number of the phase; of all the longest
-# queue since the sample before.
-LINK_COLUMNS = (0, 2, 5, 7, 8, 10, 11)
+# queue since the sample before, and the mean of the queue since then.
+LINK_COLUMNS = (0, 2, 5, 7, 8, 10, 11, "queue_mean")
+
+
+def queue_of(links: np.ndarray) -> np.ndarray:
+    """The queue in a series of these columns: of each interval its mean, where the lab's own link
+    tells it of every packet; else what there was at its end."""
+    return np.where(np.isnan(links[:, 7]), links[:, 1], links[:, 7])
 
 
 def series(path: Path, columns: tuple[int | str, ...]) -> np.ndarray:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..model.settings import HEADERS, Settings
-from .series import LINK_COLUMNS, series
+from .series import LINK_COLUMNS, queue_of, series
 from .statistics import jain, over_time
 
 Json = dict[str, Any]
@@ -141,7 +141,7 @@ def _link_stage(rows: np.ndarray, since: float, rate: float) -> Json:
     sent = (rows[-1, 2] - rows[0, 2]) * 8
     found = {
         "utilization_equilibrium": sent / (rows[-1, 0] - rows[0, 0]) / rate,
-        "queue_equilibrium": over_time(rows[:, 0], rows[:, 1], since),
+        "queue_equilibrium": over_time(rows[:, 0], queue_of(rows), since),
     }
     if not np.isnan(rows[:, 4]).any():
         found["flows_estimated"] = over_time(rows[:, 0], rows[:, 4], since)

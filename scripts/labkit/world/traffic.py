@@ -12,6 +12,7 @@ from .topology import BLACKOUT, LAST_HOP, POLICER, Row, ways_back
 START_NS = 5_000_000_000  # of traffic on CLOCK_MONOTONIC: set-up is over, and it is always the same
 SAMPLE_S = 0.005
 ROWS = 5_000  # per series, more than a plot can show; then the interval doubles
+FEW = 1_000  # after as many it doubles as long as it is no more than a quarter of a round trip
 FLOW_ROWS = 40_000  # all flows together, since each costs time
 
 FIRST_PORT = 20000  # of flow 0, at its sender
@@ -22,7 +23,8 @@ def traffic(s: Settings, row: Row, cc: str, seed: int) -> str:
     receivers = list(row.receivers.values())
     lines = [
         f"run start={START_NS} end={_ns(s.end)} sample={_ns(sample)}"
-        f" link_sample={_ns(link_sample)} rows={ROWS}{' eager=1' if 'default' in s.host else ''}",
+        f" link_sample={_ns(link_sample)} rows={ROWS} few={FEW} wide={_ns(_wide(s))}"
+        f"{' eager=1' if 'default' in s.host else ''}",
         *(f"link name={name} ns={b} dev={device} sampled=1{' law=1' * (s.qdisc in SHAPING)}"
           for name, b, device in zip(row.link_names(), row.b, row.exits, strict=True)),
     ]  # fmt: skip
@@ -151,6 +153,18 @@ def intervals(s: Settings) -> tuple[float, float]:
     else:
         share = max(s.flows / 4, s.flows * s.duration / FLOW_ROWS / SAMPLE_S)
     return SAMPLE_S * max(1, ceil(share)), SAMPLE_S
+
+
+def _wide(s: Settings) -> float:
+    """Seconds that are a quarter of the shortest round trip.
+
+    0 where somebody said what the interval is to be, or where the samples of a queue's law are its
+    only witness.
+    """
+    if s.sample is not None or s.qdisc in SHAPING or s.network:
+        return 0
+    later = [change.rtt for change in s.change if change.rtt]
+    return min((*s.rtt, *later, *(rtt for _, rtt, _ in s.steps))) / 4
 
 
 def _ns(seconds: float) -> int:

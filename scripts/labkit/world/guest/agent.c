@@ -15,10 +15,10 @@
  *
  * A plan is one line per thing, "kind key=value ...", all times in ns from the start of traffic:
  *
- *   run start=NS end=NS sample=NS link_sample=NS rows=N
+ *   run start=NS end=NS sample=NS link_sample=NS rows=N few=N wide=NS
  *       start on CLOCK_MONOTONIC; end of measurement; intervals (0: no sampling) that double
- *       whenever a series reaches this many rows; with eager=1 receivers read whatever comes at
- *       once, as autotuning of the receive buffer needs it
+ *       whenever a series reaches this many rows, or few as long as they are no wider then; with
+ *       eager=1 receivers read whatever comes at once, as autotuning of the receive buffer needs it
  *   seed ns=NAME dev=NAME seed=U64              what netem's dice start from
  *   link name=NAME ns=NAME dev=NAME sampled=0|1 [law=1]
  *       a device whose root qdisc is reported at the end, and in the series if sampled; with law=1
@@ -177,6 +177,7 @@ struct link {
 	uint32_t parent; /* TC_H_ROOT or TC_H_INGRESS */
 	bool sampled, law; /* law: below the lab's link there is a qdisc of this project */
 	uint32_t queue_max; /* packets, as far as read */
+	ns_t read; /* when the latest sample was taken */
 	struct qdisc_stats first;
 };
 
@@ -203,10 +204,10 @@ static struct space *spaces;
 static char *view_names[VIEW_COLUMNS]; /* in the order in which they appeared */
 static int view_count;
 static struct {
-	ns_t start, end, sample, link_sample, app_interval;
+	ns_t start, end, sample, link_sample, wide, app_interval;
 	uint64_t app_sizes[8];
 	size_t app_count; /* of these sizes; 0: flows always have something to send */
-	long rows;
+	uint64_t rows, few;
 	bool eager;
 } run;
 
@@ -1027,7 +1028,7 @@ static const char flows_header[] =
 	"ca_state,delivery_bps,pacing_bps,cc_bw_bps,cc_min_rtt_s,cc_pacing_gain,cc_cwnd_gain";
 static const char links_header[] =
 	"time_s,link,queue_packets,queue_bytes,sent_packets,sent_bytes,drops,desired_bps,flows,"
-	"g_s,phase,queue_max\n";
+	"g_s,phase,queue_max,queue_mean\n";
 
 static void sample_link(struct link *l, ns_t at)
 {
@@ -1044,7 +1045,9 @@ static void sample_link(struct link *l, ns_t at)
 	print_optional(links_csv, s.is_estcp, s.estcp.g / 1e6);
 	print_optional(links_csv, s.is_estcp, s.estcp.phase);
 	print_optional(links_csv, s.is_link, s.link.queue_max);
+	print_optional(links_csv, s.is_link, (double)s.link.queue_sum / (at - l->read));
 	fputc('\n', links_csv);
+	l->read = at;
 }
 
 /* Tells the host how far virtual time has come; what it sees stand still, it ends. */
@@ -1085,7 +1088,7 @@ static void sample(void)
 		reported = at;
 		report_progress(at);
 	}
-	if (++rows >= (uint64_t)run.rows && tick % 2 == 0) {
+	if (++rows >= (2 * run.link_sample > run.wide ? run.rows : run.few) && tick % 2 == 0) {
 		rows /= 2;
 		tick /= 2;
 		run.link_sample *= 2;
@@ -1136,6 +1139,8 @@ static void read_plan(const char *path)
 			run.sample = number(line, "sample");
 			run.link_sample = number(line, "link_sample");
 			run.rows = number(line, "rows");
+			run.few = number(line, "few");
+			run.wide = number(line, "wide");
 			run.eager = strstr(line, " eager=1");
 		} else if (!strncmp(line, "seed ", 5)) {
 			seed_netem(field(line, "ns", a, sizeof(a)), field(line, "dev", b, sizeof(b)),

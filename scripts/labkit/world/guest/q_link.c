@@ -32,7 +32,8 @@ static int link_print_xstats(const struct qdisc_util *qu, FILE *f, struct rtattr
 	if (!xstats)
 		return 0;
 	take_xstats(&st, sizeof(st), xstats);
-	print_count("  ", "queue_max", st.queue_max);
+	print_count("  ", "queue_sum", st.queue_sum);
+	print_count(" ", "queue_max", st.queue_max);
 	return 0;
 }
 

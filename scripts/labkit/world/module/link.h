@@ -18,11 +18,14 @@ enum {
 
 /**
  * struct tc_link_xstats - TCA_XSTATS of kind link
- * @queue_max: the longest queue since these statistics were read, packets; what is on the wire does
- *	not count
+ * @queue_sum: the queue, summed up over the time since these statistics were read, packets * ns;
+ *	what is on the wire does not count
+ * @queue_max: the longest queue since then, packets
  */
 struct tc_link_xstats {
+	__u64 queue_sum;
 	__u32 queue_max;
+	__u32 reserved;
 };
 
 #endif /* _LAB_LINK_H */

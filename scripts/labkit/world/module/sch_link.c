@@ -19,8 +19,9 @@
  * moments are in the file DIR/trace.DEV, 32 bits little-endian each, from START on CLOCK_MONOTONIC
  * on; both are parameters of the module.
  *
- * The longest queue since statistics were read is in them, of every packet: samples miss it.  Who
- * reads them begins anew, so each sample of a series has the longest queue since the one before.
+ * The mean and the longest queue since statistics were read are in them, of every packet: samples
+ * of the queue miss the bursts between them.  Who reads them begins anew, so each sample of a
+ * series has what was since the one before.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -50,6 +51,8 @@ struct lab_link_sched_data {
 	struct Qdisc *child;
 	struct qdisc_watchdog watchdog;
 	u32 queue_max;		/* packets, since statistics were read */
+	u64 queue_sum;		/* packets * ns, since then, */
+	u64 summed_ns;		/* until here */
 	/* with a rate */
 	u64 rate;		/* bytes/s; 0: a trace */
 	bool split;		/* large packets */
@@ -80,6 +83,16 @@ static void advance(struct lab_link_sched_data *q)
 		q->next = 0;
 		q->base_ns += moment_ms(q, q->count - 1) * NSEC_PER_MSEC;
 	}
+}
+
+/* Before the queue changes */
+static void sum_up(struct Qdisc *sch)
+{
+	struct lab_link_sched_data *q = qdisc_priv(sch);
+	u64 now = ktime_get_ns();
+
+	q->queue_sum += sch->q.qlen * (now - q->summed_ns);
+	q->summed_ns = now;
 }
 
 static int enqueue_one(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free)
@@ -121,6 +134,7 @@ static int lab_link_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_bu
 {
 	struct lab_link_sched_data *q = qdisc_priv(sch);
 
+	sum_up(sch);
 	if (!q->rate && !sch->q.qlen) {
 		u64 now = ktime_get_ns();
 
@@ -204,8 +218,10 @@ static struct sk_buff *dequeue_traced(struct Qdisc *sch)
 static struct sk_buff *lab_link_dequeue(struct Qdisc *sch)
 {
 	struct lab_link_sched_data *q = qdisc_priv(sch);
-	struct sk_buff *skb = q->rate ? dequeue_sent(sch) : dequeue_traced(sch);
+	struct sk_buff *skb;
 
+	sum_up(sch);
+	skb = q->rate ? dequeue_sent(sch) : dequeue_traced(sch);
 	if (skb)
 		qdisc_bstats_update(sch, skb);
 	else	/* All that may leave at this moment has left; what is there now waits. */
@@ -280,6 +296,7 @@ static int lab_link_init(struct Qdisc *sch, struct nlattr *opt, struct netlink_e
 	qdisc_watchdog_init(&q->watchdog, sch);
 	q->child = &noop_qdisc;
 	q->base_ns = start;
+	q->summed_ns = ktime_get_ns();
 	if (opt && nla_len(opt))
 		err = lab_link_change(sch, opt, extack);
 	else
@@ -297,8 +314,12 @@ static int lab_link_init(struct Qdisc *sch, struct nlattr *opt, struct netlink_e
 static int lab_link_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 {
 	struct lab_link_sched_data *q = qdisc_priv(sch);
-	struct tc_link_xstats st = { .queue_max = q->queue_max };
+	struct tc_link_xstats st = {};
 
+	sum_up(sch);
+	st.queue_sum = q->queue_sum;
+	st.queue_max = q->queue_max;
+	q->queue_sum = 0;
 	q->queue_max = sch->q.qlen;
 	return gnet_stats_copy_app(d, &st, sizeof(st));
 }
