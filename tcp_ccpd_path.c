@@ -795,10 +795,14 @@ static void path_learn_average(struct cpath *ca, u32 mean_us, u32 q0)
  * least of many means is a mean of few: where a packet has met less than that in round after
  * round, no queue stands, and it follows the mean.  Not where all the delay that was ever seen is
  * less than the largest q0: there a packet meets less than that beside a queue of ours as well.
+ * Where jitter is more than the largest q0, a packet waits for the slowest before it.  The more
+ * there are the longer they all take, and few meet what an empty path took with less.  There half
+ * of q0 is next to no queue; field-random.
  */
 static u32 path_learn_base(struct cpath *ca, u32 delivered, u32 q0)
 {
 	u32 known_us = ca->noise * PATH_NOISE, mean_us;
+	u32 none_us = known_us > ca->probe.rtt_min_us >> 2 ? q0 / 2 : 0;
 
 	if (ca->probe.round_rtt_us == U32_MAX || delivered < PATH_LEAST_WINDOW)
 		return path_queue_us(ca);
@@ -807,7 +811,8 @@ static u32 path_learn_base(struct cpath *ca, u32 delivered, u32 q0)
 		path_learn_average(ca, mean_us, q0);
 		return mean_us - min(mean_us, known_us);
 	}
-	ca->clear = path_round_queue_us(ca) || path_room_us(ca) < ca->probe.rtt_min_us >> 4 ?
+	ca->clear = path_round_queue_us(ca) > none_us ||
+		    path_room_us(ca) < ca->probe.rtt_min_us >> 4 ?
 		    0 : min(ca->clear + 1, PATH_CLEAR_ROUNDS);
 	if (mean_us < known_us)
 		path_set_noise(ca, mean_us);
