@@ -795,9 +795,9 @@ static void path_learn_average(struct cpath *ca, u32 mean_us, u32 q0)
  * least of many means is a mean of few: where a packet has met less than that in round after
  * round, no queue stands, and it follows the mean.  Not where all the delay that was ever seen is
  * less than the largest q0: there a packet meets less than that beside a queue of ours as well.
- * Where jitter is more than the largest q0, a packet waits for the slowest before it.  The more
- * there are the longer they all take, and few meet what an empty path took with less.  There half
- * of q0 is next to no queue; field-random.
+ * Packets that keep their order wait for the slowest before them.  Where jitter is more than the
+ * largest q0, many of them all take longer than the few from which the base was learned, without
+ * a queue.  So there something that met less than q0 / 2 beyond the base will do; field-random.
  */
 static u32 path_learn_base(struct cpath *ca, u32 delivered, u32 q0)
 {

@@ -197,7 +197,7 @@ KEYS: dict[str, Key] = {
                " that can"
                " mark (fq_codel, codel, pie, fq_pie, red, warn, cake): on or off"),
     "sample": Key(units.time(0, 10), None, "interval of the time series; 0 is none (default 5ms,"
-                  " after 1000 of them up to a quarter of the least rtt); after 5000 it doubles"),
+                  " after 1000 rows up to a quarter of the least rtt); after 5000 it doubles"),
     "timeout": Key(units.time(0.1, 1e6), None, "virtual seconds for bytes to arrive (default 300)"),
 }
 
