@@ -1198,7 +1198,8 @@ static u32 path_train_late(const struct cpath *ca)
  * A train is through.  If it took longer to arrive than to leave, the rate at which it arrived is
  * the capacity.  Otherwise the next one may be faster: so that it holds a quarter of what
  * the path does at that rate, and PATH_TRAIN_GROWTH times as much as this at most.  Where batches
- * are too long for a train to tell, the next one takes longer.
+ * are too long for a train to tell, the next one takes longer: a round trip at most.  If that is
+ * late and does not tell either, its rate has to do: the same train would follow for ever.
  */
 static void path_train_done(struct sock *sk)
 {
@@ -1274,10 +1275,15 @@ static void path_train_done(struct sock *sk)
 	}
 	rate = ca->claim + div_u64((u64)ca->claim * rtt_us, 4 * ca->train_us);
 	if (!path_train_sure(ca)) {
-		time_us = clamp(PATH_SURE * t->gap_us, time_us, max(rtt_us, time_us));
-		/* not faster than the whole of it has come */
-		if (took_us > ca->train_us + (ca->train_us >> 3) + t->gap_us)
+		/* not faster than the whole of it has come; and none takes longer than this one */
+		if (took_us > time_us + (time_us >> 3) + t->gap_us) {
 			rate = ccpd_bw(segs, 1, (u64)(took_us - t->gap_us) * NSEC_PER_USEC);
+			if (time_us >= rtt_us) {
+				path_train_leave(sk, rate);
+				return;
+			}
+		}
+		time_us = clamp(PATH_SURE * t->gap_us, time_us, max(rtt_us, time_us));
 	}
 	rate = min_t(u64, rate, U32_MAX);
 	segs = clamp_t(u64, ccpd_segs(rate, time_us) >> SEG_SCALE, TCP_INIT_CWND,

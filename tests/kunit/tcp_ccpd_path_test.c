@@ -634,6 +634,24 @@ static void batch_makes_the_train_longer(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ca->train_us, 4 * 4000);
 }
 
+/*
+ * A round trip of 2 ms at 32 Mb/s, where packets come each 1.5 ms: no train has four gaps.  One that
+ * takes a round trip is the last: it is late, and what came, without a gap, is claimed.
+ */
+static void longest_train_is_the_last(struct kunit *test)
+{
+	struct sock *sk = train(test, 14, 2000);
+	struct cpath *ca = inet_csk_ca(sk);
+	u32 i;
+
+	ca->probe.rtt_min_us = 2000;
+	train_ack(sk, 0, 2, 2000);
+	for (i = 0; i < 3; i++)
+		train_ack(sk, 1500, 4, 2500);
+	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_AVOIDANCE);
+	EXPECT_NEAR(test, ca->claim, 14 * (BIT(BW_SCALE) / 3000), 1000);
+}
+
 /* Much is lost of a train, and no queue is there: a longer one tells a policer's rate. */
 static void policer_in_the_start(struct kunit *test)
 {
@@ -1941,6 +1959,7 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(acks_come_closer_than_the_train),
 	KUNIT_CASE(train_in_time_grows),
 	KUNIT_CASE(batch_makes_the_train_longer),
+	KUNIT_CASE(longest_train_is_the_last),
 	KUNIT_CASE(policer_in_the_start),
 	KUNIT_CASE(overflow_ends_the_train),
 	KUNIT_CASE(train_too_fast),
