@@ -82,6 +82,12 @@
  */
 #define CCPD_SURE	8U
 
+/*
+ * TCP tells the rtt of a segment sent twice by its time stamp, in whole ms.  It may be 1 ms too
+ * little, and that is too much on a path shorter than this
+ */
+#define CCPD_COARSE_US	(16 * USEC_PER_MSEC)
+
 /* A CE mark leaves 218/256 = 0.85 of the window: RFC 8511's factor */
 #define CCPD_ECN_KEEP	218U
 
@@ -582,7 +588,8 @@ static inline bool ccpd_pair_start(struct sock *sk, struct ccpd_probe *p)
  *
  * A lone segment acknowledged by a receiver that otherwise acknowledges two has waited for
  * the delayed-ACK timer: that is no queue, and no sample.  Unless a segment is missing: then
- * a receiver acknowledges each one at once (RFC 5681 section 4.2).
+ * a receiver acknowledges each one at once (RFC 5681 section 4.2).  Nor is a time in whole ms one on
+ * a short path.
  *
  * Return: the sample, us, at most CCPD_RTT_CAP; 0: none
  */
@@ -591,7 +598,8 @@ static inline u32 ccpd_rtt(const struct sock *sk, struct ccpd_probe *p,
 {
 	u32 rtt_us;
 
-	if (rs->rtt_us <= 0 || rs->is_ack_delayed)
+	if (rs->rtt_us <= 0 || rs->is_ack_delayed ||
+	    (rs->is_retrans && p->rtt_min_us < CCPD_COARSE_US))
 		return 0;
 	if (p->timed_out) {
 		if (!rs->prior_delivered || before(rs->prior_delivered, p->round_delivered))

@@ -523,6 +523,22 @@ static void lone_segments_behind_a_hole(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ccpd_rtt(sk, &p, &rs), 80000);
 }
 
+/* Of a segment sent twice TCP knows the rtt in whole ms: on a path of 1.5 ms that may be 1 ms. */
+static void coarse_time_is_no_rtt(struct kunit *test)
+{
+	struct ccpd_probe p = { .rtt_s = 2000 << 3, .rtt_min_us = 1500 };
+	struct sock *sk = burst_sent(test, &p, 4);
+	struct rate_sample rs = { .rtt_us = 1000, .acked_sacked = 2, .is_retrans = true };
+
+	p.rtt_min_us = 1500;
+	KUNIT_EXPECT_EQ(test, ccpd_rtt(sk, &p, &rs), 0);
+	KUNIT_EXPECT_EQ(test, p.rtt_min_us, 1500);
+	/* on a long path it is little, and in a repair there is no other */
+	p.rtt_min_us = 40000;
+	rs.rtt_us = 41000;
+	KUNIT_EXPECT_EQ(test, ccpd_rtt(sk, &p, &rs), 41000);
+}
+
 /* Rates are kept in segments: other segments, other numbers, the same bytes. */
 static void segments_change_their_size(struct kunit *test)
 {
@@ -583,6 +599,7 @@ static struct kunit_case ccpd_cases[] = {
 	KUNIT_CASE(slow_pairs),
 	KUNIT_CASE(outage_is_no_queue),
 	KUNIT_CASE(lone_segments_behind_a_hole),
+	KUNIT_CASE(coarse_time_is_no_rtt),
 	KUNIT_CASE(segments_change_their_size),
 	KUNIT_CASE(parameters_are_checked),
 	{}
