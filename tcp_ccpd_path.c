@@ -345,7 +345,7 @@ struct cpath_train {
  * @before_us: in a drain: mean rtt before it, us
  * @round_lost: losses that ACKs told of in this round trip, segments
  * @rtt_min_stamp: when rtt_min was last met, or the queue ran empty, PATH_TICK
- * @met: where ACKs come in bunches: the claim was delivered in this round trip
+ * @met: the claim was delivered in this round trip; path_has_met()
  * @late: in avoidance: the start ended with a train that was late, and no queue was seen since
  * @noise: mean delay of an empty path beyond rtt_min, PATH_NOISE us
  * @round_queue: least rtt of the round trip before, beyond rtt_min, PATH_QUEUE us
@@ -1762,10 +1762,16 @@ static u32 path_round_capacity(const struct cpath *ca, u32 rate, u32 q0)
 	return path_capacity(ca);
 }
 
-/* An ACK shows that 15/16 of the claim was delivered. */
+/*
+ * The ACK that ends a round trip is amid what came at once, and counts a part of it: where ACKs come
+ * in bunches, and on a short path, where a burst for TSO takes much of a round trip.  So look for
+ * one that shows that 15/16 of the claim was delivered.
+ */
 static bool path_has_met(const struct cpath *ca, const struct rate_sample *rs)
 {
-	return rs->delivered > 0 && rs->interval_us > 0 &&
+	return (path_bunched(ca) ||
+		(ca->mode == PATH_AVOIDANCE && ca->probe.rtt_min_us < PATH_SHORT_US)) &&
+	       rs->delivered > 0 && rs->interval_us > 0 &&
 	       (u64)rs->delivered << BW_SCALE >= (u64)(ca->claim - (ca->claim >> 4)) *
 						 rs->interval_us;
 }
@@ -1815,7 +1821,7 @@ static void path_round(struct sock *sk, u32 rate)
 	u32 base_us = path_base_us(ca), mean_us = path_learn_base(ca, delivered, q0);
 	u32 bw, claim;
 
-	/* the ACK that ends a round trip is amid a batch, of which the rest has come too */
+	/* what the ACK that ends the round trip does not count has come too */
 	if (ca->met) {
 		rate = max(rate, ca->claim);
 		ca->probe.rate[0] = max(ca->probe.rate[0], rate);
@@ -1958,7 +1964,7 @@ tcpcc_cong_control(path_cong_control)
 	else if (rs->rtt_us > 0)
 		ccpd_pair_ack(sk, p, rs->rtt_us, path_least_us(sk));
 
-	ca->met |= path_bunched(ca) && path_has_met(ca, rs);
+	ca->met |= path_has_met(ca, rs);
 	rate = path_in_train(ca) || path_of_a_part(sk, rs) ? 0 : ccpd_round_rate(p, rs);
 	if (rate) {
 		/* what a timeout takes for lost says nothing of the path's rate */

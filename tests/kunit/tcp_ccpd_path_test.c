@@ -810,6 +810,34 @@ static void empty_path_keeps_the_claim(struct kunit *test)
 	KUNIT_EXPECT_LT(test, path_next_claim(ca, claim / 2, 100, 0, claim, 3000, 2500), claim);
 }
 
+/*
+ * On a path of 1.5 ms a burst takes much of a round trip: the rate is what one ACK of it shows, and
+ * not what the last one does.
+ */
+static void burst_is_counted_whole(struct kunit *test)
+{
+	struct rate_sample rs = { .delivered = 12, .interval_us = 12 * 121 };
+	struct sock *sk = flow(test);
+	struct cpath *ca = inet_csk_ca(sk);
+	u32 claim = ca->claim;
+
+	KUNIT_EXPECT_FALSE(test, path_has_met(ca, &rs));
+	ca->probe.rtt_min_us = 1500;
+	KUNIT_EXPECT_TRUE(test, path_has_met(ca, &rs));
+	rs.delivered = 11;
+	KUNIT_EXPECT_FALSE(test, path_has_met(ca, &rs));
+	ca->room = 1500 / PATH_QUEUE;
+	ca->probe.rtt_s = 2500 << 3;
+	ca->probe.round_rtt_us = 2500;
+	tcp_sk(sk)->delivered = 12;
+	ca->met = 1;
+	path_round(sk, claim / 2);
+	KUNIT_EXPECT_GE(test, ca->claim, claim);
+	ca->met = 0;
+	path_round(sk, claim / 2);
+	KUNIT_EXPECT_LT(test, ca->claim, claim);
+}
+
 /* What overflows within a round trip, and what ACKs in bunches tell of, is no policer's loss. */
 static void bursts_are_not_policed(struct kunit *test)
 {
@@ -1967,6 +1995,7 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(bunches_are_averaged),
 	KUNIT_CASE(acks_come_in_bunches),
 	KUNIT_CASE(empty_path_keeps_the_claim),
+	KUNIT_CASE(burst_is_counted_whole),
 	KUNIT_CASE(bursts_are_not_policed),
 	KUNIT_CASE(bunches_answer_a_loss),
 	KUNIT_CASE(small_buffer_answers_a_few_losses),
