@@ -125,7 +125,7 @@
 
 /*
  * The cap of a policer is 1/2^5 less than what comes through, and PATH_ROUNDS later rises by 1/2^6
- * in a round trip without loss; path-policer
+ * for each 2^16 us of a round trip without loss, up to four; path-policer, field-random
  */
 #define PATH_CAP_BELOW	5
 #define PATH_CAP_GROWTH	6
@@ -528,6 +528,15 @@ static u32 path_share(u32 rate, u32 bw, u32 queue_us, u32 q0_us)
 	return min_t(u64, rate + more, bw);
 }
 
+/*
+ * rtt / 2^PATH_ROOM us, from 1 to PATH_ROOM_MOST: a long path has few round trips in which to follow
+ * the capacity.
+ */
+static u32 path_long(u32 rtt_us)
+{
+	return clamp(rtt_us >> PATH_ROOM, 1U, PATH_ROOM_MOST);
+}
+
 /**
  * path_room() - what a flow may ask for where there is next to no queue
  * @rate: what it was delivered in the last round trip, BW_SCALE
@@ -537,14 +546,13 @@ static u32 path_share(u32 rate, u32 bw, u32 queue_us, u32 q0_us)
  *
  * rate * (1 + (1 - 2 * queue / q0) * n / 4): where nobody keeps up a queue the capacity is more
  * than is known of it, or somebody has left.  In equilibrium there is one, and this asks for none.
- * n = rtt / 2^PATH_ROOM us, from 1 to PATH_ROOM_MOST: a long path has few round trips in which to
- * follow the capacity.
+ * n: path_long()
  *
  * Return: rate, BW_SCALE
  */
 static u32 path_room(u32 rate, u32 rtt_us, u32 queue_us, u32 q0_us)
 {
-	u32 part = (rate >> 2) * clamp(rtt_us >> PATH_ROOM, 1U, PATH_ROOM_MOST);
+	u32 part = (rate >> 2) * path_long(rtt_us);
 
 	if (queue_us >= q0_us / 2)
 		return rate;
@@ -1633,7 +1641,7 @@ static void path_cap_rises(struct cpath *ca, u32 queue_us, u32 q0)
 	if (queue_us > 2 * q0 || (ca->capped && pair && ca->cap >= pair))
 		ca->capped = 0;
 	else if (ca->capped && ca->rounds == PATH_ROUNDS)
-		ca->cap += (ca->cap >> PATH_CAP_GROWTH) + 1;
+		ca->cap += ((ca->cap >> PATH_CAP_GROWTH) + 1) * path_long(ca->probe.rtt_s >> 3);
 }
 
 /*

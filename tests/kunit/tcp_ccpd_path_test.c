@@ -242,6 +242,12 @@ static void policer_caps(struct kunit *test)
 	path_round(sk, half - half / 64);
 	KUNIT_EXPECT_TRUE(test, ca->capped);
 
+	/* on a path of 400 ms it rises four times as much */
+	ca->probe.rtt_s = 400000 << 3;
+	ca->cap = half;
+	path_cap_rises(ca, 0, 1000);
+	EXPECT_NEAR(test, ca->cap, half + half / 16, 1000);
+
 	/* a queue does, which shows that it was none */
 	ca->cap = half;
 	ca->capped = 1;
