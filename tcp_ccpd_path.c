@@ -529,8 +529,8 @@ static u32 path_share(u32 rate, u32 bw, u32 queue_us, u32 q0_us)
 }
 
 /*
- * rtt / 2^PATH_ROOM us, from 1 to PATH_ROOM_MOST: a long path has few round trips in which to follow
- * the capacity.
+ * rtt / 2^PATH_ROOM us, from 1 to PATH_ROOM_MOST: a long path has few round trips in which to
+ * follow the capacity.
  */
 static u32 path_long(u32 rtt_us)
 {
@@ -1771,9 +1771,9 @@ static u32 path_round_capacity(const struct cpath *ca, u32 rate, u32 q0)
 }
 
 /*
- * The ACK that ends a round trip is amid what came at once, and counts a part of it: where ACKs come
- * in bunches, and on a short path, where a burst for TSO takes much of a round trip.  So look for
- * one that shows that 15/16 of the claim was delivered.
+ * The ACK that ends a round trip is amid what came at once, and counts a part of it: where ACKs
+ * come in bunches, and on a short path, where a burst for TSO takes much of a round trip.  So look
+ * for one that shows that 15/16 of the claim was delivered.
  */
 static bool path_has_met(const struct cpath *ca, const struct rate_sample *rs)
 {

@@ -588,8 +588,8 @@ static inline bool ccpd_pair_start(struct sock *sk, struct ccpd_probe *p)
  *
  * A lone segment acknowledged by a receiver that otherwise acknowledges two has waited for
  * the delayed-ACK timer: that is no queue, and no sample.  Unless a segment is missing: then
- * a receiver acknowledges each one at once (RFC 5681 section 4.2).  Nor is a time in whole ms one on
- * a short path.
+ * a receiver acknowledges each one at once (RFC 5681 section 4.2).  Nor is a time in whole ms one
+ * on a short path.
  *
  * Return: the sample, us, at most CCPD_RTT_CAP; 0: none
  */

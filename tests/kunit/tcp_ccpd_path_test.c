@@ -641,8 +641,8 @@ static void batch_makes_the_train_longer(struct kunit *test)
 }
 
 /*
- * A round trip of 2 ms at 32 Mb/s, where packets come each 1.5 ms: no train has four gaps.  One that
- * takes a round trip is the last: it is late, and what came, without a gap, is claimed.
+ * A round trip of 2 ms at 32 Mb/s, where packets come each 1.5 ms: no train has four gaps.  One
+ * that takes a round trip is the last: it is late, and what came, without a gap, is claimed.
  */
 static void longest_train_is_the_last(struct kunit *test)
 {
