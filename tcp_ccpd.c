@@ -260,7 +260,7 @@ tcpcc_cong_control(ccpd_cong_control)
 		ccpd_pair_drop(sk, p);
 	else if (advanced && rtt_us)
 		ccpd_pair_ack(sk, p, rtt_us, ccpd_least_us(sk, p));
-	if (ccpd_round_rate(p, rs))
+	if (ccpd_round_is_over(p, rs) && ccpd_round_rate(p, rs))
 		ccpd_round(sk, rs->is_app_limited);
 
 	if (state == TCP_CA_Loss && ca->mode != CCPD_SLOW_START)

@@ -1777,8 +1777,8 @@ static u32 path_round_capacity(const struct cpath *ca, u32 rate, u32 q0)
  */
 static bool path_has_met(const struct cpath *ca, const struct rate_sample *rs)
 {
-	return (path_bunched(ca) ||
-		(ca->mode == PATH_AVOIDANCE && ca->probe.rtt_min_us < PATH_SHORT_US)) &&
+	return (ca->probe.rtt_min_us < PATH_SHORT_US ? ca->mode == PATH_AVOIDANCE :
+						       path_bunched(ca)) &&
 	       rs->delivered > 0 && rs->interval_us > 0 &&
 	       (u64)rs->delivered << BW_SCALE >= (u64)(ca->claim - (ca->claim >> 4)) *
 						 rs->interval_us;
@@ -1832,7 +1832,9 @@ static void path_round(struct sock *sk, u32 rate)
 	/* what the ACK that ends the round trip does not count has come too */
 	if (ca->met) {
 		rate = max(rate, ca->claim);
-		ca->probe.rate[0] = max(ca->probe.rate[0], rate);
+		/* a burst is no average of several round trips, and tells nothing of the most */
+		if (path_bunched(ca))
+			ca->probe.rate[0] = max(ca->probe.rate[0], rate);
 	}
 	bw = path_round_capacity(ca, rate, q0);
 	ca->rounds = min(ca->rounds + 1, PATH_ROUNDS);
@@ -1955,7 +1957,7 @@ tcpcc_cong_control(path_cong_control)
 	struct ccpd_probe *p = &ca->probe;
 	u8 state = inet_csk(sk)->icsk_ca_state;
 	bool burst = false;
-	u32 cwnd = tcp_snd_cwnd(tp), rate, rtt_us;
+	u32 cwnd = tcp_snd_cwnd(tp), rate = 0, rtt_us;
 
 	path_look_for_data(sk);
 	if (p->mss != tp->mss_cache)
@@ -1964,16 +1966,19 @@ tcpcc_cong_control(path_cong_control)
 	ca->round_lost = min_t(u32, ca->round_lost + rs->losses, U16_MAX);
 
 	rtt_us = path_rtt(sk, rs);
-	if (path_in_train(ca))
+	if (path_in_train(ca)) {
 		ca->train_limited |= rs->is_app_limited;
-	else if (state != TCP_CA_Open || rs->is_retrans || path_back_stands(ca))
-		/* in a queue on the way back ACKs come closer to one another than they were */
-		ccpd_pair_drop(sk, p);
-	else if (rs->rtt_us > 0)
-		ccpd_pair_ack(sk, p, rs->rtt_us, path_least_us(sk));
-
-	ca->met |= path_has_met(ca, rs);
-	rate = path_in_train(ca) || path_of_a_part(sk, rs) ? 0 : ccpd_round_rate(p, rs);
+	} else {
+		if (state != TCP_CA_Open || rs->is_retrans || path_back_stands(ca))
+			/* in a queue on the way back ACKs come closer together than they were */
+			ccpd_pair_drop(sk, p);
+		else if (rs->rtt_us > 0)
+			ccpd_pair_ack(sk, p, rs->rtt_us, path_least_us(sk));
+		if (path_has_met(ca, rs))
+			ca->met = 1;
+		if (ccpd_round_is_over(p, rs) && !path_of_a_part(sk, rs))
+			rate = ccpd_round_rate(p, rs);
+	}
 	if (rate) {
 		/* what a timeout takes for lost says nothing of the path's rate */
 		if (state != TCP_CA_Loss && p->round_rtt_us != U32_MAX)

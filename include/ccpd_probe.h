@@ -580,6 +580,12 @@ static inline bool ccpd_pair_start(struct sock *sk, struct ccpd_probe *p)
 	return true;
 }
 
+/* What is acknowledged was sent in this round trip */
+static inline bool ccpd_round_is_over(const struct ccpd_probe *p, const struct rate_sample *rs)
+{
+	return rs->prior_delivered && !before(rs->prior_delivered, p->round_delivered);
+}
+
 /**
  * ccpd_rtt() - the rtt sample of an ACK
  * @sk: the socket
@@ -602,7 +608,7 @@ static inline u32 ccpd_rtt(const struct sock *sk, struct ccpd_probe *p,
 	    (rs->is_retrans && p->rtt_min_us < CCPD_COARSE_US))
 		return 0;
 	if (p->timed_out) {
-		if (!rs->prior_delivered || before(rs->prior_delivered, p->round_delivered))
+		if (!ccpd_round_is_over(p, rs))
 			return 0;
 		p->timed_out = 0;
 	}
@@ -624,18 +630,17 @@ static inline u32 ccpd_rtt(const struct sock *sk, struct ccpd_probe *p,
 /**
  * ccpd_round_rate() - at the end of a round trip, the rate at which it delivered
  * @p: the estimators
- * @rs: rate sample of an ACK
+ * @rs: rate sample of the ACK at which ccpd_round_is_over()
  *
  * The kernel's rate sample leaves out the time in which nothing was in flight.
  *
- * Return: rate, BW_SCALE; 0: the round trip is not over, or there is no sample
+ * Return: rate, BW_SCALE; 0: there is no sample
  */
 static inline u32 ccpd_round_rate(struct ccpd_probe *p, const struct rate_sample *rs)
 {
 	u32 rate;
 
-	if (!rs->prior_delivered || before(rs->prior_delivered, p->round_delivered) ||
-	    rs->delivered <= 0 || rs->interval_us <= 0)
+	if (rs->delivered <= 0 || rs->interval_us <= 0)
 		return 0;
 	rate = ccpd_bw(min_t(u32, rs->delivered, BIT(30) - 1), 1,
 		       (u64)rs->interval_us * NSEC_PER_USEC);

@@ -197,8 +197,9 @@ static void capacity_is_what_was_delivered(struct kunit *test)
 	rs.interval_us = -1;
 	KUNIT_EXPECT_EQ(test, ccpd_round_rate(&p, &rs), 0);
 	rs.interval_us = 10000;
+	KUNIT_EXPECT_TRUE(test, ccpd_round_is_over(&p, &rs));
 	p.round_delivered = 2;
-	KUNIT_EXPECT_EQ(test, ccpd_round_rate(&p, &rs), 0);
+	KUNIT_EXPECT_FALSE(test, ccpd_round_is_over(&p, &rs));
 }
 
 /* A socket that a burst of segments was sent from, and its ACKs */
