@@ -56,6 +56,24 @@ def test_a_flow_without_connection_is_not_fair(monkeypatch: pytest.MonkeyPatch) 
         assert stage["settle_s"] == stage["converge_s"] == 5
 
 
+def test_a_flow_that_ends_between_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One has its only sample at the moment at which it begins, another none in its second half."""
+    at, nothing = np.array([1.0, 1.0]), np.zeros(2)
+    estimates = [nothing + 1e7, nothing + 0.04, nothing + 20, nothing + 5]
+    rows = np.transpose([at, [0, 1], nothing + 10, nothing + 8, nothing + 0.05, *estimates,
+                         nothing + 1e4, *[nothing + np.nan] * 3])  # fmt: skip
+    monkeypatch.setattr(result, "series", lambda *_: rows)
+    flows = [
+        {"id": i, "cc": "ccpd_path", "start_s": start, "end_s": 3.0, "completion_s": 3 - start}
+        for i, start in enumerate((1.0, 0.5))
+    ]
+    result._flow_means(flows, Path(), 10)
+    for flow in flows:
+        assert flow["cwnd_mean"] == 10
+        assert flow["in_flight_equilibrium"] == 8
+        assert flow["estimated_level"] == 5
+
+
 def test_means_are_over_time() -> None:
     """A queue of 10 for 5 s, sampled every 0.1 s, and of 0 for 5 s, sampled every 0.4 s."""
     at = np.concatenate((np.arange(0.1, 5.05, 0.1), np.arange(5.4, 10.05, 0.4)))

@@ -18,7 +18,7 @@ from .limits import check
 from .provenance import measuring
 from .series import LINK_COLUMNS, queue_of, series, text
 from .stages import kept_share, of_stages
-from .statistics import jain, over_time, rounded
+from .statistics import jain, over_time, rounded, weighted
 
 Json = dict[str, Any]
 
@@ -234,8 +234,8 @@ def _flow_means(flows: list[Json], path: Path, end: float) -> list[float]:
         rows = table[first:last]
         if len(rows):
             weight = np.diff(rows[:, 0], prepend=flow["start_s"])
-            flow["cwnd_mean"] = np.average(rows[:, 2], weights=weight)
-            flow["rtt_mean_s"] = np.average(rows[:, 4], weights=weight)
+            flow["cwnd_mean"] = weighted(rows[:, 2], weight)
+            flow["rtt_mean_s"] = weighted(rows[:, 4], weight)
             flow |= kept_share(rows[:, 2], rows[:, 11], rows[:, 12])
             if flow["cc"] in ESTIMATORS:
                 _estimates(flow, rows, weight)
@@ -256,13 +256,14 @@ def _flow_means(flows: list[Json], path: Path, end: float) -> list[float]:
 def _estimates(flow: Json, rows: np.ndarray, weight: np.ndarray) -> None:
     """What the sender makes of its path: at the end, and the last half's mean of what varies."""
     half = rows[:, 0] > (flow["start_s"] + flow["end_s"]) / 2
-    flow["in_flight_equilibrium"] = np.average(rows[half, 3], weights=weight[half])
+    half[-1] = True  # a short flow has few samples
+    flow["in_flight_equilibrium"] = weighted(rows[half, 3], weight[half])
     for name, column in (("capacity_bps", 5), ("min_rtt_s", 6), ("buffer", 7)):
         if not np.isnan(rows[-1, column]):
             flow[f"estimated_{name}"] = rows[-1, column]
     levels = rows[half, 8]
-    if len(levels) and not np.isnan(levels).any():
-        flow["estimated_level"] = np.average(levels, weights=weight[half])
+    if not np.isnan(levels).any():
+        flow["estimated_level"] = weighted(levels, weight[half])
 
 
 def _links(summary: Json, settings: Settings, path: Path | None) -> list[Json]:
@@ -297,12 +298,12 @@ def _link(summary: Json, settings: Settings, k: int, name: str, table: np.ndarra
         could = capacity(last[0]) - capacity(first[0])
         link["utilization_equilibrium"] = (last[2] - first[2]) * 8 / could
         queue = queue_of(table)
-        link["queue_mean"] = np.average(queue, weights=weight)
-        link["queue_equilibrium"] = np.average(queue[half], weights=weight[half])
+        link["queue_mean"] = weighted(queue, weight)
+        link["queue_equilibrium"] = weighted(queue[half], weight[half])
         link["queue_max"] = counted["queue_max"]
         link["queue_least"] = int(table[half, 1].min())
         if not np.isnan(table[half, 4]).any():
-            link["flows_estimated"] = np.average(table[half, 4], weights=weight[half])
+            link["flows_estimated"] = weighted(table[half, 4], weight[half])
         if len(lengths := np.diff(_shifts(table))[SETTLED_PHASES:]):
             link |= {"phase_s": lengths.mean(), "phase_least_s": lengths.min(),
                      "phase_most_s": lengths.max()}  # fmt: skip

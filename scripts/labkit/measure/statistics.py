@@ -13,9 +13,15 @@ def jain(rates: Sequence[float]) -> float | None:
     return sum(rates) ** 2 / (len(rates) * squares) if squares else None
 
 
+def weighted(values: np.ndarray, weights: np.ndarray) -> float:
+    """The mean of samples, each by the time since the one before; as many as there are, at least
+    one, if no time has passed: all are of the moment at which a flow began."""
+    return np.average(values, weights=weights if weights.any() else None)
+
+
 def over_time(times: np.ndarray, values: np.ndarray, since: float) -> float:
     """The mean of samples over time from since on: intervals between them may become longer."""
-    return np.average(values, weights=np.diff(times, prepend=since))
+    return weighted(values, np.diff(times, prepend=since))
 
 
 def rounded(value: Any) -> Any:
