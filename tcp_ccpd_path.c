@@ -188,8 +188,11 @@
 /* Where no pair was seen a flow takes itself for one of 2^3 that share the path; path-flows */
 #define PATH_UNKNOWN	3
 
-/* The least queue to aim at, segments, so that windows of whole segments meet it */
-#define PATH_LEAST_QUEUE	3U
+/*
+ * The least queue to aim at, segments: windows are of whole segments, ACKs are for two, and a link
+ * takes several at once; field-random (cellular, Wi-Fi, uploads)
+ */
+#define PATH_LEAST_QUEUE	5U
 
 /*
  * A train of the start has at most so many times as many segments as the one before, and leaves in
@@ -277,6 +280,12 @@
  */
 #define PATH_TSO_SEGS	44U
 #define PATH_TSO_RTT	9
+
+/*
+ * An ACK for more than so many segments, two of a delayed one and one more, would release a burst
+ * itself; field-random
+ */
+#define PATH_CLOCKED	3U
 
 /* On longer paths such a burst is no more than PATH_LEAST_QUEUE */
 #define PATH_SHORT_US	(4U << PATH_TSO_RTT)
@@ -1015,8 +1024,29 @@ static void path_count_bunches(struct sock *sk, u32 acked, u32 bw)
 	ca->bunches -= !!ca->bunches;
 }
 
-/* Eq. 3, on an ACK for @acked segments, at least one */
-static void path_avoid(struct sock *sk, u32 acked)
+/* The largest queue that was ever seen is of fewer than PATH_LOSSES segments. */
+static bool path_buffer_is_small(const struct cpath *ca, u32 bw)
+{
+	return ccpd_segs(bw, path_room_us(ca)) < PATH_LOSSES << SEG_SCALE;
+}
+
+/*
+ * Pacing makes bursts of what ACKs release in the meantime, and one would overflow a small buffer
+ * of a short path.  There each ACK releases what it acknowledges, and one segment more, at once; if
+ * it does not acknowledge many.
+ */
+static bool path_is_clocked(const struct cpath *ca, u32 acked, u32 bw)
+{
+	return ca->probe.rtt_min_us < PATH_SHORT_US && acked <= PATH_CLOCKED &&
+	       path_buffer_is_small(ca, bw);
+}
+
+/*
+ * Eq. 3, on an ACK for @acked segments, at least one.
+ *
+ * Return: whether ACKs clock what leaves, and not pacing
+ */
+static bool path_avoid(struct sock *sk, u32 acked)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct cpath *ca = inet_csk_ca(sk);
@@ -1030,10 +1060,11 @@ static void path_avoid(struct sock *sk, u32 acked)
 		.level = ccpd_segs(ca->claim, ccpd_queue_us(p, base)),
 		.in_flight = tcp_packets_in_flight(tp),
 	};
+	bool clocked;
 
 	/* nothing measured yet: keep the window until it is */
 	if (!ca->claim)
-		return;
+		return false;
 	path_count_bunches(sk, acked, bw);
 	e.storage = path_storage(ca->claim, e.kp, base, q0);
 	window = ccpd_eq3(&e, &ca->prev, tp->tcp_clock_cache,
@@ -1043,6 +1074,9 @@ static void path_avoid(struct sock *sk, u32 acked)
 	window = max(window, path_moving_window(ca, base + q0));
 	/* half of what the claim needs empties a queue soon enough, and repairs go on meanwhile */
 	window = max_t(u32, window, ccpd_segs(ca->claim, base) >> (SEG_SCALE + 1));
+	clocked = path_is_clocked(ca, acked, bw);
+	if (clocked)
+		window = min(window, e.in_flight + acked + 1);
 	path_set_cwnd(sk, window);
 
 	if (trace_ccpd_path_update_enabled())
@@ -1051,6 +1085,7 @@ static void path_avoid(struct sock *sk, u32 acked)
 				       p->rtt_s >> 3, base, q0, e.level >> SEG_SCALE,
 				       e.in_flight, e.p >> SEG_SCALE, e.d >> SEG_SCALE,
 				       window);
+	return clocked;
 }
 
 /* Segments leave in trains, and no pair is timed: the train is in its place. */
@@ -1658,12 +1693,6 @@ static bool path_late_by_jitter(const struct cpath *ca, u32 bw, u32 mean_us)
 	       mean_us < max(rtt_min_us / 2, noise_us) / 2;
 }
 
-/* The largest queue that was ever seen is of fewer than PATH_LOSSES segments. */
-static bool path_buffer_is_small(const struct cpath *ca, u32 bw)
-{
-	return ccpd_segs(bw, path_room_us(ca)) < PATH_LOSSES << SEG_SCALE;
-}
-
 /*
  * What to claim after a round trip.  Losses beside a queue are those of
  * an overflow.  Without a queue a few are noise: what they took is counted as
@@ -2003,13 +2032,13 @@ tcpcc_cong_control(path_cong_control)
 		cwnd++;
 	} else {
 		if (ca->mode == PATH_AVOIDANCE && rs->acked_sacked)
-			path_avoid(sk, rs->acked_sacked);
+			burst = path_avoid(sk, rs->acked_sacked);
 		cwnd += 2;
 	}
 
 	if (state == TCP_CA_Open && tcp_snd_cwnd(tp) >= cwnd && path_may_burst(sk) &&
 	    !path_in_train(ca))
-		burst = ccpd_pair_start(sk, p);
+		burst |= ccpd_pair_start(sk, p);
 	path_pace(sk, burst);
 }
 

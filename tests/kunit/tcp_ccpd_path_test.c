@@ -50,13 +50,13 @@ static void path_queue_target(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 1600, 0, 0), 61);
 	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 400, 0, 0), 100);
 	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 5000, 0, 0), 79);
-	/* three segments, where a sixteenth of the path is less: 36.3 us */
-	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 100, 900, 0), 37);
-	EXPECT_NEAR(test, path_q0_us(link_bw(1), 40000, 360000, 0), 36336,
+	/* five segments, where a sixteenth of the path is less: 60.6 us */
+	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 100, 900, 0), 61);
+	EXPECT_NEAR(test, path_q0_us(link_bw(1), 40000, 360000, 0), 60560,
 		    1000);
-	/* half of a buffer of four segments; half of the three, of a smaller one */
-	KUNIT_EXPECT_EQ(test, path_q0_us(link_bw(10), 10000, 4800, 0), 2400);
-	EXPECT_NEAR(test, path_q0_us(link_bw(10), 10000, 2400, 0), 1817, 1000);
+	/* half of a buffer of six segments; half of the five, of a smaller one */
+	KUNIT_EXPECT_EQ(test, path_q0_us(link_bw(10), 10000, 7200, 0), 3600);
+	EXPECT_NEAR(test, path_q0_us(link_bw(10), 10000, 2400, 0), 3028, 1000);
 	/* as much as the delay varies, where that is more than a sixteenth, to a quarter */
 	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 20000, 40000, 1000), 1250);
 	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 20000, 40000, 3000), 3000);
@@ -842,6 +842,33 @@ static void burst_is_counted_whole(struct kunit *test)
 	ca->met = 0;
 	path_round(sk, claim / 2);
 	KUNIT_EXPECT_LT(test, ca->claim, claim);
+}
+
+/*
+ * A path of 1.5 ms with a buffer of five segments: an ACK for two releases three, and pacing does
+ * not hold them back.  An ACK for many would release a burst, and a large buffer takes one.
+ */
+static void acks_clock_a_short_path(struct kunit *test)
+{
+	struct rate_sample rs = { .acked_sacked = 2, .rtt_us = 1600 };
+	struct sock *sk = flow(test);
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct cpath *ca = inet_csk_ca(sk);
+
+	KUNIT_EXPECT_FALSE(test, path_is_clocked(ca, 2, link_bw(100)));
+	ca->probe.rtt_min_us = 1500;
+	ca->probe.round_rtt_us = 1500;
+	ca->probe.rtt_s = 1600 << 3;
+	ca->room = 600 / PATH_QUEUE;
+	KUNIT_EXPECT_TRUE(test, path_is_clocked(ca, 2, link_bw(100)));
+	KUNIT_EXPECT_FALSE(test, path_is_clocked(ca, 4, link_bw(100)));
+	KUNIT_EXPECT_FALSE(test, path_is_clocked(ca, 2, link_bw(1000)));
+	tp->packets_out = 5;
+	tp->tcp_clock_cache = NSEC_PER_SEC;
+	tcp_snd_cwnd_set(tp, 7);
+	ack(sk, &rs);
+	KUNIT_EXPECT_EQ(test, tcp_snd_cwnd(tp), 8);
+	KUNIT_EXPECT_EQ(test, sk->sk_pacing_rate, ~0UL);
 }
 
 /* What overflows within a round trip, and what ACKs in bunches tell of, is no policer's loss. */
@@ -2002,6 +2029,7 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(acks_come_in_bunches),
 	KUNIT_CASE(empty_path_keeps_the_claim),
 	KUNIT_CASE(burst_is_counted_whole),
+	KUNIT_CASE(acks_clock_a_short_path),
 	KUNIT_CASE(bursts_are_not_policed),
 	KUNIT_CASE(bunches_answer_a_loss),
 	KUNIT_CASE(small_buffer_answers_a_few_losses),
