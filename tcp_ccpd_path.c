@@ -781,12 +781,12 @@ static u32 path_varies_us(const struct sock *sk)
 		   min(noise_us / 2, ca->probe.rtt_min_us >> 3));
 }
 
-static u32 path_q0(const struct sock *sk)
+/* @bw: the capacity, BW_SCALE */
+static u32 path_q0(const struct sock *sk, u32 bw)
 {
 	const struct cpath *ca = inet_csk_ca(sk);
 
-	return path_q0_us(path_capacity(ca), ca->probe.rtt_min_us, path_room_us(ca),
-			  path_varies_us(sk));
+	return path_q0_us(bw, ca->probe.rtt_min_us, path_room_us(ca), path_varies_us(sk));
 }
 
 /*
@@ -1030,29 +1030,13 @@ static bool path_buffer_is_small(const struct cpath *ca, u32 bw)
 	return ccpd_segs(bw, path_room_us(ca)) < PATH_LOSSES << SEG_SCALE;
 }
 
-/*
- * Pacing makes bursts of what ACKs release in the meantime, and one would overflow a small buffer
- * of a short path.  There each ACK releases what it acknowledges, and one segment more, at once; if
- * it does not acknowledge many.
- */
-static bool path_is_clocked(const struct cpath *ca, u32 acked, u32 bw)
-{
-	return ca->probe.rtt_min_us < PATH_SHORT_US && acked <= PATH_CLOCKED &&
-	       path_buffer_is_small(ca, bw);
-}
-
-/*
- * Eq. 3, on an ACK for @acked segments, at least one.
- *
- * Return: whether ACKs clock what leaves, and not pacing
- */
-static bool path_avoid(struct sock *sk, u32 acked)
+/* Eq. 3, on an ACK for @acked segments, at least one; @bw: the capacity, BW_SCALE */
+static void path_avoid(struct sock *sk, u32 acked, u32 bw)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct cpath *ca = inet_csk_ca(sk);
 	const struct ccpd_probe *p = &ca->probe;
-	u32 bw = path_capacity(ca), base = path_base_us(ca), window;
-	u32 q0 = path_q0_us(bw, p->rtt_min_us, path_room_us(ca), path_varies_us(sk));
+	u32 base = path_base_us(ca), q0 = path_q0(sk, bw), window;
 	struct ccpd_eval e = {
 		.kp = READ_ONCE(kp),
 		.kd_us = READ_ONCE(kd),
@@ -1060,11 +1044,10 @@ static bool path_avoid(struct sock *sk, u32 acked)
 		.level = ccpd_segs(ca->claim, ccpd_queue_us(p, base)),
 		.in_flight = tcp_packets_in_flight(tp),
 	};
-	bool clocked;
 
 	/* nothing measured yet: keep the window until it is */
 	if (!ca->claim)
-		return false;
+		return;
 	path_count_bunches(sk, acked, bw);
 	e.storage = path_storage(ca->claim, e.kp, base, q0);
 	window = ccpd_eq3(&e, &ca->prev, tp->tcp_clock_cache,
@@ -1074,9 +1057,6 @@ static bool path_avoid(struct sock *sk, u32 acked)
 	window = max(window, path_moving_window(ca, base + q0));
 	/* half of what the claim needs empties a queue soon enough, and repairs go on meanwhile */
 	window = max_t(u32, window, ccpd_segs(ca->claim, base) >> (SEG_SCALE + 1));
-	clocked = path_is_clocked(ca, acked, bw);
-	if (clocked)
-		window = min(window, e.in_flight + acked + 1);
 	path_set_cwnd(sk, window);
 
 	if (trace_ccpd_path_update_enabled())
@@ -1085,7 +1065,24 @@ static bool path_avoid(struct sock *sk, u32 acked)
 				       p->rtt_s >> 3, base, q0, e.level >> SEG_SCALE,
 				       e.in_flight, e.p >> SEG_SCALE, e.d >> SEG_SCALE,
 				       window);
-	return clocked;
+}
+
+/*
+ * Pacing makes bursts of what ACKs release in the meantime, and one would overflow a small buffer
+ * of a short path.  There an ACK releases what it acknowledges, and one segment more, at once; if
+ * it does not acknowledge many.
+ *
+ * Return: whether it is so
+ */
+static bool path_clock(struct sock *sk, u32 acked, u32 bw)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	const struct cpath *ca = inet_csk_ca(sk);
+
+	if (acked > PATH_CLOCKED || !ca->claim || !path_buffer_is_small(ca, bw))
+		return false;
+	path_set_cwnd(sk, min(tcp_snd_cwnd(tp), tcp_packets_in_flight(tp) + acked + 1));
+	return true;
 }
 
 /* Segments leave in trains, and no pair is timed: the train is in its place. */
@@ -1256,7 +1253,7 @@ static void path_train_done(struct sock *sk)
 	u64 rate;
 
 	ca->fell = 0;
-	path_learn_base(ca, segs, path_q0(sk));
+	path_learn_base(ca, segs, path_q0(sk, path_capacity(ca)));
 	/* half of what the path held came in time: that is the capacity still */
 	if (revisit && !ca->train_zero && !best && path_train_sure(ca)) {
 		ccpd_pair_add(&ca->probe, ca->claim, 2 * rtt_us);
@@ -1461,7 +1458,8 @@ static void path_slow_start(struct sock *sk, u32 acked, u32 rtt_us)
 		path_enter(ca, PATH_AVOIDANCE);
 	} else if (bw && ca->probe.rtt_s) {
 		/* the window that the law would set with the path to itself */
-		s64 target = ccpd_segs(bw, ca->probe.rtt_min_us + path_q0(sk));
+		s64 target = ccpd_segs(bw, ca->probe.rtt_min_us +
+					    path_q0(sk, path_capacity(ca)));
 
 		if ((s64)tcp_snd_cwnd(tp) << SEG_SCALE >= target) {
 			ca->claim = min(bw, path_capacity(ca));
@@ -1559,7 +1557,8 @@ static void path_drained(struct sock *sk, u32 bw, bool crowded)
 	 * delays but what is known to be of the way back.  But a path may become longer both ways:
 	 * this is not asked of a flow that gave way.
 	 */
-	if (ccpd_pair_bw(&ca->probe) && path_round_queue_us(ca) > path_q0(sk) / 2 &&
+	if (ccpd_pair_bw(&ca->probe) &&
+	    path_round_queue_us(ca) > path_q0(sk, path_capacity(ca)) / 2 &&
 	    (crowded || gave_way || !path_back_us(ca)) &&
 	    path_is_longer(tcp_snd_cwnd(tcp_sk(sk)), fell_us, mean_us, bw)) {
 		if (ca->rival == PATH_EMPTY) {
@@ -1851,10 +1850,9 @@ static void path_round(struct sock *sk, u32 rate)
 	struct cpath *ca = inet_csk_ca(sk);
 	u32 delivered = max(tcp_sk(sk)->delivered - ca->probe.round_delivered, 1U);
 	u32 lost = ca->round_lost;
-	u32 q0 = path_q0(sk);
+	u32 known = path_capacity(ca), q0 = path_q0(sk, known);
 	u32 queue_us = path_round_queue_us(ca);
 	bool crowded = queue_us > 2 * q0;
-	u32 known = path_capacity(ca);
 	u32 base_us = path_base_us(ca), mean_us = path_learn_base(ca, delivered, q0);
 	u32 bw, claim;
 
@@ -1938,12 +1936,13 @@ static u64 path_start_rate(const struct sock *sk)
 }
 
 /*
- * A burst that is timed is not paced.  A train leaves at the rate of
+ * A burst that is timed, or that an ACK clocks, is not paced.  A train leaves at the rate of
  * our claim, all else a quarter faster, but not beyond 17/16 of the capacity: what
  * refills the path would meet a queue that the window does not show yet.  Until
- * the first pair is seen slow start is not paced: a pair needs a burst.
+ * the first pair is seen slow start is not paced: a pair needs a burst.  @bw: the capacity, which a
+ * train does not need
  */
-static void path_pace(struct sock *sk, bool burst)
+static void path_pace(struct sock *sk, bool burst, u64 bw)
 {
 	const struct cpath *ca = inet_csk_ca(sk);
 	u64 claim = ca->claim, rate;
@@ -1956,8 +1955,6 @@ static void path_pace(struct sock *sk, bool burst)
 		return;
 	}
 	if (ca->mode != PATH_SLOW_START || ca->train <= TRAIN_WANTED) {
-		u64 bw = path_capacity(ca);
-
 		rate = max(claim, min(rate + (claim >> 2), bw + (bw >> 4)));
 		/* the floor is beyond the claim, and ACKs clock it */
 		if (ca->rival == PATH_FOREIGN)
@@ -1985,8 +1982,8 @@ tcpcc_cong_control(path_cong_control)
 	struct cpath *ca = inet_csk_ca(sk);
 	struct ccpd_probe *p = &ca->probe;
 	u8 state = inet_csk(sk)->icsk_ca_state;
-	bool burst = false;
-	u32 cwnd = tcp_snd_cwnd(tp), rate = 0, rtt_us;
+	bool burst = false, start;
+	u32 cwnd = tcp_snd_cwnd(tp), rate = 0, rtt_us, bw = 0;
 
 	path_look_for_data(sk);
 	if (p->mss != tp->mss_cache)
@@ -2023,23 +2020,23 @@ tcpcc_cong_control(path_cong_control)
 			path_enter(ca, PATH_SLOW_START);
 	}
 
-	if (ca->mode == PATH_SLOW_START) {
+	start = ca->mode == PATH_SLOW_START;
+	if (start)
 		path_slow_start(sk, rs->acked_sacked, rtt_us);
-		/* the window of what the start has shown */
-		if (ca->mode == PATH_AVOIDANCE)
-			path_avoid(sk, rs->acked_sacked);
-		/* one ACK, and what it acknowledges, releases as many */
-		cwnd++;
-	} else {
-		if (ca->mode == PATH_AVOIDANCE && rs->acked_sacked)
-			burst = path_avoid(sk, rs->acked_sacked);
-		cwnd += 2;
+	if (!path_in_train(ca)) {
+		bw = path_capacity(ca);
+		/* where the start ends: the window of what it has shown */
+		if (ca->mode == PATH_AVOIDANCE && (start || rs->acked_sacked)) {
+			path_avoid(sk, rs->acked_sacked, bw);
+			if (p->rtt_min_us < PATH_SHORT_US)
+				burst = path_clock(sk, rs->acked_sacked, bw);
+		}
+		/* in the start an ACK, and what it acknowledges, releases as many */
+		if (state == TCP_CA_Open && tcp_snd_cwnd(tp) >= cwnd + (start ? 1 : 2) &&
+		    path_may_burst(sk))
+			burst |= ccpd_pair_start(sk, p);
 	}
-
-	if (state == TCP_CA_Open && tcp_snd_cwnd(tp) >= cwnd && path_may_burst(sk) &&
-	    !path_in_train(ca))
-		burst |= ccpd_pair_start(sk, p);
-	path_pace(sk, burst);
+	path_pace(sk, burst, bw);
 }
 
 /*
@@ -2065,7 +2062,7 @@ static void path_revisit(struct sock *sk)
 	path_train_send(sk, segs, div64_u64(segs * mss * USEC_PER_SEC, visit.bytes_ps) + 1);
 	ca->train_zero = 1;
 	ca->fell = 1;
-	path_pace(sk, false);
+	path_pace(sk, false, 0);
 }
 
 static void path_init(struct sock *sk)

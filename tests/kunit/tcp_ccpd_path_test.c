@@ -174,23 +174,23 @@ static void delay_varies_alike_for_all(struct kunit *test)
 	ca->room = 40000 / PATH_QUEUE;
 	tcp_sk(sk)->mdev_us = 4 * 1250;
 	path_set_noise(ca, 4032);
-	KUNIT_EXPECT_EQ(test, path_q0(sk), 4032);
+	KUNIT_EXPECT_EQ(test, path_q0(sk, path_capacity(ca)), 4032);
 	ca->rival = PATH_FRIENDLY;
-	KUNIT_EXPECT_EQ(test, path_q0(sk), 2500);
+	KUNIT_EXPECT_EQ(test, path_q0(sk, path_capacity(ca)), 2500);
 	path_set_noise(ca, 1664);
-	KUNIT_EXPECT_EQ(test, path_q0(sk), 1664);
+	KUNIT_EXPECT_EQ(test, path_q0(sk, path_capacity(ca)), 1664);
 	/* where rtts are alike, half of what is known, and twice the least at most */
 	tcp_sk(sk)->mdev_us = 4 * 100;
 	path_set_noise(ca, 3200);
-	KUNIT_EXPECT_EQ(test, path_q0(sk), 1600);
+	KUNIT_EXPECT_EQ(test, path_q0(sk, path_capacity(ca)), 1600);
 	path_set_noise(ca, 16000);
-	KUNIT_EXPECT_EQ(test, path_q0(sk), 2500);
+	KUNIT_EXPECT_EQ(test, path_q0(sk, path_capacity(ca)), 2500);
 	/* a quarter of the path at most, as ever */
 	tcp_sk(sk)->mdev_us = 4 * 9000;
-	KUNIT_EXPECT_EQ(test, path_q0(sk), 5000);
+	KUNIT_EXPECT_EQ(test, path_q0(sk, path_capacity(ca)), 5000);
 	/* rtts that differ since a queue moves do not make it longer */
 	path_set_noise(ca, 640);
-	KUNIT_EXPECT_EQ(test, path_q0(sk), 1250);
+	KUNIT_EXPECT_EQ(test, path_q0(sk, path_capacity(ca)), 1250);
 }
 
 /* What a policer lets through is the capacity until it lets more through. */
@@ -855,14 +855,14 @@ static void acks_clock_a_short_path(struct kunit *test)
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct cpath *ca = inet_csk_ca(sk);
 
-	KUNIT_EXPECT_FALSE(test, path_is_clocked(ca, 2, link_bw(100)));
+	KUNIT_EXPECT_FALSE(test, path_clock(sk, 2, link_bw(100)));
 	ca->probe.rtt_min_us = 1500;
 	ca->probe.round_rtt_us = 1500;
 	ca->probe.rtt_s = 1600 << 3;
 	ca->room = 600 / PATH_QUEUE;
-	KUNIT_EXPECT_TRUE(test, path_is_clocked(ca, 2, link_bw(100)));
-	KUNIT_EXPECT_FALSE(test, path_is_clocked(ca, 4, link_bw(100)));
-	KUNIT_EXPECT_FALSE(test, path_is_clocked(ca, 2, link_bw(1000)));
+	KUNIT_EXPECT_TRUE(test, path_clock(sk, 2, link_bw(100)));
+	KUNIT_EXPECT_FALSE(test, path_clock(sk, 4, link_bw(100)));
+	KUNIT_EXPECT_FALSE(test, path_clock(sk, 2, link_bw(1000)));
 	tp->packets_out = 5;
 	tp->tcp_clock_cache = NSEC_PER_SEC;
 	tcp_snd_cwnd_set(tp, 7);
@@ -1909,7 +1909,7 @@ static void overtaker_is_no_base(struct kunit *test)
 	KUNIT_EXPECT_GE(test, path_base_us(ca), 95000);
 	/* nor does the next round trip without one show a queue that others keep up */
 	ca->probe.round_rtt_us = 100000;
-	KUNIT_EXPECT_LT(test, path_round_queue_us(ca), 2 * path_q0(sk));
+	KUNIT_EXPECT_LT(test, path_round_queue_us(ca), 2 * path_q0(sk, path_capacity(ca)));
 	/* as many segments as there are in half a second of 400 Gb/s do not wrap */
 	rs.rtt_us = 600000;
 	rs.acked_sacked = 18 * 1000 * 1000;
