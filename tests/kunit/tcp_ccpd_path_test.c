@@ -50,13 +50,13 @@ static void path_queue_target(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 1600, 0, 0), 61);
 	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 400, 0, 0), 100);
 	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 5000, 0, 0), 79);
-	/* five segments, where a sixteenth of the path is less: 60.6 us */
-	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 100, 900, 0), 61);
-	EXPECT_NEAR(test, path_q0_us(link_bw(1), 40000, 360000, 0), 60560,
+	/* four segments, where a sixteenth of the path is less: 48.4 us */
+	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 100, 900, 0), 49);
+	EXPECT_NEAR(test, path_q0_us(link_bw(1), 40000, 360000, 0), 48448,
 		    1000);
-	/* half of a buffer of six segments; half of the five, of a smaller one */
-	KUNIT_EXPECT_EQ(test, path_q0_us(link_bw(10), 10000, 7200, 0), 3600);
-	EXPECT_NEAR(test, path_q0_us(link_bw(10), 10000, 2400, 0), 3028, 1000);
+	/* half of a buffer of five segments; half of the four, of a smaller one */
+	KUNIT_EXPECT_EQ(test, path_q0_us(link_bw(10), 10000, 6000, 0), 3000);
+	EXPECT_NEAR(test, path_q0_us(link_bw(10), 10000, 2400, 0), 2422, 1000);
 	/* as much as the delay varies, where that is more than a sixteenth, to a quarter */
 	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 20000, 40000, 1000), 1250);
 	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 20000, 40000, 3000), 3000);
