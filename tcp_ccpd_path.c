@@ -281,14 +281,14 @@
 #define PATH_TSO_SEGS	44U
 #define PATH_TSO_RTT	9
 
+/* On longer paths such a burst is no more than PATH_LEAST_QUEUE */
+#define PATH_SHORT_US	(4U << PATH_TSO_RTT)
+
 /*
  * An ACK for more than so many segments, two of a delayed one and one more, would release a burst
  * itself; field-random
  */
 #define PATH_CLOCKED	3U
-
-/* On longer paths such a burst is no more than PATH_LEAST_QUEUE */
-#define PATH_SHORT_US	(4U << PATH_TSO_RTT)
 
 TCPCC_PARAM(kp, 4, 1, 16, "Proportional gain Kp of Eq. 3, no unit");
 TCPCC_PARAM(kd, 100, 0, 100000, "Derivative gain Kd of Eq. 3, us");

@@ -256,7 +256,7 @@ def _flow_means(flows: list[Json], path: Path, end: float) -> list[float]:
 def _estimates(flow: Json, rows: np.ndarray, weight: np.ndarray) -> None:
     """What the sender makes of its path: at the end, and the last half's mean of what varies."""
     half = rows[:, 0] > (flow["start_s"] + flow["end_s"]) / 2
-    half[-1] = True  # a short flow has few samples
+    half[-1] = True  # a short flow may have no sample later: then its last one stands for them
     flow["in_flight_equilibrium"] = weighted(rows[half, 3], weight[half])
     for name, column in (("capacity_bps", 5), ("min_rtt_s", 6), ("buffer", 7)):
         if not np.isnan(rows[-1, column]):

@@ -14,8 +14,10 @@ def jain(rates: Sequence[float]) -> float | None:
 
 
 def weighted(values: np.ndarray, weights: np.ndarray) -> float:
-    """The mean of samples, each by the time since the one before; as many as there are, at least
-    one, if no time has passed: all are of the moment at which a flow began."""
+    """The mean of at least one sample, each weighted by the time since the sample before it.
+
+    All count alike if that is no time: a flow may have one sample, at the moment it begins.
+    """
     return np.average(values, weights=weights if weights.any() else None)
 
 
