@@ -1044,17 +1044,23 @@ static void path_avoid(struct sock *sk, u32 acked, u32 bw)
 		.level = ccpd_segs(ca->claim, ccpd_queue_us(p, base)),
 		.in_flight = tcp_packets_in_flight(tp),
 	};
+	s64 most;
 
 	/* nothing measured yet: keep the window until it is */
 	if (!ca->claim)
 		return;
 	path_count_bunches(sk, acked, bw);
 	e.storage = path_storage(ca->claim, e.kp, base, q0);
-	window = ccpd_eq3(&e, &ca->prev, tp->tcp_clock_cache,
-			  e.limit + ccpd_segs(bw, p->rtt_min_us));
+	most = e.limit + ccpd_segs(bw, p->rtt_min_us);
+	/* while an overflow is repaired no more than was ever held, or it overflows again */
+	if (unlikely(inet_csk(sk)->icsk_ca_state == TCP_CA_Recovery) &&
+	    path_room_us(ca) >= 2 * q0)
+		most = min(most, ccpd_segs(max(bw, ca->claim), base + path_room_us(ca)));
+	window = ccpd_eq3(&e, &ca->prev, tp->tcp_clock_cache, most);
 	if (ca->rival == PATH_FOREIGN)
 		window = max(window, ca->floor);
-	window = max(window, path_moving_window(ca, base + q0));
+	if (path_moves(ca))
+		window = max(window, path_moving_window(ca, base + q0));
 	/* half of what the claim needs empties a queue soon enough, and repairs go on meanwhile */
 	window = max_t(u32, window, ccpd_segs(ca->claim, base) >> (SEG_SCALE + 1));
 	path_set_cwnd(sk, window);

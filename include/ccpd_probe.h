@@ -595,7 +595,7 @@ static inline bool ccpd_round_is_over(const struct ccpd_probe *p, const struct r
  * A lone segment acknowledged by a receiver that otherwise acknowledges two has waited for
  * the delayed-ACK timer: that is no queue, and no sample.  Unless a segment is missing: then
  * a receiver acknowledges each one at once (RFC 5681 section 4.2).  Nor is a time in whole ms one
- * on a short path.
+ * on a short path, or where it would be the first.
  *
  * Return: the sample, us, at most CCPD_RTT_CAP; 0: none
  */
@@ -604,8 +604,9 @@ static inline u32 ccpd_rtt(const struct sock *sk, struct ccpd_probe *p,
 {
 	u32 rtt_us;
 
+	/* as long as none is known, too: U32_MAX + 1 is 0 */
 	if (rs->rtt_us <= 0 || rs->is_ack_delayed ||
-	    (rs->is_retrans && p->rtt_min_us < CCPD_COARSE_US))
+	    (rs->is_retrans && p->rtt_min_us + 1 <= CCPD_COARSE_US))
 		return 0;
 	if (p->timed_out) {
 		if (!ccpd_round_is_over(p, rs))

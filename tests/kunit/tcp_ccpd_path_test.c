@@ -871,6 +871,36 @@ static void acks_clock_a_short_path(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sk->sk_pacing_rate, ~0UL);
 }
 
+/*
+ * A path of 12 segments with a buffer of 9: while segments are missing little is in flight, and the
+ * law asks for more.  What is more than 21 would be lost again.  If less than 2 * q0 was ever seen,
+ * no buffer was full, and what is missing was noise.
+ */
+static void no_more_than_the_path_holds(struct kunit *test)
+{
+	struct rate_sample rs = { .acked_sacked = 5, .rtt_us = 1600 };
+	struct sock *sk = flow(test);
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct cpath *ca = inet_csk_ca(sk);
+
+	ca->probe.rtt_min_us = 1500;
+	ca->probe.round_rtt_us = 1500;
+	ca->probe.rtt_s = 1600 << 3;
+	ca->room = 1100 / PATH_QUEUE;
+	tp->packets_out = 2;
+	tp->tcp_clock_cache = NSEC_PER_SEC;
+	ack(sk, &rs);
+	EXPECT_NEAR(test, tcp_snd_cwnd(tp), 33, 1);
+	inet_csk(sk)->icsk_ca_state = TCP_CA_Recovery;
+	tp->tcp_clock_cache = 2 * NSEC_PER_SEC;
+	ack(sk, &rs);
+	EXPECT_NEAR(test, tcp_snd_cwnd(tp), 21, 1);
+	ca->room = 700 / PATH_QUEUE;
+	tp->tcp_clock_cache = 3ULL * NSEC_PER_SEC;
+	ack(sk, &rs);
+	EXPECT_NEAR(test, tcp_snd_cwnd(tp), 30, 1);
+}
+
 /* What overflows within a round trip, and what ACKs in bunches tell of, is no policer's loss. */
 static void bursts_are_not_policed(struct kunit *test)
 {
@@ -2030,6 +2060,7 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(empty_path_keeps_the_claim),
 	KUNIT_CASE(burst_is_counted_whole),
 	KUNIT_CASE(acks_clock_a_short_path),
+	KUNIT_CASE(no_more_than_the_path_holds),
 	KUNIT_CASE(bursts_are_not_policed),
 	KUNIT_CASE(bunches_answer_a_loss),
 	KUNIT_CASE(small_buffer_answers_a_few_losses),

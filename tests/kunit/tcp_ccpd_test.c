@@ -534,6 +534,10 @@ static void coarse_time_is_no_rtt(struct kunit *test)
 	p.rtt_min_us = 1500;
 	KUNIT_EXPECT_EQ(test, ccpd_rtt(sk, &p, &rs), 0);
 	KUNIT_EXPECT_EQ(test, p.rtt_min_us, 1500);
+	/* nor as the first of all */
+	p.rtt_min_us = U32_MAX;
+	KUNIT_EXPECT_EQ(test, ccpd_rtt(sk, &p, &rs), 0);
+	KUNIT_EXPECT_EQ(test, p.rtt_min_us, U32_MAX);
 	/* on a long path it is little, and in a repair there is no other */
 	p.rtt_min_us = 40000;
 	rs.rtt_us = 41000;
