@@ -347,6 +347,22 @@ def test_samples_are_read_again_when_their_reading_changes(laboratory, monkeypat
         assert run | after == run
 
 
+def test_runs_of_changes_are_made_again_once_committed(laboratory, monkeypatch) -> None:
+    """Else --docs would refuse them for ever, though it says to commit and to make them again."""
+    laboratory(CHEAP)
+    assert report.main(["cheap"], 2) == 0
+    for path in store.root().glob("*/result.json"):
+        run = json.loads(path.read_text())
+        run["provenance"] |= {"commit": "dead", "clean": False}
+        path.write_text(json.dumps(run))
+    monkeypatch.setattr(provenance, "_commit", lambda: {"commit": "dead", "clean": False})
+    assert len(report.kept().cells) == 4
+    monkeypatch.setattr(provenance, "_commit", lambda: {"commit": "beef", "clean": True})
+    assert not report.kept().cells
+    assert report.main(["cheap"], 2) == 0
+    assert report.kept().origins() == ["beef"]
+
+
 def test_claims_are_judged_by_what_is_kept(laboratory, monkeypatch) -> None:
     written = laboratory(CHEAP).with_name("claims.html")
     cheap = scenario.load("cheap")

@@ -43,6 +43,12 @@ def _commit() -> dict[str, Any]:
     return {"commit": commit, "clean": not changed()} if commit else {}
 
 
+def outdated(made: dict[str, Any]) -> bool:
+    """Whether a run is of a source with changes, and this one has none: numbers in documents are of
+    what is committed, so it is made again."""
+    return made.get("clean") is False and _commit().get("clean") is True
+
+
 def source(revision: str = "HEAD") -> str:
     """The last commit up to revision that changed more than documents and tests: no run depends
     on these, and documents change with each page of results.  The whole hash, or nothing outside

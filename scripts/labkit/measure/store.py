@@ -116,10 +116,13 @@ def merge(folder: Path) -> tuple[int, int]:
 def find(home: Path, job: Job) -> Any:
     """The result of a run made before, if it is there, or None.
 
-    Nor is it there if limits.py refuses what was sampled.
+    Nor is it there if limits.py refuses what was sampled, or if it was made before what it is of
+    was committed.
     """
     with contextlib.suppress(OSError, ValueError, KeyError, LabError):
         found = json.loads((home / "result.json").read_text())
+        if provenance.outdated(found["provenance"]):
+            return None
         if found["provenance"]["measuring"] != provenance.measuring():
             from . import result
 
