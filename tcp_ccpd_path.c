@@ -781,11 +781,17 @@ static u32 path_varies_us(const struct sock *sk)
 		   min(noise_us / 2, ca->probe.rtt_min_us >> 3));
 }
 
-/* @bw: the capacity, BW_SCALE */
+/*
+ * @bw: the capacity, BW_SCALE.  Where it moves, the least queue is of segments at the claim: the
+ * most that was seen lately is more than the link has now, and so few us are less than a segment.
+ * Not where a burst for TSO takes much of a round trip: that leaves at the capacity.
+ */
 static u32 path_q0(const struct sock *sk, u32 bw)
 {
 	const struct cpath *ca = inet_csk_ca(sk);
 
+	if (path_moves(ca) && ca->probe.rtt_min_us >= PATH_SHORT_US)
+		bw = min(bw, ca->claim);
 	return path_q0_us(bw, ca->probe.rtt_min_us, path_room_us(ca), path_varies_us(sk));
 }
 

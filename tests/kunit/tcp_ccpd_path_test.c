@@ -193,6 +193,24 @@ static void delay_varies_alike_for_all(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, path_q0(sk, path_capacity(ca)), 1250);
 }
 
+/* 4 segments at 100 Mb/s, or, where the capacity moves, at the 10 that are claimed of it. */
+static void least_queue_is_of_the_claim(struct kunit *test)
+{
+	struct sock *sk = flow(test);
+	struct cpath *ca = inet_csk_ca(sk);
+	u32 bw = link_bw(100);
+
+	ca->claim = link_bw(10);
+	ca->probe.rtt_min_us = 4000;
+	ca->room = 40000 / PATH_QUEUE;
+	EXPECT_NEAR(test, path_q0(sk, bw), 484, 10000);
+	ca->moves = PATH_MOVES;
+	EXPECT_NEAR(test, path_q0(sk, bw), 4844, 10000);
+	/* bursts for TSO are no slower */
+	ca->probe.rtt_min_us = 1900;
+	EXPECT_NEAR(test, path_q0(sk, bw), 484, 10000);
+}
+
 /* What a policer lets through is the capacity until it lets more through. */
 static void policer_caps(struct kunit *test)
 {
@@ -2020,6 +2038,7 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(path_fills_the_pipe),
 	KUNIT_CASE(path_queue_target),
 	KUNIT_CASE(delay_varies_alike_for_all),
+	KUNIT_CASE(least_queue_is_of_the_claim),
 	KUNIT_CASE(path_claim_shares),
 	KUNIT_CASE(path_verdict),
 	KUNIT_CASE(logarithm),
