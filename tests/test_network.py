@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from conftest import REPO
 from labkit.errors import LabError
 from labkit.measure.series import series
 from labkit.model import network, scenario
@@ -187,6 +188,13 @@ def test_users_leave(lab):
     assert sorted(set(ends)) == [30, 60]
     assert ends.count(30) == 20
     assert all(not flow["stages"][1] for flow in r["flows"][10:30])
+
+
+def test_readme_shows_what_the_demo_prints(lab):
+    """To the last digit, so whoever changes a sender or a measure makes README's table again."""
+    printed = lab("demo").stdout
+    begin, end = printed.index("                time"), printed.index("\nNext:")
+    assert printed[begin:end].strip("\n") in (REPO / "README.md").read_text()
 
 
 def test_demo_of_acp(lab):
