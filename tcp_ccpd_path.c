@@ -782,9 +782,9 @@ static u32 path_varies_us(const struct sock *sk)
 }
 
 /*
- * @bw: the capacity, BW_SCALE.  Where it moves, the least queue is of segments at the claim: the
- * most that was seen lately is more than the link has now, and so few us are less than a segment.
- * Not where a burst for TSO takes much of a round trip: that leaves at the capacity.
+ * @bw: the capacity, BW_SCALE.  Where it moves, the least queue is PATH_LEAST_QUEUE segments at the
+ * claim: at @bw, the most that was seen lately, they may take less time than one takes now.  Not on
+ * a short path: a burst for TSO leaves it at @bw; field-random.
  */
 static u32 path_q0(const struct sock *sk, u32 bw)
 {
@@ -1058,7 +1058,11 @@ static void path_avoid(struct sock *sk, u32 acked, u32 bw)
 	path_count_bunches(sk, acked, bw);
 	e.storage = path_storage(ca->claim, e.kp, base, q0);
 	most = e.limit + ccpd_segs(bw, p->rtt_min_us);
-	/* while an overflow is repaired no more than was ever held, or it overflows again */
+	/*
+	 * While an overflow is repaired: no more than the path has ever held, or it overflows
+	 * again.  Where no delay of 2 * q0 was ever seen no buffer was full, and losses are noise.
+	 * Amid losses no pair is timed, and the claim may be more than @bw.
+	 */
 	if (unlikely(inet_csk(sk)->icsk_ca_state == TCP_CA_Recovery) &&
 	    path_room_us(ca) >= 2 * q0)
 		most = min(most, ccpd_segs(max(bw, ca->claim), base + path_room_us(ca)));

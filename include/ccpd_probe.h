@@ -604,7 +604,7 @@ static inline u32 ccpd_rtt(const struct sock *sk, struct ccpd_probe *p,
 {
 	u32 rtt_us;
 
-	/* as long as none is known, too: U32_MAX + 1 is 0 */
+	/* where none is known rtt_min_us is U32_MAX, and that plus 1 is 0 */
 	if (rs->rtt_us <= 0 || rs->is_ack_delayed ||
 	    (rs->is_retrans && p->rtt_min_us + 1 <= CCPD_COARSE_US))
 		return 0;

@@ -190,11 +190,12 @@ def test_users_leave(lab):
     assert all(not flow["stages"][1] for flow in r["flows"][10:30])
 
 
-def test_readme_shows_what_the_demo_prints(lab):
+def test_readme_shows_what_the_demo_prints(lab, lab_kernel):
     """To the last digit, so whoever changes a sender or a measure makes README's table again."""
-    printed = lab("demo").stdout
-    begin, end = printed.index("                time"), printed.index("\nNext:")
-    assert printed[begin:end].strip("\n") in (REPO / "README.md").read_text()
+    readme = (REPO / "README.md").read_text()
+    if f"Linux {lab_kernel.release} in virtual time" not in readme:
+        pytest.skip(f"README's table is not of {lab_kernel.release}: make demo prints one that is")
+    assert lab("demo").stdout.partition("\nNext:")[0].strip() in readme
 
 
 def test_demo_of_acp(lab):
