@@ -1492,8 +1492,8 @@ static void path_set_floor(struct cpath *ca)
 }
 
 /*
- * Half of what is in flight is withdrawn, to see the delay without it.  Beside others no more than
- * our part of the queue: all of our kind empty it so, one of them and a rival do not.
+ * Half of what is in flight is withdrawn, to see the delay without it.  Beside others our part of
+ * the queue: all of our kind empty it so, one of them and a rival do not.
  */
 static void path_drain(struct sock *sk)
 {
@@ -1503,8 +1503,7 @@ static void path_drain(struct sock *sk)
 	path_enter(ca, PATH_DRAIN);
 	ca->before_us = ca->probe.rtt_s >> 3;
 	if (ca->rival == PATH_FOREIGN) {
-		less = min_t(u64, less, div_u64((u64)in_flight * path_round_queue_us(ca),
-						max(ca->before_us, 1U)));
+		less = div_u64((u64)in_flight * path_round_queue_us(ca), max(ca->before_us, 1U));
 		/* a rival's loss may be what we see: the rest of its fall is not ours */
 		ca->before_us = ca->probe.round_rtt_us;
 	}

@@ -1690,6 +1690,11 @@ static void look_is_shallow_beside_a_rival(struct kunit *test)
 	/* 10 ms of 62.5 */
 	KUNIT_EXPECT_EQ(test, tcp_snd_cwnd(tcp_sk(sk)), 400 - 64);
 	KUNIT_EXPECT_EQ(test, ca->before_us, 60000);
+	/* all of it: with half of what is in flight a queue of three round trips would not be gone */
+	ca->probe.round_rtt_us = 200000;
+	ca->probe.rtt_s = 200000 << 3;
+	path_drain(sk);
+	KUNIT_EXPECT_EQ(test, tcp_snd_cwnd(tcp_sk(sk)), 400 - 300);
 }
 
 /*
