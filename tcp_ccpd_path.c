@@ -1710,7 +1710,8 @@ static bool path_late_by_jitter(const struct cpath *ca, u32 bw, u32 mean_us)
 /*
  * What to claim after a round trip.  Losses beside a queue are those of
  * an overflow.  Without a queue a few are noise: what they took is counted as
- * delivered; many are a policer's.
+ * delivered, as far as the capacity goes; many are a policer's.  More than the capacity may be an
+ * overflow that is gone within a round trip, and to ask for it would make the next one larger.
  */
 static u32 path_next_claim(struct cpath *ca, u32 rate, u32 delivered, u32 lost, u32 bw, u32 q0,
 			   u32 mean_us)
@@ -1757,8 +1758,9 @@ static u32 path_next_claim(struct cpath *ca, u32 rate, u32 delivered, u32 lost, 
 	ca->late &= path_late_by_jitter(ca, bw, mean_us);
 	if (ca->late)
 		return max_t(u64, ca->claim, min_t(u64, 2ULL * rate, U32_MAX));
-	if (empty)
-		rate += div_u64((u64)rate * min(lost, delivered), delivered);
+	if (empty && lost)
+		rate = clamp_t(u64, rate + div_u64((u64)rate * min(lost, delivered), delivered),
+			       rate, max(rate, bw));
 	if (ca->capped)
 		rate = min(rate, bw);
 	/* half way, since a round trip passes before it is felt */

@@ -919,6 +919,21 @@ static void no_more_than_the_path_holds(struct kunit *test)
 	EXPECT_NEAR(test, tcp_snd_cwnd(tp), 30, 1);
 }
 
+/*
+ * What was lost without a queue is counted as delivered up to the capacity.  Beyond that a small
+ * buffer has overflowed, and was empty again soon.
+ */
+static void losses_do_not_raise_the_claim(struct kunit *test)
+{
+	struct cpath *ca = inet_csk_ca(flow(test));
+	u32 bw = ca->claim;
+
+	KUNIT_EXPECT_EQ(test, path_next_claim(ca, bw, 100, 12, bw, 3000, 3000), bw);
+	KUNIT_EXPECT_EQ(test, path_next_claim(ca, bw - bw / 16, 100, 12, bw, 3000, 3000), bw);
+	ca->claim = bw / 2;
+	KUNIT_EXPECT_GT(test, path_next_claim(ca, bw / 2, 100, 12, bw, 3000, 3000), bw / 2 + bw / 32);
+}
+
 /* What overflows within a round trip, and what ACKs in bunches tell of, is no policer's loss. */
 static void bursts_are_not_policed(struct kunit *test)
 {
@@ -2085,6 +2100,7 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(burst_is_counted_whole),
 	KUNIT_CASE(acks_clock_a_short_path),
 	KUNIT_CASE(no_more_than_the_path_holds),
+	KUNIT_CASE(losses_do_not_raise_the_claim),
 	KUNIT_CASE(bursts_are_not_policed),
 	KUNIT_CASE(bunches_answer_a_loss),
 	KUNIT_CASE(small_buffer_answers_a_few_losses),
