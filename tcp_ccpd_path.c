@@ -745,7 +745,13 @@ static u32 path_room_us(const struct cpath *ca)
 	return ca->room * PATH_QUEUE;
 }
 
-/* Queueing delay, us: in the least rtt of this round trip, and in the smoothed rtt */
+/* The smoothed rtt, us, with what the way back takes now */
+static u32 path_smoothed_us(const struct cpath *ca)
+{
+	return (ca->probe.rtt_s >> 3) + path_back_us(ca);
+}
+
+/* Queueing delay, us, in the least rtt of this round trip */
 static u32 path_round_queue_us(const struct cpath *ca)
 {
 	return path_beyond_us(ca, ca->probe.round_rtt_us);
@@ -757,9 +763,10 @@ static u32 path_queue_before_us(const struct cpath *ca)
 	return path_beyond_us(ca, ca->probe.rtt_min_us + ca->round_queue * PATH_QUEUE);
 }
 
+/* And in the smoothed rtt, of which path_rtt() has taken the way back out */
 static u32 path_queue_us(const struct cpath *ca)
 {
-	return ccpd_queue_us(&ca->probe, path_base_us(ca));
+	return ccpd_queue_us(&ca->probe, ca->probe.rtt_min_us + path_noise_us(ca));
 }
 
 /*
@@ -870,10 +877,11 @@ static u32 path_least_us(const struct sock *sk)
  * The estimate moves by at most 1 ms per ACK, since one sample says little.  It is at most four
  * times rtt_min: a peer that lies gains no more queue than that.
  *
- * The way there is empty where rtt_min is met again, @met.  A new rtt_min may come from a shorter
- * way back, beside a queue there.  So it may only make the way there shorter.  In the start any ACK
- * may, since the first may have waited for its timer.  So may one of a mode's first round trip:
- * after the start it is for what that has sent.
+ * The way there is empty where rtt_min is met again, @met: by what is smoothed, so not while the
+ * way back takes more.  A new rtt_min may come from a shorter way back, beside a queue there.  So
+ * it may only make the way there shorter.  In the start any ACK may, since the first may have
+ * waited for its timer.  So may one of a mode's first round trip: after the start it is for what
+ * that has sent.
  */
 static void path_way_back(struct sock *sk, u32 rtt_us, bool met)
 {
@@ -885,8 +893,9 @@ static void path_way_back(struct sock *sk, u32 rtt_us, bool met)
 
 	if (!tp->rx_opt.rcv_tsecr || ca->back == PATH_NO_CLOCK || beyond_ms > PATH_FAR)
 		return;
-	if (met || (there_ms < 0 &&
-		    (rtt_us == rtt_min_us || ca->mode == PATH_SLOW_START || !ca->rounds))) {
+	if ((met && !ca->back) ||
+	    (there_ms < 0 &&
+	     (rtt_us == rtt_min_us || ca->mode == PATH_SLOW_START || !ca->rounds))) {
 		ca->way = way;
 		there_ms = 0;
 	}
@@ -903,6 +912,9 @@ static void path_way_back(struct sock *sk, u32 rtt_us, bool met)
  * What an ACK acknowledges without an rtt of its own, as in a repair, took what others take.  So
  * did an overtaker, for this: it does not tell what an empty path takes.
  *
+ * A queue on the way back is known at once, and a smoothed rtt follows it by and by: in between the
+ * difference would look like a queue of ours, or hide one.  So it is taken out of what is smoothed.
+ *
  * Return: rtt of this ACK, us; 0: none
  */
 static u32 path_rtt(struct sock *sk, const struct rate_sample *rs)
@@ -911,7 +923,7 @@ static u32 path_rtt(struct sock *sk, const struct rate_sample *rs)
 	struct ccpd_probe *p = &ca->probe;
 	s32 delivered = tcp_sk(sk)->delivered - rs->acked_sacked - p->round_delivered;
 	u32 before_us = p->rtt_min_us, others_us = p->rtt_s >> 3;
-	u32 rtt_us = ccpd_rtt(sk, p, rs), took_us = rtt_us;
+	u32 rtt_us = ccpd_rtt(sk, p, rs), took_us, back_us;
 	bool overtook = path_overtook(ca, rtt_us);
 
 	if (!p->rtt_s)
@@ -927,11 +939,14 @@ static u32 path_rtt(struct sock *sk, const struct rate_sample *rs)
 		ca->room = max_t(u32, ca->room,
 				 min((rtt_us - p->rtt_min_us) / PATH_QUEUE, U16_MAX));
 		path_way_back(sk, rtt_us, met || before_us == U32_MAX);
+		took_us = rtt_us - p->rtt_min_us;
+		back_us = min(took_us, path_back_us(ca));
+		took_us -= back_us;
+		p->rtt_s -= back_us;
 	}
 	if (!rtt_us || overtook)
-		took_us = max(others_us, p->rtt_min_us);
-	took_us -= p->rtt_min_us;
-	path_add_delay(ca, took_us - min(took_us, path_back_us(ca)), rs->acked_sacked);
+		took_us = others_us - min(others_us, p->rtt_min_us);
+	path_add_delay(ca, took_us, rs->acked_sacked);
 	return rtt_us;
 }
 
@@ -942,7 +957,7 @@ static u32 path_rtt(struct sock *sk, const struct rate_sample *rs)
 static bool path_of_a_part(const struct sock *sk, const struct rate_sample *rs)
 {
 	const struct cpath *ca = inet_csk_ca(sk);
-	u32 others_us = ca->probe.rtt_s >> 3;
+	u32 others_us = path_smoothed_us(ca);
 
 	if (rs->is_retrans && tcp_stamp_us_delta(tcp_sk(sk)->tcp_mstamp, rs->prior_mstamp) <
 			      others_us - (others_us >> 2))
@@ -1042,12 +1057,13 @@ static void path_avoid(struct sock *sk, u32 acked, u32 bw)
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct cpath *ca = inet_csk_ca(sk);
 	const struct ccpd_probe *p = &ca->probe;
-	u32 base = path_base_us(ca), q0 = path_q0(sk, bw), window;
+	u32 empty = p->rtt_min_us + path_noise_us(ca), base = empty + path_back_us(ca);
+	u32 q0 = path_q0(sk, bw), window;
 	struct ccpd_eval e = {
 		.kp = READ_ONCE(kp),
 		.kd_us = READ_ONCE(kd),
 		.limit = ccpd_segs(ca->claim, base + 2 * q0),
-		.level = ccpd_segs(ca->claim, ccpd_queue_us(p, base)),
+		.level = ccpd_segs(ca->claim, ccpd_queue_us(p, empty)),
 		.in_flight = tcp_packets_in_flight(tp),
 	};
 	s64 most;
@@ -1835,7 +1851,7 @@ static bool path_has_met(const struct cpath *ca, const struct rate_sample *rs)
  */
 static u32 path_least_claim(const struct cpath *ca)
 {
-	return ccpd_bw(PATH_LEAST_WINDOW, 1, (u64)(ca->probe.rtt_s >> 3) * NSEC_PER_USEC);
+	return ccpd_bw(PATH_LEAST_WINDOW, 1, (u64)path_smoothed_us(ca) * NSEC_PER_USEC);
 }
 
 /*

@@ -1766,6 +1766,34 @@ static void way_back_is_no_queue(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, path_base_us(ca), 50000);
 }
 
+/*
+ * The way back takes 40 ms more, and then one less with each ACK: no queue is seen meanwhile, but
+ * for what the two clocks round off, and the ms by which an ACK may be ahead of the estimate.
+ */
+static void falling_way_back_is_no_queue(struct kunit *test)
+{
+	struct rate_sample rs = { .acked_sacked = 2 };
+	struct sock *sk = flow(test);
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct cpath *ca = inet_csk_ca(sk);
+	u32 i, now_ms = 5000, back_ms;
+
+	ca->noise = 0;
+	stamped_ack(sk, now_ms, 20, 30);
+	for (i = 0; i < 200; i++) {
+		back_ms = 30 + (i < 100 ? 40 : 140 - min(i, 140U));
+		now_ms += 2;
+		tp->tcp_mstamp = (u64)now_ms * USEC_PER_MSEC;
+		tp->rx_opt.rcv_tsval = now_ms - back_ms + 1000000007;
+		tp->delivered += 2;
+		rs.rtt_us = (20 + back_ms) * USEC_PER_MSEC;
+		path_rtt(sk, &rs);
+		if (i >= 100)
+			KUNIT_EXPECT_LE(test, path_queue_us(ca), 3 * USEC_PER_MSEC);
+	}
+	KUNIT_EXPECT_EQ(test, path_base_us(ca), 50000);
+}
+
 /* No more than four times rtt_min, whatever the peer says */
 static void way_back_is_bounded(struct kunit *test)
 {
@@ -2071,6 +2099,7 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(idle_is_a_drain),
 	KUNIT_CASE(train_fits_the_receiver),
 	KUNIT_CASE(way_back_is_no_queue),
+	KUNIT_CASE(falling_way_back_is_no_queue),
 	KUNIT_CASE(way_back_is_bounded),
 	KUNIT_CASE(shorter_way_back),
 	KUNIT_CASE(first_ack_has_waited),
