@@ -133,6 +133,9 @@
 /* Windows are at least this, segments, so that ACKs need not be delayed */
 #define PATH_LEAST_WINDOW	4U
 
+/* And so many fourths of what the claim needs without a queue; field-crowd, field-random */
+#define PATH_KEEP	3
+
 /*
  * Where no queue stood in so many rounds one after the other, what an empty path takes follows
  * the mean by 1/2^3; host=vm, path-flows
@@ -1087,8 +1090,11 @@ static void path_avoid(struct sock *sk, u32 acked, u32 bw)
 		window = max(window, ca->floor);
 	if (path_moves(ca))
 		window = max(window, path_moving_window(ca, base + q0));
-	/* half of what the claim needs empties a queue soon enough, and repairs go on meanwhile */
-	window = max_t(u32, window, ccpd_segs(ca->claim, base) >> (SEG_SCALE + 1));
+	/*
+	 * Most of what the claim needs empties a queue soon enough, and repairs go on meanwhile.
+	 * With less, all that share a queue give way to it at once, and find the path empty.
+	 */
+	window = max_t(u32, window, PATH_KEEP * ccpd_segs(ca->claim, base) >> (SEG_SCALE + 2));
 	path_set_cwnd(sk, window);
 
 	if (trace_ccpd_path_update_enabled())

@@ -919,6 +919,21 @@ static void no_more_than_the_path_holds(struct kunit *test)
 	EXPECT_NEAR(test, tcp_snd_cwnd(tp), 30, 1);
 }
 
+/* However large a queue is: three fourths of the 412 segments that the claim needs without one. */
+static void window_keeps_most_of_the_claim(struct kunit *test)
+{
+	struct rate_sample rs = { .acked_sacked = 1, .rtt_us = 200000 };
+	struct sock *sk = flow(test);
+	struct cpath *ca = inet_csk_ca(sk);
+
+	ca->noise = 0;
+	ca->room = 400000 / PATH_QUEUE;
+	ca->probe.rtt_s = 200000 << 3;
+	tcp_sk(sk)->packets_out = 1600;
+	ack(sk, &rs);
+	EXPECT_NEAR(test, tcp_snd_cwnd(tcp_sk(sk)), 412 * 3 / 4, 1);
+}
+
 /*
  * What was lost without a queue is counted as delivered up to the capacity.  Beyond that a small
  * buffer has overflowed, and was empty again soon.
@@ -2129,6 +2144,7 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(burst_is_counted_whole),
 	KUNIT_CASE(acks_clock_a_short_path),
 	KUNIT_CASE(no_more_than_the_path_holds),
+	KUNIT_CASE(window_keeps_most_of_the_claim),
 	KUNIT_CASE(losses_do_not_raise_the_claim),
 	KUNIT_CASE(bursts_are_not_policed),
 	KUNIT_CASE(bunches_answer_a_loss),
