@@ -193,25 +193,28 @@ def test_flows_with_jitter_share_alike(lab) -> None:
     """Whoever came first knows best what an empty path takes, and must not gain from that.
 
     The goal, 0.95, is that of field-crowd: less than 0.75 is as if a fourth of them had nothing.
-    Nor does a flow of a longer path gain where rtts differ since a queue moves.
+    Nor does a flow of a longer path gain where rtts differ since a queue moves: eight runs, since
+    chance is large in one.
     """
     path = {"rate": "100mbit", "rtt": "20ms", "buffer": "1bdp", "jitter": "5ms"}
     runs = [run(lab, ["ccpd_path"], seed, **path, flows=8, start=0.2, duration=15)[0]
             for seed in (1, 3)]  # fmt: skip
     assert mean(r["jain_equilibrium"] for r in runs) >= 0.75
-    (two,) = run(lab, ["ccpd_path"], rate="50mbit", rtt="20ms,80ms", buffer=200, scatter="50ms",
-                 duration=40)  # fmt: skip
-    assert two["jain_equilibrium"] >= 0.9
+    two = [run(lab, ["ccpd_path"], seed, rate="50mbit", rtt="20ms,80ms", buffer=200,
+               scatter="50ms", duration=40)[0]
+           for seed in range(1, 9)]  # fmt: skip
+    assert mean(r["jain_equilibrium"] for r in two) >= 0.9
 
 
 def test_jitter_of_acks_is_no_link_that_waits(lab) -> None:
     """Both let ACKs come in bunches.  Beside a link that waits a flow keeps its window.
 
-    Jitter of three times q0 on the ACKs of one of two flows: at most twice the other's goodput.
+    Jitter of three times q0 on the ACKs of one of two flows: at most twice the other's goodput, in
+    the mean of eight runs.
     """
     runs = [run(lab, ["ccpd_path"], seed, rate="50mbit", rtt="40ms", buffer="2bdp", flows=2,
                 jitter_back="0:8ms", scatter="100ms", duration=30)[0]
-            for seed in (1, 2)]  # fmt: skip
+            for seed in range(1, 9)]  # fmt: skip
     shares = [sorted(f["goodput_bps"] for f in r["flows"]) for r in runs]
     assert mean(most / least for least, most in shares) <= 2
 
