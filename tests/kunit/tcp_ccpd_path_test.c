@@ -945,8 +945,9 @@ static void losses_do_not_raise_the_claim(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, path_next_claim(ca, bw, 100, 12, bw, 3000, 3000), bw);
 	KUNIT_EXPECT_EQ(test, path_next_claim(ca, bw - bw / 16, 100, 12, bw, 3000, 3000), bw);
-	ca->claim = bw / 2;
-	KUNIT_EXPECT_GT(test, path_next_claim(ca, bw / 2, 100, 12, bw, 3000, 3000), bw / 2 + bw / 32);
+	bw /= 2;
+	ca->claim = bw;
+	KUNIT_EXPECT_GT(test, path_next_claim(ca, bw, 100, 12, 2 * bw, 3000, 3000), bw + bw / 16);
 }
 
 /* What overflows within a round trip, and what ACKs in bunches tell of, is no policer's loss. */
@@ -1720,7 +1721,7 @@ static void look_is_shallow_beside_a_rival(struct kunit *test)
 	/* 10 ms of 62.5 */
 	KUNIT_EXPECT_EQ(test, tcp_snd_cwnd(tcp_sk(sk)), 400 - 64);
 	KUNIT_EXPECT_EQ(test, ca->before_us, 60000);
-	/* all of it: with half of what is in flight a queue of three round trips would not be gone */
+	/* all of it: without half of what is in flight a queue of three round trips would stay */
 	ca->probe.round_rtt_us = 200000;
 	ca->probe.rtt_s = 200000 << 3;
 	path_drain(sk);
