@@ -1525,7 +1525,8 @@ static void path_drain(struct sock *sk)
 	path_enter(ca, PATH_DRAIN);
 	ca->before_us = ca->probe.rtt_s >> 3;
 	if (ca->rival == PATH_FOREIGN) {
-		less = div_u64((u64)in_flight * path_round_queue_us(ca), max(ca->before_us, 1U));
+		less = min_t(u64, in_flight, div_u64((u64)in_flight * path_round_queue_us(ca),
+						     max(ca->before_us, 1U)));
 		/* a rival's loss may be what we see: the rest of its fall is not ours */
 		ca->before_us = ca->probe.round_rtt_us;
 	}

@@ -1726,6 +1726,10 @@ static void look_is_shallow_beside_a_rival(struct kunit *test)
 	ca->probe.rtt_s = 200000 << 3;
 	path_drain(sk);
 	KUNIT_EXPECT_EQ(test, tcp_snd_cwnd(tcp_sk(sk)), 400 - 300);
+	/* the smoothed rtt follows later: no more than all */
+	ca->probe.rtt_s = 100000 << 3;
+	path_drain(sk);
+	KUNIT_EXPECT_EQ(test, tcp_snd_cwnd(tcp_sk(sk)), PATH_LEAST_WINDOW);
 }
 
 /*
