@@ -258,8 +258,8 @@ tcpcc_cong_control(ccpd_cong_control)
 	ca->rtt_max_us = max(ca->rtt_max_us, rtt_us);
 	if (state != TCP_CA_Open || rs->is_retrans)
 		ccpd_pair_drop(sk, p);
-	else if (advanced && rtt_us)
-		ccpd_pair_ack(sk, p, rtt_us, ccpd_least_us(sk, p));
+	else if (advanced && rtt_us && ccpd_pair_ack(sk, p, rtt_us))
+		ccpd_pair_done(sk, p, ccpd_least_us(sk, p));
 	if (ccpd_round_is_over(p, rs) && ccpd_round_rate(p, rs))
 		ccpd_round(sk, rs->is_app_limited);
 

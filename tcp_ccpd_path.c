@@ -465,20 +465,21 @@ struct cpath {
 static u32 path_q0_us(u32 bw, u32 rtt_min_us, u32 room_us, u32 varies_us)
 {
 	u32 segs = PATH_LEAST_QUEUE, least = (rtt_min_us >> 6) + 1, us;
+	u32 most = max3(rtt_min_us >> 4, least, min(varies_us, rtt_min_us >> 2));
+	u32 q0 = clamp(room_us >> 2, least, most);
 
 	if (rtt_min_us < PATH_SHORT_US)
 		segs = PATH_TSO_SEGS >> (rtt_min_us >> PATH_TSO_RTT);
-	/* only a short path, or one of few segments, has to divide */
-	if (bw && ccpd_segs(bw, least) < segs << SEG_SCALE) {
-		us = (PATH_LEAST_QUEUE << BW_SCALE) / bw + 1;
-		if (room_us)
-			us = min(us, max(room_us, us) / 2);
-		if (segs > PATH_LEAST_QUEUE)
-			us = max(us, min((segs << BW_SCALE) / bw + 1, rtt_min_us >> 2));
-		least = max(least, us);
-	}
-	return clamp(room_us >> 2, least,
-		     max3(rtt_min_us >> 4, least, min(varies_us, rtt_min_us >> 2)));
+	/* that many take no longer: nothing to divide */
+	if (!bw || (u64)bw * q0 > segs << BW_SCALE)
+		return q0;
+	us = (PATH_LEAST_QUEUE << BW_SCALE) / bw + 1;
+	if (room_us)
+		us = min(us, max(room_us, us) / 2);
+	if (segs > PATH_LEAST_QUEUE)
+		us = max(us, min((segs << BW_SCALE) / bw + 1, rtt_min_us >> 2));
+	/* a larger least, which may be larger than the most */
+	return max(q0, us);
 }
 
 /**
@@ -717,18 +718,24 @@ static u32 path_noise_us(const struct cpath *ca)
 	return ca->noise == PATH_NO_NOISE ? 0 : ca->noise * PATH_NOISE;
 }
 
+/* Nothing is known to delay on the way back. */
+static bool path_back_is_clear(const struct cpath *ca)
+{
+	return !ca->back || ca->back == PATH_NO_CLOCK;
+}
+
 /* More than rtt_min/8 on the way back is a queue that stands there; less may be jitter of ACKs */
 static bool path_back_stands(const struct cpath *ca)
 {
-	return ca->back != PATH_NO_CLOCK && ca->back << PATH_MS > ca->probe.rtt_min_us >> 3;
+	return !path_back_is_clear(ca) && ca->back << PATH_MS > ca->probe.rtt_min_us >> 3;
 }
 
 /* What the way back takes beyond its least, us; what was rounded off is added to a queue only */
 static u32 path_back_us(const struct cpath *ca)
 {
-	if (path_back_stands(ca))
-		return (ca->back + PATH_ROUNDED) << PATH_MS;
-	return ca->back == PATH_NO_CLOCK ? 0 : ca->back << PATH_MS;
+	if (path_back_is_clear(ca))
+		return 0;
+	return (ca->back + (path_back_stands(ca) ? PATH_ROUNDED : 0)) << PATH_MS;
 }
 
 /* What a path without a queue on the way there takes on average, us */
@@ -924,7 +931,6 @@ static u32 path_rtt(struct sock *sk, const struct rate_sample *rs)
 {
 	struct cpath *ca = inet_csk_ca(sk);
 	struct ccpd_probe *p = &ca->probe;
-	s32 delivered = tcp_sk(sk)->delivered - rs->acked_sacked - p->round_delivered;
 	u32 before_us = p->rtt_min_us, others_us = p->rtt_s >> 3;
 	u32 rtt_us = ccpd_rtt(sk, p, rs), took_us, back_us;
 	bool overtook = path_overtook(ca, rtt_us);
@@ -937,8 +943,12 @@ static u32 path_rtt(struct sock *sk, const struct rate_sample *rs)
 		/* met again, and not by chance: no need to look for it */
 		if (met)
 			ca->rtt_min_stamp = path_now();
-		if (p->rtt_min_us < before_us && before_us != U32_MAX)
+		if (p->rtt_min_us < before_us && before_us != U32_MAX) {
+			s32 delivered = tcp_sk(sk)->delivered - rs->acked_sacked -
+					p->round_delivered;
+
 			path_rtt_min(ca, before_us, overtook ? max(delivered, 0) : 0);
+		}
 		ca->room = max_t(u32, ca->room,
 				 min((rtt_us - p->rtt_min_us) / PATH_QUEUE, U16_MAX));
 		path_way_back(sk, rtt_us, met || before_us == U32_MAX);
@@ -1033,19 +1043,20 @@ static void path_count_bunches(struct sock *sk, u32 acked, u32 bw)
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct cpath *ca = inet_csk_ca(sk);
 	u32 gap_ns = (u32)tp->tcp_clock_cache - ca->prev.ns;
-	/* what the path carries since the ACK before; 2^10 ns are about a us */
-	s64 carried = ccpd_segs(bw, gap_ns) >> 10;
+	/* what the path carries since the ACK before, SEG_SCALE; 2^10 ns are about a us */
+	u64 carried = (u64)bw * gap_ns >> (BW_SCALE - SEG_SCALE + 10);
 
 	if (!ca->prev.sum || tp->sacked_out)
 		return;
-	if (carried << PATH_AT_ONCE <= (s64)acked << SEG_SCALE) {
+	if (carried <= (u64)acked << (SEG_SCALE - PATH_AT_ONCE)) {
 		if (ca->paused)
 			ca->bunches = min(ca->bunches + PATH_BUNCH, PATH_BUNCHES_MOST);
 		return;
 	}
 	ca->paused = gap_ns >> 10 > 3 * (ca->probe.rtt_min_us >> PATH_PAUSE) &&
 		     carried > PATH_PAUSE_SEGS << SEG_SCALE;
-	ca->bunches -= !!ca->bunches;
+	if (ca->bunches)
+		ca->bunches--;
 }
 
 /* The largest queue that was ever seen is of fewer than PATH_LOSSES segments. */
@@ -1086,9 +1097,9 @@ static void path_avoid(struct sock *sk, u32 acked, u32 bw)
 	    path_room_us(ca) >= 2 * q0)
 		most = min(most, ccpd_segs(max(bw, ca->claim), base + path_room_us(ca)));
 	window = ccpd_eq3(&e, &ca->prev, tp->tcp_clock_cache, most);
-	if (ca->rival == PATH_FOREIGN)
+	if (unlikely(ca->rival == PATH_FOREIGN))
 		window = max(window, ca->floor);
-	if (path_moves(ca))
+	if (unlikely(path_moves(ca)))
 		window = max(window, path_moving_window(ca, base + q0));
 	/*
 	 * Most of what the claim needs empties a queue soon enough, and repairs go on meanwhile.
@@ -1476,8 +1487,8 @@ static void path_train(struct sock *sk, u32 rtt_us)
 		path_train_done(sk);
 }
 
-/* @rtt_us: of this ACK, 0: none */
-static void path_slow_start(struct sock *sk, u32 acked, u32 rtt_us)
+/* @rtt_us: of this ACK, 0: none.  Not inline, as path_round() */
+static noinline void path_slow_start(struct sock *sk, u32 acked, u32 rtt_us)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct cpath *ca = inet_csk_ca(sk);
@@ -1883,9 +1894,10 @@ static bool path_wants_look(const struct cpath *ca, u32 base_us, u32 known, u32 
 
 /*
  * Once per round trip: what the round delivered and lost, and the
- * least rtt in it, decide what to claim in the next.
+ * least rtt in it, decide what to claim in the next.  As a part of path_cong_control() it would
+ * take registers from each ACK.
  */
-static void path_round(struct sock *sk, u32 rate)
+static noinline void path_round(struct sock *sk, u32 rate)
 {
 	struct cpath *ca = inet_csk_ca(sk);
 	u32 delivered = max(tcp_sk(sk)->delivered - ca->probe.round_delivered, 1U);
@@ -2028,8 +2040,10 @@ tcpcc_cong_control(path_cong_control)
 	path_look_for_data(sk);
 	if (p->mss != tp->mss_cache)
 		path_rescale(sk);
-	ca->limited |= rs->is_app_limited || cwnd == tp->snd_cwnd_clamp;
-	ca->round_lost = min_t(u32, ca->round_lost + rs->losses, U16_MAX);
+	if (rs->is_app_limited || cwnd == tp->snd_cwnd_clamp)
+		ca->limited = 1;
+	if (rs->losses)
+		ca->round_lost = min_t(u32, ca->round_lost + rs->losses, U16_MAX);
 
 	rtt_us = path_rtt(sk, rs);
 	if (path_in_train(ca)) {
@@ -2038,8 +2052,8 @@ tcpcc_cong_control(path_cong_control)
 		if (state != TCP_CA_Open || rs->is_retrans || path_back_stands(ca))
 			/* in a queue on the way back ACKs come closer together than they were */
 			ccpd_pair_drop(sk, p);
-		else if (rs->rtt_us > 0)
-			ccpd_pair_ack(sk, p, rs->rtt_us, path_least_us(sk));
+		else if (rs->rtt_us > 0 && ccpd_pair_ack(sk, p, rs->rtt_us))
+			ccpd_pair_done(sk, p, path_least_us(sk));
 		if (path_has_met(ca, rs))
 			ca->met = 1;
 		if (ccpd_round_is_over(p, rs) && !path_of_a_part(sk, rs))

@@ -431,9 +431,11 @@ static inline void ccpd_pair_drop(struct sock *sk, struct ccpd_probe *p)
 	p->pair_end = tcp_sk(sk)->snd_nxt;
 }
 
-/*
- * The burst is acknowledged: take what it shows, and wait for a round trip.  @least_us is
- * the rtt of a packet that was not delayed.
+/**
+ * ccpd_pair_done() - take what a burst shows, and wait for a round trip
+ * @sk: socket
+ * @p: its estimators
+ * @least_us: rtt of a packet that was not delayed, us
  */
 static inline void ccpd_pair_done(struct sock *sk, struct ccpd_probe *p, u32 least_us)
 {
@@ -482,9 +484,10 @@ static inline bool ccpd_pair_uneven(const struct ccpd_probe *p, u32 gap)
  * @sk: socket
  * @p: its estimators
  * @rtt_us: rtt that the ACK shows, us
- * @least_us: rtt of a packet that was not delayed, us
+ *
+ * Return: whether the burst is acknowledged: ccpd_pair_done() is next
  */
-static inline void ccpd_pair_ack(struct sock *sk, struct ccpd_probe *p, u32 rtt_us, u32 least_us)
+static inline bool ccpd_pair_ack(struct sock *sk, struct ccpd_probe *p, u32 rtt_us)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	u32 now = tp->tcp_clock_cache >> CCPD_PAIR_SHIFT, span;
@@ -495,12 +498,10 @@ static inline void ccpd_pair_ack(struct sock *sk, struct ccpd_probe *p, u32 rtt_
 	if (p->pair_stage == PAIR_IDLE ||
 	    (p->pair_stage == PAIR_SENT && !after(tp->snd_una, p->last_seq))) {
 		p->pair_start = now;
-		return;
+		return false;
 	}
-	if (after(tp->snd_una, p->pair_end)) {
-		ccpd_pair_done(sk, p, least_us);
-		return;
-	}
+	if (after(tp->snd_una, p->pair_end))
+		return true;
 	if (p->pair_stage == PAIR_SENT) {
 		p->pair_stage = PAIR_FIRST;
 		p->pair_close = ccpd_pair_follows(p, now - p->pair_start);
@@ -520,15 +521,14 @@ static inline void ccpd_pair_ack(struct sock *sk, struct ccpd_probe *p, u32 rtt_
 			if (ccpd_pair_uneven(p, span - p->pair_span)) {
 				p->batched = 1;
 				ccpd_pair_drop(sk, p);
-				return;
+				return false;
 			}
 			p->pair_stage = min(p->pair_stage + 1, PAIR_MORE);
 		}
 		p->pair_span = span;
 		p->last_seq = tp->snd_una;
 	}
-	if (tp->snd_una == p->pair_end)
-		ccpd_pair_done(sk, p, least_us);
+	return tp->snd_una == p->pair_end;
 }
 
 /* Segments that may leave, as far as the receiver's window and the data go */

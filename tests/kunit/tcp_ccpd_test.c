@@ -226,7 +226,8 @@ static void acked(struct sock *sk, struct ccpd_probe *p, u32 segs, u32 later_ns,
 
 	tp->snd_una += segs * 1448;
 	tp->tcp_clock_cache += later_ns;
-	ccpd_pair_ack(sk, p, rtt_us, ccpd_least_us(sk, p));
+	if (ccpd_pair_ack(sk, p, rtt_us))
+		ccpd_pair_done(sk, p, ccpd_least_us(sk, p));
 }
 
 /* 1 Gb/s: an ACK for two frames each 24.2 us */
