@@ -293,6 +293,9 @@
  */
 #define PATH_CLOCKED	3U
 
+/* At most one segment in so many us leaves by itself, 750 Mb/s: more would cost a host too much */
+#define PATH_SINGLE_US	16
+
 TCPCC_PARAM(kp, 4, 1, 16, "Proportional gain Kp of Eq. 3, no unit");
 TCPCC_PARAM(kd, 100, 0, 100000, "Derivative gain Kd of Eq. 3, us");
 TCPCC_PARAM(start, 1, 0, 1,
@@ -1002,6 +1005,28 @@ static void path_enter(struct cpath *ca, enum path_mode mode)
 	ca->prev.sum = 0;
 }
 
+/* Segments leave one by one; path_set_burst() */
+static bool path_is_single(const struct sock *sk)
+{
+	return sk->sk_gso_max_segs == 1;
+}
+
+/*
+ * Whatever the rate of pacing is, TCP sends bursts of PATH_TSO_SEGS on a short path, and one of
+ * them, or two, overflow a small buffer.  There segments leave one by one, as long as a host has
+ * time for that.  Not where the capacity moves: what fills the path is not known that well then.
+ */
+static bool path_bursts_overflow(const struct cpath *ca)
+{
+	u32 rtt_min_us = ca->probe.rtt_min_us, bw = ccpd_capacity(&ca->probe), segs;
+
+	if (ca->mode == PATH_SLOW_START || rtt_min_us >= PATH_SHORT_US || !ca->room ||
+	    bw > BIT(BW_SCALE) / PATH_SINGLE_US || (ca->moves && !ca->fell))
+		return false;
+	segs = max(2 * (PATH_TSO_SEGS >> (rtt_min_us >> PATH_TSO_RTT)), PATH_LOSSES);
+	return ccpd_segs(bw, path_room_us(ca)) < segs << SEG_SCALE;
+}
+
 /*
  * A burst for TSO takes 1/2^shift s at the rate of pacing.  It queues behind itself, and the law
  * gives way to a queue: so it takes a sixteenth of a round trip at most, as the largest q0.  A
@@ -1015,6 +1040,7 @@ static void path_set_burst(struct sock *sk)
 	if (READ_ONCE(sk->sk_pacing_shift) >= PATH_TSO_SHIFT)
 		sk_pacing_shift_update(sk, clamp(20 - log2_us, PATH_TSO_SHIFT,
 						 PATH_TSO_SHIFT_MOST));
+	tcpcc_set_single(sk, path_bursts_overflow(ca));
 }
 
 static void path_round_begin(struct sock *sk)
@@ -1118,8 +1144,8 @@ static void path_avoid(struct sock *sk, u32 acked, u32 bw)
 
 /*
  * Pacing makes bursts of what ACKs release in the meantime, and one would overflow a small buffer
- * of a short path.  There an ACK releases what it acknowledges, and one segment more, at once; if
- * it does not acknowledge many.
+ * of a short path.  Where segments do not leave one by one an ACK releases what it acknowledges
+ * there, and one segment more, at once; if it does not acknowledge many.
  *
  * Return: whether it is so
  */
@@ -1128,7 +1154,8 @@ static bool path_clock(struct sock *sk, u32 acked, u32 bw)
 	const struct tcp_sock *tp = tcp_sk(sk);
 	const struct cpath *ca = inet_csk_ca(sk);
 
-	if (acked > PATH_CLOCKED || !ca->claim || !path_buffer_is_small(ca, bw))
+	if (path_is_single(sk) || acked > PATH_CLOCKED || !ca->claim ||
+	    !path_buffer_is_small(ca, bw))
 		return false;
 	path_set_cwnd(sk, min(tcp_snd_cwnd(tp), tcp_packets_in_flight(tp) + acked + 1));
 	return true;
@@ -1988,8 +2015,24 @@ static u64 path_start_rate(const struct sock *sk)
 }
 
 /*
+ * The most to pace at, BW_SCALE, where the capacity is @bw: a sixteenth more, since it may be more
+ * by now.  A small buffer has no room for that where it is known: a pair has shown it, and a queue
+ * stands.
+ */
+static u64 path_most_rate(const struct sock *sk, u64 bw)
+{
+	const struct cpath *ca = inet_csk_ca(sk);
+	const struct ccpd_probe *p = &ca->probe;
+
+	if (path_is_single(sk) && ccpd_pair_bw(p) >= ccpd_delivery_rate(p) &&
+	    path_queue_us(ca) >= p->rtt_min_us >> 6)
+		return bw;
+	return bw + (bw >> 4);
+}
+
+/*
  * A burst that is timed, or that an ACK clocks, is not paced.  A train leaves at the rate of
- * our claim, all else a quarter faster, but not beyond 17/16 of the capacity: what
+ * our claim, all else a quarter faster, but not beyond path_most_rate(): what
  * refills the path would meet a queue that the window does not show yet.  Until
  * the first pair is seen slow start is not paced: a pair needs a burst.  @bw: the capacity, which a
  * train does not need
@@ -2007,7 +2050,10 @@ static void path_pace(struct sock *sk, bool burst, u64 bw)
 		return;
 	}
 	if (ca->mode != PATH_SLOW_START || ca->train <= TRAIN_WANTED) {
-		rate = max(claim, min(rate + (claim >> 2), bw + (bw >> 4)));
+		rate = min(claim + (claim >> 2), path_most_rate(sk, bw));
+		/* a claim of more than that is a guess, and a small buffer has no room for it */
+		if (!path_is_single(sk))
+			rate = max(claim, rate);
 		/* the floor is beyond the claim, and ACKs clock it */
 		if (ca->rival == PATH_FOREIGN)
 			rate = 2 * bw;
@@ -2161,6 +2207,7 @@ static void path_release(struct sock *sk)
 
 	if (READ_ONCE(sk->sk_pacing_shift) > PATH_TSO_SHIFT)
 		sk_pacing_shift_update(sk, PATH_TSO_SHIFT);
+	tcpcc_set_single(sk, false);
 	if (READ_ONCE(visits) && ca->mode != PATH_SLOW_START && !ca->capped && rate)
 		path_visits_store(sk, ccpd_bytes_ps(rate, p->mss), p->rtt_min_us);
 }

@@ -256,6 +256,7 @@ struct sock {
 	unsigned long sk_max_pacing_rate;
 	u32	sk_pacing_status;
 	u8	sk_pacing_shift;
+	u16	sk_gso_max_segs;
 };
 
 struct inet_sock {
@@ -531,6 +532,11 @@ void tcp_unregister_congestion_control(struct tcp_congestion_ops *ops);
 
 #define tcpcc_cong_control(name) \
 	static void name(struct sock *sk, const struct rate_sample *rs)
+
+/* A program may not do that. */
+static inline void tcpcc_set_single(struct sock *sk, bool single)
+{
+}
 
 #include "tcpcc_cwnd_events.h"
 

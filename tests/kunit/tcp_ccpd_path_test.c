@@ -862,6 +862,69 @@ static void burst_is_counted_whole(struct kunit *test)
 	KUNIT_EXPECT_LT(test, ca->claim, claim);
 }
 
+/* Single segments leave at most at what the path takes, bytes/s, with a queue of @queue_us. */
+static u64 paced_at(struct sock *sk, u32 claim, u32 queue_us)
+{
+	struct cpath *ca = inet_csk_ca(sk);
+
+	ca->claim = claim;
+	ca->probe.rtt_s = (ca->probe.rtt_min_us + queue_us) << 3;
+	path_pace(sk, false, path_capacity(ca));
+	return sk->sk_pacing_rate;
+}
+
+/*
+ * A path of 1.5 ms at 100 Mb/s with a buffer of five segments: bursts for TSO are of 22 there.
+ * Segments leave one by one.  Once a queue stands no faster than the pair showed: without one a
+ * sixteenth more.  A larger buffer takes a burst again, as long as the device does.  A path on
+ * which more than 62 500 segments leave in a second, or that moves, has bursts.
+ */
+static void small_buffer_takes_single_segments(struct kunit *test)
+{
+	struct net_device *dev = kunit_kzalloc(test, sizeof(*dev), GFP_KERNEL);
+	struct dst_entry *dst = kunit_kzalloc(test, sizeof(*dst), GFP_KERNEL);
+	struct sock *sk = flow(test);
+	struct cpath *ca = inet_csk_ca(sk);
+	u32 bw = link_bw(100);
+
+	KUNIT_ASSERT_NOT_NULL(test, dev);
+	KUNIT_ASSERT_NOT_NULL(test, dst);
+	dev->gso_max_segs = 64;
+	dst->dev = dev;
+	rcu_assign_pointer(sk->sk_dst_cache, dst);
+	sk->sk_gso_max_segs = 64;
+	ca->probe.rtt_min_us = 1500;
+	ca->probe.round_rtt_us = 1500;
+	path_round_begin(sk);
+	KUNIT_EXPECT_EQ(test, sk->sk_gso_max_segs, 64);
+	ca->room = 600 / PATH_QUEUE;
+	path_round_begin(sk);
+	KUNIT_EXPECT_EQ(test, sk->sk_gso_max_segs, 1);
+	KUNIT_EXPECT_EQ(test, paced_at(sk, link_bw(120), 300), ccpd_bytes_ps(bw, 1448));
+	KUNIT_EXPECT_EQ(test, paced_at(sk, link_bw(120), 0), ccpd_bytes_ps(bw + bw / 16, 1448));
+	ca->moves = PATH_MOVES;
+	path_round_begin(sk);
+	KUNIT_EXPECT_EQ(test, sk->sk_gso_max_segs, 64);
+	KUNIT_EXPECT_GE(test, paced_at(sk, link_bw(120), 300), ccpd_bytes_ps(link_bw(120), 1448));
+	ca->moves = 0;
+	path_round_begin(sk);
+	KUNIT_EXPECT_EQ(test, sk->sk_gso_max_segs, 1);
+	/* of 3 ms at 100 Mb/s: 24 segments */
+	ca->room = 3000 / PATH_QUEUE;
+	path_round_begin(sk);
+	KUNIT_EXPECT_EQ(test, sk->sk_gso_max_segs, 64);
+	ca->room = 300 / PATH_QUEUE;
+	path_round_begin(sk);
+	KUNIT_EXPECT_EQ(test, sk->sk_gso_max_segs, 1);
+	ccpd_pair_add(&ca->probe, link_bw(1000), 1000);
+	path_round_begin(sk);
+	KUNIT_EXPECT_EQ(test, sk->sk_gso_max_segs, 64);
+	/* the next congestion control finds what it was */
+	sk->sk_gso_max_segs = 1;
+	path_release(sk);
+	KUNIT_EXPECT_EQ(test, sk->sk_gso_max_segs, 64);
+}
+
 /*
  * A path of 1.5 ms with a buffer of five segments: an ACK for two releases three, and pacing does
  * not hold them back.  An ACK for many would release a burst, and a large buffer takes one.
@@ -2147,6 +2210,7 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(acks_come_in_bunches),
 	KUNIT_CASE(empty_path_keeps_the_claim),
 	KUNIT_CASE(burst_is_counted_whole),
+	KUNIT_CASE(small_buffer_takes_single_segments),
 	KUNIT_CASE(acks_clock_a_short_path),
 	KUNIT_CASE(no_more_than_the_path_holds),
 	KUNIT_CASE(window_keeps_most_of_the_claim),
