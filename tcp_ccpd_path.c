@@ -675,12 +675,17 @@ static void path_too_much(struct cpath *ca)
 	ca->moves = ca->fell ? PATH_MOVES : 0;
 }
 
-/* C, as far as a policer lets it through */
+/*
+ * C, as far as a policer lets it through.  Without a pair that is all that is known: what was
+ * delivered is no more than what was claimed, and as a capacity it would keep the claim where it is.
+ */
 static u32 path_capacity(const struct cpath *ca)
 {
 	u32 bw = ccpd_capacity(&ca->probe);
 
-	return ca->capped ? min(bw, ca->cap) : bw;
+	if (!ca->capped)
+		return bw;
+	return ccpd_pair_bw(&ca->probe) ? min(bw, ca->cap) : ca->cap;
 }
 
 static void path_set_noise(struct cpath *ca, u32 us)

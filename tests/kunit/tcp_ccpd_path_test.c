@@ -1013,6 +1013,34 @@ static void losses_do_not_raise_the_claim(struct kunit *test)
 	KUNIT_EXPECT_GT(test, path_next_claim(ca, bw, 100, 12, 2 * bw, 3000, 3000), bw + bw / 16);
 }
 
+/*
+ * Losses were taken for a policer's, and no pair ever tells otherwise.  The claim follows the cap,
+ * which rises without further losses.
+ */
+static void cap_without_a_pair_ends(struct kunit *test)
+{
+	struct sock *sk = flow(test);
+	struct cpath *ca = inet_csk_ca(sk);
+	u32 i;
+
+	ca->probe.best[0].bw = 0;
+	ca->claim = link_bw(4);
+	ca->probe.rate[0] = ca->claim;
+	ca->cap = ca->claim;
+	ca->capped = 1;
+	ca->rounds = PATH_ROUNDS;
+	ca->rtt_min_stamp = path_now();
+	for (i = 0; i < 100; i++) {
+		tcp_sk(sk)->delivered += 20;
+		ca->delay_sum = 0;
+		ca->probe.round_rtt_us = 50000;
+		ca->probe.rate[0] = max(ca->probe.rate[0], ca->claim);
+		path_round(sk, ca->claim);
+		ca->probe.round_delivered = tcp_sk(sk)->delivered;
+	}
+	KUNIT_EXPECT_GT(test, ca->claim, link_bw(8));
+}
+
 /* What overflows within a round trip, and what ACKs in bunches tell of, is no policer's loss. */
 static void bursts_are_not_policed(struct kunit *test)
 {
@@ -2215,6 +2243,7 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(no_more_than_the_path_holds),
 	KUNIT_CASE(window_keeps_most_of_the_claim),
 	KUNIT_CASE(losses_do_not_raise_the_claim),
+	KUNIT_CASE(cap_without_a_pair_ends),
 	KUNIT_CASE(bursts_are_not_policed),
 	KUNIT_CASE(bunches_answer_a_loss),
 	KUNIT_CASE(small_buffer_answers_a_few_losses),
