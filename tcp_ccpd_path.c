@@ -70,7 +70,8 @@
  *   o A spurious loss is undone: the claim from before it comes back, the cap ends.  ssthresh
  *     holds that claim, as a window.
  *   o A CE mark leaves 0.85 of the claim (RFC 8511), at most once in a round trip.
- *   o It paces, by the kernel's timer or by fq.  Under SO_MAX_PACING_RATE, and of a subflow of
+ *   o It paces, by the kernel's timer or by fq.  Where TCP's bursts overflow a small buffer
+ *     segments leave one by one.  Under SO_MAX_PACING_RATE, and of a subflow of
  *     MPTCP, no pair is timed, and the latter sends no trains.
  *
  * Any process may choose it (TCP_CONG_NON_RESTRICTED): it answers queues before losses, and
