@@ -85,6 +85,7 @@
 #include <net/tcp.h>
 
 #include "ccpd_probe.h"
+#include "path_single.h"
 #include "path_visits.h"
 #include "tcpcc_compat.h"
 #include "tcpcc_param.h"
@@ -1011,12 +1012,6 @@ static void path_enter(struct cpath *ca, enum path_mode mode)
 	ca->prev.sum = 0;
 }
 
-/* Segments leave one by one; path_set_burst() */
-static bool path_is_single(const struct sock *sk)
-{
-	return sk->sk_gso_max_segs == 1;
-}
-
 /*
  * Whatever the rate of pacing is, TCP sends bursts of PATH_TSO_SEGS on a short path, and one of
  * them, or two, overflow a small buffer.  There segments leave one by one, as long as a host has
@@ -1046,7 +1041,7 @@ static void path_set_burst(struct sock *sk)
 	if (READ_ONCE(sk->sk_pacing_shift) >= PATH_TSO_SHIFT)
 		sk_pacing_shift_update(sk, clamp(20 - log2_us, PATH_TSO_SHIFT,
 						 PATH_TSO_SHIFT_MOST));
-	tcpcc_set_single(sk, path_bursts_overflow(ca));
+	path_set_single(sk, path_bursts_overflow(ca));
 }
 
 static void path_round_begin(struct sock *sk)
@@ -2213,7 +2208,7 @@ static void path_release(struct sock *sk)
 
 	if (READ_ONCE(sk->sk_pacing_shift) > PATH_TSO_SHIFT)
 		sk_pacing_shift_update(sk, PATH_TSO_SHIFT);
-	tcpcc_set_single(sk, false);
+	path_set_single(sk, false);
 	if (READ_ONCE(visits) && ca->mode != PATH_SLOW_START && !ca->capped && rate)
 		path_visits_store(sk, ccpd_bytes_ps(rate, p->mss), p->rtt_min_us);
 }

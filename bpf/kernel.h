@@ -42,6 +42,7 @@ enum { BPF_F_NO_PREALLOC = 1, BPF_SK_STORAGE_GET_F_CREATE = 1 };
 /* Own headers that are the kernel's way of something: params.h and hooks.h have it for BPF. */
 #define _TCPCC_COMPAT_H
 #define _TCPCC_PARAM_H
+#define _PATH_SINGLE_H
 #define _PATH_VISITS_H
 
 /* ------------------------------------------------------------------------- */
@@ -256,7 +257,6 @@ struct sock {
 	unsigned long sk_max_pacing_rate;
 	u32	sk_pacing_status;
 	u8	sk_pacing_shift;
-	u16	sk_gso_max_segs;
 };
 
 struct inet_sock {
@@ -533,12 +533,19 @@ void tcp_unregister_congestion_control(struct tcp_congestion_ops *ops);
 #define tcpcc_cong_control(name) \
 	static void name(struct sock *sk, const struct rate_sample *rs)
 
-/* A program may not do that. */
-static inline void tcpcc_set_single(struct sock *sk, bool single)
+#include "tcpcc_cwnd_events.h"
+
+/* ------------------------------------------------------------------------- */
+/* What include/path_single.h has for modules: a program may not do that     */
+
+static inline bool path_is_single(const struct sock *sk)
 {
+	return false;
 }
 
-#include "tcpcc_cwnd_events.h"
+static inline void path_set_single(struct sock *sk, bool single)
+{
+}
 
 /* ------------------------------------------------------------------------- */
 /* What include/path_visits.h has for modules: here nothing is remembered    */

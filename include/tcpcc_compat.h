@@ -75,22 +75,6 @@ static inline u32 tcpcc_tso_segs(const struct sock *sk, unsigned int mss_now,
 	return max((u32)bytes / mss_now, min_segs);
 }
 
-/**
- * tcpcc_set_single() - whether segments leave one by one
- * @sk: the socket
- * @single: so it is; otherwise TSO makes packets of as many as the device takes, as sk_setup_caps()
- *	has it
- */
-static inline void tcpcc_set_single(struct sock *sk, bool single)
-{
-	const struct dst_entry *dst = __sk_dst_get(sk);
-
-	if (single)
-		sk->sk_gso_max_segs = 1;
-	else if (sk->sk_gso_max_segs == 1 && dst)
-		sk->sk_gso_max_segs = max_t(u32, READ_ONCE(dst->dev->gso_max_segs), 1);
-}
-
 /*
  * tcpcc_min_tso_segs(name) - head of a function of @sk that returns how many
  * segments a packet that TSO makes shall have at least
