@@ -679,7 +679,7 @@ static void path_too_much(struct cpath *ca)
 
 /*
  * C, as far as a policer lets it through.  Without a pair that is all that is known: what was
- * delivered is no more than what was claimed, and as a capacity it would keep the claim where it is.
+ * delivered is no more than what was claimed, and as a capacity it would keep the claim as it is.
  */
 static u32 path_capacity(const struct cpath *ca)
 {
