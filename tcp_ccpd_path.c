@@ -295,8 +295,11 @@
  */
 #define PATH_CLOCKED	3U
 
-/* At most one segment in so many us leaves by itself, 750 Mb/s: more would cost a host too much */
-#define PATH_SINGLE_US	16
+/*
+ * At most one segment in so many us leaves by itself, 375 Mb/s.  More would cost a host too much,
+ * and TCP has two packets in a device at least, which may take longer to say that they have left.
+ */
+#define PATH_SINGLE_US	32
 
 TCPCC_PARAM(kp, 4, 1, 16, "Proportional gain Kp of Eq. 3, no unit");
 TCPCC_PARAM(kd, 100, 0, 100000, "Derivative gain Kd of Eq. 3, us");
@@ -678,8 +681,9 @@ static void path_too_much(struct cpath *ca)
 }
 
 /*
- * C, as far as a policer lets it through.  Without a pair that is all that is known: what was
- * delivered is no more than what was claimed, and as a capacity it would keep the claim as it is.
+ * C, as far as a policer lets it through.  Without a pair it is a little more than what was
+ * delivered, until that is the cap: what was delivered is no more than what was claimed, and as a
+ * capacity it would keep the claim as it is.
  */
 static u32 path_capacity(const struct cpath *ca)
 {
@@ -687,7 +691,9 @@ static u32 path_capacity(const struct cpath *ca)
 
 	if (!ca->capped)
 		return bw;
-	return ccpd_pair_bw(&ca->probe) ? min(bw, ca->cap) : ca->cap;
+	if (!ccpd_pair_bw(&ca->probe))
+		bw = min_t(u64, (u64)bw + (bw >> PATH_CAP_BELOW), U32_MAX);
+	return min(bw, ca->cap);
 }
 
 static void path_set_noise(struct cpath *ca, u32 us)
