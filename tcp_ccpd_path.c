@@ -1722,14 +1722,14 @@ static u32 path_cbrt(u32 v)
  * our kind and have done the same, or there is nobody else.  It looks when they do, since it sees
  * the queue fall without a loss.
  */
-static void path_compete(struct sock *sk, u32 rate, u32 bw, u32 queue_us, u32 q0, bool lost)
+static void path_compete(struct sock *sk, u32 rate, u32 bw, u32 queue_us, u32 q0, bool overflow)
 {
 	struct cpath *ca = inet_csk_ca(sk);
 	u32 third = min_t(s64, ccpd_segs(bw / 3, ca->probe.rtt_s >> 3) >> SEG_SCALE, S32_MAX);
 	u32 root = path_cbrt(max(ca->floor, third)), before_us = path_queue_before_us(ca);
 	u64 per_s = root * root / 3;
 
-	if (lost && queue_us > 2 * q0) {
+	if (overflow) {
 		ca->floor = max(ca->floor * 7 / 10, PATH_LEAST_WINDOW);
 		ca->doubt %= PATH_CATCH_UP;
 		path_enter(ca, PATH_AVOIDANCE);
@@ -1984,7 +1984,9 @@ static noinline void path_round(struct sock *sk, u32 rate)
 	if (path_wants_look(ca, base_us, known, q0))
 		path_drain(sk);
 	else if (ca->rival == PATH_FOREIGN)
-		path_compete(sk, rate, bw, queue_us, q0, lost);
+		/* who never saw the path empty takes a queue for none: many losses tell of it */
+		path_compete(sk, rate, bw, queue_us, q0,
+			     lost && (crowded || lost > delivered / PATH_POLICER));
 	else if (!path_moves(ca) && (crowded || ca->rival == PATH_EMPTY))
 		path_crowded(sk, queue_us);
 	else

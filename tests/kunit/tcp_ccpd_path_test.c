@@ -1528,6 +1528,34 @@ static void cube_root(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, path_cbrt(U32_MAX), 1625);
 }
 
+/*
+ * Beside a rival a few losses without a queue are noise.  A flow that has never seen the path empty
+ * knows of no queue, and many losses are an overflow: the window that it holds falls.
+ */
+static void rival_is_no_reason_to_flood(struct kunit *test)
+{
+	struct sock *sk = flow(test);
+	struct cpath *ca = inet_csk_ca(sk);
+	u32 floor = 700;
+
+	ca->rival = PATH_FOREIGN;
+	ca->floor = floor;
+	ca->probe.round_rtt_us = 52000;
+	ca->probe.rtt_s = 52000 << 3;
+	ca->round_queue = 2000 / PATH_QUEUE;
+	ca->rtt_min_stamp = path_now();
+	tcp_sk(sk)->is_cwnd_limited = 1;
+	tcp_sk(sk)->delivered = ca->probe.round_delivered + 300;
+	ca->round_lost = 3;
+	path_round(sk, link_bw(50));
+	KUNIT_EXPECT_GE(test, ca->floor, floor);
+	floor = ca->floor;
+	ca->delay_sum = 300 * 6000 / PATH_NOISE;
+	ca->round_lost = 300;
+	path_round(sk, link_bw(50));
+	KUNIT_EXPECT_EQ(test, ca->floor, floor * 7 / 10);
+}
+
 /* Beside others: as fast as CUBIC, 0.7 after a loss, and until two looks find no queue. */
 static void rival_is_matched(struct kunit *test)
 {
@@ -1559,9 +1587,9 @@ static void rival_is_matched(struct kunit *test)
 	ca->round_queue = 0;
 	path_compete(sk, bw / 2, bw, 2 * q0, q0, false);
 	KUNIT_EXPECT_EQ(test, ca->floor, 702);
-	/* a loss without a queue is noise; a queue that has fallen by a quarter asks for a look */
+	/* a queue that has fallen by a quarter asks for a look */
 	ca->round_queue = 40000 / PATH_QUEUE;
-	path_compete(sk, bw / 2, bw, 2 * q0, q0, true);
+	path_compete(sk, bw / 2, bw, 2 * q0, q0, false);
 	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_DRAIN);
 	KUNIT_EXPECT_EQ(test, ca->floor, 702);
 
@@ -2260,6 +2288,7 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(long_path_has_more_room),
 	KUNIT_CASE(capacity_that_moves),
 	KUNIT_CASE(cube_root),
+	KUNIT_CASE(rival_is_no_reason_to_flood),
 	KUNIT_CASE(rival_is_matched),
 	KUNIT_CASE(rival_is_caught_up_with),
 	KUNIT_CASE(queue_that_stays_is_a_rivals),
