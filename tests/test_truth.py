@@ -364,12 +364,6 @@ def test_runs_that_the_hosts_limit_are_refused(laboratory, limit, tiny, why) -> 
         limits.check(_measure(laboratory, starved), settings)
 
 
-@pytest.mark.parametrize(("flows", "ahead"), [(32, 1 << 20), (64, 4 << 20)])
-def test_one_of_many_flows_may_wait_for_a_repair(flows, ahead) -> None:
-    setup = compile_plan(_settings(f"flows={flows}"), "ccpd_path", 1).setup
-    assert f'tcp_wmem="4096 {ahead} ' in setup
-
-
 @pytest.mark.parametrize("qdisc", ["fifo", "fq", "fq_codel", "sfq"])
 def test_one_flow_may_fill_the_buffer(laboratory, qdisc) -> None:
     """Slow start fills it before an overflow ends that, whatever else the qdisc has for a limit."""

@@ -24,8 +24,6 @@ TALK, VIDEO = "talk.plan", "video.plan"  # files' names
 SCHEDULE = "schedule"  # begins the name of a file: what changes in that namespace
 PROGRAM = "user"  # begins the name of a file: the user's program of that number
 
-MANY_FLOWS = 32  # more than these write further ahead
-
 # host=default: Debian's, on a machine with 4 GB or more.
 DEFAULT_RMEM, DEFAULT_WMEM = "4096 131072 6291456", "4096 16384 4194304"
 
@@ -36,10 +34,7 @@ def setup(s: Settings, row: Row, ccs: list[str], window: float, others: Others) 
     # Eight windows: an skb occupies up to four times its data, and only half may be window.  More
     # where hosts may mislead a sender about its path.
     memory = min(2**31 - 1, max((128 if s.host else 16) << 20, int(8 * window)))
-    # What a flow writes ahead at first.  Of many one may wait for a repair for seconds, and what is
-    # acknowledged beyond it meanwhile stays in its buffer.
-    ahead = (4 if s.flows > MANY_FLOWS else 1) << 20
-    rmem, wmem = f"4096 {memory} {memory}", f"4096 {ahead} {memory}"
+    rmem, wmem = f"4096 {memory} {memory}", f"4096 {1 << 20} {memory}"
     limits = "# No limit but the path's own: buffers for whole windows, and no drops in between."
     if "default" in s.host:
         rmem, wmem = DEFAULT_RMEM, DEFAULT_WMEM
