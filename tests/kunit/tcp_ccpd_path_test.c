@@ -874,7 +874,7 @@ static u64 paced_at(struct sock *sk, u32 claim, u32 queue_us)
 }
 
 /*
- * A path of 1.5 ms at 100 Mb/s with a buffer of five segments: bursts for TSO are of 22 there.
+ * A path of 1.5 ms at 100 Mb/s with a buffer of five segments: bursts for TSO are of 11 there.
  * Segments leave one by one.  Once a queue stands no faster than the pair showed: without one a
  * sixteenth more.  A larger buffer takes a burst again, as long as the device does.  A path on
  * which more than 31 250 segments leave in a second, or that moves, has bursts.
@@ -909,7 +909,7 @@ static void small_buffer_takes_single_segments(struct kunit *test)
 	ca->moves = 0;
 	path_round_begin(sk);
 	KUNIT_EXPECT_EQ(test, sk->sk_gso_max_segs, 1);
-	/* of 3 ms at 100 Mb/s: 24 segments */
+	/* two bursts are 22 segments, and 3 ms at 100 Mb/s are more */
 	ca->room = 3000 / PATH_QUEUE;
 	path_round_begin(sk);
 	KUNIT_EXPECT_EQ(test, sk->sk_gso_max_segs, 64);
