@@ -35,7 +35,9 @@
  *     ones it forgets at the next loss.
  *
  * A module includes this file and defines nist_law, last NIST_MODULE().  If its law has
- * periodic rules, it defines NIST_PERIODIC before: others need nothing of each ACK.
+ * periodic rules, it defines NIST_PERIODIC before: others need nothing of each ACK.  If its
+ * increase needs no frame on the stack, it defines NIST_AVOID as __always_inline: others have it
+ * apart, so that an ACK that does not come to it does without the frame.
  */
 #ifndef _NIST_H
 #define _NIST_H
@@ -50,6 +52,10 @@
 /* Windows and increases are in units of 2^-32 segment, so that 1 / cwnd is never lost */
 #define NIST_SCALE	32
 #define NIST_ONE	BIT_ULL(NIST_SCALE)
+
+#ifndef NIST_AVOID
+#define NIST_AVOID	noinline
+#endif
 
 /* A window is at most this, segments: 400 Gb/s, 10 s are a third of it */
 #define NIST_CWND_MAX	BIT(30)
@@ -66,33 +72,31 @@ TCPCC_PARAM(sst_int, 2147483648, 2, 2147483648,
  * struct nist - what every law keeps for a flow; the first member of its own state
  * @cwnd: the window, NIST_SCALE; in recovery that at its end
  * @prior: @cwnd before the last reduction; 0: there was none, or it is undone
- * @now_us: when the last ACK came
  * @rtt_min_us: the least round trip since the flow began; U32_MAX: none yet
  * @inverse: 2^32 / @inverse_of
  * @inverse_of: segments
- * @delivered: tp->delivered at the last ACK
  */
 struct nist {
 	u64	cwnd;
 	u64	prior;
-	u64	now_us;
 	u32	rtt_min_us;
 	u32	inverse;
 	u32	inverse_of;
-	u32	delivered;
 };
 
 /**
  * struct nist_ack - what periodic rules know of an ACK
- * @rtt_us: its sample; 0: none
- * @srtt_us: TCP's smoothed one, at least 1
- * @delivered: segments that have left the network, as it says
+ * @now_us: when it came
+ * @rtt_us: its sample; 0 or less: none
+ * @srtt_us: TCP's smoothed one; for @periodic of a law that has @due at least 1
+ * @delivered: tp->delivered, segments; wraps
  * @recovery: from a loss or a timeout
  * @slow_start: below sst
  * @limited: the window is in use
  */
 struct nist_ack {
-	u32	rtt_us;
+	u64	now_us;
+	s32	rtt_us;
 	u32	srtt_us;
 	u32	delivered;
 	bool	recovery;
@@ -102,7 +106,7 @@ struct nist_ack {
 
 /**
  * struct nist_law - a law for congestion avoidance
- * @start: a flow begins; NULL: zeroes are right
+ * @start: a flow begins, as after an ACK; NULL: zeroes are right
  * @increase: so many segments have been acknowledged: changes cwnd
  * @decrease: a segment was lost.  Return: the window from now on
  * @timeout: it was a timeout; called after @decrease.  Return: the threshold of slow
@@ -110,17 +114,17 @@ struct nist_ack {
  * @undo: it was not lost; cwnd is as before, and what @decrease and @timeout changed
  *	is to be.  NULL: that is nothing
  * @periodic: an ACK came, in whatever state; of modules that define NIST_PERIODIC
- * @due: whether it has something to do, which may change cwnd; counts what the ACK delivers, and
- *	@periodic gets none then.  NULL: @periodic is for every ACK, and leaves cwnd alone
+ * @due: whether it has something to do, which may change cwnd.  NULL: @periodic is for every
+ *	ACK, and leaves cwnd alone
  */
 struct nist_law {
-	void	(*start)(struct nist *nist);
+	void	(*start)(struct nist *nist, const struct nist_ack *ack);
 	void	(*increase)(struct nist *nist, u32 acked);
 	u64	(*decrease)(struct nist *nist);
 	u64	(*timeout)(struct nist *nist);
 	void	(*undo)(struct nist *nist);
 	void	(*periodic)(struct nist *nist, const struct nist_ack *ack);
-	bool	(*due)(struct nist *nist, const struct nist_ack *ack);
+	bool	(*due)(const struct nist *nist, const struct nist_ack *ack);
 };
 
 static const struct nist_law nist_law;	/* each module's own */
@@ -134,38 +138,58 @@ static inline u64 nist_segs(u32 segs)
 	return (u64)segs << NIST_SCALE;
 }
 
+/*
+ * @x * @share / 2^@shift, @shift up to 32: mul_u64_u32_shr() in two parts, since gcc makes a frame
+ * on the stack for a product of 128 bits
+ */
+static inline u64 nist_share(u64 x, u32 share, u32 shift)
+{
+	return ((x >> 32) * share << (32 - shift)) + ((x & U32_MAX) * share >> shift);
+}
+
 /* @share thousandths of @x; @share is at most 1000 */
 static inline u64 nist_permille(u64 x, u32 share)
 {
-	return mul_u64_u32_shr(x, (share << 22) / 1000, 22);
+	return nist_share(x, (share << 22) / 1000, 22);
 }
 
-/**
- * nist_grow() - increase a window additively
- * @nist: the flow
- * @alpha: by what in a round trip, NIST_SCALE
- * @acked: segments acknowledged; each adds @alpha / cwnd, or 1 if that is less
- *
- * Divides only where the window has another number of whole segments than before.
- */
-static inline void nist_grow(struct nist *nist, u64 alpha, u32 acked)
+/* 1 / cwnd, NIST_SCALE.  Divides only where the window has another number of whole segments. */
+static __always_inline u32 nist_inverse(struct nist *nist)
 {
-	u32 whole = max_t(u32, nist->cwnd >> NIST_SCALE, 1);
-	u64 step;
+	u32 whole = nist->cwnd >> NIST_SCALE;
 
 	if (nist->inverse_of != whole) {
 		nist->inverse_of = whole;
-		nist->inverse = U32_MAX / whole;
+		nist->inverse = U32_MAX / max(whole, 1U);
 	}
-	step = min(mul_u64_u32_shr(alpha, nist->inverse, 32), NIST_ONE);
-	nist->cwnd = min(nist->cwnd + step * min(acked, NIST_CWND_MAX),
-			 nist_segs(NIST_CWND_MAX));
+	return nist->inverse;
+}
+
+/* Each of the segments @acked adds @step, but not more than 1; up to @most.  All NIST_SCALE */
+static __always_inline void nist_add(struct nist *nist, u64 step, u32 acked, u64 most)
+{
+	if (unlikely(acked > NIST_CWND_MAX))
+		acked = NIST_CWND_MAX;
+	nist->cwnd = min(nist->cwnd + min(step, NIST_ONE) * acked, most);
+}
+
+/* The window grows by @alpha, NIST_SCALE, in a round trip: by @alpha / cwnd for each of @acked. */
+static __always_inline void nist_grow(struct nist *nist, u64 alpha, u32 acked)
+{
+	nist_add(nist, nist_share(alpha, nist_inverse(nist), 32), acked,
+		 nist_segs(NIST_CWND_MAX));
+}
+
+/* The same by whole segments */
+static __always_inline void nist_grow_segs(struct nist *nist, u32 alpha, u32 acked)
+{
+	nist_add(nist, (u64)alpha * nist_inverse(nist), acked, nist_segs(NIST_CWND_MAX));
 }
 
 /* Reno's increase: one segment in a round trip, Eq. 6 */
-static inline void nist_reno(struct nist *nist, u32 acked)
+static __always_inline void nist_reno(struct nist *nist, u32 acked)
 {
-	nist_grow(nist, NIST_ONE, acked);
+	nist_grow_segs(nist, 1, acked);
 }
 
 /**
@@ -191,39 +215,51 @@ static inline u32 nist_slow_start(struct nist *nist, u32 sst, u32 limit, u32 ack
 	return 0;
 }
 
+/* Whether a time is over: a sum, which is no copy of @now_us as a difference is */
+static inline bool nist_is_over(u64 since_us, u64 interval_us, u64 now_us)
+{
+	return unlikely(since_us + interval_us <= now_us);
+}
+
+/* A round trip is at least 1 us long, which the smoothed one may not be. */
+static inline bool nist_is_round(u64 since_us, u32 srtt_us, u64 now_us)
+{
+	return nist_is_over(since_us, srtt_us, now_us) && since_us != now_us;
+}
+
 /**
  * struct nist_rate - average throughput, Eqs. 23 and 36
  * @rate: packets/s in units of 2^-8
  * @since_us: when this interval began
- * @acks: segments in this interval
+ * @delivered: tp->delivered then
  */
 struct nist_rate {
 	u64	rate;
 	u64	since_us;
-	u32	acks;
+	u32	delivered;
 };
 
 #define NIST_RATE_SCALE	8
 
 /* An interval is over. */
-static noinline u32 nist_rate_end(struct nist_rate *rate, u64 now_us, u32 weight)
+static noinline u32 nist_rate_end(struct nist_rate *rate, u64 now_us, u32 delivered, u32 weight)
 {
-	u32 acks = rate->acks;
+	u32 acks = delivered - rate->delivered;
 	u64 sample = div64_u64((u64)acks * (USEC_PER_SEC << NIST_RATE_SCALE),
 			       now_us - rate->since_us);
 
 	rate->rate = nist_permille(sample, weight) +
 		     nist_permille(rate->rate, 1000 - weight);
 	rate->since_us = now_us;
-	rate->acks = 0;
+	rate->delivered = delivered;
 	return acks;
 }
 
 /**
- * nist_rate_update() - count segments, and average when an interval is over
+ * nist_rate_update() - average when an interval is over
  * @rate: what is known
  * @now_us: it is so late
- * @acks: segments to count
+ * @delivered: tp->delivered
  * @interval_us: the least length of an interval, more than 0
  * @weight: of the last interval, thousandths
  *
@@ -231,11 +267,12 @@ static noinline u32 nist_rate_end(struct nist_rate *rate, u64 now_us, u32 weight
  *
  * Return: segments of the interval if it is over, else 0
  */
-static inline u32 nist_rate_update(struct nist_rate *rate, u64 now_us, u32 acks,
+static inline u32 nist_rate_update(struct nist_rate *rate, u64 now_us, u32 delivered,
 				   u32 interval_us, u32 weight)
 {
-	rate->acks += acks;
-	return now_us - rate->since_us < interval_us ? 0 : nist_rate_end(rate, now_us, weight);
+	if (!nist_is_over(rate->since_us, interval_us, now_us))
+		return 0;
+	return nist_rate_end(rate, now_us, delivered, weight);
 }
 
 /* ------------------------------------------------------------------------- */
@@ -257,33 +294,45 @@ static void nist_apply(struct sock *sk)
 	struct nist *nist = inet_csk_ca(sk);
 	u32 cwnd = nist->cwnd >> NIST_SCALE;
 
-	tcp_snd_cwnd_set(tp, min(cwnd, tp->snd_cwnd_clamp) ?: 1);
+	/* no window reaches 2^31 segments */
+	tcp_snd_cwnd_set(tp, max_t(int, min(cwnd, tp->snd_cwnd_clamp), 1));
 }
 
-static noinline void nist_increase(struct sock *sk, u32 acked)
+static __always_inline void nist_increase(struct sock *sk, u32 acked)
 {
-	const struct tcp_sock *tp = tcp_sk(sk);
 	struct nist *nist = inet_csk_ca(sk);
 
-	nist_follow(sk);
-	if (tcp_in_slow_start(tp)) {
-		u32 limit = READ_ONCE(sst_max);
-
-		if (limit >= READ_ONCE(sst_int))
-			limit = U32_MAX;
-		acked = nist_slow_start(nist, tp->snd_ssthresh, limit, acked);
-	}
 	if (acked)
 		nist_law.increase(nist, acked);
 	/* most ACKs change a fraction of a segment */
-	if (nist->cwnd >> NIST_SCALE != tcp_snd_cwnd(tp))
+	if (nist->cwnd >> NIST_SCALE != tcp_snd_cwnd(tcp_sk(sk)))
 		nist_apply(sk);
+}
+
+static noinline void nist_start(struct sock *sk, u32 acked)
+{
+	u32 limit = READ_ONCE(sst_max);
+
+	nist_follow(sk);
+	if (limit >= READ_ONCE(sst_int))
+		limit = U32_MAX;
+	nist_increase(sk, nist_slow_start(inet_csk_ca(sk), tcp_sk(sk)->snd_ssthresh, limit, acked));
+}
+
+static NIST_AVOID void nist_avoid(struct sock *sk, u32 acked)
+{
+	nist_follow(sk);
+	nist_increase(sk, acked);
 }
 
 static void nist_cong_avoid(struct sock *sk, u32 ack, u32 acked)
 {
-	if (tcp_is_cwnd_limited(sk))
-		nist_increase(sk, acked);
+	if (!tcp_is_cwnd_limited(sk))
+		return;
+	if (tcp_in_slow_start(tcp_sk(sk)))
+		nist_start(sk, acked);
+	else
+		nist_avoid(sk, acked);
 }
 
 #ifdef NIST_PERIODIC
@@ -294,22 +343,22 @@ static noinline void nist_periodic(struct sock *sk)
 	struct nist *nist = inet_csk_ca(sk);
 	u8 state = inet_csk(sk)->icsk_ca_state;
 	const struct nist_ack ack = {
+		.now_us = tp->tcp_mstamp,
 		.srtt_us = max(tp->srtt_us >> 3, 1U),
+		.delivered = tp->delivered,
 		.recovery = state >= TCP_CA_CWR,
 		.slow_start = tcp_in_slow_start(tp),
 		.limited = tcp_is_cwnd_limited(sk),
 	};
+	/* TCP is on its way to the window that the law left, and will get there */
+	bool on_way = state == TCP_CA_CWR || state == TCP_CA_Recovery;
 	u64 before;
 
-	/* TCP is on its way to the window that the law left, and will get there */
-	if (state == TCP_CA_CWR || state == TCP_CA_Recovery) {
-		nist_law.periodic(nist, &ack);
-		return;
-	}
-	nist_follow(sk);
+	if (!on_way)
+		nist_follow(sk);
 	before = nist->cwnd;
 	nist_law.periodic(nist, &ack);
-	if (nist->cwnd != before)
+	if (nist->cwnd != before && !on_way)
 		nist_apply(sk);
 }
 
@@ -322,15 +371,14 @@ static void nist_pkts_acked(struct sock *sk, const struct ack_sample *sample)
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct nist *nist = inet_csk_ca(sk);
 	const struct nist_ack ack = {
-		.rtt_us = max(sample->rtt_us, 0),
-		.srtt_us = max(tp->srtt_us >> 3, 1U),
-		.delivered = tp->delivered - nist->delivered,
+		.now_us = tp->tcp_mstamp,
+		.rtt_us = sample->rtt_us,
+		.srtt_us = tp->srtt_us >> 3,
+		.delivered = tp->delivered,
 		.recovery = inet_csk(sk)->icsk_ca_state >= TCP_CA_CWR,
 		.slow_start = tcp_in_slow_start(tp),
 	};
 
-	nist->delivered = tp->delivered;
-	nist->now_us = tp->tcp_mstamp;
 	if (unlikely((u32)sample->rtt_us < nist->rtt_min_us) && sample->rtt_us > 0)
 		nist->rtt_min_us = sample->rtt_us;
 	if (!nist_law.due)
@@ -395,18 +443,20 @@ static void nist_init(struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct nist *nist = inet_csk_ca(sk);
+	const struct nist_ack ack = {
+		.now_us = tp->tcp_mstamp,
+		.delivered = tp->delivered,
+	};
 
 	memset(nist, 0, ICSK_CA_PRIV_SIZE);
 	nist->cwnd = nist_segs(tcp_snd_cwnd(tp));
-	nist->now_us = tp->tcp_mstamp;
 	nist->rtt_min_us = U32_MAX;
-	nist->delivered = tp->delivered;
 	/* a route may know better */
 	if (tp->snd_ssthresh >= TCP_INFINITE_SSTHRESH)
 		WRITE_ONCE(tp->snd_ssthresh,
 			   min(READ_ONCE(sst_int), TCP_INFINITE_SSTHRESH));
 	if (nist_law.start)
-		nist_law.start(nist);
+		nist_law.start(nist, &ack);
 }
 
 static struct tcp_congestion_ops nist_ops __read_mostly;

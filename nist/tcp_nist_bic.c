@@ -141,7 +141,7 @@ static void bic_next(struct bic *bic)
 		bic_search(bic);
 }
 
-static void bic_increase(struct nist *nist, u32 acked)
+static __always_inline void bic_increase(struct nist *nist, u32 acked)
 {
 	struct bic *bic = container_of(nist, struct bic, nist);
 

@@ -35,6 +35,7 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #define NIST_PERIODIC
+#define NIST_AVOID	__always_inline
 #include "nist.h"
 #include "tcpcc_log2.h"
 
@@ -106,7 +107,7 @@ static bool ctcp_is_low(struct ctcp *ctcp)
 	return false;
 }
 
-static void ctcp_increase(struct nist *nist, u32 acked)
+static __always_inline void ctcp_increase(struct nist *nist, u32 acked)
 {
 	ctcp_is_low(container_of(nist, struct ctcp, nist));
 	nist_reno(nist, acked);
@@ -142,21 +143,21 @@ static void ctcp_undo(struct nist *nist)
 	ctcp->congested = false;
 }
 
-static bool ctcp_due(struct nist *nist, const struct nist_ack *ack)
+static bool ctcp_due(const struct nist *nist, const struct nist_ack *ack)
 {
 	const struct ctcp *ctcp = container_of(nist, struct ctcp, nist);
 
-	return nist->now_us - ctcp->period_us >= ack->srtt_us;
+	return nist_is_round(ctcp->period_us, ack->srtt_us, ack->now_us);
 }
 
-static void ctcp_periodic(struct nist *nist, const struct nist_ack *ack)
+static __always_inline void ctcp_periodic(struct nist *nist, const struct nist_ack *ack)
 {
 	struct ctcp *ctcp = container_of(nist, struct ctcp, nist);
 	u64 queued, less;
 
 	if (!ctcp_due(nist, ack))
 		return;
-	ctcp->period_us = nist->now_us;
+	ctcp->period_us = ack->now_us;
 	if (ctcp->congested || ack->recovery || ack->slow_start) {
 		ctcp->congested = false;
 		return;

@@ -30,6 +30,7 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #define NIST_PERIODIC
+#define NIST_AVOID	__always_inline
 #include "nist.h"
 
 TCPCC_PARAM(alpha, 200, 1, 100000, "AD_F, packets of a flow in the queue, without tuning");
@@ -117,28 +118,27 @@ static u32 fast_alpha(const struct fast *fast)
 	}
 }
 
-static void fast_start(struct nist *nist)
+static void fast_start(struct nist *nist, const struct nist_ack *ack)
 {
 	struct fast *fast = container_of(nist, struct fast, nist);
 
 	fast->level = 2;
-	fast->tune_us = nist->now_us;
-	fast->rate.since_us = nist->now_us;
+	fast->tune_us = ack->now_us;
+	fast->rate.since_us = ack->now_us;
+	fast->rate.delivered = ack->delivered;
 }
 
-static void fast_increase(struct nist *nist, u32 acked)
+static __always_inline void fast_increase(struct nist *nist, u32 acked)
 {
 	struct fast *fast = container_of(nist, struct fast, nist);
-	u64 step;
 
-	if (!fast->target)
-		fast->target = nist->cwnd;
 	if (fast->target <= nist->cwnd) {
+		if (!fast->target)
+			fast->target = nist->cwnd;
 		nist->cwnd = max(fast->target, nist_segs(NIST_CWND_MIN));
 		return;
 	}
-	step = min(mul_u64_u32_shr(fast->target - nist->cwnd, fast->share, 32), NIST_ONE);
-	nist->cwnd = min(nist->cwnd + step * min(acked, NIST_CWND_MAX), fast->target);
+	nist_add(nist, nist_share(fast->target - nist->cwnd, fast->share, 32), acked, fast->target);
 }
 
 static u64 fast_decrease(struct nist *nist)
@@ -157,43 +157,42 @@ static void fast_undo(struct nist *nist)
 	fast->target = 0;
 }
 
-static bool fast_is_update(const struct fast *fast)
+static bool fast_is_update(const struct fast *fast, u64 now_us)
 {
-	return fast->nist.now_us - fast->target_us >= READ_ONCE(update) * USEC_PER_MSEC;
+	return nist_is_over(fast->target_us, READ_ONCE(update) * USEC_PER_MSEC, now_us);
 }
 
-static bool fast_is_tune(const struct fast *fast)
+static bool fast_is_tune(const struct fast *fast, u64 now_us)
 {
-	return fast->nist.now_us - fast->tune_us >= (u64)READ_ONCE(update_alpha) * USEC_PER_SEC;
+	return nist_is_over(fast->tune_us, (u64)READ_ONCE(update_alpha) * USEC_PER_SEC, now_us);
 }
 
 /* Without tuning what it comes to may wait for the next rule. */
-static bool fast_due(struct nist *nist, const struct nist_ack *ack)
+static bool fast_due(const struct nist *nist, const struct nist_ack *ack)
 {
-	struct fast *fast = container_of(nist, struct fast, nist);
+	const struct fast *fast = container_of(nist, struct fast, nist);
 
-	fast->rate.acks += ack->delivered;
-	return nist->now_us - fast->rate.since_us >= ack->srtt_us ||
-	       (ack->slow_start ? fast->target : fast_is_update(fast)) ||
-	       (READ_ONCE(tune) && fast_is_tune(fast));
+	return nist_is_round(fast->rate.since_us, ack->srtt_us, ack->now_us) ||
+	       (ack->slow_start ? fast->target : fast_is_update(fast, ack->now_us)) ||
+	       (READ_ONCE(tune) && fast_is_tune(fast, ack->now_us));
 }
 
-static void fast_periodic(struct nist *nist, const struct nist_ack *ack)
+static __always_inline void fast_periodic(struct nist *nist, const struct nist_ack *ack)
 {
 	struct fast *fast = container_of(nist, struct fast, nist);
-	u32 acks = nist_rate_update(&fast->rate, nist->now_us, ack->delivered,
+	u32 acks = nist_rate_update(&fast->rate, ack->now_us, ack->delivered,
 				    ack->srtt_us, READ_ONCE(weight));
 
 	if (acks)
 		fast->share = U32_MAX / acks;
-	if (fast_is_tune(fast)) {
-		fast->tune_us = nist->now_us;
+	if (fast_is_tune(fast, ack->now_us)) {
+		fast->tune_us = ack->now_us;
 		fast->level = fast_tune(fast->level, fast->rate.rate >> NIST_RATE_SCALE);
 	}
 	if (ack->slow_start) {
 		fast->target = 0;
-	} else if (fast_is_update(fast)) {
-		fast->target_us = nist->now_us;
+	} else if (fast_is_update(fast, ack->now_us)) {
+		fast->target_us = ack->now_us;
 		fast->target = min(fast_target(nist->cwnd, nist->rtt_min_us, ack->srtt_us,
 					       fast_alpha(fast)),
 				   nist_segs(NIST_CWND_MAX));

@@ -108,7 +108,7 @@ static u32 hstcp_a(u32 w)
 	return max_t(u32, (a + HSTCP_ONE / 2) >> HSTCP_SCALE, 1);
 }
 
-static void hstcp_increase(struct nist *nist, u32 acked)
+static __always_inline void hstcp_increase(struct nist *nist, u32 acked)
 {
 	struct hstcp *hstcp = container_of(nist, struct hstcp, nist);
 	u32 whole = nist->cwnd >> NIST_SCALE;
@@ -121,7 +121,7 @@ static void hstcp_increase(struct nist *nist, u32 acked)
 		hstcp->alpha_of = whole;
 		hstcp->alpha = hstcp_a(whole);
 	}
-	nist_grow(nist, nist_segs(hstcp->alpha), acked);
+	nist_grow_segs(nist, hstcp->alpha, acked);
 }
 
 static u64 hstcp_decrease(struct nist *nist)

@@ -61,6 +61,7 @@ TCPCC_PARAM(htcp_linux, 0, 0, 1, "1: rtt_min in 100 ms, as the kernel's H-TCP");
 /**
  * struct htcp - per-socket state
  * @nist: what all have
+ * @now_us: when the last ACK came
  * @loss_us: the last loss
  * @undo_us: the one before it
  * @rate: throughput
@@ -72,6 +73,7 @@ TCPCC_PARAM(htcp_linux, 0, 0, 1, "1: rtt_min in 100 ms, as the kernel's H-TCP");
  */
 struct htcp {
 	struct nist	nist;
+	u64		now_us;
 	u64		loss_us;
 	u64		undo_us;
 	struct nist_rate rate;
@@ -82,10 +84,10 @@ struct htcp {
 	u16		undo_beta;
 };
 
-/* us in 2^-20 s */
-static u64 htcp_seconds(u64 us)
+/* us, up to HTCP_DELTA_CAP, in 2^-20 s: both are below 2^32 */
+static u32 htcp_seconds(u32 us)
 {
-	return mul_u64_u32_shr(us, 281474977, 28);
+	return (u64)us * 281474977 >> 28;
 }
 
 /**
@@ -99,19 +101,21 @@ static u64 htcp_f(u64 delta_us, u32 rtt_min_us)
 {
 	u64 start_us = (u64)READ_ONCE(delta_l) * USEC_PER_MSEC;
 	bool linux_scale = READ_ONCE(htcp_linux);
-	u64 h = BIT_ULL(HTCP_SECOND), rtt, d;
+	u64 h = BIT_ULL(HTCP_SECOND), d;
+	u32 rtt;
 
-	if (delta_us > start_us) {
+	if (likely(delta_us > start_us)) {
 		d = htcp_seconds(min(delta_us - start_us, HTCP_DELTA_CAP));
 		h += 10 * d + (d * d >> (HTCP_SECOND + 2));
 	} else if (!linux_scale) {
 		return NIST_ONE;
 	}
-	rtt = htcp_seconds(min_t(u32, rtt_min_us, HTCP_RTT_CAP));
+	if (unlikely(rtt_min_us > HTCP_RTT_CAP))
+		rtt_min_us = HTCP_RTT_CAP;
+	rtt = htcp_seconds(rtt_min_us);
 	if (linux_scale)
-		rtt = clamp(10 * rtt, BIT_ULL(HTCP_SECOND) / 10,
-			    2 * BIT_ULL(HTCP_SECOND));
-	return max(mul_u64_u64_shr(h, rtt, 2 * HTCP_SECOND - NIST_SCALE), NIST_ONE);
+		rtt = clamp_t(u32, 10 * rtt, BIT(HTCP_SECOND) / 10, 2 * BIT(HTCP_SECOND));
+	return max(mul_u64_u32_shr(h, rtt, 2 * HTCP_SECOND - NIST_SCALE), NIST_ONE);
 }
 
 /**
@@ -135,19 +139,21 @@ static u32 htcp_beta(u64 rate, u64 loss_rate, u32 rtt_min_us, u32 rtt_max_us)
 		       HTCP_ONE / 2, most);
 }
 
-static void htcp_start(struct nist *nist)
+static void htcp_start(struct nist *nist, const struct nist_ack *ack)
 {
 	struct htcp *htcp = container_of(nist, struct htcp, nist);
 
 	htcp->beta = HTCP_ONE / 2;
-	htcp->loss_us = nist->now_us;
-	htcp->rate.since_us = nist->now_us;
+	htcp->now_us = ack->now_us;
+	htcp->loss_us = ack->now_us;
+	htcp->rate.since_us = ack->now_us;
+	htcp->rate.delivered = ack->delivered;
 }
 
-static void htcp_increase(struct nist *nist, u32 acked)
+static __always_inline void htcp_increase(struct nist *nist, u32 acked)
 {
 	struct htcp *htcp = container_of(nist, struct htcp, nist);
-	u64 f = htcp_f(nist->now_us - htcp->loss_us, nist->rtt_min_us);
+	u64 f = htcp_f(htcp->now_us - htcp->loss_us, nist->rtt_min_us);
 
 	nist_grow(nist, mul_u64_u32_shr(f, 2 * (HTCP_ONE - htcp->beta), HTCP_SCALE),
 		  acked);
@@ -163,7 +169,7 @@ static u64 htcp_decrease(struct nist *nist)
 	htcp->beta = htcp_beta(htcp->rate.rate, htcp->loss_rate, nist->rtt_min_us,
 			       htcp->rtt_max_us);
 	htcp->loss_rate = htcp->rate.rate;
-	htcp->loss_us = nist->now_us;
+	htcp->loss_us = htcp->now_us;
 	return mul_u64_u32_shr(nist->cwnd, htcp->beta, HTCP_SCALE);
 }
 
@@ -185,13 +191,14 @@ static void htcp_undo(struct nist *nist)
 	htcp->beta = htcp->undo_beta;
 }
 
-static void htcp_periodic(struct nist *nist, const struct nist_ack *ack)
+static __always_inline void htcp_periodic(struct nist *nist, const struct nist_ack *ack)
 {
 	struct htcp *htcp = container_of(nist, struct htcp, nist);
 
-	if (!ack->recovery)
-		htcp->rtt_max_us = max(htcp->rtt_max_us, ack->rtt_us);
-	nist_rate_update(&htcp->rate, nist->now_us, ack->delivered,
+	htcp->now_us = ack->now_us;
+	if (unlikely(ack->rtt_us > (s32)htcp->rtt_max_us) && !ack->recovery)
+		htcp->rtt_max_us = ack->rtt_us;
+	nist_rate_update(&htcp->rate, ack->now_us, ack->delivered,
 			 READ_ONCE(update) * USEC_PER_MSEC, READ_ONCE(weight));
 }
 

@@ -15,6 +15,7 @@
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#define NIST_AVOID	__always_inline
 #include "nist.h"
 
 TCPCC_PARAM(alpha, 10, 1, 1000, "alpha_S, increase for each ACK, thousandths of a segment");
@@ -25,7 +26,7 @@ struct scalable {
 	struct nist	nist;
 };
 
-static void scalable_increase(struct nist *nist, u32 acked)
+static __always_inline void scalable_increase(struct nist *nist, u32 acked)
 {
 	if (nist->cwnd < nist_segs(READ_ONCE(low_window)))
 		nist_reno(nist, acked);

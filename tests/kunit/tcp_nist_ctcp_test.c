@@ -30,16 +30,13 @@ static void queue_of_rtt(struct kunit *test)
 /* A round trip of @srtt_us ends. */
 static void period(struct ctcp *flow, u32 srtt_us)
 {
-	struct nist_ack ack = { .srtt_us = srtt_us, .limited = true };
-
-	flow->nist.now_us += srtt_us;
-	nist_law.periodic(&flow->nist, &ack);
+	nist_now.limited = true;
+	nist_next(&flow->nist, srtt_us, 0, srtt_us);
 }
 
 static void delay_window(struct kunit *test)
 {
 	struct nist *nist = &ctcp.nist;
-	struct nist_ack early = { .srtt_us = 42000, .limited = true };
 
 	begin(nist, sizeof(ctcp), 1000);
 	nist->rtt_min_us = 42000;
@@ -47,7 +44,7 @@ static void delay_window(struct kunit *test)
 	period(&ctcp, 42000);
 	EXPECT_NEAR(test, ctcp.dwnd, milli(30399), 200);
 	EXPECT_NEAR(test, nist->cwnd, milli(1030399), 10);
-	nist_law.periodic(nist, &early);
+	nist_next(nist, 41999, 0, 42000);
 	EXPECT_NEAR(test, nist->cwnd, milli(1030399), 10);
 	/* Eq. 14: one segment for a whole window's ACKs, of both parts */
 	EXPECT_NEAR(test, growth(nist), NIST_ONE, 2000);
@@ -85,7 +82,6 @@ static void delay_window(struct kunit *test)
 static void loses(struct kunit *test)
 {
 	struct nist *nist = &ctcp.nist;
-	struct nist_ack recovery = { .srtt_us = 42000, .recovery = true, .limited = true };
 
 	begin(nist, sizeof(ctcp), 1000);
 	nist->rtt_min_us = 42000;
@@ -95,9 +91,10 @@ static void loses(struct kunit *test)
 	EXPECT_NEAR(test, ctcp.dwnd, nist_segs(200), 1);
 	period(&ctcp, 42000);
 	EXPECT_NEAR(test, ctcp.dwnd, nist_segs(200), 1);
-	nist->now_us += 42000;
-	nist_law.periodic(nist, &recovery);
+	nist_now.recovery = true;
+	period(&ctcp, 42000);
 	EXPECT_NEAR(test, ctcp.dwnd, nist_segs(200), 1);
+	nist_now.recovery = false;
 	period(&ctcp, 42000);
 	KUNIT_EXPECT_GT(test, ctcp.dwnd, nist_segs(200));
 	/* a timeout leaves no delay window */
@@ -130,7 +127,7 @@ static void has_delay_window(struct sock *sk)
 	struct ctcp *flow = inet_csk_ca(sk);
 
 	flow->dwnd = nist_segs(600);
-	flow->period_us = flow->nist.now_us;
+	flow->period_us = tcp_sk(sk)->tcp_mstamp;
 }
 
 /* What a loss that was none changed: the delay window */

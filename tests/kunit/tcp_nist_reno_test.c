@@ -99,15 +99,15 @@ static void rates(struct kunit *test)
 	struct nist_rate rate = { .since_us = 1000 };
 
 	KUNIT_EXPECT_EQ(test, nist_rate_update(&rate, 1000, 2000, 250000, 500), 0);
-	KUNIT_EXPECT_EQ(test, nist_rate_update(&rate, 250999, 3000, 250000, 500), 0);
-	KUNIT_EXPECT_EQ(test, nist_rate_update(&rate, 251000, 250, 250000, 500), 5250);
+	KUNIT_EXPECT_EQ(test, nist_rate_update(&rate, 250999, 5000, 250000, 500), 0);
+	KUNIT_EXPECT_EQ(test, nist_rate_update(&rate, 251000, 5250, 250000, 500), 5250);
 	KUNIT_EXPECT_EQ(test, rate.rate, 10500 << NIST_RATE_SCALE);
-	KUNIT_EXPECT_EQ(test, nist_rate_update(&rate, 501000, 5250, 250000, 500), 5250);
+	KUNIT_EXPECT_EQ(test, nist_rate_update(&rate, 501000, 10500, 250000, 500), 5250);
 	KUNIT_EXPECT_EQ(test, rate.rate, 15750 << NIST_RATE_SCALE);
-	KUNIT_EXPECT_EQ(test, nist_rate_update(&rate, 1001000, 10500, 250000, 1000), 10500);
+	KUNIT_EXPECT_EQ(test, nist_rate_update(&rate, 1001000, 21000, 250000, 1000), 10500);
 	KUNIT_EXPECT_EQ(test, rate.rate, 21000 << NIST_RATE_SCALE);
 	/* 400 Gb/s, 10 s */
-	nist_rate_update(&rate, 11001000, 333333333, 250000, 1000);
+	nist_rate_update(&rate, 11001000, 21000 + 333333333, 250000, 1000);
 	KUNIT_EXPECT_EQ(test, rate.rate >> NIST_RATE_SCALE, 33333333);
 }
 
