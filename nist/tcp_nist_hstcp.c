@@ -44,6 +44,21 @@ TCPCC_PARAM(beta_high, 100, 1, 500, "R_HS, b at the high window, thousandths");
 #define HSTCP_HIGH	83000
 #define HSTCP_LOG_HIGH	1070912
 
+#define HSTCP_LEAST	100
+
+/*
+ * The windows from which on a() of the defaults is 2, 3, ..., as RFC 3649's appendix has them: a
+ * small window is often another, and takes no logarithm then.  It ends where what the logarithms
+ * round off first makes a() less again.
+ */
+static const u16 hstcp_steps[] = {
+	79, 173, 292, 434, 597, 781, 985, 1208, 1452, 1714, 1996, 2298, 2618, 2959, 3319, 3700,
+	4100, 4522, 4964, 5426, 5911, 6418, 6947, 7499, 8074, 8674, 9299, 9947, 10622, 11323,
+	12051, 12807, 13589, 14403,
+};
+
+#define HSTCP_STEPS	((u32)ARRAY_SIZE(hstcp_steps))
+
 /* Shares: b() */
 #define HSTCP_SCALE	16
 #define HSTCP_ONE	BIT(HSTCP_SCALE)
@@ -108,6 +123,20 @@ static u32 hstcp_a(u32 w)
 	return max_t(u32, (a + HSTCP_ONE / 2) >> HSTCP_SCALE, 1);
 }
 
+/* a() of a window @w, from the table where that has it */
+static noinline u32 hstcp_alpha(u32 w)
+{
+	u32 steps = 0, more;
+
+	if (w >= hstcp_steps[HSTCP_STEPS - 1] || READ_ONCE(low_window) != HSTCP_LOW ||
+	    READ_ONCE(high_window) != HSTCP_HIGH || READ_ONCE(beta_high) != HSTCP_LEAST)
+		return hstcp_a(w);
+	for (more = 32; more; more /= 2)
+		if (steps + more <= HSTCP_STEPS && w >= hstcp_steps[steps + more - 1])
+			steps += more;
+	return steps + 1;
+}
+
 static __always_inline void hstcp_increase(struct nist *nist, u32 acked)
 {
 	struct hstcp *hstcp = container_of(nist, struct hstcp, nist);
@@ -119,7 +148,7 @@ static __always_inline void hstcp_increase(struct nist *nist, u32 acked)
 	}
 	if (whole - hstcp->alpha_of > hstcp->alpha_of >> HSTCP_NEAR) {
 		hstcp->alpha_of = whole;
-		hstcp->alpha = hstcp_a(whole);
+		hstcp->alpha = hstcp_alpha(whole);
 	}
 	nist_grow_segs(nist, hstcp->alpha, acked);
 }

@@ -111,6 +111,23 @@ static void logs_of_defaults(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tcpcc_log2(HSTCP_HIGH), HSTCP_LOG_HIGH);
 }
 
+/* So are the steps of a(), each window's. */
+static void steps_of_defaults(struct kunit *test)
+{
+	u32 last = hstcp_steps[HSTCP_STEPS - 1], w;
+
+	KUNIT_EXPECT_EQ(test, beta_high, HSTCP_LEAST);
+	for (w = 1; w < last; w++)
+		KUNIT_ASSERT_EQ(test, hstcp_alpha(w), hstcp_a(w));
+	KUNIT_EXPECT_EQ(test, hstcp_a(last - 1), HSTCP_STEPS);
+	KUNIT_EXPECT_EQ(test, hstcp_a(last), HSTCP_STEPS + 1);
+	KUNIT_EXPECT_EQ(test, hstcp_alpha(83000), hstcp_a(83000));
+	/* not those of others */
+	beta_high = 300;
+	KUNIT_EXPECT_EQ(test, hstcp_alpha(10000), hstcp_a(10000));
+	beta_high = HSTCP_LEAST;
+}
+
 /* Parameters that contradict each other are no reason to divide by zero. */
 static void odd_parameters(struct kunit *test)
 {
@@ -140,6 +157,7 @@ static struct kunit_case hstcp_cases[] = {
 	KUNIT_CASE(times_out),
 	KUNIT_CASE(is_cached),
 	KUNIT_CASE(logs_of_defaults),
+	KUNIT_CASE(steps_of_defaults),
 	KUNIT_CASE(odd_parameters),
 	KUNIT_CASE(rests_after_a_loss),
 	KUNIT_CASE(extremes),
