@@ -47,9 +47,9 @@ TCPCC_PARAM(beta_high, 100, 1, 500, "R_HS, b at the high window, thousandths");
 #define HSTCP_LEAST	100
 
 /*
- * The windows from which on a() of the defaults is 2, 3, ..., as RFC 3649's appendix has them: a
- * small window is often another, and takes no logarithm then.  It ends where what the logarithms
- * round off first makes a() less again.
+ * The windows from which on hstcp_a() of the default parameters is 2, 3, ...  A small window
+ * changes its number of segments often, and with the table that takes no logarithm.  The table ends
+ * where what the logarithms round off first makes a() less again.
  */
 static const u16 hstcp_steps[] = {
 	79, 173, 292, 434, 597, 781, 985, 1208, 1452, 1714, 1996, 2298, 2618, 2959, 3319, 3700,
