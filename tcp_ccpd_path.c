@@ -122,6 +122,9 @@
 #define PATH_POLICER	8
 #define PATH_CAPPED	64
 
+/* Much is missing: more than this part of what is in flight; field-crowd */
+#define PATH_REPAIR	4
+
 /* A train that has lost more than this part of it was too fast; host=vm, path-flows */
 #define PATH_TOO_FAST	4
 
@@ -1150,6 +1153,28 @@ static void path_avoid(struct sock *sk, u32 acked, u32 bw)
 }
 
 /*
+ * The most to have in flight in a repair.  Of many flows that start together each takes the same
+ * capacity from a pair, and asks for all of it: it overflows the path again while it repairs what
+ * is lost, since the claim falls by half in a round trip at most.  So while much is missing, and a
+ * queue stands, no more leaves than arrives, and a segment more for each ACK until something is
+ * lost in this round trip; and what was delivered in a recent one may be there.  The queue is in
+ * TCP's own rtt, since repairs have none but that of time stamps, which count ms.
+ * @acked: segments, of this ACK; @bw: the capacity, BW_SCALE
+ */
+static noinline void path_repair(struct sock *sk, u32 acked, u32 bw)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	const struct cpath *ca = inet_csk_ca(sk);
+	u32 base_us = path_base_us(ca), window;
+
+	if (tp->srtt_us >> 3 < base_us + 2 * path_q0(sk, bw) + BIT(PATH_MS))
+		return;
+	window = max_t(u32, tcp_packets_in_flight(tp) + acked + !ca->round_lost,
+		       ccpd_segs(ccpd_delivery_rate(&ca->probe), base_us) >> SEG_SCALE);
+	path_set_cwnd(sk, min(tcp_snd_cwnd(tp), window));
+}
+
+/*
  * Pacing makes bursts of what ACKs release in the meantime, and one would overflow a small buffer
  * of a short path.  Where segments do not leave one by one an ACK releases what it acknowledges
  * there, and one segment more, at once; if it does not acknowledge many.
@@ -1736,8 +1761,8 @@ static void path_compete(struct sock *sk, u32 rate, u32 bw, u32 queue_us, u32 q0
 	} else if (queue_us < before_us - before_us / 4 ||
 		   (ca->doubt % PATH_CATCH_UP && ca->rounds == PATH_ROUNDS)) {
 		path_drain(sk);
-	} else if (!tcp_is_cwnd_limited(sk)) {
-		return;		/* what it has is not used */
+	} else if (!tcp_is_cwnd_limited(sk) || ca->floor > tcp_snd_cwnd(tcp_sk(sk))) {
+		return;		/* what it has is not used, or a repair has less */
 	} else if (rate < bw >> PATH_OUR_PART &&
 		   (ca->doubt == PATH_CATCH_UP || queue_us < path_room_us(ca) / 2)) {
 		ca->floor += 1 + ca->floor / 2;
@@ -2145,6 +2170,9 @@ tcpcc_cong_control(path_cong_control)
 		bw = path_capacity(ca);
 		if (ca->mode == PATH_AVOIDANCE && rs->acked_sacked) {
 			path_avoid(sk, rs->acked_sacked, bw);
+			if (unlikely(state == TCP_CA_Recovery) &&
+			    tp->lost_out > tcp_packets_in_flight(tp) / PATH_REPAIR)
+				path_repair(sk, rs->acked_sacked, bw);
 			if (p->rtt_min_us < PATH_SHORT_US)
 				burst = path_clock(sk, rs->acked_sacked, bw);
 		}

@@ -982,6 +982,41 @@ static void no_more_than_the_path_holds(struct kunit *test)
 	EXPECT_NEAR(test, tcp_snd_cwnd(tp), 30, 1);
 }
 
+/*
+ * Of 400 segments 300 are missing, and a queue of 40 ms stands: what arrives is replaced, and no
+ * more once something is lost in this round trip, whatever the claim asks for.  What was delivered
+ * in a recent one may be there.  Without the queue others have gone, and the claim counts.
+ */
+static void repair_is_no_flood(struct kunit *test)
+{
+	struct rate_sample rs = { .acked_sacked = 2, .rtt_us = 90000 };
+	struct sock *sk = flow(test);
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct cpath *ca = inet_csk_ca(sk);
+
+	ca->probe.rtt_s = 90000 << 3;
+	tp->srtt_us = 90000 << 3;
+	tp->packets_out = 400;
+	tp->lost_out = 300;
+	inet_csk(sk)->icsk_ca_state = TCP_CA_Recovery;
+	ack(sk, &rs);
+	KUNIT_EXPECT_EQ(test, tcp_snd_cwnd(tp), 100 + 2 + 1);
+	ca->round_lost = 1;
+	ack(sk, &rs);
+	KUNIT_EXPECT_EQ(test, tcp_snd_cwnd(tp), 100 + 2);
+	ca->probe.rate[0] = link_bw(50);
+	ack(sk, &rs);
+	EXPECT_NEAR(test, tcp_snd_cwnd(tp), 412 / 2, 1);
+	ca->probe.rate[0] = 0;
+	tp->lost_out = 20;
+	ack(sk, &rs);
+	KUNIT_EXPECT_GE(test, tcp_snd_cwnd(tp), 412 * 3 / 4);
+	tp->lost_out = 300;
+	tp->srtt_us = 52000 << 3;
+	ack(sk, &rs);
+	KUNIT_EXPECT_GE(test, tcp_snd_cwnd(tp), 412 * 3 / 4);
+}
+
 /* However large a queue is: three fourths of the 412 segments that the claim needs without one. */
 static void window_keeps_most_of_the_claim(struct kunit *test)
 {
@@ -1573,6 +1608,11 @@ static void rival_is_matched(struct kunit *test)
 	path_compete(sk, bw / 2, bw, 40000, q0, false);
 	KUNIT_EXPECT_EQ(test, ca->floor, 1000);
 	tcp_sk(sk)->is_cwnd_limited = 1;
+	/* nor one of which a repair has less in use */
+	tcp_snd_cwnd_set(tcp_sk(sk), 999);
+	path_compete(sk, bw / 2, bw, 40000, q0, false);
+	KUNIT_EXPECT_EQ(test, ca->floor, 1000);
+	tcp_snd_cwnd_set(tcp_sk(sk), 1100);
 	/* 1000^(2/3) / 3 in a second, and at least Reno's one in a round trip */
 	path_compete(sk, bw / 2, bw, 40000, q0, false);
 	KUNIT_EXPECT_EQ(test, ca->floor, 1000 + 1 + 2);
@@ -1620,6 +1660,7 @@ static void rival_is_caught_up_with(struct kunit *test)
 
 	ca->noise = 0;
 	tcp_sk(sk)->is_cwnd_limited = 1;
+	tcp_snd_cwnd_set(tcp_sk(sk), 200);
 	ca->probe.rtt_s = 90000 << 3;
 	ca->probe.round_rtt_us = 90000;
 	for (i = 0; i < 2; i++) {
@@ -2271,6 +2312,7 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(small_buffer_takes_single_segments),
 	KUNIT_CASE(acks_clock_a_short_path),
 	KUNIT_CASE(no_more_than_the_path_holds),
+	KUNIT_CASE(repair_is_no_flood),
 	KUNIT_CASE(window_keeps_most_of_the_claim),
 	KUNIT_CASE(losses_do_not_raise_the_claim),
 	KUNIT_CASE(cap_without_a_pair_ends),
