@@ -985,7 +985,8 @@ static void no_more_than_the_path_holds(struct kunit *test)
 /*
  * Of 400 segments 300 are missing, and a queue of 40 ms stands: what arrives is replaced, and no
  * more once something is lost in this round trip, whatever the claim asks for.  What was delivered
- * in a recent one may be there.  Without the queue others have gone, and the claim counts.
+ * in a recent one may be there.  Without the queue others have gone, and the claim counts; so it
+ * does where the capacity moves.
  */
 static void repair_is_no_flood(struct kunit *test)
 {
@@ -1008,6 +1009,10 @@ static void repair_is_no_flood(struct kunit *test)
 	ack(sk, &rs);
 	EXPECT_NEAR(test, tcp_snd_cwnd(tp), 412 / 2, 1);
 	ca->probe.rate[0] = 0;
+	ca->moves = PATH_MOVES;
+	ack(sk, &rs);
+	KUNIT_EXPECT_GE(test, tcp_snd_cwnd(tp), 412 * 3 / 4);
+	ca->moves = 0;
 	tp->lost_out = 20;
 	ack(sk, &rs);
 	KUNIT_EXPECT_GE(test, tcp_snd_cwnd(tp), 412 * 3 / 4);
