@@ -1158,8 +1158,9 @@ static void path_avoid(struct sock *sk, u32 acked, u32 bw)
  * is lost, since the claim falls by half in a round trip at most.  So while much is missing, and a
  * queue stands, no more leaves than arrives, and a segment more for each ACK until something is
  * lost in this round trip; and what was delivered in a recent one may be there.  The queue is in
- * TCP's own rtt, since repairs have none but that of time stamps, which count ms.  Where the
- * capacity moves it has fallen, and may rise meanwhile.
+ * TCP's own rtt, since repairs have none but that of time stamps, which count ms.  Without them a
+ * queue that is gone would seem to stand.  Where the capacity moves it has fallen, and may rise
+ * meanwhile.
  * @acked: segments, of this ACK; @bw: the capacity, BW_SCALE
  */
 static noinline void path_repair(struct sock *sk, u32 acked, u32 bw)
@@ -1168,7 +1169,8 @@ static noinline void path_repair(struct sock *sk, u32 acked, u32 bw)
 	const struct cpath *ca = inet_csk_ca(sk);
 	u32 base_us = path_base_us(ca), window;
 
-	if (path_moves(ca) || tp->srtt_us >> 3 < base_us + 2 * path_q0(sk, bw) + BIT(PATH_MS))
+	if (!tp->rx_opt.rcv_tsecr || path_moves(ca) ||
+	    tp->srtt_us >> 3 < base_us + 2 * path_q0(sk, bw) + BIT(PATH_MS))
 		return;
 	window = max_t(u32, tcp_packets_in_flight(tp) + acked + !ca->round_lost,
 		       ccpd_segs(ccpd_delivery_rate(&ca->probe), base_us) >> SEG_SCALE);

@@ -1000,8 +1000,16 @@ static void repair_is_no_flood(struct kunit *test)
 	tp->packets_out = 400;
 	tp->lost_out = 300;
 	inet_csk(sk)->icsk_ca_state = TCP_CA_Recovery;
+	tp->rx_opt.rcv_tsecr = 1;
+	ca->back = PATH_NO_CLOCK;
 	ack(sk, &rs);
 	KUNIT_EXPECT_EQ(test, tcp_snd_cwnd(tp), 100 + 2 + 1);
+	/* without time stamps nothing tells that a queue is gone */
+	tp->rx_opt.rcv_tsecr = 0;
+	tcp_snd_cwnd_set(tp, 412);
+	path_repair(sk, 2, link_bw(100));
+	KUNIT_EXPECT_EQ(test, tcp_snd_cwnd(tp), 412);
+	tp->rx_opt.rcv_tsecr = 1;
 	ca->round_lost = 1;
 	ack(sk, &rs);
 	KUNIT_EXPECT_EQ(test, tcp_snd_cwnd(tp), 100 + 2);
