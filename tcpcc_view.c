@@ -45,6 +45,9 @@
 /* Room for so many sockets at first; a bucket of the table has seldom more than one. */
 #define VIEW_ROOM	16U
 
+/* Others may run after so many buckets, which take some microseconds; most are empty. */
+#define VIEW_TURN	1024U
+
 /**
  * struct view_iter - a reader of the file
  * @p: seq_file's own: the network namespace
@@ -207,7 +210,8 @@ static void *view_find(struct seq_file *seq, loff_t *pos)
 	for (; *pos <= table->ehash_mask; ++*pos) {
 		if (!hlist_nulls_empty(&table->ehash[*pos].chain))
 			return pos;
-		cond_resched();
+		if (!(*pos % VIEW_TURN))
+			cond_resched();
 	}
 	return NULL;
 }
