@@ -52,7 +52,8 @@ def setup(s: Settings, row: Row, ccs: list[str], window: float, others: Others) 
         'sysctl -qw net.ipv4.tcp_mem="100000000 100000000 100000000" \\',
         f'  net.ipv4.tcp_rmem="{rmem}" \\',
         f'  net.ipv4.tcp_wmem="{wmem}" \\',
-        "  net.core.netdev_max_backlog=10000000",
+        "  net.core.netdev_max_backlog=10000000 \\",
+        "  net.ipv4.tcp_child_ehash_entries=4096  # per namespace: /proc/net/tcpcc reads them all",
         "",
         "# Namespaces and the cables between them.",
         "ip -batch - <<END",
@@ -60,15 +61,14 @@ def setup(s: Settings, row: Row, ccs: list[str], window: float, others: Others) 
         *(f"link add {h.device(h.a)} netns {h.a} mtu {s.mtu} address {h.mac(h.a)} type veth"
           f" peer name {h.device(h.b)} netns {h.b} mtu {s.mtu} address {h.mac(h.b)}"
           for h in row.hops),
+        *(f"netns exec {name} {command}"
+          for name in row.spaces
+          for command in (*sysctls(s, name), *offloads(s, row, name))),
         "END",
     ]  # fmt: skip
     for name in row.spaces:
-        lines += ["", f"# {name}", f"ip netns exec {name} sysctl -qw {sysctls(s, name)}"]
-        if name[0] == "r" and s.ack == "every":
-            lines.append("# Linux 6.7 and later")
-            lines.append(f"ip netns exec {name} sysctl -eqw net.ipv4.tcp_backlog_ack_defer=0")
-        lines += [f"ip {version}-n {name} -batch - <<END", *addresses(s, row, name), "END"]
-        lines += [f"ip netns exec {name} {command}" for command in offloads(s, row, name)]
+        lines += ["", f"# {name}", f"ip {version}-n {name} -batch - <<END"]
+        lines += [*addresses(s, row, name), "END"]
     if s.ssthresh:
         lines += _acquaintance(s, row)
     for d, b in zip(row.d, row.b, strict=True):
@@ -268,21 +268,25 @@ def _viewed() -> frozenset[str]:
     return frozenset(found)
 
 
-def sysctls(s: Settings, name: str) -> str:
-    """What sysctl is told in one namespace.
+def sysctls(s: Settings, name: str) -> list[str]:
+    """Commands that set what sysctl is told in one namespace.
 
-    Without IPv6, or at least its link-local addresses, its own chatter is not on the links.
+    Without IPv6, or at least its link-local addresses, its own chatter is not on the links.  What
+    follows from the number of buckets is as where there are 32768.
     """
     quiet = ["net.ipv6.conf.all.disable_ipv6=1"] if s.ip == 4 else []
     if name[0] in "dbaj":
         forward = "net.ipv4.ip_forward=1" if s.ip == 4 else "net.ipv6.conf.all.forwarding=1"
-        return " ".join([*quiet, forward])
-    values = [*quiet, "net.ipv4.tcp_no_metrics_save=1", f"net.ipv4.tcp_ecn={int(s.ecn)}"]
+        return ["sysctl -qw " + " ".join([*quiet, forward])]
+    values = [*quiet, "net.ipv4.tcp_no_metrics_save=1", f"net.ipv4.tcp_ecn={int(s.ecn)}",
+              "net.ipv4.tcp_max_syn_backlog=256", "net.ipv4.tcp_max_tw_buckets=16384"]  # fmt: skip
     if s.ssthresh and name[0] == "s":
         values.append("net.ipv4.tcp_no_ssthresh_metrics_save=0")
-    if s.ack == "every":
-        values.append("net.ipv4.tcp_comp_sack_nr=0")
-    return " ".join(values)
+    if s.ack != "every":
+        return ["sysctl -qw " + " ".join(values)]
+    values.append("net.ipv4.tcp_comp_sack_nr=0")
+    # from Linux 6.7 on
+    return ["sysctl -qw " + " ".join(values), "sysctl -eqw net.ipv4.tcp_backlog_ack_defer=0"]
 
 
 def _routes(s: Settings, name: str, row: Row) -> list[str]:

@@ -82,6 +82,8 @@
 #define READ_SIZE (1 << 30) /* nothing is copied, see drain() */
 #define READ_CHUNK (64 << 10)
 #define VIEW_COLUMNS 32 /* names of fields in /proc/net/tcpcc, of all senders of a run */
+#define VIEW_LINE 1024 /* bytes of a line there at most */
+#define VIEW_PART 4096 /* bytes that the kernel has room for at first */
 
 typedef int64_t ns_t;
 
@@ -143,7 +145,7 @@ struct flow {
 struct space {
 	struct space *next;
 	char ns[16];
-	FILE *view;
+	int view;
 };
 
 struct udp {
@@ -938,7 +940,7 @@ static void open_view(const char *ns)
 	s = new(sizeof(*s));
 	snprintf(s->ns, sizeof(s->ns), "%s", ns);
 	enter(ns);
-	s->view = fopen("/proc/self/net/tcpcc", "re");
+	s->view = open("/proc/self/net/tcpcc", O_RDONLY | O_CLOEXEC);
 	leave();
 	s->next = spaces;
 	spaces = s;
@@ -977,16 +979,28 @@ static void read_view_line(char *line)
 	}
 }
 
-/* All flows of a namespace at once: each has what its sender tells at this moment. */
-static void read_view(FILE *view)
+/*
+ * All flows of a namespace at once: each has what its sender tells at this moment.  A read gives
+ * whole lines, as many as the kernel has room for: if another would have fit, that was the last.
+ */
+static void read_view(int view)
 {
-	char line[1024];
+	static char text[16 * VIEW_PART + 1];
+	char *save, *line;
+	off_t at = 0;
+	ssize_t n;
 
-	if (!view)
+	if (view < 0)
 		return;
-	rewind(view);
-	while (fgets(line, sizeof(line), view))
-		read_view_line(line);
+	do {
+		n = pread(view, text, sizeof(text) - 1, at);
+		if (n < 0)
+			die("agent: /proc/net/tcpcc: %m");
+		text[n] = '\0';
+		for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+			read_view_line(line);
+		at += n;
+	} while (n > VIEW_PART - VIEW_LINE);
 }
 
 static void sample_flow(struct flow *f, ns_t at)
