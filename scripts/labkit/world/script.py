@@ -52,8 +52,9 @@ def setup(s: Settings, row: Row, ccs: list[str], window: float, others: Others) 
         'sysctl -qw net.ipv4.tcp_mem="100000000 100000000 100000000" \\',
         f'  net.ipv4.tcp_rmem="{rmem}" \\',
         f'  net.ipv4.tcp_wmem="{wmem}" \\',
-        "  net.core.netdev_max_backlog=10000000 \\",
-        "  net.ipv4.tcp_child_ehash_entries=4096  # per namespace: /proc/net/tcpcc reads them all",
+        # of each namespace: /proc/net/tcpcc looks at all of them
+        "  net.ipv4.tcp_child_ehash_entries=4096 \\",
+        "  net.core.netdev_max_backlog=10000000",
         "",
         "# Namespaces and the cables between them.",
         "ip -batch - <<END",
