@@ -87,7 +87,7 @@ class Network(Topo):
         devices = [hop.device(place) for hop in row.hops if place in (hop.a, hop.b)]
         version = "" if s.ip == 4 else "-6 "
         tc = queues.for_stock_kernels("\n".join(queues.queues(s, row, place)), s)
-        commands = [(f"sysctl -qw {script.sysctls(s, place)}", "")]
+        commands = [(command, "") for command in script.sysctls(s, place)]
         commands += [(f"ip link set {device} mtu {s.mtu}", "") for device in devices]
         commands.append((f"ip {version}-batch -", "\n".join(script.addresses(s, row, place))))
         commands += [(command, "") for command in script.offloads(s, row, place)]
