@@ -45,7 +45,7 @@
 /* Room for so many sockets at first; a bucket of the table has seldom more than one. */
 #define VIEW_ROOM	16U
 
-/* Others may run after so many buckets, which take some microseconds; most are empty. */
+/* Others may run after so many buckets.  Most are empty, and to look at one takes little time. */
 #define VIEW_TURN	1024U
 
 /**

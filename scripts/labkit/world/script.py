@@ -272,8 +272,9 @@ def _viewed() -> frozenset[str]:
 def sysctls(s: Settings, name: str) -> list[str]:
     """Commands that set what sysctl is told in one namespace.
 
-    Without IPv6, or at least its link-local addresses, its own chatter is not on the links.  What
-    follows from the number of buckets is as where there are 32768.
+    Without IPv6, or at least its link-local addresses, its own chatter is not on the links.  With
+    a smaller table of connections the kernel would also lower two limits, of connections that are
+    not yet there and that have ended: they are set to those of a table of 32768 buckets.
     """
     quiet = ["net.ipv6.conf.all.disable_ipv6=1"] if s.ip == 4 else []
     if name[0] in "dbaj":
