@@ -79,9 +79,11 @@ def setup_of(settings: Settings, cc: str, seed: int) -> str:
     limits = re.search(r'^sysctl -qw net\.ipv4\.tcp_mem=.*?netdev_max_backlog=\d+\n', text,
                        re.M | re.S)  # fmt: skip
     assert limits
-    own = " ".join(re.findall(r'net\.ipv4\.tcp_[rw]mem="[^"]*"', limits[0]))
+    # in a batch of ip, a word with spaces has its quotes around the whole
+    own = " ".join(f'"{name}={value}"' for name, value
+                   in re.findall(r'(net\.ipv4\.tcp_[rw]mem)="([^"]*)"', limits[0]))  # fmt: skip
     text = text.replace(limits[0], "")
-    return re.sub(r"^(ip netns exec [sr]\d* sysctl -qw )", rf"\1{own} ", text, flags=re.M)
+    return re.sub(r"^(netns exec [sr]\d* sysctl -qw )", rf"\1{own} ", text, flags=re.M)
 
 
 def missing_qdisc(said: str) -> str:
