@@ -49,8 +49,9 @@
  * A congested way back is no queue of ours: the peer's time stamps tell it from one.
  *
  * Capacity that moves.  Where what is delivered fell at once, and the queue then ran empty round
- * after round, the window is at least one and a half of what fills the path at the most that was
- * delivered in the last seconds, until an overflow, or until it was so for 8 s no more.
+ * after round, the window follows the queue for 8 s, and not the rate: it grows by an eighth where
+ * a packet met an empty path, and falls slowly otherwise.  If none meets one for long the capacity
+ * has fallen, or others have come, and the law takes over.
  *
  * Bunches.  On Wi-Fi, or from a virtual machine, the link waits, and then takes much at once.  What
  * one round trip delivers is chance's there, and less than the path carries.  ACKs that come in
@@ -155,6 +156,19 @@
 #define PATH_FALL	5
 #define PATH_EMPTY_ROUNDS 4
 #define PATH_MOVES	31U
+
+/*
+ * The window meanwhile is in 1/2^6 segments.  It grows by 1/2^3 for each 2^16 us of a round trip,
+ * up to four, falls by 1/2^6 for each rtt_min, up to 16, and by 1/2^2 at an overflow.  So the queue
+ * runs empty in one of nine round trips, if they are short.  That ends when it did not in
+ * PATH_ROUNDS - PATH_REPAIRS of them; field-moving, field-random, field-crowd
+ */
+#define PATH_WINDOW_PART 6
+#define PATH_WINDOW_GROWS 3
+#define PATH_WINDOW_FALLS 6
+#define PATH_WINDOW_LONG 16U
+#define PATH_WINDOW_OVERFLOW 2
+#define PATH_WINDOW_MOST BIT(30)
 
 /*
  * An ACK is of a bunch if it comes 2^5 times as soon after another as the path carries what it
@@ -360,7 +374,8 @@ struct cpath_train {
  * @claim: our part of the capacity, BW_SCALE; in a train the rate at which it leaves
  * @delay_sum: of the segments acknowledged in this round trip, rtt beyond rtt_min, PATH_NOISE us
  * @cap: what a policer lets through, BW_SCALE, if @capped
- * @floor: least window beside others, segments
+ * @floor: least window beside others, segments; while path_has_window() the least one there,
+ *	1/2^PATH_WINDOW_PART segments
  * @train_end: of a train: what is delivered or lost when all of it is through
  * @prev: in avoidance: the evaluation before
  * @train_us: of a train: the time in which it leaves, us; 0: at once
@@ -650,6 +665,17 @@ static bool path_moves(const struct cpath *ca)
 }
 
 /*
+ * It moves, and @floor is a window for that.  Where ACKs come in bunches a round trip has too few
+ * of them to tell if the queue ran empty.  A policer's cap, and the floor beside a rival, have the
+ * same place.
+ */
+static bool path_has_window(const struct cpath *ca)
+{
+	return ca->moves && !ca->fell && !path_bunched(ca) && !ca->capped &&
+	       ca->rival != PATH_FOREIGN;
+}
+
+/*
  * What the capacity may be where it moves, BW_SCALE; 0: it does not.  It is the most that was
  * delivered lately, if that was not too much.
  */
@@ -661,24 +687,31 @@ static u32 path_moving_rate(const struct cpath *ca)
 }
 
 /*
- * The least window there, segments: half as much again as what fills a path of @us at that rate,
- * since it may be more by now.  Three eighths where ACKs come in bunches: it may be that only ACKs
- * do, and the link never waits; test_hosts.py.
+ * The window there, segments: what fills a path of @us at that rate, or what the queue says.  Three
+ * eighths more where ACKs come in bunches: it may be that only ACKs do, and the link never waits;
+ * test_hosts.py.
  */
 static u32 path_moving_window(const struct cpath *ca, u32 us)
 {
-	u32 eighths = path_bunched(ca) ? 11 : 12;
+	s64 fills = ccpd_segs(path_moving_rate(ca), us);
 
-	return eighths * ccpd_segs(path_moving_rate(ca), us) >> (SEG_SCALE + 3);
+	if (path_bunched(ca))
+		return 11 * fills >> (SEG_SCALE + 3);
+	return max_t(s64, fills >> SEG_SCALE,
+		     path_has_window(ca) ? ca->floor >> PATH_WINDOW_PART : 0);
 }
 
 /*
- * An overflow, or a mark: the capacity is not what it was before.  Where ACKs come in bunches what
- * is claimed takes the place of the most that was delivered lately.
+ * An overflow, or a mark: the window was too large, or the capacity is not what it was before.
+ * Where ACKs come in bunches what is claimed takes the place of the most that was delivered lately.
  */
 static void path_too_much(struct cpath *ca)
 {
 	ca->late = 0;
+	if (path_has_window(ca)) {
+		ca->floor -= ca->floor >> PATH_WINDOW_OVERFLOW;
+		return;
+	}
 	ca->fell = path_bunched(ca);
 	ca->moves = ca->fell ? PATH_MOVES : 0;
 }
@@ -1015,6 +1048,9 @@ static void path_enter(struct cpath *ca, enum path_mode mode)
 		ca->paused = 0;
 		ca->bunches = 0;
 	}
+	/* the end of a train is in the place of the window where the capacity moves */
+	if (mode == PATH_SLOW_START)
+		ca->moves = 0;
 	ca->mode = mode;
 	ca->late = 0;
 	ca->rounds = 0;
@@ -1659,6 +1695,8 @@ static void path_drained(struct sock *sk, u32 bw, bool crowded)
 		if (ca->doubt == PATH_DOUBT) {
 			ca->rival = PATH_FRIENDLY;
 			ca->doubt = 0;
+			/* the floor is none of its windows */
+			ca->moves = 0;
 		}
 		return;
 	}
@@ -1666,9 +1704,10 @@ static void path_drained(struct sock *sk, u32 bw, bool crowded)
 	 * Who never saw a pair does not know what part of the path it has.  Where a packet has met
 	 * next to no queue, the path is no longer than it was.  It is empty, too, where nothing
 	 * delays but what is known to be of the way back.  But a path may become longer both ways:
-	 * this is not asked of a flow that gave way.
+	 * this is not asked of a flow that gave way.  And what the delay does where the capacity
+	 * moves is not for what was withdrawn.
 	 */
-	if (ccpd_pair_bw(&ca->probe) &&
+	if (ccpd_pair_bw(&ca->probe) && !path_has_window(ca) &&
 	    path_round_queue_us(ca) > path_q0(sk, path_capacity(ca)) / 2 &&
 	    (crowded || gave_way || !path_back_us(ca)) &&
 	    path_is_longer(tcp_snd_cwnd(tcp_sk(sk)), fell_us, mean_us, bw)) {
@@ -1688,7 +1727,8 @@ static void path_drained(struct sock *sk, u32 bw, bool crowded)
 		return;
 	}
 	ca->rival = PATH_FRIENDLY;
-	if (!crowded) {
+	/* a fall of the capacity leaves a queue, and that is ours */
+	if (!crowded || path_has_window(ca)) {
 		ca->doubt = 0;
 	} else if (ca->doubt == PATH_UNSURE) {
 		ca->rival = PATH_FOREIGN;
@@ -1874,24 +1914,62 @@ static u32 path_next_claim(struct cpath *ca, u32 rate, u32 delivered, u32 lost, 
 }
 
 /*
+ * The window of a capacity that moves, after a round trip in which @rate was delivered.  A window
+ * that is in proportion to what was delivered is too small where the capacity rises, and too large
+ * where it falls.  So it follows how often the queue runs empty, whatever the rate is: as much of
+ * it is needed as an average of many rises takes.  A round trip beside a long queue is a long one.
+ * If it does not run empty any more, something else keeps it up, or the capacity has fallen.
+ */
+static void path_follow(struct sock *sk, u32 rate)
+{
+	struct cpath *ca = inet_csk_ca(sk);
+	const struct ccpd_probe *p = &ca->probe;
+	u32 q0 = path_q0_us(rate, p->rtt_min_us, path_room_us(ca), path_varies_us(sk)), n;
+
+	if (!path_has_window(ca))
+		return;
+	if (path_round_queue_us(ca) >= q0 / 2) {
+		n = clamp(path_smoothed_us(ca) / path_base_us(ca), 1U, PATH_WINDOW_LONG);
+		ca->floor -= (ca->floor >> PATH_WINDOW_FALLS) * n;
+		ca->fell = ca->rounds == PATH_ROUNDS;
+	} else {
+		/* a packet met an empty path: no need to look for it */
+		ca->rtt_min_stamp = path_now();
+		ca->rounds = PATH_REPAIRS;
+		if (tcp_is_cwnd_limited(sk))
+			ca->floor += (ca->floor >> PATH_WINDOW_GROWS) *
+				     path_long(p->rtt_s >> 3);
+	}
+	ca->floor = clamp(ca->floor, PATH_LEAST_WINDOW << PATH_WINDOW_PART, PATH_WINDOW_MOST);
+}
+
+/*
  * Does the capacity move?  Something took much of what we were delivered, and is gone within 8 s:
  * what is delivered fell at once, and then the queue ran empty for several rounds in which we
  * took more and more.  Of one of several flows that says nothing: the others come and go.  A
  * further fall shows that it still moves.
  */
-static void path_watch(struct cpath *ca, u32 rate, bool empty)
+static void path_watch(struct sock *sk, u32 rate, bool empty)
 {
+	struct cpath *ca = inet_csk_ca(sk);
 	u32 pair = ccpd_pair_bw(&ca->probe);
+	bool follows = path_has_window(ca);
 
 	ca->empty = empty ? min(ca->empty + 1 + path_more_rounds(ca), PATH_EMPTY_ROUNDS) : 0;
-	if (ca->rounds < PATH_REPAIRS || !pair || ccpd_delivery_rate(&ca->probe) <= pair / 2)
+	if (ca->rounds < PATH_REPAIRS || !pair || ca->capped ||
+	    ccpd_delivery_rate(&ca->probe) <= pair / 2)
 		return;
-	if (rate < (ca->claim >> 3) * PATH_FALL) {
+	if (rate < (ca->claim >> 3) * PATH_FALL)
 		ca->fell = !path_moves(ca);
-		ca->moves = PATH_MOVES;
-	} else if (ca->fell && ca->empty == PATH_EMPTY_ROUNDS) {
+	else if (ca->fell && ca->empty == PATH_EMPTY_ROUNDS)
 		ca->fell = 0;
-		ca->moves = PATH_MOVES;
+	else
+		return;
+	ca->moves = PATH_MOVES;
+	if (!ca->fell && !follows && ca->rival != PATH_FOREIGN) {
+		ca->doubt = 0;
+		ca->floor = min(tcp_snd_cwnd(tcp_sk(sk)), PATH_WINDOW_MOST >> PATH_WINDOW_PART)
+			    << PATH_WINDOW_PART;
 	}
 }
 
@@ -2001,8 +2079,10 @@ static noinline void path_round(struct sock *sk, u32 rate)
 
 	if (mean_us < q0 / 2)
 		ca->rtt_min_stamp = path_now();
+	if (!ca->limited)
+		path_follow(sk, rate);
 	if (!ca->limited && !lost && delivered >= PATH_BATCH)
-		path_watch(ca, rate, mean_us < q0 / 2);
+		path_watch(sk, rate, mean_us < q0 / 2);
 	claim = path_next_claim(ca, rate, delivered, lost, bw, q0, mean_us);
 	/* until what a CE mark left of the claim is felt, nothing is added to it */
 	if (inet_csk(sk)->icsk_ca_state == TCP_CA_CWR)
@@ -2092,7 +2172,7 @@ static void path_pace(struct sock *sk, bool burst, u64 bw)
 		if (!path_is_single(sk))
 			rate = max(claim, rate);
 		/* the floor is beyond the claim, and ACKs clock it */
-		if (ca->rival == PATH_FOREIGN)
+		if (ca->rival == PATH_FOREIGN || path_has_window(ca))
 			rate = 2 * bw;
 	}
 	ccpd_set_rate(sk, ccpd_bytes_ps(min_t(u64, rate, U32_MAX), ca->probe.mss));

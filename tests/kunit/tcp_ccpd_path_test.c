@@ -1506,8 +1506,8 @@ static void long_path_has_more_room(struct kunit *test)
 }
 
 /*
- * What is delivered falls, and later the queue runs empty for four rounds: the capacity moves, and
- * the window is one and a half of what was delivered for eight seconds.
+ * What is delivered falls, and later the queue runs empty for four rounds: the capacity moves for
+ * eight seconds.
  */
 static void capacity_that_moves(struct kunit *test)
 {
@@ -1518,52 +1518,124 @@ static void capacity_that_moves(struct kunit *test)
 	ca->probe.rate[0] = link_bw(100);
 	KUNIT_EXPECT_EQ(test, path_moving_window(ca, 50000), 0);
 	for (i = 0; i < 5; i++)
-		path_watch(ca, ca->claim, true);
+		path_watch(sk, ca->claim, true);
 	KUNIT_EXPECT_FALSE(test, path_moves(ca));
-	path_watch(ca, ca->claim / 2, false);
+	path_watch(sk, ca->claim / 2, false);
 	for (i = 0; i < PATH_EMPTY_ROUNDS; i++) {
 		KUNIT_EXPECT_FALSE(test, path_moves(ca));
-		path_watch(ca, ca->claim, true);
+		path_watch(sk, ca->claim, true);
 	}
 	KUNIT_EXPECT_TRUE(test, ca->moves == PATH_MOVES);
-	EXPECT_NEAR(test, path_moving_window(ca, 50000), 412 * 3 / 2, 5000);
+	/* what fills it at the most that was delivered, or what there is */
+	EXPECT_NEAR(test, path_moving_window(ca, 50000), 412, 5000);
+	KUNIT_EXPECT_EQ(test, ca->floor >> PATH_WINDOW_PART, tcp_snd_cwnd(tcp_sk(sk)));
+	ca->floor = 800 << PATH_WINDOW_PART;
+	KUNIT_EXPECT_EQ(test, path_moving_window(ca, 50000), 800);
 	/* to fall again is enough to stay so */
 	ca->moves = 1;
-	path_watch(ca, ca->claim / 2, false);
+	path_watch(sk, ca->claim / 2, false);
 	KUNIT_EXPECT_TRUE(test, path_moves(ca) && ca->moves == PATH_MOVES);
-	/* an overflow ends it */
+	/* an overflow takes a quarter of the window */
 	ca->probe.rtt_s = 90000 << 3;
 	ca->probe.round_rtt_us = 90000;
 	ca->noise = 0;
+	ca->floor = 400 << PATH_WINDOW_PART;
 	path_next_claim(ca, ca->claim, 300, 100, ca->claim, 3125, 40000);
+	KUNIT_EXPECT_TRUE(test, path_has_window(ca));
+	KUNIT_EXPECT_EQ(test, ca->floor >> PATH_WINDOW_PART, 300);
+	/* slow start does, for the end of a train takes its place */
+	path_enter(ca, PATH_SLOW_START);
+	path_enter(ca, PATH_AVOIDANCE);
 	KUNIT_EXPECT_FALSE(test, path_moves(ca));
+	ca->rounds = PATH_ROUNDS;
 
 	/* a rise more than 8 s later is another matter */
-	path_watch(ca, ca->claim / 2, false);
+	path_watch(sk, ca->claim / 2, false);
 	for (i = 0; i < PATH_MOVES; i++) {
 		ca->tick = !(path_now() & 1);
 		path_age(ca);
 	}
 	for (i = 0; i < 5; i++)
-		path_watch(ca, ca->claim, true);
+		path_watch(sk, ca->claim, true);
 	KUNIT_EXPECT_FALSE(test, path_moves(ca));
 
 	/* two round trips of 300 ms count for three each */
 	ca->probe.rtt_s = 300000 << 3;
-	path_watch(ca, ca->claim / 2, false);
-	path_watch(ca, ca->claim, true);
+	path_watch(sk, ca->claim / 2, false);
+	path_watch(sk, ca->claim, true);
 	KUNIT_EXPECT_FALSE(test, path_moves(ca));
-	path_watch(ca, ca->claim, true);
+	path_watch(sk, ca->claim, true);
 	KUNIT_EXPECT_TRUE(test, path_moves(ca));
 	ca->moves = 0;
 
 	/* one of several */
 	ca->probe.rate[0] = link_bw(40);
 	ca->probe.rate[1] = 0;
-	path_watch(ca, ca->claim / 2, false);
+	path_watch(sk, ca->claim / 2, false);
 	for (i = 0; i < 5; i++)
-		path_watch(ca, ca->claim, true);
+		path_watch(sk, ca->claim, true);
 	KUNIT_EXPECT_FALSE(test, path_moves(ca));
+}
+
+/*
+ * Where the capacity moves the window is what keeps the queue empty in one round trip of nine: more
+ * by an eighth where a packet met an empty path, less by 1/64 else, and by as much for each rtt_min
+ * that a longer one takes.  The rate does not matter, only what the queue did.
+ */
+static void window_follows_the_queue(struct kunit *test)
+{
+	struct sock *sk = flow(test);
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct cpath *ca = inet_csk_ca(sk);
+	u32 i;
+
+	ca->noise = 0;
+	ca->room = 100000 / PATH_QUEUE;
+	ca->moves = PATH_MOVES;
+	ca->floor = 640 << PATH_WINDOW_PART;
+	ca->probe.rtt_s = 50000 << 3;
+	ca->probe.round_rtt_us = 50000;
+	tp->is_cwnd_limited = 1;
+	path_follow(sk, ca->claim / 4);
+	KUNIT_EXPECT_EQ(test, ca->floor >> PATH_WINDOW_PART, 720);
+	/* it was not used */
+	tp->is_cwnd_limited = 0;
+	path_follow(sk, ca->claim / 4);
+	KUNIT_EXPECT_EQ(test, ca->floor >> PATH_WINDOW_PART, 720);
+	/* a queue in eight others: as much as before */
+	ca->probe.round_rtt_us = 60000;
+	ca->probe.rtt_s = 70000 << 3;
+	for (i = 0; i < 8; i++)
+		path_follow(sk, ca->claim / 4);
+	EXPECT_NEAR(test, ca->floor >> PATH_WINDOW_PART, 640, 10000);
+	/* beside a queue of three rtt_min a round trip counts four times */
+	ca->floor = 640 << PATH_WINDOW_PART;
+	ca->probe.rtt_s = 200000 << 3;
+	path_follow(sk, ca->claim / 4);
+	KUNIT_EXPECT_EQ(test, ca->floor >> PATH_WINDOW_PART, 600);
+
+	/* the window is that, if it is more than the law says, and than what was delivered fills */
+	ca->probe.rate[0] = link_bw(20);
+	ca->probe.rate[1] = 0;
+	path_avoid(sk, 2, path_capacity(ca));
+	KUNIT_EXPECT_EQ(test, tcp_snd_cwnd(tp), 600);
+
+	/* where a policer's cap, or a rival's floor, has its place it is none */
+	ca->capped = 1;
+	KUNIT_EXPECT_FALSE(test, path_has_window(ca));
+	ca->capped = 0;
+	ca->rival = PATH_FOREIGN;
+	KUNIT_EXPECT_FALSE(test, path_has_window(ca));
+	ca->rival = PATH_FRIENDLY;
+	KUNIT_EXPECT_TRUE(test, path_has_window(ca));
+
+	/* no empty path for long: others are there, or it has fallen */
+	ca->rounds = PATH_ROUNDS - 1;
+	path_follow(sk, ca->claim / 4);
+	KUNIT_EXPECT_TRUE(test, path_has_window(ca));
+	ca->rounds = PATH_ROUNDS;
+	path_follow(sk, ca->claim / 4);
+	KUNIT_EXPECT_FALSE(test, path_has_window(ca) || path_moves(ca));
 }
 
 static void cube_root(struct kunit *test)
@@ -2342,6 +2414,7 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(empty_path_has_room),
 	KUNIT_CASE(long_path_has_more_room),
 	KUNIT_CASE(capacity_that_moves),
+	KUNIT_CASE(window_follows_the_queue),
 	KUNIT_CASE(cube_root),
 	KUNIT_CASE(rival_is_no_reason_to_flood),
 	KUNIT_CASE(rival_is_matched),
