@@ -1914,17 +1914,16 @@ static u32 path_next_claim(struct cpath *ca, u32 rate, u32 delivered, u32 lost, 
 }
 
 /*
- * The window of a capacity that moves, after a round trip in which @rate was delivered.  A window
- * that is in proportion to what was delivered is too small where the capacity rises, and too large
- * where it falls.  So it follows how often the queue runs empty, whatever the rate is: as much of
- * it is needed as an average of many rises takes.  A round trip beside a long queue is a long one.
- * If it does not run empty any more, something else keeps it up, or the capacity has fallen.
+ * The window of a capacity that moves, after a round trip.  A window in proportion to what was
+ * delivered is too small where the capacity rises, and too large where it falls.  So it follows how
+ * often the queue runs empty, whatever the rate is: as much of it is needed as an average of many
+ * rises takes.  A round trip beside a long queue is a long one.  If it does not run empty any more,
+ * something else keeps it up, or the capacity has fallen.
  */
-static void path_follow(struct sock *sk, u32 rate)
+static void path_follow(struct sock *sk, u32 q0)
 {
 	struct cpath *ca = inet_csk_ca(sk);
-	const struct ccpd_probe *p = &ca->probe;
-	u32 q0 = path_q0_us(rate, p->rtt_min_us, path_room_us(ca), path_varies_us(sk)), n;
+	u32 n;
 
 	if (!path_has_window(ca))
 		return;
@@ -1938,7 +1937,7 @@ static void path_follow(struct sock *sk, u32 rate)
 		ca->rounds = PATH_REPAIRS;
 		if (tcp_is_cwnd_limited(sk))
 			ca->floor += (ca->floor >> PATH_WINDOW_GROWS) *
-				     path_long(p->rtt_s >> 3);
+				     path_long(ca->probe.rtt_s >> 3);
 	}
 	ca->floor = clamp(ca->floor, PATH_LEAST_WINDOW << PATH_WINDOW_PART, PATH_WINDOW_MOST);
 }
@@ -2079,8 +2078,6 @@ static noinline void path_round(struct sock *sk, u32 rate)
 
 	if (mean_us < q0 / 2)
 		ca->rtt_min_stamp = path_now();
-	if (!ca->limited)
-		path_follow(sk, rate);
 	if (!ca->limited && !lost && delivered >= PATH_BATCH)
 		path_watch(sk, rate, mean_us < q0 / 2);
 	claim = path_next_claim(ca, rate, delivered, lost, bw, q0, mean_us);
@@ -2089,16 +2086,19 @@ static noinline void path_round(struct sock *sk, u32 rate)
 		claim = min(claim, ca->claim);
 	ca->claim = max(claim, path_least_claim(ca));
 
-	if (path_wants_look(ca, base_us, known, q0))
+	if (path_wants_look(ca, base_us, known, q0)) {
 		path_drain(sk);
-	else if (ca->rival == PATH_FOREIGN)
+	} else if (ca->rival == PATH_FOREIGN) {
 		/* who never saw the path empty takes a queue for none: many losses tell of it */
 		path_compete(sk, rate, bw, queue_us, q0,
 			     lost && (crowded || lost > delivered / PATH_POLICER));
-	else if (!path_moves(ca) && (crowded || ca->rival == PATH_EMPTY))
+	} else if (!path_moves(ca) && (crowded || ca->rival == PATH_EMPTY)) {
 		path_crowded(sk, queue_us);
-	else
+	} else {
 		ca->doubt = 0;
+		if (!ca->limited)
+			path_follow(sk, q0);
+	}
 }
 
 /*

@@ -1596,22 +1596,22 @@ static void window_follows_the_queue(struct kunit *test)
 	ca->probe.rtt_s = 50000 << 3;
 	ca->probe.round_rtt_us = 50000;
 	tp->is_cwnd_limited = 1;
-	path_follow(sk, ca->claim / 4);
+	path_follow(sk, 3125);
 	KUNIT_EXPECT_EQ(test, ca->floor >> PATH_WINDOW_PART, 720);
 	/* it was not used */
 	tp->is_cwnd_limited = 0;
-	path_follow(sk, ca->claim / 4);
+	path_follow(sk, 3125);
 	KUNIT_EXPECT_EQ(test, ca->floor >> PATH_WINDOW_PART, 720);
 	/* a queue in eight others: as much as before */
 	ca->probe.round_rtt_us = 60000;
 	ca->probe.rtt_s = 70000 << 3;
 	for (i = 0; i < 8; i++)
-		path_follow(sk, ca->claim / 4);
+		path_follow(sk, 3125);
 	EXPECT_NEAR(test, ca->floor >> PATH_WINDOW_PART, 640, 10000);
 	/* beside a queue of three rtt_min a round trip counts four times */
 	ca->floor = 640 << PATH_WINDOW_PART;
 	ca->probe.rtt_s = 200000 << 3;
-	path_follow(sk, ca->claim / 4);
+	path_follow(sk, 3125);
 	KUNIT_EXPECT_EQ(test, ca->floor >> PATH_WINDOW_PART, 600);
 
 	/* the window is that, if it is more than the law says, and than what was delivered fills */
@@ -1631,10 +1631,10 @@ static void window_follows_the_queue(struct kunit *test)
 
 	/* no empty path for long: others are there, or it has fallen */
 	ca->rounds = PATH_ROUNDS - 1;
-	path_follow(sk, ca->claim / 4);
+	path_follow(sk, 3125);
 	KUNIT_EXPECT_TRUE(test, path_has_window(ca));
 	ca->rounds = PATH_ROUNDS;
-	path_follow(sk, ca->claim / 4);
+	path_follow(sk, 3125);
 	KUNIT_EXPECT_FALSE(test, path_has_window(ca) || path_moves(ca));
 }
 
