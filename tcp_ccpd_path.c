@@ -669,7 +669,7 @@ static bool path_moves(const struct cpath *ca)
  * of them to tell if the queue ran empty.  A policer's cap, and the floor beside a rival, have the
  * same place.
  */
-static noinline bool path_has_window(const struct cpath *ca)
+static bool path_has_window(const struct cpath *ca)
 {
 	return ca->moves && !ca->fell && !path_bunched(ca) && !ca->capped &&
 	       ca->rival != PATH_FOREIGN;
@@ -691,7 +691,7 @@ static u32 path_moving_rate(const struct cpath *ca)
  * eighths more where ACKs come in bunches: it may be that only ACKs do, and the link never waits;
  * test_hosts.py.
  */
-static noinline u32 path_moving_window(const struct cpath *ca, u32 us)
+static u32 path_moving_window(const struct cpath *ca, u32 us)
 {
 	s64 fills = ccpd_segs(path_moving_rate(ca), us);
 
@@ -2172,7 +2172,7 @@ static void path_pace(struct sock *sk, bool burst, u64 bw)
 		if (!path_is_single(sk))
 			rate = max(claim, rate);
 		/* the floor is beyond the claim, and ACKs clock it */
-		if (ca->rival == PATH_FOREIGN || (ca->moves && path_has_window(ca)))
+		if (ca->rival == PATH_FOREIGN || path_has_window(ca))
 			rate = 2 * bw;
 	}
 	ccpd_set_rate(sk, ccpd_bytes_ps(min_t(u64, rate, U32_MAX), ca->probe.mss));
