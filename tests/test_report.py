@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 import subprocess
+import time
 from collections import Counter
 from dataclasses import replace
 from types import SimpleNamespace
@@ -548,6 +549,16 @@ def test_progress_is_told_without_a_terminal_too(laboratory, monkeypatch, capsys
     assert report.main(["cheap"], 1) == 0
     lines = [x for x in capsys.readouterr().err.splitlines() if x.startswith("lab: ")]
     assert re.fullmatch(r"lab: [0-7] of 8 runs, about \d+ s left", lines[-1])
+
+
+def test_progress_ends_with_the_last_run(monkeypatch, capsys) -> None:
+    """What the pool takes to end is not told as 8 of 8 runs."""
+    monkeypatch.setattr(report, "LOG_S", 0.01)
+    task = runner.Task(Job(scenario.load("nist"), "reno", 1), "a", False)
+    with report._Progress(0, [task]) as progress:
+        progress.done(0)
+        time.sleep(0.1)
+    assert capsys.readouterr().err == ""
 
 
 def test_time_left_goes_by_what_runs_carry() -> None:

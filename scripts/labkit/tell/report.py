@@ -301,7 +301,7 @@ class _Progress:
 
     def _show(self) -> None:
         start, end = ("\r", "\x1b[K") if self.live else ("lab: ", "\n")
-        while not self.stop.wait(0.5 if self.live else LOG_S):
+        while not self.stop.wait(0.5 if self.live else LOG_S) and self.ended < self.wanted:
             sys.stderr.write(f"{start}{self.text()}{end}")
             sys.stderr.flush()
 
@@ -311,7 +311,7 @@ class _Progress:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self.thread.is_alive():
+        if self.wanted:
             self.stop.set()
             self.thread.join()
             if self.live:
