@@ -274,8 +274,8 @@
 /* Beside a rival, before our first loss: the window grows fast however full the buffer is */
 #define PATH_CATCH_UP	3
 
-/* It does so until 1/2^2 of the capacity is ours; field-beside, path-share */
-#define PATH_OUR_PART	2
+/* It does so until 1/6 of the capacity is ours; field-beside, path-share */
+#define PATH_OUR_PART	6
 
 /*
  * Rounds of avoidance in which a loss is still of those that ended slow start: two repairs, and
@@ -1782,8 +1782,8 @@ static u32 path_cbrt(u32 v)
 /*
  * Beside a flow that gives way only to losses, the window that we had is held, and follows
  * additive increase, multiplicative decrease, as fast as CUBIC's does on average: from 0.7 of W
- * to W in cbrt(0.75 W) s, which is W^(2/3) / 3 in a second.  With less than a third of the path it
- * grows as fast as with that.  With less than a fourth it grows by a half in a round trip before
+ * to W in cbrt(0.75 W) s, which is W^(2/3) / 3 in a second.  With less than half of the path it
+ * grows as fast as with that.  With less than a sixth it grows by a half in a round trip before
  * the first loss, and after that while half of the buffer is free, as after a loss of the rival's.
  *
  * That ends when we have withdrawn our part of the queue, and it is gone: then all others are of
@@ -1793,8 +1793,8 @@ static u32 path_cbrt(u32 v)
 static void path_compete(struct sock *sk, u32 rate, u32 bw, u32 queue_us, u32 q0, bool overflow)
 {
 	struct cpath *ca = inet_csk_ca(sk);
-	u32 third = min_t(s64, ccpd_segs(bw / 3, ca->probe.rtt_s >> 3) >> SEG_SCALE, S32_MAX);
-	u32 root = path_cbrt(max(ca->floor, third)), before_us = path_queue_before_us(ca);
+	u32 half = min_t(s64, ccpd_segs(bw / 2, ca->probe.rtt_s >> 3) >> SEG_SCALE, S32_MAX);
+	u32 root = path_cbrt(max(ca->floor, half)), before_us = path_queue_before_us(ca);
 	u64 per_s = root * root / 3;
 
 	if (overflow) {
@@ -1806,7 +1806,7 @@ static void path_compete(struct sock *sk, u32 rate, u32 bw, u32 queue_us, u32 q0
 		path_drain(sk);
 	} else if (!tcp_is_cwnd_limited(sk) || ca->floor > tcp_snd_cwnd(tcp_sk(sk))) {
 		return;		/* what it has is not used, or a repair has less */
-	} else if (rate < bw >> PATH_OUR_PART &&
+	} else if (rate < bw / PATH_OUR_PART &&
 		   (ca->doubt == PATH_CATCH_UP || queue_us < path_room_us(ca) / 2)) {
 		ca->floor += 1 + ca->floor / 2;
 	} else if (queue_us > 2 * q0) {
@@ -2118,6 +2118,28 @@ static bool path_may_burst(const struct sock *sk)
 }
 
 /*
+ * A burst that is timed is not paced, and builds a queue of its own: a fourth of the largest that
+ * was ever seen at most, or it overflows a small buffer; field-beside.  @bw: the capacity
+ */
+static bool path_pair_start(struct sock *sk, u32 bw)
+{
+	struct cpath *ca = inet_csk_ca(sk);
+	u32 in_flight = tcp_packets_in_flight(tcp_sk(sk)), most;
+
+	if (!ccpd_pair_start(sk, &ca->probe))
+		return false;
+	if (ca->mode == PATH_AVOIDANCE) {
+		most = max(ccpd_segs(bw, path_room_us(ca) / 4) >> SEG_SCALE,
+			   PATH_LEAST_QUEUE);
+		if (tcp_snd_cwnd(tcp_sk(sk)) - in_flight > most) {
+			path_set_cwnd(sk, in_flight + most);
+			ccpd_pair_begin(sk, &ca->probe, most);
+		}
+	}
+	return true;
+}
+
+/*
  * Without a limit, so that a pair may form.  But MPTCP shares data out by the pacing rates of its
  * subflows, and one without a limit would have all.  A subflow's is the kernel's own in slow
  * start: twice the window in a round trip, bytes/s.
@@ -2171,8 +2193,14 @@ static void path_pace(struct sock *sk, bool burst, u64 bw)
 		/* a claim of more than that is a guess, and a small buffer has no room for it */
 		if (!path_is_single(sk))
 			rate = max(claim, rate);
-		/* the floor is beyond the claim, and ACKs clock it */
-		if (ca->rival == PATH_FOREIGN || path_has_window(ca))
+		/*
+		 * The window is beyond the claim, and ACKs clock it.  Beside a rival the claim is
+		 * what was delivered, and the window grows by a half at most: after a look it would
+		 * fill what is left of a small buffer at once.
+		 */
+		if (ca->rival == PATH_FOREIGN)
+			rate = 2 * claim;
+		else if (path_has_window(ca))
 			rate = 2 * bw;
 	}
 	ccpd_set_rate(sk, ccpd_bytes_ps(min_t(u64, rate, U32_MAX), ca->probe.mss));
@@ -2263,7 +2291,7 @@ tcpcc_cong_control(path_cong_control)
 	}
 
 	if (state == TCP_CA_Open && tcp_snd_cwnd(tp) >= cwnd && path_may_burst(sk))
-		burst |= ccpd_pair_start(sk, p);
+		burst |= path_pair_start(sk, bw);
 	path_pace(sk, burst, bw);
 }
 

@@ -953,6 +953,69 @@ static void acks_clock_a_short_path(struct kunit *test)
 }
 
 /*
+ * 83 segments fill a path of 10 ms at 100 Mb/s, and a fourth of the buffer is five.  Of what the
+ * law asks for beyond 87 five leave as a burst that is timed, and pacing holds the others back.  A
+ * larger buffer takes all of it.
+ */
+static void timed_burst_is_part_of_the_buffer(struct kunit *test)
+{
+	struct rate_sample rs = { .acked_sacked = 2, .rtt_us = 10000 };
+	struct sock *sk = flow(test);
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct cpath *ca = inet_csk_ca(sk);
+
+	ca->noise = 0;
+	tp->tcp_clock_cache = NSEC_PER_SEC;
+	tp->write_seq = 100 * 1448;
+	tp->snd_wnd = 100 * 1448;
+	tp->packets_out = 87;
+	ca->room = 2500 / PATH_QUEUE;
+	ca->probe.rtt_min_us = 10000;
+	ca->probe.round_rtt_us = 10000;
+	ca->probe.rtt_s = 10000 << 3;
+	ack(sk, &rs);
+	KUNIT_EXPECT_EQ(test, tcp_snd_cwnd(tp), 87 + 5);
+	KUNIT_EXPECT_EQ(test, ca->probe.pair_end, 5 * 1448);
+	KUNIT_EXPECT_EQ(test, sk->sk_pacing_rate, ~0UL);
+	/* it has left: one at a time */
+	tp->snd_nxt = 5 * 1448;
+	ack(sk, &rs);
+	KUNIT_EXPECT_GT(test, tcp_snd_cwnd(tp), 95);
+	KUNIT_EXPECT_LT(test, sk->sk_pacing_rate, ~0UL);
+
+	sk = flow(test);
+	tp = tcp_sk(sk);
+	ca = inet_csk_ca(sk);
+	ca->noise = 0;
+	ca->claim = link_bw(10);
+	tp->tcp_clock_cache = NSEC_PER_SEC;
+	tp->write_seq = 100 * 1448;
+	tp->snd_wnd = 100 * 1448;
+	tp->packets_out = 40;
+	rs.rtt_us = 50000;
+	ack(sk, &rs);
+	KUNIT_EXPECT_GT(test, tcp_snd_cwnd(tp), 45);
+	KUNIT_EXPECT_EQ(test, ca->probe.pair_end, (tcp_snd_cwnd(tp) - 40) * 1448);
+	KUNIT_EXPECT_EQ(test, sk->sk_pacing_rate, ~0UL);
+}
+
+/*
+ * Beside a rival a window beyond the claim is paced at twice of what is delivered, not at twice of
+ * what the path takes: after a look that would be a burst of all that was withdrawn.
+ */
+static void rival_meets_no_burst(struct kunit *test)
+{
+	struct sock *sk = flow(test);
+	struct cpath *ca = inet_csk_ca(sk);
+
+	ca->rival = PATH_FOREIGN;
+	KUNIT_EXPECT_EQ(test, paced_at(sk, link_bw(20), 0), ccpd_bytes_ps(2 * link_bw(20), 1448));
+	ca->rival = PATH_FRIENDLY;
+	KUNIT_EXPECT_EQ(test, paced_at(sk, link_bw(20), 0),
+			ccpd_bytes_ps(link_bw(20) + link_bw(20) / 4, 1448));
+}
+
+/*
  * A path of 12 segments with a buffer of 9: while segments are missing little is in flight, and the
  * law asks for more.  What is more than 21 would be lost again.  If less than 2 * q0 was ever seen,
  * no buffer was full, and what is missing was noise.
@@ -1703,10 +1766,10 @@ static void rival_is_matched(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ca->floor, 1000 + 1 + 2);
 	path_compete(sk, bw / 2, bw, 40000, q0, true);
 	KUNIT_EXPECT_EQ(test, ca->floor, 1003 * 7 / 10);
-	/* with little it grows as with a third of a path of 11890: 75 in a second */
+	/* with little it grows as with half of a path of 11890: 108 in a second */
 	ca->floor = 10;
 	path_compete(sk, bw / 2, 16 * bw, 40000, q0, false);
-	KUNIT_EXPECT_EQ(test, ca->floor, 10 + 1 + 6);
+	KUNIT_EXPECT_EQ(test, ca->floor, 10 + 1 + 9);
 	/* nor does it where there is no queue */
 	ca->floor = 702;
 	ca->round_queue = 0;
@@ -1734,7 +1797,7 @@ static void rival_is_matched(struct kunit *test)
 }
 
 /*
- * Half as much again in a round trip, until a fourth of the path is ours: before the first loss,
+ * Half as much again in a round trip, until a sixth of the path is ours: before the first loss,
  * and then where half of the buffer is free
  */
 static void rival_is_caught_up_with(struct kunit *test)
@@ -1752,19 +1815,19 @@ static void rival_is_caught_up_with(struct kunit *test)
 		ca->rival = PATH_FOREIGN;
 		ca->doubt = PATH_CATCH_UP;
 		ca->floor = 100;
-		path_compete(sk, bw / 5, bw, 40000, q0, false);
+		path_compete(sk, bw / 7, bw, 40000, q0, false);
 		KUNIT_EXPECT_EQ(test, ca->floor, 151);
-		/* a fourth, or a loss */
-		path_compete(sk, i ? bw / 5 : bw / 4, bw, 40000, q0, i);
+		/* a sixth, or a loss */
+		path_compete(sk, i ? bw / 7 : bw / 6, bw, 40000, q0, i);
 		KUNIT_EXPECT_TRUE(test, !ca->doubt);
 		ca->floor = 100;
-		path_compete(sk, bw / 5, bw, 40000, q0, false);
+		path_compete(sk, bw / 7, bw, 40000, q0, false);
 		KUNIT_EXPECT_LT(test, ca->floor, 105);
 		/* of the 50 ms that there were at most less than half are taken */
 		ca->floor = 100;
-		path_compete(sk, bw / 5, bw, 24000, q0, false);
+		path_compete(sk, bw / 7, bw, 24000, q0, false);
 		KUNIT_EXPECT_EQ(test, ca->floor, 151);
-		path_compete(sk, bw / 4, bw, 24000, q0, false);
+		path_compete(sk, bw / 6, bw, 24000, q0, false);
 		KUNIT_EXPECT_LT(test, ca->floor, 160);
 	}
 }
@@ -2397,6 +2460,8 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(small_buffer_takes_single_segments),
 	KUNIT_CASE(acks_clock_a_short_path),
 	KUNIT_CASE(no_more_than_the_path_holds),
+	KUNIT_CASE(timed_burst_is_part_of_the_buffer),
+	KUNIT_CASE(rival_meets_no_burst),
 	KUNIT_CASE(repair_is_no_flood),
 	KUNIT_CASE(window_keeps_most_of_the_claim),
 	KUNIT_CASE(losses_do_not_raise_the_claim),
