@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * ccpd_path: CCPD for real paths.  The law of tcp_ccpd.c, with a storage that a path needs to
- * be full, a share for each of several flows, and a fast start.  docs/ccpd_path.md has all of it
- * on one page, with what was measured.
+ * ccpd_path: CCPD for real paths.  It uses the law of tcp_ccpd.c with three changes: a storage B
+ * that fills any path, a share of the capacity for each of several flows, and a fast start.
+ * docs/ccpd_path.md describes all of it on one page, with measurements.
  *
  * Eq. 3 as printed leaves a path whose buffer is smaller than 1 + 1 / Kp bandwidth-delay
  * products partly empty (see the head of tcp_ccpd.c).  Here the storage is the one for which
@@ -10,12 +10,12 @@
  *
  *   B = C * (rtt_min * (1 + 1 / Kp) + q0 * (2 + 1 / Kp))
  *
- * C in Eqs. 5 and 6 is replaced by the flow's own claim: what the flow was delivered in the
- * last round trip, plus a share of what is left of C.  That share falls to zero as the queue
- * rises to 2 * q0, and is relatively larger for a smaller flow.  Flows therefore meet at equal
- * rates, with a queue between q0 and 2 * q0 (and what Kp makes each window overshoot) however
- * many they are.  Where there is next to no queue a flow claims a quarter more than it was
- * delivered, whatever is known of C.
+ * C in Eqs. 5 and 6 is replaced by the flow's own claim.  The claim is the rate that was delivered
+ * to the flow in the last round trip, plus a share of the rest of C.  The share is zero when the
+ * queue is 2 * q0, and a small flow's share is larger in proportion to its rate.  Flows therefore
+ * converge to equal rates, with a queue between q0 and 2 * q0 (plus what Kp makes each window
+ * overshoot), for any number of flows.  If there is almost no queue, a flow claims a quarter more
+ * than was delivered, even if that is more than the known C.
  *
  *      a train is late, losses,                  no rtt_min for 10 s, or a queue
  *      or a queue                                that others keep up
@@ -24,59 +24,65 @@
  *       +-------------------------------+     +-----------------------+
  *            retransmission timeout               after two round trips
  *
- * Start.  Each round trip sends a train, and nothing else.  The first is the initial window.
- * If a train arrived as it left the next one is faster, and five times as long at most.  The rate
- * at which one arrives late is the capacity.  Rates are counted from the end of one batch of ACKs
- * to that of another, and where a train has too few batches the next takes longer.  Jitter makes a
- * train late, too: where the delay goes on to vary, and no queue stands, the claim is twice what
- * was delivered, until one does.  With visits= the first train is at the rate that the last
- * connection to this peer had, if there was one.
+ * Start.  In each round trip the flow sends one train of segments, and nothing else.  The first
+ * train is the initial window.  If a train arrives at the rate at which it left, the next train is
+ * faster and at most five times as long.  If it arrives late, its arrival rate is the capacity.
+ * The rate is measured from the end of one batch of ACKs to the end of another batch.  If a train
+ * has too few batches for that, the next train lasts longer.  Jitter also makes a train late.  So
+ * if the delay continues to vary and no queue stands, the claim is twice the delivered rate, until
+ * a queue stands.  With visits= the first train is sent at the rate of the last connection to this
+ * peer, if one is remembered.
  *
  * Losses.  Many losses beside a queue are an overflow: the claim falls, by at most a half.
- * Without a queue they are noise and do not count, unless they are more than an eighth.  Then
- * something drops what is above its rate (a policer).  That rate caps C until a queue is seen.
- * Fifteen round trips later the cap rises by 1/64 in each without such losses, so that it ends.  A
- * buffer of a few segments cannot lose many: two, and more than an eighth, are an overflow there.
- * An outage is none: losses that a timeout tells of do not count here.
+ * Losses without a queue are noise and are ignored, up to an eighth of a round trip.  If more are
+ * lost, something drops all packets above a certain rate (a policer).  That rate then caps C until
+ * a queue is seen.  After fifteen round trips the cap rises by 1/64 in each round trip without such
+ * losses, so that a wrong cap ends.  A buffer of a few segments cannot lose many: there two losses,
+ * if they are more than an eighth, are an overflow.  Losses found by a timeout are an outage, and
+ * do not count.
  *
- * Drains.  The window is halved for two round trips when neither rtt_min was met nor the queue
- * ran empty for 10 s, so that rtt_min stays true.  An idle time does the same and starts the 10 s
- * anew.
+ * Drains.  If rtt_min was not met and the queue did not run empty for 10 s, the window is halved
+ * for two round trips, to measure rtt_min again.  An idle time has the same effect and restarts
+ * the 10 s.
  *
- * Delay that varies.  The queue is what a round trip takes beyond the least mean rtt of one,
- * not beyond the least rtt: where ACKs come in bunches an empty path takes more than that.
+ * Delay that varies.  The queueing delay is counted from the least mean rtt of a round trip, not
+ * from the least rtt: if ACKs come in bunches, even an empty path takes longer than the least rtt.
  *
- * A congested way back is no queue of ours: the peer's time stamps tell it from one.
+ * Way back.  A queue on the way back is not ours.  The peer's time stamps tell it from a queue on
+ * the way there.
  *
- * Capacity that moves.  Where what is delivered fell at once, and the queue then ran empty round
- * after round, the window follows the queue for 8 s, and not the rate: it grows by an eighth where
- * a packet met an empty path, and falls slowly otherwise.  If none meets one for long the capacity
- * has fallen, or others have come, and the law takes over.
+ * Capacity that moves.  The capacity is taken to move if the delivered rate fell at once, and then
+ * the queue ran empty in several successive round trips.  For 8 s the window then follows the queue
+ * instead of the rate: it grows by an eighth when a packet met an empty path, and falls slowly
+ * otherwise.  If no packet meets an empty path for long, the capacity has fallen, or other flows
+ * have come, and the law takes over again.
  *
- * Bunches.  On Wi-Fi, or from a virtual machine, the link waits, and then takes much at once.  What
- * one round trip delivers is chance's there, and less than the path carries.  ACKs that come in
- * bunches tell of it.  Then the capacity is taken for one that moves, with a little less window.
+ * Bunches.  On Wi-Fi, or in a virtual machine, the link waits, and then takes many packets at once.
+ * The amount delivered in one round trip is then random, and less than the path could carry.  ACKs
+ * that come in bunches indicate such a link.  The capacity is then treated as one that moves, with
+ * a slightly smaller window.
  *
- * A strange queue.  A queue that stays above 2 * q0 is not of its making.  A drain tells why: if
- * the delay does not fall, twice in a row, it is the path's own, and rtt_min has grown.  All of our
- * kind give way, and a queue of theirs is gone soon.  If it is there in fifteen round trips, or
- * fewer long ones, one after the other, a flow that yields only to losses shares the link.  Beside
- * such a flow a floor below the window keeps the law from starving.  It grows as fast as CUBIC's
- * window on average, and faster up to a fourth of the path.
+ * A queue of others.  A queue that stays above 2 * q0 is not caused by this law.  A drain finds the
+ * cause.  If the delay does not fall, twice in a row, the path itself is longer: rtt_min has grown.
+ * Flows with this law all give way, so a queue of theirs is soon gone.  If the queue is still there
+ * after fifteen successive round trips (fewer, if they are long), a flow that yields only to losses
+ * shares the link.  Beside such a rival a lower limit of the window, the floor, keeps this flow
+ * from starving.  The floor grows as fast as CUBIC's window does on average, and faster up to a
+ * sixth of the capacity.
  *
  * Real hosts.
- *   o A flow that has too little to send learns nothing of what it could have: its round trips
- *     do not lower the claim, and do not end the start.
- *   o After a timeout slow start ends at the claim from before it, not at C.
- *   o A spurious loss is undone: the claim from before it comes back, the cap ends.  ssthresh
- *     holds that claim, as a window.
- *   o A CE mark leaves 0.85 of the claim (RFC 8511), at most once in a round trip.
- *   o It paces, by the kernel's timer or by fq.  Where TCP's bursts overflow a small buffer
- *     segments leave one by one.  Under SO_MAX_PACING_RATE, and of a subflow of
- *     MPTCP, no pair is timed, and the latter sends no trains.
+ *   o A flow that has too little to send cannot see how much it could have: its round trips do not
+ *     lower the claim, and do not end the start.
+ *   o After a timeout slow start ends at the claim from before the timeout, not at C.
+ *   o If a loss was spurious it is undone: the claim from before it comes back, and the cap ends.
+ *     ssthresh holds that claim, as a window.
+ *   o A CE mark multiplies the claim by 0.85 (RFC 8511), at most once in a round trip.
+ *   o The flow paces, by the kernel's timer or by fq.  If TCP's bursts would overflow a small
+ *     buffer, segments leave one by one.  With SO_MAX_PACING_RATE, or as a subflow of MPTCP, no
+ *     pair is timed; a subflow sends no trains either.
  *
- * Any process may choose it (TCP_CONG_NON_RESTRICTED): it answers queues before losses, and
- * many losses beside a queue by a quarter of its claim.
+ * Any process may choose it (TCP_CONG_NON_RESTRICTED): it reacts to queues before losses, and
+ * reduces its claim by a quarter after many losses beside a queue.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -95,7 +101,7 @@
 #define CREATE_TRACE_POINTS
 #include "trace_ccpd_path.h"
 
-/* Units of what is kept in 16 bits: a quarter of a second in jiffies, and two in us */
+/* Units of 16-bit fields: a quarter of a second, in jiffies; and two units of time in us */
 #define PATH_TICK	(HZ / 4)
 #define PATH_NOISE	64
 #define PATH_QUEUE	8
@@ -104,9 +110,10 @@
 #define PATH_NO_NOISE	U16_MAX
 
 /*
- * Time stamps are in ms, about 2^10 us.  8 bits tell no more than PATH_FAR.  Both clocks are
- * rounded down, so a sample may be one off, and the one from when rtt_min was met another.  A peer
- * whose clock falls behind by more than these two, after the start, does not count ms.
+ * Time stamps are in ms, about 2^10 us.  A difference in 8 bits is unambiguous up to PATH_FAR.
+ * Both clocks round down, so a sample may be wrong by one, and so may the sample from when rtt_min
+ * was met.  If a peer's clock falls behind by more than these two, after the start, its unit is
+ * not the ms.
  */
 #define PATH_MS		10
 #define PATH_FAR	120U
@@ -114,54 +121,57 @@
 #define PATH_NO_CLOCK	U8_MAX
 
 /*
- * A round trip's losses count when they are this many, segments, and more than this part of
- * it beside a queue (an overflow), or without one (a policer, and one that is known); path-loss,
- * path-policer.
+ * Losses of a round trip count if they are at least PATH_LOSSES segments, and more than one in
+ * PATH_OVERFLOW beside a queue (an overflow), one in PATH_POLICER without a queue (a policer), or
+ * one in PATH_CAPPED without a queue if a policer is known; path-loss, path-policer
  */
 #define PATH_LOSSES	8U
 #define PATH_OVERFLOW	50
 #define PATH_POLICER	8
 #define PATH_CAPPED	64
 
-/* Much is missing: more than this part of what is in flight; field-crowd */
+/* Many segments are missing: more than one in so many of those in flight; field-crowd */
 #define PATH_REPAIR	4
 
-/* A train that has lost more than this part of it was too fast; host=vm, path-flows */
+/* A train was too fast if it lost more than one in so many segments; host=vm, path-flows */
 #define PATH_TOO_FAST	4
 
 /*
- * The cap of a policer is 1/2^5 less than what comes through, and PATH_ROUNDS later rises by 1/2^6
- * for each 2^16 us of a round trip without loss, up to four; path-policer, field-random
+ * The cap is the rate that a policer let through, less 1/2^5.  After PATH_ROUNDS it rises in each
+ * round trip without such losses, by 1/2^6 for each 2^16 us of the rtt, from one to four times;
+ * path-policer, field-random
  */
 #define PATH_CAP_BELOW	5
 #define PATH_CAP_GROWTH	6
 
-/* Windows are at least this, segments, so that ACKs need not be delayed */
+/* The least window, segments: a receiver then never waits to acknowledge */
 #define PATH_LEAST_WINDOW	4U
 
-/* And so many fourths of what the claim needs without a queue; field-crowd, field-random */
+/* The window is also at least so many fourths of claim * base; field-crowd, field-random */
 #define PATH_KEEP	3
 
 /*
- * Where no queue stood in so many rounds one after the other, what an empty path takes follows
- * the mean by 1/2^3; host=vm, path-flows
+ * If no queue stood in so many successive round trips, the base moves 1/2^3 of the way to the mean
+ * rtt in each; host=vm, path-flows
  */
 #define PATH_CLEAR_ROUNDS 7
 #define PATH_RISE	3
 
 /*
- * A capacity moves if less than so many eighths of the claim were delivered, and then the queue ran
- * empty for so many rounds; so it is taken to be for so long, PATH_TICK; field-moving, path-flows
+ * The capacity moves if fewer than PATH_FALL eighths of the claim were delivered in a round trip,
+ * and the queue was then empty for PATH_EMPTY_ROUNDS.  This state lasts for PATH_MOVES ticks;
+ * field-moving, path-flows
  */
 #define PATH_FALL	5
 #define PATH_EMPTY_ROUNDS 4
 #define PATH_MOVES	31U
 
 /*
- * The window meanwhile is in 1/2^6 segments.  It grows by 1/2^3 for each 2^16 us of a round trip,
- * up to four, falls by 1/2^6 for each rtt_min, up to 16, and by 1/2^2 at an overflow.  So the queue
- * runs empty in one of nine round trips, if they are short.  That ends when it did not in
- * PATH_ROUNDS - PATH_REPAIRS of them; field-moving, field-random, field-crowd
+ * The window in that state, in units of 1/2^6 segments.  It grows by 1/2^3 for each 2^16 us of the
+ * rtt (from one to four times), and falls by 1/2^6 for each rtt_min that a round trip takes (up to
+ * 16 times), and by 1/2^2 at an overflow.  In equilibrium the queue is empty in one of nine round
+ * trips, if they are short.  The state ends if the queue was not empty in
+ * PATH_ROUNDS - PATH_REPAIRS successive round trips; field-moving, field-random, field-crowd
  */
 #define PATH_WINDOW_PART 6
 #define PATH_WINDOW_GROWS 3
@@ -171,14 +181,14 @@
 #define PATH_WINDOW_MOST BIT(30)
 
 /*
- * An ACK is of a bunch if it comes 2^5 times as soon after another as the path carries what it
- * acknowledges.  More cannot be asked for: two full segments take 36 times as long as their ACK
- * does on a way back of the same rate.
- * Before a bunch there is a pause: of more than 3/2^4 of a round trip, and of more than
- * PATH_PAUSE_SEGS at the rate of the path.  With 1/2^3, jitter of 1/2^2 of a round trip on the ACKs
- * of one of two flows is taken for bunches, too.  An ACK of a bunch counts PATH_BUNCH, up to
- * PATH_BUNCHES_MOST, and another takes one away.  From PATH_BUNCHES on there are bunches, and
- * PATH_FEW_LOSSES are enough for an overflow; field-moving, field-hosts, field-starvation
+ * An ACK belongs to a bunch if it follows the ACK before in less than 1/2^5 of the time that the
+ * path needs for the segments that it acknowledges.  The limit cannot be stricter: two full
+ * segments take 36 times as long as their ACK on a way back of the same rate.  A pause comes before
+ * a bunch: longer than 3/2^4 of rtt_min, and longer than PATH_PAUSE_SEGS take at the capacity.
+ * (With 1/2^3, jitter of rtt_min/4 on the ACKs of one of two flows would look like bunches.)  Each
+ * ACK of a bunch adds PATH_BUNCH to a counter, up to PATH_BUNCHES_MOST, and each other ACK
+ * subtracts one.  From PATH_BUNCHES on ACKs come in bunches, and PATH_FEW_LOSSES are enough for an
+ * overflow; field-moving, field-hosts, field-starvation
  */
 #define PATH_AT_ONCE	5
 #define PATH_PAUSE	4
@@ -189,132 +199,133 @@
 #define PATH_FEW_LOSSES	2
 
 /*
- * A late train may have been stretched by jitter, where that is more than 1/2^4 of rtt_min and than
- * so many segments take; field-random, test_ccpd.py
+ * Jitter may have stretched a late train if the jitter is more than 1/2^4 of rtt_min, and more than
+ * so many segments take at the capacity; field-random, test_ccpd.py
  */
 #define PATH_JITTER	4
 #define PATH_JITTER_SEGS 6
 
 /*
- * What must be withdrawn to tell something from it: more than so many segments, which others do not
- * replace within two round trips, and 1/2^5 of what the path holds; path-share, path-flows.  Or
- * 1/2^3 of that, where it holds few; field-random
+ * A look at the path tells something only if enough was withdrawn: more than PATH_LEAST_WITNESS
+ * segments, which others cannot replace within two round trips, and 1/2^5 of what the path holds;
+ * path-share, path-flows.  Or, on a path that holds few segments, 1/2^3 of it; field-random
  */
 #define PATH_LEAST_WITNESS	8U
 #define PATH_WITNESS	5
 #define PATH_FEW_WITNESS	3
 
-/* A flow that gave way looks at the path after 1/2^2 of the time; field-random, field-moving */
+/* A flow that gave way looks at the path after drain/2^2; field-random, field-moving */
 #define PATH_SOONER	2
 
-/* Where no pair was seen a flow takes itself for one of 2^3 that share the path; path-flows */
+/* A flow that has seen no pair assumes that it is one of 2^3 on the path; path-flows */
 #define PATH_UNKNOWN	3
 
 /*
- * The least queue to aim at, segments: windows are of whole segments, ACKs are for two, and a link
- * takes several at once.  CoDel's target, 5 ms, is four at 10 Mb/s; field-random, test_ecn.py
+ * The least q0, segments: a window is a whole number of segments, an ACK is for two, and a link may
+ * take several at once.  CoDel's target, 5 ms, is four at 10 Mb/s; field-random, test_ecn.py
  */
 #define PATH_LEAST_QUEUE	4U
 
 /*
- * A train of the start has at most so many times as many segments as the one before, and leaves in
- * 1/2^5 of a round trip, if batches do not ask for longer; path-start, field-batches
+ * A train has at most PATH_TRAIN_GROWTH times as many segments as the train before.  It is sent in
+ * 1/2^5 of rtt_min, or in a longer time if ACKs come in batches; path-start, field-batches
  */
 #define PATH_TRAIN_GROWTH	5
 #define PATH_TRAIN_TIME	5
 
-/* A shorter train, segments, says nothing: it may be a single ACK's (cc_scripts, limits) */
+/* A shorter train, segments, has no rate: one ACK may be for all of it (cc_scripts, limits) */
 #define PATH_LEAST_TRAIN	8U
 
 /*
- * A first train at a remembered rate is 1/2^3 of what the path held at most: at a fourth of the
- * rate a buffer of half of what the path then holds takes it.  If it is in time, half of what the
- * path held follows.  The rtt may be half of what it was, to ten times as long (Careful Resume);
- * path-visit.
+ * A first train at a remembered rate has at most 1/2^3 of what the path held.  If the rate is now a
+ * fourth, half of a bandwidth-delay product of buffer is enough for this train.  If it is in time,
+ * half of what the path held follows.  The rtt may now be from 1/2 to 10 times the remembered one
+ * (Careful Resume); path-visit
  */
 #define PATH_VISIT_PART	3
 #define PATH_VISIT_FAR	10
 
-/* ACKs so close to one another, us, are of one batch; field-batches */
+/* ACKs at most so far apart, us, belong to one batch; field-batches */
 #define PATH_CLOSE_US	50U
 
-/* A train spans so many batches, to the nearest, or does not tell a rate; field-batches */
+/* A train must span so many batches (rounded) to tell a rate; field-batches */
 #define PATH_SURE	4U
 
-/* Slow start ends at a queue of 2 * q0 and this, us: more than a host's own delays; stock_hosts */
+/* Slow start ends at a queue of 2 * q0 plus this, us, for a host's own delays; stock_hosts */
 #define PATH_HOST_DELAY_US	1000
 
 /*
- * Fewer segments than this in a round trip say nothing of a capacity that moves, and their mean
- * little of an empty path; path-flows, test_ccpd.py
+ * A round trip of fewer segments cannot show that the capacity moves, and its mean rtt is too
+ * random to set the base; path-flows, test_ccpd.py
  */
 #define PATH_BATCH	16U
 
 /*
- * What an empty path may have beyond a rate: a quarter for each 2^16 us of a round trip, up to
- * four; field-random (cellular), field-moving
+ * On an empty path the claim may exceed the delivered rate by a quarter for each 2^16 us of the
+ * rtt, from one to four quarters; field-random (cellular), field-moving
  */
 #define PATH_ROOM	16
 #define PATH_ROOM_MOST	4U
 
-/* Rounds for which to give way to a queue above 2 * q0 before a look; path-flows */
+/* Round trips with a queue above 2 * q0, before the flow looks at the path; path-flows */
 #define PATH_DOUBT	2
 
-/* A look has been taken, and told nothing: somebody else's, if it stays for PATH_ROUNDS */
+/* A look told nothing.  If the queue stays for PATH_ROUNDS more, it is a rival's. */
 #define PATH_UNSURE	3
 
 /*
- * After that look a round trip counts once, and once more for each 2^17 us that it takes.  A loss
- * of the rival's empties the queue, and the count begins anew.  CUBIC has one every few seconds,
- * and fifteen long round trips take longer than that; field-beside.  So it counts without a queue,
- * since a capacity that moves does not wait for long ones; field-moving, field-random
+ * After that look a round trip counts as one, plus one for each 2^17 us of its rtt.  Reason: each
+ * loss of a rival empties the queue and restarts the count.  CUBIC has a loss every few seconds,
+ * but fifteen long round trips take longer; field-beside.  Round trips without a queue are counted
+ * in the same way, for a capacity that moves; field-moving, field-random
  */
 #define PATH_LONG_ROUND	17
 
-/* Beside a rival, before our first loss: the window grows fast however full the buffer is */
+/* Beside a rival, before our first loss: the floor grows fast even if the buffer is full */
 #define PATH_CATCH_UP	3
 
-/* It does so until 1/6 of the capacity is ours; field-beside, path-share */
+/* It grows fast until this part of the capacity, 1/6, is ours; field-beside, path-share */
 #define PATH_OUR_PART	6
 
 /*
- * Rounds of avoidance in which a loss is still of those that ended slow start: two repairs, and
- * the DSACK of each, one after the other; stock_cases, reordering_100
+ * In so many round trips after slow start a loss may still belong to the losses that ended it: two
+ * repairs and the DSACK of each, one after the other; stock_cases, reordering_100
  */
 #define PATH_REPAIRS	4U
 
 /*
- * Rounds without a drain after which a standing queue is one of ours; path-flows.  And without a
- * policer's losses, after which its cap rises: each rise costs some; path-policer.
+ * After so many round trips without a drain a standing queue is one of ours; path-flows.  After so
+ * many without a policer's losses its cap rises, since each rise causes some losses; path-policer.
  */
 #define PATH_ROUNDS	15U
 
 /*
- * sk_pacing_shift: TCP's own, by which a burst for TSO takes a millisecond, and the largest: 61 us;
- * field-rates
+ * sk_pacing_shift: TCP's default, with which a TSO burst takes 1 ms at the pacing rate; and the
+ * largest that is set here, 61 us; field-rates
  */
 #define PATH_TSO_SHIFT	10
 #define PATH_TSO_SHIFT_MOST 14
 
 /*
- * Whatever the rate of pacing is, TCP sends bursts of 64 kB, so many segments, halved for each
- * 2^9 us of the round trip (tcp_tso_rtt_log); field-rates
+ * At any pacing rate TCP may send bursts of 64 kB, which is so many segments, halved for each
+ * 2^9 us of the rtt (tcp_tso_rtt_log); field-rates
  */
 #define PATH_TSO_SEGS	44U
 #define PATH_TSO_RTT	9
 
-/* On longer paths such a burst is no more than PATH_LEAST_QUEUE */
+/* On paths longer than this such a burst is at most PATH_LEAST_QUEUE */
 #define PATH_SHORT_US	(4U << PATH_TSO_RTT)
 
 /*
- * An ACK for more than so many segments, two of a delayed one and one more, would release a burst
- * itself; field-random
+ * An ACK for more than so many segments would itself release a burst: a delayed ACK is for two, and
+ * one more segment is sent; field-random
  */
 #define PATH_CLOCKED	3U
 
 /*
- * At most one segment in so many us leaves by itself, 375 Mb/s.  More would cost a host too much,
- * and TCP has two packets in a device at least, which may take longer to say that they have left.
+ * Segments leave one by one only up to one in so many us, 375 Mb/s.  A higher rate would cost a
+ * host too much.  And TCP keeps only two packets in the device then, which may report that they
+ * have left later than this.
  */
 #define PATH_SINGLE_US	32
 
@@ -336,27 +347,28 @@ enum path_mode {
 
 enum path_train {
 	TRAIN_NONE,		/* plain slow start */
-	TRAIN_WANTED,		/* until the next ACK */
-	TRAIN_SENT,		/* until its first ACK */
-	TRAIN_FIRST,		/* until the last of its first batch */
-	TRAIN_OPEN,		/* until its last */
+	TRAIN_WANTED,		/* waits for the next ACK */
+	TRAIN_SENT,		/* waits for the train's first ACK */
+	TRAIN_FIRST,		/* waits for the end of its first batch of ACKs */
+	TRAIN_OPEN,		/* waits for its last ACK */
 };
 
 enum path_rival {
-	PATH_FRIENDLY,		/* all that share the queue give way to it */
-	PATH_EMPTY,		/* one look says that there is no queue: the path is longer */
-	PATH_FOREIGN,		/* it is kept up by others */
-	PATH_UNASKED,		/* no drain has told yet */
+	PATH_FRIENDLY,		/* all flows that share the queue give way to it */
+	PATH_EMPTY,		/* one look found no queue: perhaps the path is longer */
+	PATH_FOREIGN,		/* a rival keeps the queue up */
+	PATH_UNASKED,		/* no drain yet */
 };
 
 /**
  * struct cpath_train - how a train arrives
- * @begin: tp->delivered when its first batch had come; until its first ACK, before it, with losses
- * @begin_us: when that batch had come
- * @last_us: when the latest ACK came
+ * @begin: tp->delivered at the end of its first batch of ACKs; before its first ACK: delivered and
+ *	lost when the train left
+ * @begin_us: the time of that end
+ * @last_us: the time of the latest ACK
  * @gap_us: the largest time between two ACKs
- * @best_segs: delivered from then on when the rate was largest
- * @best_us: in this time; in the first batch, how long that has taken
+ * @best_segs: segments delivered since @begin when the rate was largest
+ * @best_us: the time that these took; in the first batch, the length of that batch
  */
 struct cpath_train {
 	u32	begin;
@@ -370,44 +382,44 @@ struct cpath_train {
 /**
  * struct cpath - per-socket state
  * @probe: the estimators
- * @t: of a train, in place of the pair that is timed: there is none then
- * @claim: our part of the capacity, BW_SCALE; in a train the rate at which it leaves
- * @delay_sum: of the segments acknowledged in this round trip, rtt beyond rtt_min, PATH_NOISE us
- * @cap: what a policer lets through, BW_SCALE, if @capped
- * @floor: least window beside others, segments; while path_has_window() the least one there,
- *	1/2^PATH_WINDOW_PART segments
- * @train_end: of a train: what is delivered or lost when all of it is through
- * @prev: in avoidance: the evaluation before
- * @train_us: of a train: the time in which it leaves, us; 0: at once
+ * @t: state of a train; it shares memory with the state of a timed pair, which no train has
+ * @claim: our part of the capacity, BW_SCALE; of a train, the rate at which it is sent
+ * @delay_sum: sum of (rtt - rtt_min) of the segments acknowledged in this round trip, PATH_NOISE us
+ * @cap: the rate that a policer lets through, BW_SCALE, if @capped
+ * @floor: beside a rival, the least window, segments; if path_has_window(), the least window
+ *	there, 1/2^PATH_WINDOW_PART segments
+ * @train_end: of a train: delivered and lost segments when all of it has arrived or is lost
+ * @prev: in avoidance: the previous evaluation of Eq. 3
+ * @train_us: of a train: the time in which it is sent, us; 0: at once
  * @train_rtt_us: its least rtt, us
- * @before_us: in a drain: mean rtt before it, us
- * @round_lost: losses that ACKs told of in this round trip, segments
- * @rtt_min_stamp: when rtt_min was last met, or the queue ran empty, PATH_TICK
- * @met: the claim was delivered in this round trip; path_has_met()
- * @late: in avoidance: the start ended with a train that was late, and no queue was seen since
+ * @before_us: in a drain: mean rtt before the drain, us
+ * @round_lost: losses reported by ACKs in this round trip, segments
+ * @rtt_min_stamp: when rtt_min was last met, or the queue was last empty, PATH_TICK
+ * @met: an ACK of this round trip showed that the claim was delivered; path_has_met()
+ * @late: in avoidance: the start ended with a late train, and no queue was seen since
  * @noise: mean delay of an empty path beyond rtt_min, PATH_NOISE us
- * @round_queue: least rtt of the round trip before, beyond rtt_min, PATH_QUEUE us
- * @train_stamp: of a train: the peer's time stamp when the first batch of its ACKs had come
+ * @round_queue: least rtt of the previous round trip, beyond rtt_min, PATH_QUEUE us
+ * @train_stamp: of a train: the peer's time stamp at the end of the first batch of its ACKs
  * @room: largest rtt beyond rtt_min, PATH_QUEUE us
- * @way: when rtt_min was met: the peer's time stamp less the time of sending, ms, modulo 2^8
- * @back: what the way back takes beyond what it took then, ms; PATH_NO_CLOCK: cannot be told
+ * @way: the peer's time stamp minus the sending time when rtt_min was met, ms, modulo 2^8
+ * @back: by how much the way back is longer than it was then, ms; PATH_NO_CLOCK: not known
  * @mode: enum path_mode
  * @capped: there is a policer
  * @limited: the application had too little to send in this round trip
- * @rounds: in this mode, up to PATH_ROUNDS; while a rival is looked for long ones count for more
- * @doubt: rounds with a queue above 2 * q0, up to PATH_UNSURE; beside a rival, looks after which
- *	the queue was gone, or PATH_CATCH_UP
+ * @rounds: round trips in this mode, up to PATH_ROUNDS; long ones may count as several
+ * @doubt: round trips with a queue above 2 * q0, up to PATH_UNSURE; beside a rival: looks that
+ *	found no queue, or PATH_CATCH_UP
  * @rival: enum path_rival
- * @moves: for so many PATH_TICKs more the capacity may be what it was before, or @fell
- * @empty: rounds one after the other with next to no queue, up to PATH_EMPTY_ROUNDS
- * @fell: it has fallen, and is not known to have risen again; of a train: its rate is remembered
- * @tick: path_now() when that was counted, modulo 2
- * @clear: rounds one after the other in which a packet took less than what an empty path takes
- * @paused: in avoidance: no ACK has come since a pause but those of a bunch
- * @bunches: in avoidance: of the latest ACKs, how many came in bunches, up to PATH_BUNCHES_MOST
+ * @moves: the capacity is taken to move, or to have fallen (@fell), for so many PATH_TICKs more
+ * @empty: successive round trips with almost no queue, up to PATH_EMPTY_ROUNDS
+ * @fell: the capacity fell, and has not risen since; of a train: its rate is a remembered one
+ * @tick: path_now() at the last count of @moves, modulo 2
+ * @clear: successive round trips in which a packet took less than the base
+ * @paused: in avoidance: since the last pause all ACKs belonged to a bunch
+ * @bunches: in avoidance: counter of ACKs in bunches, up to PATH_BUNCHES_MOST
  * @train: in slow start: enum path_train
- * @train_zero: nothing was in flight before it
- * @train_limited: the application, or a window, left too little for this train
+ * @train_zero: nothing was in flight before this train
+ * @train_limited: the application or a window left too little to send for this train
  * @before_loss: @mode before the last loss
  */
 struct cpath {
@@ -477,14 +489,13 @@ struct cpath {
  * @room_us: the largest delay beyond that, us
  * @varies_us: by how much the delay varies, us; path_varies_us()
  *
- * A sixteenth of the propagation delay, or a quarter of the buffer where that
- * is less; where no queue was ever seen, a sixty-fourth.  Where the delay varies
- * by itself, as on Wi-Fi, as much as that, up to a quarter: less than that is
- * never seen, and the law would give way to it all the time.  Never less than
- * PATH_LEAST_QUEUE segments take, or windows of whole segments would miss it.  Down to half as
- * many where a buffer has no room for twice as many: 2 * q0 overflows it in each round trip.
- * Nor less than a burst for TSO takes, up to a quarter of the propagation delay: it queues
- * behind itself.
+ * q0 is rtt_min/16, or a quarter of the buffer if that is less, but at least rtt_min/64.  If the
+ * delay varies by itself, as on Wi-Fi, q0 is as large as that variation, up to rtt_min/4: such a
+ * path never shows less delay, and the law would always give way.  q0 is at least the time of
+ * PATH_LEAST_QUEUE segments, since windows are whole segments.  In a buffer with no room for twice
+ * that it is half of the buffer, down to half as many segments: 2 * q0 would overflow the buffer in
+ * each round trip.  On a short path q0 is at least the time of a TSO burst, up to rtt_min/4,
+ * because a burst queues behind itself.
  *
  * Return: us, at least 1
  */
@@ -496,7 +507,7 @@ static u32 path_q0_us(u32 bw, u32 rtt_min_us, u32 room_us, u32 varies_us)
 
 	if (rtt_min_us < PATH_SHORT_US)
 		segs = PATH_TSO_SEGS >> (rtt_min_us >> PATH_TSO_RTT);
-	/* that many take no longer: nothing to divide */
+	/* q0 already holds that many: no division is needed */
 	if (!bw || (u64)bw * q0 > segs << BW_SCALE)
 		return q0;
 	us = (PATH_LEAST_QUEUE << BW_SCALE) / bw + 1;
@@ -504,7 +515,7 @@ static u32 path_q0_us(u32 bw, u32 rtt_min_us, u32 room_us, u32 varies_us)
 		us = min(us, max(room_us, us) / 2);
 	if (segs > PATH_LEAST_QUEUE)
 		us = max(us, min((segs << BW_SCALE) / bw + 1, rtt_min_us >> 2));
-	/* a larger least, which may be larger than the most */
+	/* this lower limit may be above @most */
 	return max(q0, us);
 }
 
@@ -546,10 +557,9 @@ static u32 path_log2(u32 v)
  * @queue_us: queueing delay in that round trip, us
  * @q0_us: queueing delay to aim at, us
  *
- * rate * (1 + ln(C / rate) / 8 * (1 - queue / (2 * q0))): a flow that has the
- * capacity to itself asks for no more, one of N equal flows for up to ln(N) / 8
- * more, and none for more once the queue is 2 * q0.  The logarithm makes small
- * flows grow faster than large ones by the same factor at any N.
+ * rate * (1 + ln(C / rate) / 8 * (1 - queue / (2 * q0))): a flow alone asks for its rate, one of N
+ * equal flows for up to ln(N) / 8 more, and no flow for more than its rate if the queue is 2 * q0.
+ * With the logarithm a small flow grows faster than a large one by the same factor for any N.
  *
  * Return: rate, BW_SCALE
  */
@@ -568,8 +578,8 @@ static u32 path_share(u32 rate, u32 bw, u32 queue_us, u32 q0_us)
 }
 
 /*
- * rtt / 2^PATH_ROOM us, from 1 to PATH_ROOM_MOST: a long path has few round trips in which to
- * follow the capacity.
+ * n = rtt / 2^PATH_ROOM us, from 1 to PATH_ROOM_MOST.  On a long path there are few round trips in
+ * which to follow the capacity, so each step is n times as large.
  */
 static u32 path_long(u32 rtt_us)
 {
@@ -577,15 +587,15 @@ static u32 path_long(u32 rtt_us)
 }
 
 /**
- * path_room() - what a flow may ask for where there is next to no queue
+ * path_room() - what a flow may ask for if there is almost no queue
  * @rate: what it was delivered in the last round trip, BW_SCALE
  * @rtt_us: round-trip time, us
  * @queue_us: mean queueing delay in that round trip, us
  * @q0_us: queueing delay to aim at, us
  *
- * rate * (1 + (1 - 2 * queue / q0) * n / 4): where nobody keeps up a queue the capacity is more
- * than is known of it, or somebody has left.  In equilibrium there is one, and this asks for none.
- * n: path_long()
+ * rate * (1 + (1 - 2 * queue / q0) * n / 4).  If there is no queue, the capacity is more than what
+ * is known of it, or another flow has left.  In equilibrium there is a queue of q0, and the result
+ * is the rate.  n: path_long()
  *
  * Return: rate, BW_SCALE
  */
@@ -599,17 +609,17 @@ static u32 path_room(u32 rate, u32 rtt_us, u32 queue_us, u32 q0_us)
 }
 
 /**
- * path_is_longer() - was there no queue that we withdrew from?
- * @withdrawn: what we have less in flight than before, segments
- * @fell_us: by how much the delay has fallen since, us
+ * path_is_longer() - has the path become longer, so that there is no queue?
+ * @withdrawn: by how much we have reduced what is in flight, segments
+ * @fell_us: by how much the delay has fallen since then, us
  * @rtt_us: mean rtt now, us
  * @bw: capacity, BW_SCALE
  *
- * If the delay fell by less than a quarter of what we withdrew takes to pass, there is no queue,
- * and what delay is left is the path's own.  One of many flows withdraws so little that what the
- * others do meanwhile hides it.  It cannot tell that.
+ * If the delay fell by less than a quarter of the time that the withdrawn segments take to pass,
+ * there is no queue, and the remaining delay is the path's own.  One of many flows withdraws so
+ * little that changes of the others hide the effect.  Such a flow cannot decide.
  *
- * Return: whether it is the path that is longer
+ * Return: true if the path is longer; false if it is not, or if this flow cannot decide
  */
 static bool path_is_longer(u32 withdrawn, u32 fell_us, u32 rtt_us, u32 bw)
 {
@@ -629,13 +639,16 @@ static u16 path_now(void)
 	return tcp_jiffies32 / PATH_TICK;
 }
 
-/* How long ago that was, PATH_TICK, below 2^14 */
+/* The time since @stamp, PATH_TICK, below 2^14 */
 static u16 path_since(u16 stamp)
 {
 	return (path_now() - stamp) & (BIT(14) - 1);
 }
 
-/* Once in a PATH_TICK, and in a round trip: rates of 4 to 8 s ago are remembered. */
+/*
+ * Counts @moves down and ages the delivery rates, at most once in a PATH_TICK and in a round trip.
+ * So the rates of the last 4 to 8 s are remembered.
+ */
 static void path_age(struct cpath *ca)
 {
 	if (ca->tick == (path_now() & 1))
@@ -646,7 +659,7 @@ static void path_age(struct cpath *ca)
 	ccpd_age(&ca->probe);
 }
 
-/* For how many more than one a round trip counts, which is long. */
+/* For how many more than one a long round trip counts */
 static u32 path_more_rounds(const struct cpath *ca)
 {
 	return ca->probe.rtt_s >> (PATH_LONG_ROUND + 3);
@@ -658,16 +671,16 @@ static bool path_bunched(const struct cpath *ca)
 	return ca->mode != PATH_SLOW_START && ca->bunches >= PATH_BUNCHES;
 }
 
-/* The capacity may be again what it was in the last seconds, or more than a round trip shows. */
+/* The capacity may rise again to what it was lately, or a round trip cannot show it. */
 static bool path_moves(const struct cpath *ca)
 {
 	return (ca->moves && !ca->fell) || path_bunched(ca);
 }
 
 /*
- * It moves, and @floor is a window for that.  Where ACKs come in bunches a round trip has too few
- * of them to tell if the queue ran empty.  A policer's cap, and the floor beside a rival, have the
- * same place.
+ * Is @floor the window of a capacity that moves?  Not if ACKs come in bunches: a round trip then
+ * has too few of them to show whether the queue was empty.  Nor if its memory holds a policer's
+ * cap, or the floor beside a rival.
  */
 static bool path_has_window(const struct cpath *ca)
 {
@@ -676,8 +689,8 @@ static bool path_has_window(const struct cpath *ca)
 }
 
 /*
- * What the capacity may be where it moves, BW_SCALE; 0: it does not.  It is the most that was
- * delivered lately, if that was not too much.
+ * What a capacity that moves may be now, BW_SCALE; 0 if it does not move.  It is the largest rate
+ * that was delivered in the last seconds, or the claim if that rate caused an overflow.
  */
 static u32 path_moving_rate(const struct cpath *ca)
 {
@@ -687,9 +700,9 @@ static u32 path_moving_rate(const struct cpath *ca)
 }
 
 /*
- * The window there, segments: what fills a path of @us at that rate, or what the queue says.  Three
- * eighths more where ACKs come in bunches: it may be that only ACKs do, and the link never waits;
- * test_hosts.py.
+ * The window for a capacity that moves, segments: what fills a path of @us at that rate, or @floor
+ * if that is more.  If ACKs come in bunches it is 11/8 of the former.  No more, because perhaps
+ * only the ACKs come in bunches, and the link never waits; test_hosts.py.
  */
 static u32 path_moving_window(const struct cpath *ca, u32 us)
 {
@@ -702,8 +715,8 @@ static u32 path_moving_window(const struct cpath *ca, u32 us)
 }
 
 /*
- * An overflow, or a mark: the window was too large, or the capacity is not what it was before.
- * Where ACKs come in bunches what is claimed takes the place of the most that was delivered lately.
+ * After an overflow, or a CE mark: the window of a capacity that moves was too large, or the state
+ * ends.  If ACKs come in bunches, the claim is used in place of the largest delivered rate.
  */
 static void path_too_much(struct cpath *ca)
 {
@@ -717,9 +730,9 @@ static void path_too_much(struct cpath *ca)
 }
 
 /*
- * C, as far as a policer lets it through.  Without a pair it is a little more than what was
- * delivered, until that is the cap: what was delivered is no more than what was claimed, and as a
- * capacity it would keep the claim as it is.
+ * The capacity C, at most a policer's cap.  If no pair was seen, C is the delivered rate and 1/32,
+ * up to the cap.  Without this 1/32 the claim could never grow, because no more is delivered than
+ * what was claimed.
  */
 static u32 path_capacity(const struct cpath *ca)
 {
@@ -737,22 +750,23 @@ static void path_set_noise(struct cpath *ca, u32 us)
 	ca->noise = min(us / PATH_NOISE, PATH_NO_NOISE - 1U);
 }
 
-/* A segment that took less than half of what others take has overtaken them. */
+/* A segment whose rtt is less than half of the smoothed rtt has overtaken others. */
 static bool path_overtook(const struct cpath *ca, u32 rtt_us)
 {
 	return rtt_us && rtt_us < ca->probe.rtt_s >> 4;
 }
 
-/* So many segments took @us more than rtt_min, in this round trip. */
+/* @segs segments of this round trip took @us more than rtt_min. */
 static void path_add_delay(struct cpath *ca, u32 us, u32 segs)
 {
 	ca->delay_sum = min_t(u64, ca->delay_sum + (u64)(us / PATH_NOISE) * segs, U32_MAX);
 }
 
 /*
- * A smaller rtt than @before_us, the least until now, by luck: an empty path takes the same, and
- * so did the @overtaken segments of this round trip.  Where none are, the path may have become
- * shorter, and what is delivered now shows it.
+ * rtt_min has become less than @before_us by chance.  What an empty path takes on average is the
+ * same as before, so its excess over rtt_min is larger; and so is that of the @overtaken segments
+ * that were already counted in this round trip.  If the path has become shorter, later round trips
+ * lower the average again.
  */
 static void path_rtt_min(struct cpath *ca, u32 before_us, u32 overtaken)
 {
@@ -770,19 +784,19 @@ static u32 path_noise_us(const struct cpath *ca)
 	return ca->noise == PATH_NO_NOISE ? 0 : ca->noise * PATH_NOISE;
 }
 
-/* Nothing is known to delay on the way back. */
+/* No delay on the way back is known. */
 static bool path_back_is_clear(const struct cpath *ca)
 {
 	return !ca->back || ca->back == PATH_NO_CLOCK;
 }
 
-/* More than rtt_min/8 on the way back is a queue that stands there; less may be jitter of ACKs */
+/* More than rtt_min/8 on the way back is a standing queue; less may be jitter of ACKs */
 static bool path_back_stands(const struct cpath *ca)
 {
 	return !path_back_is_clear(ca) && ca->back << PATH_MS > ca->probe.rtt_min_us >> 3;
 }
 
-/* What the way back takes beyond its least, us; what was rounded off is added to a queue only */
+/* The delay of the way back beyond its least, us; rounding is added only if a queue stands there */
 static u32 path_back_us(const struct cpath *ca)
 {
 	if (path_back_is_clear(ca))
@@ -790,7 +804,7 @@ static u32 path_back_us(const struct cpath *ca)
 	return (ca->back + (path_back_stands(ca) ? PATH_ROUNDED : 0)) << PATH_MS;
 }
 
-/* What a path without a queue on the way there takes on average, us */
+/* The base: the mean rtt of a path without a queue on the way there, us */
 static u32 path_base_us(const struct cpath *ca)
 {
 	return ca->probe.rtt_min_us + path_noise_us(ca) + path_back_us(ca);
@@ -807,36 +821,36 @@ static u32 path_room_us(const struct cpath *ca)
 	return ca->room * PATH_QUEUE;
 }
 
-/* The smoothed rtt, us, with what the way back takes now */
+/* The smoothed rtt, us, including the present delay of the way back */
 static u32 path_smoothed_us(const struct cpath *ca)
 {
 	return (ca->probe.rtt_s >> 3) + path_back_us(ca);
 }
 
-/* Queueing delay, us, in the least rtt of this round trip */
+/* Queueing delay by the least rtt of this round trip, us */
 static u32 path_round_queue_us(const struct cpath *ca)
 {
 	return path_beyond_us(ca, ca->probe.round_rtt_us);
 }
 
-/* And in the round trip before */
+/* The same of the previous round trip */
 static u32 path_queue_before_us(const struct cpath *ca)
 {
 	return path_beyond_us(ca, ca->probe.rtt_min_us + ca->round_queue * PATH_QUEUE);
 }
 
-/* And in the smoothed rtt, of which path_rtt() has taken the way back out */
+/* Queueing delay by the smoothed rtt, from which path_rtt() has removed the way back, us */
 static u32 path_queue_us(const struct cpath *ca)
 {
 	return ccpd_queue_us(&ca->probe, ca->probe.rtt_min_us + path_noise_us(ca));
 }
 
 /*
- * By how much the delay varies, us: as much may q0 be.  What an empty path takes beyond rtt_min is
- * another for each flow, since who comes late has met no empty path, and the one with the largest
- * q0 has all.  So once there was a drain it counts no more than twice what an rtt differs from
- * those before: that is the same for all that share a queue.  Where rtts are alike half of it
- * counts, up to twice the least q0.
+ * By how much the delay varies, us: q0 may be as large.  It is what an empty path takes beyond
+ * rtt_min.  But flows that share a queue know different values, since a late flow has never met an
+ * empty path, and the flow with the largest q0 would get the whole capacity.  So after the first
+ * drain the value is limited to twice the mean deviation of the rtt, which is the same for all that
+ * share a queue.  If the rtt hardly deviates, half of the value counts, up to rtt_min/8.
  */
 static u32 path_varies_us(const struct sock *sk)
 {
@@ -851,9 +865,10 @@ static u32 path_varies_us(const struct sock *sk)
 }
 
 /*
- * @bw: the capacity, BW_SCALE.  Where it moves, the least queue is PATH_LEAST_QUEUE segments at the
- * claim: at @bw, the most that was seen lately, they may take less time than one takes now.  Not on
- * a short path: a burst for TSO leaves it at @bw; field-random.
+ * q0, us; @bw: the capacity, BW_SCALE.  If the capacity moves, PATH_LEAST_QUEUE segments are
+ * counted at the claim: at @bw, the largest rate of the last seconds, they might take less time
+ * than one segment takes now.  On a short path they are counted at @bw, because a TSO burst is sent
+ * at that rate; field-random.
  */
 static u32 path_q0(const struct sock *sk, u32 bw)
 {
@@ -865,10 +880,10 @@ static u32 path_q0(const struct sock *sk, u32 bw)
 }
 
 /*
- * Where ACKs come in bunches a round trip has a few of them, and chance decides its mean.  So it
- * does where a round trip has few segments.  What an empty path takes is an average of many there:
- * the least would be the luckiest, and a flow that takes all else for a queue goes on giving way.
- * By how much the delays of a round trip differ is a part of it, and no queue.
+ * If ACKs come in bunches, or a round trip has few segments, the mean rtt of a round trip is
+ * random. The least of such means would be too low, and the flow would take everything else for a
+ * queue and give way to it.  So the base is an average over many round trips here.  The differences
+ * of delay within a round trip are part of it, not a queue.
  */
 static void path_learn_average(struct cpath *ca, u32 mean_us, u32 q0)
 {
@@ -882,14 +897,15 @@ static void path_learn_average(struct cpath *ca, u32 mean_us, u32 q0)
 }
 
 /*
- * What an empty path takes is the least mean rtt of a round trip.  ACKs that come in bunches,
- * and all else that delays a packet now and then, are in the mean.  So they are no queue.  The
- * least of many means is a mean of few: where a packet has met less than that in round after
- * round, no queue stands, and it follows the mean.  Not where all the delay that was ever seen is
- * less than the largest q0: there a packet meets less than that beside a queue of ours as well.
- * Packets that keep their order wait for the slowest before them.  Where jitter is more than the
- * largest q0, many of them all take longer than the few from which the base was learned, without
- * a queue.  So there something that met less than q0 / 2 beyond the base will do; field-random.
+ * The base is the least mean rtt of a round trip.  The mean includes batches of ACKs, and whatever
+ * else delays single packets, so these are not taken for a queue.  But the least of many means is
+ * too low by chance.  So if in PATH_CLEAR_ROUNDS successive round trips some packet took less than
+ * the base, no queue stands, and the base follows the mean.  Exception: if the largest delay ever
+ * seen is below rtt_min/16, packets take less than the base even beside a queue of ours.
+ *
+ * Packets that keep their order wait for the slowest one before them.  If jitter exceeds rtt_min/4,
+ * all packets of a large round trip take longer than the few from which the base was learned, even
+ * without a queue.  There it is enough if a packet took less than base + q0/2; field-random.
  */
 static u32 path_learn_base(struct cpath *ca, u32 delivered, u32 q0)
 {
@@ -914,10 +930,10 @@ static u32 path_learn_base(struct cpath *ca, u32 delivered, u32 q0)
 }
 
 /*
- * The rtt of a packet that was not delayed more than others: the least of this round trip and
- * of the one before, since a queue that stands, ours or others', delays all.  The mean would
- * let pairs count that were held back and came together.  At the start it is the rtt of the
- * handshake, since all ACKs of the first window may have been held back together.
+ * The rtt of a packet that was not delayed more than others, with which pairs are compared: the
+ * least of this round trip and of the previous one, since a standing queue delays all packets.
+ * With the mean in its place, pairs that were held back and arrived together would count.  At the
+ * start it is the rtt of the handshake, since all ACKs of the first window may have been held back.
  */
 static u32 path_least_us(const struct sock *sk)
 {
@@ -930,20 +946,20 @@ static u32 path_least_us(const struct sock *sk)
 }
 
 /*
- * A queue on the way back is none of ours, and to give way does not empty it.  The peer's time
- * stamp less the time at which the segment left is what the way there took, and how far the clocks
- * are apart.  So what an rtt is longer by, and the way there is not, is of the way back (as LEDBAT
- * and TCP-LP tell them apart).  The stamp that the peer echoes would not do: it is of the first
- * segment that an ACK is for, and the rtt is of the last.
+ * A queue on the way back is not ours, and giving way does not empty it.  The peer's time stamp
+ * minus the sending time of the segment is the delay of the way there, plus a constant offset of
+ * the clocks.  If the rtt becomes longer and this difference does not, the rest is delay of the way
+ * back (LEDBAT and TCP-LP do the same).  The echoed time stamp cannot be used: it belongs to the
+ * first segment that an ACK is for, and the rtt to the last.
  *
- * The estimate moves by at most 1 ms per ACK, since one sample says little.  It is at most four
- * times rtt_min: a peer that lies gains no more queue than that.
+ * The estimate moves by at most 1 ms per ACK, since a single sample may be wrong.  It is at most
+ * four times rtt_min: a peer that lies cannot cause a longer queue than that.
  *
- * The way there is empty where rtt_min is met again, @met: by what is smoothed, so not while the
- * way back takes more.  A new rtt_min may come from a shorter way back, beside a queue there.  So
- * it may only make the way there shorter.  In the start any ACK may, since the first may have
- * waited for its timer.  So may one of a mode's first round trip: after the start it is for what
- * that has sent.
+ * The difference for an empty way there, @way, is taken when the smoothed rtt meets rtt_min (@met)
+ * and the way back has no delay.  A new rtt_min may result from a shorter way back while there is a
+ * queue on the way there, so it may only lower @way.  In the start any ACK may lower it, since the
+ * first ACK may have waited for the receiver's timer; and so may any ACK of the first round trip in
+ * a mode, which after the start is for segments that the start has sent.
  */
 static void path_way_back(struct sock *sk, u32 rtt_us, bool met)
 {
@@ -971,11 +987,13 @@ static void path_way_back(struct sock *sk, u32 rtt_us, bool met)
 }
 
 /*
- * What an ACK acknowledges without an rtt of its own, as in a repair, took what others take.  So
- * did an overtaker, for this: it does not tell what an empty path takes.
+ * The rtt of an ACK, and what follows from it.  Segments that are acknowledged without an rtt, as
+ * in a repair, are counted with the smoothed rtt.  So is a segment that overtook others, since it
+ * does not show what an empty path takes.
  *
- * A queue on the way back is known at once, and a smoothed rtt follows it by and by: in between the
- * difference would look like a queue of ours, or hide one.  So it is taken out of what is smoothed.
+ * The delay of the way back is subtracted before the rtt is smoothed.  It is known at once, and a
+ * smoothed rtt would follow it later: meanwhile the difference would look like a queue of ours, or
+ * would hide one.
  *
  * Return: rtt of this ACK, us; 0: none
  */
@@ -1016,8 +1034,9 @@ static u32 path_rtt(struct sock *sk, const struct rate_sample *rs)
 }
 
 /*
- * The rate of an overtaker is that of a part of a round trip, which it does not end.  So is that
- * of a segment sent twice, if its ACK came too soon to be one of the second time (RFC 3522).
+ * Is the rate of this ACK that of a part of a round trip, so that it does not end one?  It is for a
+ * segment that overtook others.  It is for a retransmitted segment whose ACK came too soon to be
+ * for the retransmission (RFC 3522).
  */
 static bool path_of_a_part(const struct sock *sk, const struct rate_sample *rs)
 {
@@ -1042,13 +1061,13 @@ static void path_set_cwnd(struct sock *sk, u32 cwnd)
 
 static void path_enter(struct cpath *ca, enum path_mode mode)
 {
-	/* what is known of a train is in the place of these */
+	/* the state of a train shares memory with these */
 	if (ca->mode == PATH_SLOW_START) {
 		ca->empty = 0;
 		ca->paused = 0;
 		ca->bunches = 0;
 	}
-	/* the end of a train is in the place of the window where the capacity moves */
+	/* @train_end shares memory with the window of a capacity that moves */
 	if (mode == PATH_SLOW_START)
 		ca->moves = 0;
 	ca->mode = mode;
@@ -1058,9 +1077,9 @@ static void path_enter(struct cpath *ca, enum path_mode mode)
 }
 
 /*
- * Whatever the rate of pacing is, TCP sends bursts of PATH_TSO_SEGS on a short path, and one of
- * them, or two, overflow a small buffer.  There segments leave one by one, as long as a host has
- * time for that.  Not where the capacity moves: what fills the path is not known that well then.
+ * On a short path TCP sends bursts of PATH_TSO_SEGS at any pacing rate, and one or two of them
+ * overflow a small buffer.  There segments leave one by one, up to a rate that a host can afford.
+ * Not if the capacity moves: the window that fills the path is then not known well enough.
  */
 static bool path_bursts_overflow(const struct cpath *ca)
 {
@@ -1074,9 +1093,9 @@ static bool path_bursts_overflow(const struct cpath *ca)
 }
 
 /*
- * A burst for TSO takes 1/2^shift s at the rate of pacing.  It queues behind itself, and the law
- * gives way to a queue: so it takes a sixteenth of a round trip at most, as the largest q0.  A
- * driver that wants longer bursts, as those of Wi-Fi do, has set a smaller shift: it stays.
+ * A TSO burst takes 1/2^shift s at the pacing rate.  It queues behind itself, and the law gives way
+ * to that queue.  So the burst is limited to rtt_min/16, as q0 is.  A driver that needs longer
+ * bursts, as Wi-Fi drivers do, has set a smaller shift, which is kept.
  */
 static void path_set_burst(struct sock *sk)
 {
@@ -1105,17 +1124,17 @@ static void path_round_begin(struct sock *sk)
 }
 
 /*
- * Does this ACK, for @acked segments, come in a bunch?  Packets of one flow that follow each other
- * show the rate of the link, which is more than the flow's.  A bunch comes faster than that.  There
- * is a pause before it: behind others' packets on the way back ACKs are as close, without pauses.
- * While segments are missing each that comes has an ACK to itself, and that is not counted.
+ * Counts whether this ACK, for @acked segments, came in a bunch.  Packets of one flow that follow
+ * each other directly have ACKs at the capacity of the link; ACKs in a bunch come faster than that.
+ * A bunch also has a pause before it.  (In a queue on the way back ACKs are as close, but without
+ * pauses.)  While segments are missing, each arriving segment has its own ACK; these do not count.
  */
 static void path_count_bunches(struct sock *sk, u32 acked, u32 bw)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct cpath *ca = inet_csk_ca(sk);
 	u32 gap_ns = (u32)tp->tcp_clock_cache - ca->prev.ns;
-	/* what the path carries since the ACK before, SEG_SCALE; 2^10 ns are about a us */
+	/* what the path carries in the time since the last ACK, SEG_SCALE; 2^10 ns: about 1 us */
 	u64 carried = (u64)bw * gap_ns >> (BW_SCALE - SEG_SCALE + 10);
 
 	if (!ca->prev.sum || tp->sacked_out)
@@ -1131,7 +1150,7 @@ static void path_count_bunches(struct sock *sk, u32 acked, u32 bw)
 		ca->bunches--;
 }
 
-/* The largest queue that was ever seen is of fewer than PATH_LOSSES segments. */
+/* The largest queue ever seen had fewer than PATH_LOSSES segments. */
 static bool path_buffer_is_small(const struct cpath *ca, u32 bw)
 {
 	return ccpd_segs(bw, path_room_us(ca)) < PATH_LOSSES << SEG_SCALE;
@@ -1154,16 +1173,16 @@ static void path_avoid(struct sock *sk, u32 acked, u32 bw)
 	};
 	s64 most;
 
-	/* nothing measured yet: keep the window until it is */
+	/* nothing is measured yet: keep the window */
 	if (!ca->claim)
 		return;
 	path_count_bunches(sk, acked, bw);
 	e.storage = path_storage(ca->claim, e.kp, base, q0);
 	most = e.limit + ccpd_segs(bw, p->rtt_min_us);
 	/*
-	 * While an overflow is repaired: no more than the path has ever held, or it overflows
-	 * again.  Where no delay of 2 * q0 was ever seen no buffer was full, and losses are noise.
-	 * Amid losses no pair is timed, and the claim may be more than @bw.
+	 * During the repair of an overflow, not more than the path has ever held, or it would
+	 * overflow again.  If no delay of 2 * q0 was ever seen, no buffer was full, and the losses
+	 * are noise.  No pair is timed during losses, so the claim may exceed @bw.
 	 */
 	if (unlikely(inet_csk(sk)->icsk_ca_state == TCP_CA_Recovery) &&
 	    path_room_us(ca) >= 2 * q0)
@@ -1174,8 +1193,8 @@ static void path_avoid(struct sock *sk, u32 acked, u32 bw)
 	if (unlikely(path_moves(ca)))
 		window = max(window, path_moving_window(ca, base + q0));
 	/*
-	 * Most of what the claim needs empties a queue soon enough, and repairs go on meanwhile.
-	 * With less, all that share a queue give way to it at once, and find the path empty.
+	 * 3/4 of claim * base lets a queue drain soon enough, and repairs continue meanwhile.  With
+	 * less, all flows that share a queue would give way at once, and leave the path empty.
 	 */
 	window = max_t(u32, window, PATH_KEEP * ccpd_segs(ca->claim, base) >> (SEG_SCALE + 2));
 	path_set_cwnd(sk, window);
@@ -1189,15 +1208,15 @@ static void path_avoid(struct sock *sk, u32 acked, u32 bw)
 }
 
 /*
- * The most to have in flight in a repair.  Of many flows that start together each takes the same
- * capacity from a pair, and asks for all of it: it overflows the path again while it repairs what
- * is lost, since the claim falls by half in a round trip at most.  So while much is missing, and a
- * queue stands, no more leaves than arrives, and a segment more for each ACK until something is
- * lost in this round trip; and what was delivered in a recent one may be there.  The queue is in
- * TCP's own rtt, since repairs have none but that of time stamps, which count ms.  Without them a
- * queue that is gone would seem to stand.  Where the capacity moves it has fallen, and may rise
- * meanwhile.
- * @acked: segments, of this ACK; @bw: the capacity, BW_SCALE
+ * Limits the window in a repair.  If many flows start together, each measures the same capacity
+ * with a pair, and asks for all of it.  It then overflows the path again while it repairs its
+ * losses, since the claim falls by at most a half in a round trip.  So while many segments are
+ * missing and a queue stands, a flow sends only as much as arrives, plus one segment for each ACK
+ * as long as nothing is lost in this round trip.  What a recent round trip delivered may always be
+ * in flight.  The queue is judged by TCP's srtt, because a retransmission has no rtt but that of
+ * time stamps, in ms.  Without time stamps an old queue would seem to stand, so there is no limit.
+ * Nor if the capacity moves: it has fallen, and may rise during the repair.
+ * @acked: segments that this ACK acknowledges; @bw: the capacity, BW_SCALE
  */
 static noinline void path_repair(struct sock *sk, u32 acked, u32 bw)
 {
@@ -1214,11 +1233,11 @@ static noinline void path_repair(struct sock *sk, u32 acked, u32 bw)
 }
 
 /*
- * Pacing makes bursts of what ACKs release in the meantime, and one would overflow a small buffer
- * of a short path.  Where segments do not leave one by one an ACK releases what it acknowledges
- * there, and one segment more, at once; if it does not acknowledge many.
+ * Pacing joins the segments that several ACKs release to one burst, which overflows a small buffer
+ * of a short path.  If segments do not leave one by one there, each ACK releases what it
+ * acknowledges plus one segment, at once; but not if it acknowledges many.
  *
- * Return: whether it is so
+ * Return: true if this ACK releases segments in that way
  */
 static bool path_clock(struct sock *sk, u32 acked, u32 bw)
 {
@@ -1232,21 +1251,21 @@ static bool path_clock(struct sock *sk, u32 acked, u32 bw)
 	return true;
 }
 
-/* Segments leave in trains, and no pair is timed: the train is in its place. */
+/* A train is under way; it is timed in place of a pair. */
 static bool path_in_train(const struct cpath *ca)
 {
 	return ca->mode == PATH_SLOW_START && ca->train > TRAIN_WANTED;
 }
 
-/* What has left the network, segments, since the connection began */
+/* Segments that have left the network since the connection began: delivered or lost */
 static u32 path_through(const struct tcp_sock *tp)
 {
 	return tp->delivered + tp->lost;
 }
 
 /*
- * The next train: @segs segments, as far as windows and the receiver allow, leave in @time_us
- * behind what is in flight.
+ * Sends the next train: @segs segments, or as many as the windows allow, are sent in @time_us after
+ * what is in flight.
  */
 static void path_train_send(struct sock *sk, u32 segs, u32 time_us)
 {
@@ -1275,15 +1294,15 @@ static u32 path_train_segs(const struct cpath *ca)
 	return (ccpd_segs(ca->claim, ca->train_us) + (1 << (SEG_SCALE - 1))) >> SEG_SCALE;
 }
 
-/* In what time @segs segments leave at the rate of this train, us */
+/* The time in which @segs segments are sent at the rate of this train, us */
 static u32 path_train_time(const struct cpath *ca, u32 segs)
 {
 	return div_u64((u64)segs << BW_SCALE, max(ca->claim, 1U)) + 1;
 }
 
 /*
- * The first ACK of the initial window, which left at once, or of what was sent after an idle time:
- * the train is what was there to send, and it is no less for that.
+ * At the first ACK of the initial window, which left at once, or of a train after an idle time: the
+ * train consists of what there was to send, and is used as it is.
  */
 static void path_train_zero(struct sock *sk)
 {
@@ -1300,14 +1319,14 @@ static void path_train_zero(struct sock *sk)
 	ca->claim = ccpd_bw(segs, 1, (u64)ca->train_us * NSEC_PER_USEC);
 }
 
-/* No train is under way. */
+/* Ends a train; @train: what follows */
 static void path_train_stop(struct sock *sk, enum path_train train)
 {
 	struct cpath *ca = inet_csk_ca(sk);
 
 	if (path_in_train(ca)) {
 		ccpd_pair_drop(sk, &ca->probe);
-		/* at that rate it left: the path's is not known */
+		/* that was the rate of sending: no rate of the path is known */
 		ca->claim = 0;
 		ca->round_queue = 0;
 	}
@@ -1325,8 +1344,8 @@ static void path_train_leave(struct sock *sk, u32 claim)
 }
 
 /*
- * A train at a remembered rate has overflowed a buffer: half of what was delivered is left
- * (Careful Resume's safe retreat).
+ * A train at a remembered rate has overflowed a buffer.  The claim is then half of the delivered
+ * rate (the safe retreat of Careful Resume).
  */
 static void path_retreat(struct sock *sk, u32 segs, u32 best)
 {
@@ -1337,9 +1356,10 @@ static void path_retreat(struct sock *sk, u32 segs, u32 best)
 }
 
 /*
- * The first train was at a remembered rate.  In time: half of what the path held then follows, at
- * that rate.  Late: it is too short to tell a rate.  One of the usual length follows, a quarter
- * faster than it came, so that it is late where that was the capacity.
+ * After a first train at a remembered rate.  If it was in time, the next train is half of what the
+ * path held then, at the same rate.  If it was late, it was too short to tell a rate: a train of
+ * the usual length follows, a quarter faster than this one arrived, so that it is late if that was
+ * the capacity.
  */
 static void path_visit_train(struct sock *sk, u32 best)
 {
@@ -1352,7 +1372,7 @@ static void path_visit_train(struct sock *sk, u32 best)
 	ca->fell = !late;
 }
 
-/* Of a train of @segs much was lost, and there was no queue. */
+/* Many of a train of @segs segments were lost, and there was no queue. */
 static bool path_is_policed(const struct cpath *ca, u32 segs)
 {
 	return ca->round_lost >= PATH_LOSSES && ca->round_lost > segs / PATH_POLICER &&
@@ -1360,8 +1380,9 @@ static bool path_is_policed(const struct cpath *ca, u32 segs)
 }
 
 /*
- * It came in enough batches to tell a rate.  Gaps are never quite equal, and the largest of four is
- * more than a quarter of all: the ten segments of the first train come with four gaps.
+ * The train came in enough batches to tell a rate: PATH_SURE gaps, rounded.  Gaps are never equal,
+ * and the largest of four is more than a quarter of their sum.  (The ten segments of the first
+ * train have four gaps.)
  */
 static bool path_train_sure(const struct cpath *ca)
 {
@@ -1370,7 +1391,7 @@ static bool path_train_sure(const struct cpath *ca)
 	return ca->t.last_us - ca->t.begin_us + gap_us / 2 >= PATH_SURE * gap_us;
 }
 
-/* The rate at which a train arrives if it is less than that at which it left; 0: it is not */
+/* The rate at which a train arrived if that is below 7/8 of the rate of sending; otherwise 0 */
 static u32 path_train_late(const struct cpath *ca)
 {
 	const struct cpath_train *t = &ca->t;
@@ -1382,11 +1403,12 @@ static u32 path_train_late(const struct cpath *ca)
 }
 
 /*
- * A train is through.  If it took longer to arrive than to leave, the rate at which it arrived is
- * the capacity.  Otherwise the next one may be faster: so that it holds a quarter of what
- * the path does at that rate, and PATH_TRAIN_GROWTH times as much as this at most.  Where batches
- * are too long for a train to tell, the next one takes longer: a round trip at most.  If that is
- * late and does not tell either, its rate has to do: the same train would follow for ever.
+ * All of a train has arrived or is lost.  If it took longer to arrive than to be sent, its arrival
+ * rate is the capacity.  Otherwise the next train is faster: as fast as makes this train a quarter
+ * of the path, and with at most PATH_TRAIN_GROWTH times as many segments.  If batches are too long
+ * for this train to tell a rate, the next one lasts longer, at most a round trip.  If such a train
+ * is late and does not tell a rate either, its mean rate is taken: otherwise the same train would
+ * follow for ever.
  */
 static void path_train_done(struct sock *sk)
 {
@@ -1401,13 +1423,13 @@ static void path_train_done(struct sock *sk)
 
 	ca->fell = 0;
 	path_learn_base(ca, segs, path_q0(sk, path_capacity(ca)));
-	/* half of what the path held came in time: that is the capacity still */
+	/* half of what the path held came in time: the capacity is what it was */
 	if (revisit && !ca->train_zero && !best && path_train_sure(ca)) {
 		ccpd_pair_add(&ca->probe, ca->claim, 2 * rtt_us);
 		path_train_leave(sk, ca->claim);
 		return;
 	}
-	/* not sent as one: nothing learned, nothing gained; or said of the time before it */
+	/* not sent as one train, or limited before it began: the same train again */
 	if (segs < PATH_LEAST_TRAIN || (ca->train_limited && !ca->train_zero)) {
 		segs = max(segs, TCP_INIT_CWND);
 		path_train_send(sk, segs, max(time_us, (rtt_us >> PATH_TRAIN_TIME) + 1));
@@ -1424,7 +1446,7 @@ static void path_train_done(struct sock *sk)
 			path_train_send(sk, segs * PATH_TRAIN_GROWTH, rtt_us);
 			return;
 		}
-		/* with what its bucket held, or after that was empty */
+		/* with the contents of the bucket; or the rate after the bucket was empty */
 		rate = ccpd_bw(segs - segs / 4, 1, (u64)time_us * NSEC_PER_USEC);
 		if (took_us - t->best_us > time_us >> 3)
 			rate = ccpd_bw(tcp_sk(sk)->delivered - t->begin - t->best_segs, 1,
@@ -1434,14 +1456,14 @@ static void path_train_done(struct sock *sk)
 		ca->capped = 1;
 		return;
 	}
-	/* others have a queue; U32_MAX: no ACK of it could be timed, and that says nothing */
+	/* others have a queue; U32_MAX: no ACK of the train had an rtt, so this is not known */
 	if (ca->train_rtt_us != U32_MAX &&
 	    ca->train_rtt_us > rtt_us + 2 * q0 + PATH_HOST_DELAY_US + t->gap_us) {
 		path_train_stop(sk, TRAIN_NONE);
 		path_set_cwnd(sk, tcp_packets_in_flight(tcp_sk(sk)) + segs);
 		return;
 	}
-	/* too fast, and nothing tells by how much: what came, in a round trip, or that is it */
+	/* too fast, without a rate: what arrived follows within a round trip, or is the rate */
 	if (ca->round_lost >= PATH_LOSSES && ca->round_lost > segs / PATH_TOO_FAST && !best) {
 		segs -= min_t(u32, ca->round_lost, segs - 1);
 		if (time_us < rtt_us)
@@ -1462,7 +1484,7 @@ static void path_train_done(struct sock *sk)
 	}
 	rate = ca->claim + div_u64((u64)ca->claim * rtt_us, 4 * ca->train_us);
 	if (!path_train_sure(ca)) {
-		/* not faster than the whole of it has come; and none takes longer than this one */
+		/* late as a whole: not faster than that; if it is the longest, that is the rate */
 		if (took_us > time_us + (time_us >> 3) + t->gap_us) {
 			rate = ccpd_bw(segs, 1, (u64)(took_us - t->gap_us) * NSEC_PER_USEC);
 			if (time_us >= rtt_us) {
@@ -1479,10 +1501,10 @@ static void path_train_done(struct sock *sk)
 }
 
 /*
- * In what time what has come since the first batch arrived, us; 0: not known.  ACKs that queue
- * behind data on the way back come closer to one another than that, and the peer's clock shows it.
- * It counts ms, so a few of them do not tell a rate.  If it shows more than a queue can explain, it
- * ticks faster than that, and is not used.
+ * The time in which the segments after the first batch arrived at the peer, us; 0: not known.  If
+ * ACKs queue behind data on the way back they come closer to one another than the segments did, and
+ * the peer's time stamps show that.  They count ms, so a few ms do not tell a rate.  If they show
+ * more time than any queue can explain, their unit is not the ms, and they are not used.
  */
 static u32 path_train_span(const struct sock *sk)
 {
@@ -1490,7 +1512,7 @@ static u32 path_train_span(const struct sock *sk)
 	const struct cpath *ca = inet_csk_ca(sk);
 	u32 span_us = (u32)tp->tcp_mstamp - ca->t.begin_us;
 	u16 ms = (u16)tp->rx_opt.rcv_tsval - ca->train_stamp;
-	/* rounded down, both of them */
+	/* both are rounded down */
 	u32 peer_us = ms ? (ms - 1) * USEC_PER_MSEC : 0;
 
 	if (peer_us <= span_us || peer_us > span_us + ca->probe.rtt_min_us + path_room_us(ca))
@@ -1499,11 +1521,11 @@ static u32 path_train_span(const struct sock *sk)
 }
 
 /*
- * The start, on an ACK.  A train leaves, and nothing else until it is through: what ACKs would
- * release in between would delay it.  ACKs come in batches, of which nothing but the end says when
- * something came.  So the rate is counted from the end of the first batch, over half of the time
- * that the train took to leave at least, and is the largest that there was: then that is the
- * end of another.  @rtt_us: of this ACK, 0: none.
+ * The start, on each ACK.  Nothing but the train is sent until all of it has arrived: segments that
+ * ACKs released meanwhile would delay it.  ACKs come in batches, and only the end of a batch shows
+ * when a segment arrived.  So the rate is measured from the end of the first batch, over at least
+ * half of the time of sending, and the largest such rate is used: that one is at the end of another
+ * batch.  @rtt_us: of this ACK, 0: none
  */
 static void path_train(struct sock *sk, u32 rtt_us)
 {
@@ -1549,7 +1571,7 @@ static void path_train(struct sock *sk, u32 rtt_us)
 		ca->train = TRAIN_OPEN;
 		fallthrough;
 	case TRAIN_OPEN:
-		/* the last of an odd number has waited for the delayed-ACK timer */
+		/* the last ACK of an odd number of segments waited for the delayed-ACK timer */
 		if (!rtt_us && path_through(tp) == ca->train_end) {
 			now_us = t->last_us;
 			break;
@@ -1568,10 +1590,10 @@ static void path_train(struct sock *sk, u32 rtt_us)
 	if (rtt_us)
 		ca->train_rtt_us = min(ca->train_rtt_us, rtt_us);
 	/*
-	 * Nothing else leaves; what is lost of it, or late, must not hold up the next.  Where a
-	 * queue overflows the end of it is lost, and nothing tells of that before a timeout.
-	 * Behind half of what a remembered path held ACKs release more: that is behind the part
-	 * which tells.
+	 * Nothing else is sent, but segments that are lost or late must not delay the next train:
+	 * the last sixteenth is not waited for.  If a buffer overflows, the end of the train is
+	 * lost, and only a timeout would tell.  After the second train at a remembered rate ACKs
+	 * do release more: that comes after the part which is measured.
 	 */
 	left = ca->train_end - path_through(tp);
 	if (!ca->fell || ca->train_zero)
@@ -1585,7 +1607,10 @@ static void path_train(struct sock *sk, u32 rtt_us)
 		path_train_done(sk);
 }
 
-/* @rtt_us: of this ACK, 0: none.  Not inline, as path_round() */
+/*
+ * Slow start: trains, or plain slow start.  @rtt_us: of this ACK, 0: none.  Not inline, for the
+ * reason given at path_round()
+ */
 static noinline void path_slow_start(struct sock *sk, u32 acked, u32 rtt_us)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -1600,11 +1625,11 @@ static noinline void path_slow_start(struct sock *sk, u32 acked, u32 rtt_us)
 		tcp_slow_start(tp, acked);
 
 	if (!tcp_in_slow_start(tp)) {
-		/* after a timeout: with the claim from before it */
+		/* after a timeout: the claim is that from before the timeout */
 		ca->claim = ca->claim ?: path_capacity(ca);
 		path_enter(ca, PATH_AVOIDANCE);
 	} else if (bw && ca->probe.rtt_s) {
-		/* the window that the law would set with the path to itself */
+		/* the window that the law would set for a flow alone on the path */
 		s64 target = ccpd_segs(bw, ca->probe.rtt_min_us +
 					    path_q0(sk, path_capacity(ca)));
 
@@ -1615,7 +1640,7 @@ static noinline void path_slow_start(struct sock *sk, u32 acked, u32 rtt_us)
 	}
 }
 
-/* The window to hold beside others, if it comes to that: the one from before we gave way */
+/* The floor, in case there is a rival: the window from before this flow gave way */
 static void path_set_floor(struct cpath *ca)
 {
 	ca->capped = 0;
@@ -1623,8 +1648,9 @@ static void path_set_floor(struct cpath *ca)
 }
 
 /*
- * Half of what is in flight is withdrawn, to see the delay without it.  Beside others our part of
- * the queue: all of our kind empty it so, one of them and a rival do not.
+ * A look at the path: half of what is in flight is withdrawn, to measure the delay without it.
+ * Beside a rival it is our part of the queue.  If all flows have this law, that empties the queue,
+ * since all do the same; if one is a rival, it does not.
  */
 static void path_drain(struct sock *sk)
 {
@@ -1636,15 +1662,15 @@ static void path_drain(struct sock *sk)
 	if (ca->rival == PATH_FOREIGN) {
 		less = min_t(u64, in_flight, div_u64((u64)in_flight * path_round_queue_us(ca),
 						     max(ca->before_us, 1U)));
-		/* a rival's loss may be what we see: the rest of its fall is not ours */
+		/* perhaps the queue falls after a rival's loss: what it fell so far is not ours */
 		ca->before_us = ca->probe.round_rtt_us;
 	}
 	path_set_cwnd(sk, in_flight - less);
 }
 
 /*
- * All that share the queue have withdrawn what they had in it: an eighth of it is left at most.
- * One rival beside four of our kind has a fifth.
+ * Have all flows that share the queue withdrawn their parts?  Then at most an eighth of it is left.
+ * One rival beside four flows of our kind would still have a fifth.
  */
 static bool path_emptied(const struct cpath *ca)
 {
@@ -1652,9 +1678,9 @@ static bool path_emptied(const struct cpath *ca)
 }
 
 /*
- * It claims less than 3/4 of the capacity, and more was delivered to it in the last seconds.  So it
- * is with a flow whose path has become longer by less than 2 * q0: it takes that for a queue, and
- * gives way to it.
+ * The claim is below 3/4 of the capacity, and more than 3/4 was delivered in the last seconds.
+ * This happens if the path has become longer by less than 2 * q0: the flow takes that for a queue,
+ * and gives way to it.
  */
 static bool path_has_given_way(const struct cpath *ca)
 {
@@ -1663,7 +1689,7 @@ static bool path_has_given_way(const struct cpath *ca)
 	return ca->claim < most && ccpd_delivery_rate(&ca->probe) > most;
 }
 
-/* The path is longer: what delays at half the window, and did not fall with it, is no queue. */
+/* The path is longer: a delay that stays with half of the window is not a queue. */
 static void path_has_grown(struct cpath *ca)
 {
 	struct ccpd_probe *p = &ca->probe;
@@ -1676,7 +1702,7 @@ static void path_has_grown(struct cpath *ca)
 	path_set_noise(ca, mean_us - min(mean_us, p->rtt_min_us));
 }
 
-/* Two rounds at half the window: what is the rtt now, and what does it tell? */
+/* After two round trips with half of the window: what does the rtt tell about the path? */
 static void path_drained(struct sock *sk, u32 bw, bool crowded)
 {
 	struct cpath *ca = inet_csk_ca(sk);
@@ -1687,7 +1713,7 @@ static void path_drained(struct sock *sk, u32 bw, bool crowded)
 	path_enter(ca, PATH_AVOIDANCE);
 	ca->rtt_min_stamp = path_now();
 	if (ca->rival == PATH_FOREIGN) {
-		/* a rival's own loss may do that once */
+		/* one empty queue may result from a rival's loss: two are needed */
 		if (emptied)
 			ca->doubt = ca->doubt % PATH_CATCH_UP + 1;
 		else if (ca->doubt != PATH_CATCH_UP)
@@ -1695,17 +1721,16 @@ static void path_drained(struct sock *sk, u32 bw, bool crowded)
 		if (ca->doubt == PATH_DOUBT) {
 			ca->rival = PATH_FRIENDLY;
 			ca->doubt = 0;
-			/* the floor is none of its windows */
+			/* the floor beside a rival is not a window of a capacity that moves */
 			ca->moves = 0;
 		}
 		return;
 	}
 	/*
-	 * Who never saw a pair does not know what part of the path it has.  Where a packet has met
-	 * next to no queue, the path is no longer than it was.  It is empty, too, where nothing
-	 * delays but what is known to be of the way back.  But a path may become longer both ways:
-	 * this is not asked of a flow that gave way.  And what the delay does where the capacity
-	 * moves is not for what was withdrawn.
+	 * Has the path become longer?  This cannot be decided without a pair, since the flow then
+	 * does not know its part of the path; nor if the capacity moves, since that changes the
+	 * delay, too.  The path is not longer if a packet met almost no queue; nor if only the way
+	 * back is longer, unless this flow gave way: a path may become longer in both directions.
 	 */
 	if (ccpd_pair_bw(&ca->probe) && !path_has_window(ca) &&
 	    path_round_queue_us(ca) > path_q0(sk, path_capacity(ca)) / 2 &&
@@ -1715,26 +1740,27 @@ static void path_drained(struct sock *sk, u32 bw, bool crowded)
 			path_has_grown(ca);
 			return;
 		}
-		/* perhaps another flow took at once what we left: look a second time */
+		/* perhaps another flow has used at once what we left: look a second time */
 		ca->rival = PATH_EMPTY;
 		ca->doubt = PATH_DOUBT - 1;
 		/*
-		 * At once: the window of the old rtt_min would build a queue of our own before the
-		 * second look, and its fall would be taken for a rival's; test_ccpd.py.
+		 * Immediately: otherwise the window of the old rtt_min would build a queue of ours
+		 * before the second look, and the end of that queue would look like that of a
+		 * rival's; test_ccpd.py.
 		 */
 		if (crowded || gave_way)
 			path_drain(sk);
 		return;
 	}
 	ca->rival = PATH_FRIENDLY;
-	/* a fall of the capacity leaves a queue, and that is ours */
+	/* if the capacity has fallen, the queue is ours */
 	if (!crowded || path_has_window(ca)) {
 		ca->doubt = 0;
 	} else if (ca->doubt == PATH_UNSURE) {
 		ca->rival = PATH_FOREIGN;
 		ca->doubt = PATH_CATCH_UP;
 	} else {
-		/* a drain that nothing made us doubt before */
+		/* a drain for another reason than this queue */
 		if (!ca->doubt)
 			path_set_floor(ca);
 		ca->doubt = PATH_UNSURE;
@@ -1742,10 +1768,11 @@ static void path_drained(struct sock *sk, u32 bw, bool crowded)
 }
 
 /*
- * A queue above 2 * q0.  For a round or two the law gives way, as all of our kind do at once, then
- * the window is halved: perhaps the path has become longer.  If not, the law gives way further.  A
- * queue of our kind is less in one round trip or another, by a sixteenth of it; what is there for
- * PATH_ROUNDS, or fewer long ones, without that is kept up by a flow that knows no such law.
+ * A queue above 2 * q0.  For two round trips the law gives way, as it does in all flows of our
+ * kind. Then the window is halved, in case the path has become longer.  If it has not, the law
+ * gives way further.  A queue of flows of our kind becomes shorter by rtt/16 from one round trip to
+ * another now and then.  A queue that does not do so for PATH_ROUNDS (long ones count as several)
+ * is kept up by a rival.
  */
 static void path_crowded(struct sock *sk, u32 queue_us)
 {
@@ -1780,15 +1807,16 @@ static u32 path_cbrt(u32 v)
 }
 
 /*
- * Beside a flow that gives way only to losses, the window that we had is held, and follows
- * additive increase, multiplicative decrease, as fast as CUBIC's does on average: from 0.7 of W
- * to W in cbrt(0.75 W) s, which is W^(2/3) / 3 in a second.  With less than half of the path it
- * grows as fast as with that.  With less than a sixth it grows by a half in a round trip before
- * the first loss, and after that while half of the buffer is free, as after a loss of the rival's.
+ * Beside a rival, which gives way only to losses, the floor W holds the window that we had.  It
+ * follows additive increase and multiplicative decrease, as fast as CUBIC does on average: CUBIC
+ * goes from 0.7 W to W in cbrt(0.75 W) s, which is W^(2/3) / 3 per second.  If W is less than half
+ * of the path, it grows as fast as half of the path would.  With less than a sixth of the capacity
+ * it grows by a half in each round trip: before the first loss, and later while half of the buffer
+ * is free, as after a loss of the rival.
  *
- * That ends when we have withdrawn our part of the queue, and it is gone: then all others are of
- * our kind and have done the same, or there is nobody else.  It looks when they do, since it sees
- * the queue fall without a loss.
+ * This ends if we withdraw our part of the queue and the queue is gone: then all others have this
+ * law and have done the same, or there is no other flow.  We do it when they do, because then the
+ * queue falls without a loss.
  */
 static void path_compete(struct sock *sk, u32 rate, u32 bw, u32 queue_us, u32 q0, bool overflow)
 {
@@ -1805,7 +1833,7 @@ static void path_compete(struct sock *sk, u32 rate, u32 bw, u32 queue_us, u32 q0
 		   (ca->doubt % PATH_CATCH_UP && ca->rounds == PATH_ROUNDS)) {
 		path_drain(sk);
 	} else if (!tcp_is_cwnd_limited(sk) || ca->floor > tcp_snd_cwnd(tcp_sk(sk))) {
-		return;		/* what it has is not used, or a repair has less */
+		return;		/* the window is not used, or a repair has less */
 	} else if (rate < bw / PATH_OUR_PART &&
 		   (ca->doubt == PATH_CATCH_UP || queue_us < path_room_us(ca) / 2)) {
 		ca->floor += 1 + ca->floor / 2;
@@ -1816,8 +1844,8 @@ static void path_compete(struct sock *sk, u32 rate, u32 bw, u32 queue_us, u32 q0
 }
 
 /*
- * What a policer lets through, after a round trip without its losses.  What is delivered is no more
- * than the cap, and does not end it; what pairs show does.
+ * The cap after a round trip without a policer's losses.  It ends beside a queue, or if it exceeds
+ * the capacity that pairs show.  (The delivered rate cannot end it: it never exceeds the cap.)
  */
 static void path_cap_rises(struct cpath *ca, u32 queue_us, u32 q0)
 {
@@ -1830,9 +1858,9 @@ static void path_cap_rises(struct cpath *ca, u32 queue_us, u32 q0)
 }
 
 /*
- * Jitter stretches a train as a slow link does.  They differ in what follows at that rate: on a
- * slow link it meets no queue, and its delay does not vary.  Where the delay goes on to vary, and
- * no queue stands, it was jitter, and the rate of the train is no capacity.
+ * Was a late train stretched by jitter, and not by a slow link?  The two differ when segments
+ * follow at the rate of the train: on a slow link the delay does not vary.  If it continues to
+ * vary, and no queue stands, it was jitter, and the rate of the train is not the capacity.
  */
 static bool path_late_by_jitter(const struct cpath *ca, u32 bw, u32 mean_us)
 {
@@ -1844,26 +1872,26 @@ static bool path_late_by_jitter(const struct cpath *ca, u32 bw, u32 mean_us)
 }
 
 /*
- * What to claim after a round trip.  Losses beside a queue are those of
- * an overflow.  Without a queue a few are noise: what they took is counted as
- * delivered, as far as the capacity goes; many are a policer's.  More than the capacity may be an
- * overflow that is gone within a round trip, and to ask for it would make the next one larger.
+ * The claim after a round trip.  Losses beside a queue are an overflow.  Without a queue a few
+ * losses are noise, and count as delivered, but only up to the capacity: beyond it they may be an
+ * overflow that ended within the round trip, and a larger claim would cause a larger one.  Many
+ * losses without a queue are a policer's.
  */
 static u32 path_next_claim(struct cpath *ca, u32 rate, u32 delivered, u32 lost, u32 bw, u32 q0,
 			   u32 mean_us)
 {
 	u32 queue_us = path_round_queue_us(ca), share;
 	bool empty = path_queue_us(ca) < 2 * q0;
-	/* a burst may overflow a buffer and be gone within a round trip: the mean tells of it */
+	/* a burst may overflow a buffer within a round trip: only the mean delay shows that */
 	bool policed = empty && mean_us < q0 && !path_bunched(ca);
 
-	/* the end of a bunch may find a buffer full: few are lost then, of others, too */
+	/* the end of a bunch may overflow a buffer: that loses few segments */
 	if (lost >= PATH_FEW_LOSSES && lost > delivered / PATH_OVERFLOW && path_bunched(ca) &&
 	    mean_us >= q0) {
 		path_too_much(ca);
 		return ca->claim - ca->claim / 4;
 	}
-	/* a few are all that such a buffer can lose: what came through is what there is */
+	/* such a buffer can lose only a few: the delivered rate is the capacity */
 	if (lost >= PATH_FEW_LOSSES && lost > delivered / PATH_POLICER &&
 	    path_buffer_is_small(ca, bw)) {
 		path_too_much(ca);
@@ -1875,9 +1903,9 @@ static u32 path_next_claim(struct cpath *ca, u32 rate, u32 delivered, u32 lost, 
 			rate -= rate >> PATH_CAP_BELOW;
 			ca->cap = rate;
 			ca->capped = 1;
-			/* until that is felt */
+			/* until the new rate takes effect */
 			ca->rounds = 0;
-			/* the floor is gone: cap and floor are in one place */
+			/* cap and floor share memory: the floor is lost */
 			ca->rival = PATH_FRIENDLY;
 			ca->doubt = 0;
 		}
@@ -1890,7 +1918,7 @@ static u32 path_next_claim(struct cpath *ca, u32 rate, u32 delivered, u32 lost, 
 		ca->capped = 0;
 	if (ca->limited)
 		return max(ca->claim, rate);
-	/* as in slow start */
+	/* a late train that jitter stretched: twice the rate, as in slow start */
 	ca->late &= path_late_by_jitter(ca, bw, mean_us);
 	if (ca->late)
 		return max_t(u64, ca->claim, min_t(u64, 2ULL * rate, U32_MAX));
@@ -1899,13 +1927,13 @@ static u32 path_next_claim(struct cpath *ca, u32 rate, u32 delivered, u32 lost, 
 			       rate, max(rate, bw));
 	if (ca->capped)
 		rate = min(rate, bw);
-	/* half way, since a round trip passes before it is felt */
+	/* half way, since it takes a round trip to have an effect */
 	share = path_share(rate, bw, queue_us, q0);
 	if (!ca->capped)
 		share = max(share, path_room(rate, ca->probe.rtt_s >> 3, mean_us, q0));
 	/*
-	 * A packet met an empty path, which would have carried more than was delivered.  Not if it
-	 * was empty since much was lost.
+	 * A packet met an empty path, so the path would have carried more than was delivered: the
+	 * claim does not fall.  Unless the path was empty because many segments were lost.
 	 */
 	if (!ca->capped && ca->probe.round_rtt_us - ca->probe.rtt_min_us < q0 / 2 &&
 	    lost <= delivered / PATH_POLICER)
@@ -1914,11 +1942,11 @@ static u32 path_next_claim(struct cpath *ca, u32 rate, u32 delivered, u32 lost, 
 }
 
 /*
- * The window of a capacity that moves, after a round trip.  A window in proportion to what was
- * delivered is too small where the capacity rises, and too large where it falls.  So it follows how
- * often the queue runs empty, whatever the rate is: as much of it is needed as an average of many
- * rises takes.  A round trip beside a long queue is a long one.  If it does not run empty any more,
- * something else keeps it up, or the capacity has fallen.
+ * The window of a capacity that moves, after a round trip.  A window proportional to the delivered
+ * rate would be too small when the capacity rises, and too large when it falls.  So the window
+ * depends on how often the queue is empty, at any rate: it grows if a packet met an empty path, and
+ * falls otherwise, by more if a long queue made the round trip long.  If the queue is never empty
+ * any more, other flows keep it up, or the capacity has fallen: this state ends.
  */
 static void path_follow(struct sock *sk, u32 q0)
 {
@@ -1932,7 +1960,7 @@ static void path_follow(struct sock *sk, u32 q0)
 		ca->floor -= (ca->floor >> PATH_WINDOW_FALLS) * n;
 		ca->fell = ca->rounds == PATH_ROUNDS;
 	} else {
-		/* a packet met an empty path: no need to look for it */
+		/* a packet met an empty path: no drain is needed */
 		ca->rtt_min_stamp = path_now();
 		ca->rounds = PATH_REPAIRS;
 		if (tcp_is_cwnd_limited(sk))
@@ -1943,10 +1971,10 @@ static void path_follow(struct sock *sk, u32 q0)
 }
 
 /*
- * Does the capacity move?  Something took much of what we were delivered, and is gone within 8 s:
- * what is delivered fell at once, and then the queue ran empty for several rounds in which we
- * took more and more.  Of one of several flows that says nothing: the others come and go.  A
- * further fall shows that it still moves.
+ * Does the capacity move?  It does if the delivered rate fell at once, and within 8 s the queue was
+ * empty in several successive round trips, in which the claim rose.  A further fall renews this
+ * state.  It cannot be decided by a flow that had less than half of the capacity, since other flows
+ * may come and go.
  */
 static void path_watch(struct sock *sk, u32 rate, bool empty)
 {
@@ -1973,9 +2001,10 @@ static void path_watch(struct sock *sk, u32 rate, bool empty)
 }
 
 /*
- * The capacity as far as it is known.  A crowd, or losses all the time, let no pair through.
- * Where more is delivered than the pairs show, by more than an eighth, there may be twice as
- * much: less is the noise of a round trip's two ends.
+ * The capacity as far as it is known.  Among many flows, or with continuous losses, no pair arrives
+ * intact; then this flow takes itself for one of 2^PATH_UNKNOWN.  If an eighth more is delivered
+ * than pairs show, without a queue, there may be twice that rate; a smaller difference is the noise
+ * of measuring a round trip.
  */
 static u32 path_round_capacity(const struct cpath *ca, u32 rate, u32 q0)
 {
@@ -1989,9 +2018,9 @@ static u32 path_round_capacity(const struct cpath *ca, u32 rate, u32 q0)
 }
 
 /*
- * The ACK that ends a round trip is amid what came at once, and counts a part of it: where ACKs
- * come in bunches, and on a short path, where a burst for TSO takes much of a round trip.  So look
- * for one that shows that 15/16 of the claim was delivered.
+ * Does this ACK show that 15/16 of the claim was delivered?  The ACK that ends a round trip may be
+ * in the middle of a bunch, and then counts only a part of it.  So it is if ACKs come in bunches,
+ * and on a short path, where a TSO burst takes much of a round trip.
  */
 static bool path_has_met(const struct cpath *ca, const struct rate_sample *rs)
 {
@@ -2003,8 +2032,8 @@ static bool path_has_met(const struct cpath *ca, const struct rate_sample *rs)
 }
 
 /*
- * The least window, in a round trip.  With less, pacing would hold segments back for longer
- * than a round trip, and no round trip would show that there is more.
+ * The least claim: the least window in a round trip.  With less, pacing would delay segments by
+ * more than a round trip, and no round trip could show a larger rate.
  */
 static u32 path_least_claim(const struct cpath *ca)
 {
@@ -2012,10 +2041,10 @@ static u32 path_least_claim(const struct cpath *ca)
 }
 
 /*
- * Is it time to look at the path without us?  Where the base has become less by more than @q0 than
- * @base_us, which it was: the path is shorter, and what is in flight is a queue that hides by how
- * much.  Where rtt_min was not met for long.  And where a queue stands, or we gave way to one.
- * @known: a guess of the capacity is no reason for a look, what was measured is
+ * Is it time for a look at the path?  Yes, if the base is now less than @base_us, its former value,
+ * by more than @q0: the path is shorter, and our queue hides by how much.  Yes, if rtt_min was not
+ * met for long, or sooner if this flow gave way to a queue.  And yes, if a queue has stood for
+ * PATH_ROUNDS and the claim is less than @known, the measured capacity.
  */
 static bool path_wants_look(const struct cpath *ca, u32 base_us, u32 known, u32 q0)
 {
@@ -2032,9 +2061,8 @@ static bool path_wants_look(const struct cpath *ca, u32 base_us, u32 known, u32 
 }
 
 /*
- * Once per round trip: what the round delivered and lost, and the
- * least rtt in it, decide what to claim in the next.  As a part of path_cong_control() it would
- * take registers from each ACK.
+ * Once per round trip: what was delivered and lost, and the least rtt, decide the next claim.  Not
+ * inline: in path_cong_control() it would use registers that each ACK needs.
  */
 static noinline void path_round(struct sock *sk, u32 rate)
 {
@@ -2047,10 +2075,10 @@ static noinline void path_round(struct sock *sk, u32 rate)
 	u32 base_us = path_base_us(ca), mean_us = path_learn_base(ca, delivered, q0);
 	u32 bw, claim;
 
-	/* what the ACK that ends the round trip does not count has come too */
+	/* an earlier ACK showed the claim, which the ACK that ends the round trip does not */
 	if (ca->met) {
 		rate = max(rate, ca->claim);
-		/* a burst is no average of several round trips, and tells nothing of the most */
+		/* on a short path a burst is not counted as the largest delivered rate */
 		if (path_bunched(ca))
 			ca->probe.rate[0] = max(ca->probe.rate[0], rate);
 	}
@@ -2058,7 +2086,7 @@ static noinline void path_round(struct sock *sk, u32 rate)
 	ca->rounds = min(ca->rounds + 1, PATH_ROUNDS);
 	switch (ca->mode) {
 	case PATH_SLOW_START:
-		/* a queue that lasts a round trip, or losses: the pipe is full */
+		/* a queue for a whole round trip, or losses: the path is full */
 		if ((lost >= PATH_LOSSES && lost > delivered / PATH_OVERFLOW) ||
 		    (queue_us > 2 * q0 + PATH_HOST_DELAY_US && !ca->limited)) {
 			/* repairs may stall, and a stall is no rate */
@@ -2072,7 +2100,7 @@ static noinline void path_round(struct sock *sk, u32 rate)
 		return;
 	}
 
-	/* what is delivered now was sent under the window before */
+	/* what is delivered now was sent with the previous window */
 	if (ca->rounds < 2)
 		return;
 
@@ -2081,7 +2109,7 @@ static noinline void path_round(struct sock *sk, u32 rate)
 	if (!ca->limited && !lost && delivered >= PATH_BATCH)
 		path_watch(sk, rate, mean_us < q0 / 2);
 	claim = path_next_claim(ca, rate, delivered, lost, bw, q0, mean_us);
-	/* until what a CE mark left of the claim is felt, nothing is added to it */
+	/* nothing is added until the reduction after a CE mark takes effect */
 	if (inet_csk(sk)->icsk_ca_state == TCP_CA_CWR)
 		claim = min(claim, ca->claim);
 	ca->claim = max(claim, path_least_claim(ca));
@@ -2089,7 +2117,7 @@ static noinline void path_round(struct sock *sk, u32 rate)
 	if (path_wants_look(ca, base_us, known, q0)) {
 		path_drain(sk);
 	} else if (ca->rival == PATH_FOREIGN) {
-		/* who never saw the path empty takes a queue for none: many losses tell of it */
+		/* a flow that never met an empty path may not see a queue: many losses show it */
 		path_compete(sk, rate, bw, queue_us, q0,
 			     lost && (crowded || lost > delivered / PATH_POLICER));
 	} else if (!path_moves(ca) && (crowded || ca->rival == PATH_EMPTY)) {
@@ -2102,8 +2130,8 @@ static noinline void path_round(struct sock *sk, u32 rate)
 }
 
 /*
- * MPTCP.  TCP notes that there is too little to send when the application writes.  A subflow is
- * filled without that, and one with an unused window would look like a slow path.
+ * MPTCP.  TCP notices that there is too little to send when the application writes.  A subflow gets
+ * its data in another way, and one with an unused window would look like a slow path.
  */
 static void path_look_for_data(struct sock *sk)
 {
@@ -2111,15 +2139,16 @@ static void path_look_for_data(struct sock *sk)
 		tcp_rate_check_app_limited(sk);
 }
 
-/* Of a burst that is paced no pair is timed. */
+/* A pair needs a burst, which is not possible if pacing has a limit. */
 static bool path_may_burst(const struct sock *sk)
 {
 	return !sk_is_mptcp(sk) && READ_ONCE(sk->sk_max_pacing_rate) == ~0UL;
 }
 
 /*
- * A burst that is timed is not paced, and builds a queue of its own: a fourth of the largest that
- * was ever seen at most, or it overflows a small buffer; field-beside.  @bw: the capacity
+ * Starts a pair: the segments that this ACK releases leave at once, and are timed.  They build a
+ * queue, so they are at most a fourth of the largest queue ever seen: more would overflow a small
+ * buffer; field-beside.  @bw: the capacity, BW_SCALE
  */
 static bool path_pair_start(struct sock *sk, u32 bw)
 {
@@ -2140,9 +2169,9 @@ static bool path_pair_start(struct sock *sk, u32 bw)
 }
 
 /*
- * Without a limit, so that a pair may form.  But MPTCP shares data out by the pacing rates of its
- * subflows, and one without a limit would have all.  A subflow's is the kernel's own in slow
- * start: twice the window in a round trip, bytes/s.
+ * The pacing rate of a burst, bytes/s: unlimited, so that a pair may form.  But MPTCP distributes
+ * data by the pacing rates of its subflows, and an unlimited one would get all.  A subflow's rate
+ * is that of the kernel's slow start: twice the window in a round trip.
  */
 static u64 path_start_rate(const struct sock *sk)
 {
@@ -2154,9 +2183,9 @@ static u64 path_start_rate(const struct sock *sk)
 }
 
 /*
- * The most to pace at, BW_SCALE, where the capacity is @bw: a sixteenth more, since it may be more
- * by now.  A small buffer has no room for that where it is known: a pair has shown it, and a queue
- * stands.
+ * The largest pacing rate for a capacity of @bw, BW_SCALE: a sixteenth more, since the capacity may
+ * have grown.  But a small buffer has no room for that: there it is @bw, if a pair has shown it and
+ * a queue stands.
  */
 static u64 path_most_rate(const struct sock *sk, u64 bw)
 {
@@ -2170,11 +2199,10 @@ static u64 path_most_rate(const struct sock *sk, u64 bw)
 }
 
 /*
- * A burst that is timed, or that an ACK clocks, is not paced.  A train leaves at the rate of
- * our claim, all else a quarter faster, but not beyond path_most_rate(): what
- * refills the path would meet a queue that the window does not show yet.  Until
- * the first pair is seen slow start is not paced: a pair needs a burst.  @bw: the capacity, which a
- * train does not need
+ * A @burst, which is timed or which an ACK clocks, is not paced.  A train is sent at the rate of
+ * the claim, everything else a quarter faster, but not above path_most_rate(): segments that refill
+ * the path would meet a queue that the window does not show yet.  Slow start is not paced until the
+ * first pair is seen, since a pair needs a burst.  @bw: the capacity, BW_SCALE; unused for a train
  */
 static void path_pace(struct sock *sk, bool burst, u64 bw)
 {
@@ -2190,13 +2218,13 @@ static void path_pace(struct sock *sk, bool burst, u64 bw)
 	}
 	if (ca->mode != PATH_SLOW_START || ca->train <= TRAIN_WANTED) {
 		rate = min(claim + (claim >> 2), path_most_rate(sk, bw));
-		/* a claim of more than that is a guess, and a small buffer has no room for it */
+		/* a larger claim is a guess, for which a small buffer has no room */
 		if (!path_is_single(sk))
 			rate = max(claim, rate);
 		/*
-		 * The window is beyond the claim, and ACKs clock it.  Beside a rival the claim is
-		 * what was delivered, and the window grows by a half at most: after a look it would
-		 * fill what is left of a small buffer at once.
+		 * The window exceeds the claim, and ACKs clock it.  Beside a rival the claim is the
+		 * delivered rate, and the window grows by at most a half in a round trip.  At 2 *
+		 * bw it would fill the rest of a small buffer at once after a look.
 		 */
 		if (ca->rival == PATH_FOREIGN)
 			rate = 2 * claim;
@@ -2206,14 +2234,14 @@ static void path_pace(struct sock *sk, bool burst, u64 bw)
 	ccpd_set_rate(sk, ccpd_bytes_ps(min_t(u64, rate, U32_MAX), ca->probe.mss));
 }
 
-/* Segments have another size. */
+/* The size of segments has changed. */
 static void path_rescale(struct sock *sk)
 {
 	struct cpath *ca = inet_csk_ca(sk);
 	u32 old = ca->probe.mss, new = tcp_sk(sk)->mss_cache;
 
 	ca->claim = ccpd_rescale(ca->claim, old, new);
-	/* the floor, or the cap in its place; of a train it is a count of packets */
+	/* the floor, or the cap in the same memory; in a train it is a count of segments */
 	if (ca->mode != PATH_SLOW_START || ca->capped)
 		ca->floor = ccpd_rescale(ca->floor, old, new);
 	ccpd_mss_changed(sk, &ca->probe);
@@ -2241,7 +2269,7 @@ tcpcc_cong_control(path_cong_control)
 		ca->train_limited |= rs->is_app_limited;
 	} else {
 		if (state != TCP_CA_Open || rs->is_retrans || path_back_stands(ca))
-			/* in a queue on the way back ACKs come closer together than they were */
+			/* a queue on the way back brings ACKs closer together */
 			ccpd_pair_drop(sk, p);
 		else if (rs->rtt_us > 0 && ccpd_pair_ack(sk, p, rs->rtt_us))
 			ccpd_pair_done(sk, p, path_least_us(sk));
@@ -2251,7 +2279,7 @@ tcpcc_cong_control(path_cong_control)
 			rate = ccpd_round_rate(p, rs);
 	}
 	if (rate) {
-		/* what a timeout takes for lost says nothing of the path's rate */
+		/* a timeout takes everything for lost: that tells nothing of the path's rate */
 		if (state != TCP_CA_Loss && p->round_rtt_us != U32_MAX)
 			path_round(sk, rate);
 		if (!ca->limited)
@@ -2272,10 +2300,10 @@ tcpcc_cong_control(path_cong_control)
 			return;
 		}
 		bw = path_capacity(ca);
-		/* the window of what the start has shown */
+		/* the start has ended: the window by its result */
 		if (ca->mode == PATH_AVOIDANCE)
 			path_avoid(sk, rs->acked_sacked, bw);
-		/* one ACK, and what it acknowledges, releases as many */
+		/* the window may have grown by what the ACK acknowledges */
 		cwnd++;
 	} else {
 		bw = path_capacity(ca);
@@ -2296,8 +2324,8 @@ tcpcc_cong_control(path_cong_control)
 }
 
 /*
- * A train at the rate of the last connection to this peer takes the place of the initial window, as
- * far as the window in the peer's SYN allows.
+ * Sends a train at the rate of the last connection to this peer in place of the initial window, as
+ * long as the window in the peer's SYN allows.
  */
 static void path_revisit(struct sock *sk)
 {
@@ -2335,7 +2363,7 @@ static void path_init(struct sock *sk)
 	ccpd_set_rate(sk, path_start_rate(sk));
 	cmpxchg(&sk->sk_pacing_status, SK_PACING_NONE, SK_PACING_NEEDED);
 
-	/* the first window is a burst too, if all of it is there to send */
+	/* the initial window is the first train, if nothing was sent before */
 	if (READ_ONCE(start) && !sk_is_mptcp(sk)) {
 		ca->train = TRAIN_WANTED;
 		if (!tp->packets_out) {
@@ -2346,7 +2374,7 @@ static void path_init(struct sock *sk)
 	}
 }
 
-/* For the next connection: the most that this one was delivered lately, if not in its start */
+/* Remembers the largest rate of the last seconds for the next connection, if past the start */
 static void path_release(struct sock *sk)
 {
 	const struct cpath *ca = inet_csk_ca(sk);
@@ -2361,8 +2389,8 @@ static void path_release(struct sock *sk)
 }
 
 /*
- * What the claim is worth as a window; a loss in slow start does not end it.  Nor do those that
- * follow: if they are undone, so is the end of slow start.
+ * The window that the claim corresponds to.  A loss in slow start does not end it.  Losses soon
+ * after slow start count as losses in it: if they are undone, so is the end of slow start.
  */
 static u32 path_ssthresh(struct sock *sk)
 {
@@ -2377,7 +2405,7 @@ static u32 path_ssthresh(struct sock *sk)
 		       PATH_LEAST_WINDOW, TCP_INFINITE_SSTHRESH - 1);
 }
 
-/* TCP asks for ssthresh before it says why: here, that a router has marked a packet. */
+/* TCP asks for ssthresh before it tells the reason.  TCP_CA_CWR: a router has marked a packet. */
 static void path_set_state(struct sock *sk, u8 state)
 {
 	struct cpath *ca = inet_csk_ca(sk);
@@ -2393,7 +2421,7 @@ static void path_set_state(struct sock *sk, u8 state)
 	ca->claim = (u64)ca->claim * CCPD_ECN_KEEP >> 8;
 }
 
-/* It was no loss: what the losses took of the claim comes back. */
+/* The losses were spurious: the claim from before them comes back. */
 static u32 path_undo_cwnd(struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -2402,13 +2430,13 @@ static u32 path_undo_cwnd(struct sock *sk)
 
 	ca->capped = 0;
 	if (ca->before_loss == PATH_SLOW_START) {
-		/* the train that the loss has ended is no train any more */
+		/* the loss has ended the train, which does not come back */
 		if (ca->mode != PATH_SLOW_START || ca->train == TRAIN_NONE) {
 			path_enter(ca, PATH_SLOW_START);
-			/* without a pair, what came amid repairs would be the window to stop at */
+			/* else slow start would end at the rate of the repairs, without a pair */
 			if (!ccpd_pair_bw(&ca->probe))
 				ca->claim = 0;
-			/* a train takes the place of the floor */
+			/* a train shares memory with the floor */
 			ca->rival = PATH_FRIENDLY;
 			ca->doubt = 0;
 			ca->train = READ_ONCE(start) ? TRAIN_WANTED : TRAIN_NONE;
@@ -2424,9 +2452,9 @@ static u32 path_undo_cwnd(struct sock *sk)
 }
 
 /*
- * Slow start begins anew after an idle time of a retransmission timeout (RFC 5681, section
- * 4.1), since nothing paces it, and a window of 200 would leave as one burst.  TCP does it
- * itself only where .cong_control is not set.
+ * Slow start begins again after an idle time of a retransmission timeout (RFC 5681, section 4.1).
+ * It is not paced, so a window of 200 segments would leave as one burst.  TCP itself does this only
+ * if .cong_control is not set.
  */
 static void path_restart(struct sock *sk)
 {
@@ -2438,10 +2466,10 @@ static void path_restart(struct sock *sk)
 }
 
 /*
- * Nothing is in flight, and a segment leaves.  After an idle time of a round trip no queue on
- * the path is ours.  A small window may be acknowledged as a whole: then nothing is in flight
- * for a moment in each round trip, and that is no idle time.  Nor is it one if pacing, and
- * neither the application nor an outage, kept the segment back.
+ * A segment is sent while nothing is in flight.  After an idle time of a round trip no queue on the
+ * path is ours.  It is not an idle time if a small window was acknowledged as a whole, which
+ * happens in each round trip; nor if the segment waited for pacing, and not for the application or
+ * the end of an outage.
  */
 static void path_tx_start(struct sock *sk)
 {
@@ -2520,7 +2548,7 @@ static int __init path_register(void)
 	int err;
 
 	BUILD_BUG_ON(sizeof(struct cpath) > ICSK_CA_PRIV_SIZE);
-	/* a train may take the place of the pair, and of nothing else */
+	/* a train may share memory with the pair, and with nothing else */
 	BUILD_BUG_ON(sizeof(struct cpath_train) > offsetof(struct ccpd_probe, best));
 
 	err = path_visits_register();
