@@ -554,7 +554,8 @@ def test_progress_is_told_without_a_terminal_too(laboratory, monkeypatch, capsys
 def test_progress_ends_with_the_last_run(monkeypatch, capsys) -> None:
     """What the pool takes to end is not told as 8 of 8 runs."""
     monkeypatch.setattr(report, "LOG_S", 0.01)
-    task = runner.Task(Job(scenario.load("nist"), "reno", 1), "a", False)
+    of = scenario.load("nist")
+    task = runner.Task(Job(of, scenario.override(of, []), "reno", 1), "a", False)
     with report._Progress(0, [task]) as progress:
         progress.done(0)
         time.sleep(0.1)
