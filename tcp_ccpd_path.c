@@ -169,15 +169,14 @@
 /*
  * The window in that state, in units of 1/2^6 segments.  It grows by 1/2^3 for each 2^16 us of the
  * rtt (from one to four times), and falls by 1/2^6 for each rtt_min that a round trip takes (up to
- * 16 times), and by 1/2^2 at an overflow.  In equilibrium the queue is empty in one of nine round
- * trips, if they are short.  The state ends if the queue was not empty in
+ * 16 times).  In equilibrium the queue is empty in one of nine round trips, if they are short.  The
+ * state ends at an overflow (field-guests), and if the queue was not empty in
  * PATH_ROUNDS - PATH_REPAIRS successive round trips; field-moving, field-random, field-crowd
  */
 #define PATH_WINDOW_PART 6
 #define PATH_WINDOW_GROWS 3
 #define PATH_WINDOW_FALLS 6
 #define PATH_WINDOW_LONG 16U
-#define PATH_WINDOW_OVERFLOW 2
 #define PATH_WINDOW_MOST BIT(30)
 
 /*
@@ -715,18 +714,18 @@ static u32 path_moving_window(const struct cpath *ca, u32 us)
 }
 
 /*
- * After an overflow, or a CE mark: the window of a capacity that moves was too large, or the state
- * ends.  If ACKs come in bunches, the claim is used in place of the largest delivered rate.
+ * After an overflow, or a CE mark: the capacity has fallen, or other flows have come, and does not
+ * count as one that moves until the queue was empty in several round trips again.  If ACKs come in
+ * bunches, the claim is used meanwhile in place of the largest delivered rate.
  */
 static void path_too_much(struct cpath *ca)
 {
 	ca->late = 0;
-	if (path_has_window(ca)) {
-		ca->floor -= ca->floor >> PATH_WINDOW_OVERFLOW;
-		return;
-	}
-	ca->fell = path_bunched(ca);
-	ca->moves = ca->fell ? PATH_MOVES : 0;
+	if (path_bunched(ca))
+		ca->moves = PATH_MOVES;
+	else if (!path_has_window(ca))
+		ca->moves = 0;
+	ca->fell = !!ca->moves;
 }
 
 /*
