@@ -714,7 +714,7 @@ static u32 path_moving_window(const struct cpath *ca, u32 us)
 }
 
 /*
- * After an overflow, or a CE mark: the capacity has fallen, or other flows have come, and does not
+ * After an overflow, or a CE mark: the capacity has fallen, or other flows have come.  It does not
  * count as one that moves until the queue was empty in several round trips again.  If ACKs come in
  * bunches, the claim is used meanwhile in place of the largest delivered rate.
  */
@@ -2157,8 +2157,8 @@ static bool path_pair_start(struct sock *sk, u32 bw)
 	if (!ccpd_pair_start(sk, &ca->probe))
 		return false;
 	if (ca->mode == PATH_AVOIDANCE) {
-		most = max(ccpd_segs(bw, path_room_us(ca) / 4) >> SEG_SCALE,
-			   PATH_LEAST_QUEUE);
+		most = max_t(s64, ccpd_segs(bw, path_room_us(ca) / 4) >> SEG_SCALE,
+			     PATH_LEAST_QUEUE);
 		if (tcp_snd_cwnd(tcp_sk(sk)) - in_flight > most) {
 			path_set_cwnd(sk, in_flight + most);
 			ccpd_pair_begin(sk, &ca->probe, most);
