@@ -107,18 +107,23 @@
 #define PATH_QUEUE	8
 
 /* Not known yet */
-#define PATH_NO_NOISE	U16_MAX
+#define PATH_NO_NOISE	0x1fffU
 
 /*
- * Time stamps are in ms, about 2^10 us.  A difference in 8 bits is unambiguous up to PATH_FAR.
+ * Time stamps are in ms, about 2^10 us.  A difference in 10 bits is unambiguous up to PATH_FAR.  If
+ * the capacity moves, a delay above PATH_STALL is a link that stops for a while, and not a queue;
+ * field-moving, cellular both ways.  The way back takes at most PATH_BACK times rtt_min longer than
+ * its least, which is what the deep buffer of an uplink holds; field-back.
  * Both clocks round down, so a sample may be wrong by one, and so may the sample from when rtt_min
  * was met.  If a peer's clock falls behind by more than these two, after the start, its unit is
  * not the ms.
  */
 #define PATH_MS		10
-#define PATH_FAR	120U
+#define PATH_FAR	500U
+#define PATH_STALL	120U
+#define PATH_BACK	8
 #define PATH_ROUNDED	2
-#define PATH_NO_CLOCK	U8_MAX
+#define PATH_NO_CLOCK	0x1ffU
 
 /*
  * Losses of a round trip count if they are at least PATH_LOSSES segments, and more than one in
@@ -445,14 +450,14 @@ struct cpath {
 	u16	rtt_min_stamp:14,
 		met:1,
 		late:1;
-	u16	noise;
 	union {
 		u16	round_queue;
 		u16	train_stamp;
 	};
 	u16	room;
-	u8	way;
-	u8	back;
+	u32	noise:13,
+		way:10,
+		back:9;
 	u16	mode:2,
 		capped:1,
 		limited:1,
@@ -746,7 +751,7 @@ static u32 path_capacity(const struct cpath *ca)
 
 static void path_set_noise(struct cpath *ca, u32 us)
 {
-	ca->noise = min(us / PATH_NOISE, PATH_NO_NOISE - 1U);
+	ca->noise = min(us / PATH_NOISE, PATH_NO_NOISE - 1);
 }
 
 /* A segment whose rtt is less than half of the smoothed rtt has overtaken others. */
@@ -952,7 +957,7 @@ static u32 path_least_us(const struct sock *sk)
  * first segment that an ACK is for, and the rtt to the last.
  *
  * The estimate moves by at most 1 ms per ACK, since a single sample may be wrong.  It is at most
- * four times rtt_min: a peer that lies cannot cause a longer queue than that.
+ * PATH_BACK times rtt_min: a peer that lies cannot cause a longer queue than that.
  *
  * The difference for an empty way there, @way, is taken when the smoothed rtt meets rtt_min (@met)
  * and the way back has no delay.  A new rtt_min may result from a shorter way back while there is a
@@ -965,10 +970,11 @@ static void path_way_back(struct sock *sk, u32 rtt_us, bool met)
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct cpath *ca = inet_csk_ca(sk);
 	u32 rtt_min_us = ca->probe.rtt_min_us, beyond_ms = (rtt_us - rtt_min_us) >> PATH_MS;
-	u8 way = tp->rx_opt.rcv_tsval - (u32)div_u64(tp->tcp_mstamp - rtt_us, USEC_PER_MSEC);
-	s32 there_ms = (s8)(way - ca->way), back_ms;
+	u32 way = tp->rx_opt.rcv_tsval - (u32)div_u64(tp->tcp_mstamp - rtt_us, USEC_PER_MSEC);
+	s32 there_ms = sign_extend32(way - ca->way, 9), back_ms;
 
-	if (!tp->rx_opt.rcv_tsecr || ca->back == PATH_NO_CLOCK || beyond_ms > PATH_FAR)
+	if (!tp->rx_opt.rcv_tsecr || ca->back == PATH_NO_CLOCK ||
+	    beyond_ms > (path_moves(ca) ? PATH_STALL : PATH_FAR))
 		return;
 	if ((met && !ca->back) ||
 	    (there_ms < 0 &&
@@ -976,7 +982,8 @@ static void path_way_back(struct sock *sk, u32 rtt_us, bool met)
 		ca->way = way;
 		there_ms = 0;
 	}
-	back_ms = min_t(s32, beyond_ms - there_ms - PATH_ROUNDED, 4 * rtt_min_us >> PATH_MS);
+	back_ms = min_t(s32, beyond_ms - there_ms - PATH_ROUNDED,
+			PATH_BACK * rtt_min_us >> PATH_MS);
 	if (there_ms < -PATH_ROUNDED)
 		ca->back = PATH_NO_CLOCK;
 	else if (ca->back < back_ms)
@@ -1698,6 +1705,9 @@ static void path_has_grown(struct cpath *ca)
 	ca->doubt = 0;
 	ca->room -= min(ca->room, (p->round_rtt_us - p->rtt_min_us) / PATH_QUEUE);
 	p->rtt_min_us = p->round_rtt_us;
+	/* which includes the way back */
+	if (ca->back != PATH_NO_CLOCK)
+		ca->back = 0;
 	path_set_noise(ca, mean_us - min(mean_us, p->rtt_min_us));
 }
 

@@ -208,6 +208,11 @@ static inline int fls(u32 x)
 	return fls64(x);
 }
 
+static inline s32 sign_extend32(u32 value, int index)
+{
+	return (s32)(value << (31 - index)) >> (31 - index);
+}
+
 static inline unsigned long __fls(u64 x)
 {
 	return fls64(x) - 1;

@@ -1956,6 +1956,23 @@ static void longer_path_is_found(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, ca->doubt == PATH_UNSURE);
 }
 
+/* The new rtt_min includes the delay of the way back, which is not added a second time. */
+static void longer_path_has_its_way_back(struct kunit *test)
+{
+	struct sock *sk = flow(test);
+	struct cpath *ca = inet_csk_ca(sk);
+
+	ca->noise = 0;
+	ca->back = 20;
+	ca->probe.rtt_s = 54000 << 3;
+	ca->probe.round_rtt_us = 74000;
+	path_has_grown(ca);
+	KUNIT_EXPECT_EQ(test, path_base_us(ca), 74000);
+	ca->back = PATH_NO_CLOCK;
+	path_has_grown(ca);
+	KUNIT_EXPECT_TRUE(test, ca->back == PATH_NO_CLOCK);
+}
+
 /*
  * The path has become longer, both ways, by 10 ms: less than two q0, where the delay varies.  What
  * is claimed decays.  Who had most of it looks after a fourth of the time, at once a second time,
@@ -2089,9 +2106,9 @@ static void way_back_is_no_queue(struct kunit *test)
 	for (i = 0; i < 100; i++)
 		stamped_ack(sk, now_ms++, 20 + 40, 30 + 40);
 	expect_base(test, ca, 90000);
-	/* nothing is said of more than a time stamp of 8 bits tells */
+	/* more than 10 bits of a time stamp can show changes nothing */
 	for (i = 0; i < 200; i++)
-		stamped_ack(sk, now_ms++, 20 + 300, 30);
+		stamped_ack(sk, now_ms++, 20 + 600, 30);
 	expect_base(test, ca, 90000);
 	for (i = 0; i < 100; i++)
 		stamped_ack(sk, now_ms++, 20, 30);
@@ -2126,7 +2143,7 @@ static void falling_way_back_is_no_queue(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, path_base_us(ca), 50000);
 }
 
-/* No more than four times rtt_min, whatever the peer says */
+/* The way back takes at most eight times rtt_min more, whatever the peer claims. */
 static void way_back_is_bounded(struct kunit *test)
 {
 	struct sock *sk = flow(test);
@@ -2136,8 +2153,32 @@ static void way_back_is_bounded(struct kunit *test)
 	ca->probe.rtt_min_us = 20000;
 	stamped_ack(sk, now_ms, 10, 10);
 	for (i = 0; i < 200; i++)
-		stamped_ack(sk, now_ms++, 10, 10 + 110);
-	expect_base(test, ca, 100000);
+		stamped_ack(sk, now_ms++, 10, 10 + 220);
+	expect_base(test, ca, 180000);
+}
+
+/* A deep buffer on the way back holds 400 ms, and the way there has a queue of 30 ms. */
+static void way_back_is_long(struct kunit *test)
+{
+	struct sock *sk = flow(test);
+	struct cpath *ca = inet_csk_ca(sk);
+	u32 i, now_ms = 5000;
+
+	ca->probe.rtt_min_us = 110000;
+	stamped_ack(sk, now_ms++, 50, 60);
+	for (i = 0; i < 500; i++)
+		stamped_ack(sk, now_ms++, 80, 60 + 400);
+	expect_base(test, ca, 510000);
+
+	/* where the capacity moves, that is a link that stops for a while */
+	ca->back = 0;
+	ca->moves = PATH_MOVES;
+	for (i = 0; i < 500; i++)
+		stamped_ack(sk, now_ms++, 50, 60 + 400);
+	KUNIT_EXPECT_EQ(test, path_base_us(ca), 110000);
+	for (i = 0; i < 500; i++)
+		stamped_ack(sk, now_ms++, 50, 60 + 100);
+	expect_base(test, ca, 210000);
 }
 
 /*
@@ -2176,7 +2217,7 @@ static void first_ack_has_waited(struct kunit *test)
 	expect_base(test, ca, 90000);
 	ca->rounds = 1;
 	stamped_ack(sk, now_ms++, 8, 82);
-	KUNIT_EXPECT_EQ(test, ca->back, PATH_NO_CLOCK);
+	KUNIT_EXPECT_TRUE(test, ca->back == PATH_NO_CLOCK);
 }
 
 /* A drain that sees no queue beyond what the way back takes has met an empty path. */
@@ -2203,7 +2244,7 @@ static void congested_way_back_is_no_longer_path(struct kunit *test)
 /*
  * A peer's clock stands, ticks every 4 ms, or goes back, and there are 40 ms of a queue on the way
  * there.  That is taken for the way back until the clock has fallen behind by as much, and never
- * for more than four times rtt_min.  From then on the way back is not known.
+ * for more than eight times rtt_min.  From then on the way back is not known.
  */
 static void clock_of_another_kind(struct kunit *test)
 {
@@ -2220,7 +2261,7 @@ static void clock_of_another_kind(struct kunit *test)
 			late_stamp(sk, 5000 + i, 20 + 40, 30, i * behind[j] / 4);
 			KUNIT_EXPECT_LE(test, path_base_us(ca), 50000 + 42000);
 		}
-		KUNIT_EXPECT_EQ(test, ca->back, PATH_NO_CLOCK);
+		KUNIT_EXPECT_TRUE(test, ca->back == PATH_NO_CLOCK);
 		KUNIT_EXPECT_EQ(test, path_base_us(ca), 50000);
 	}
 }
@@ -2433,6 +2474,7 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(way_back_is_no_queue),
 	KUNIT_CASE(falling_way_back_is_no_queue),
 	KUNIT_CASE(way_back_is_bounded),
+	KUNIT_CASE(way_back_is_long),
 	KUNIT_CASE(shorter_way_back),
 	KUNIT_CASE(first_ack_has_waited),
 	KUNIT_CASE(congested_way_back_is_no_longer_path),
@@ -2489,6 +2531,7 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(queue_that_stays_is_a_rivals),
 	KUNIT_CASE(noise_hides_no_rival),
 	KUNIT_CASE(longer_path_is_found),
+	KUNIT_CASE(longer_path_has_its_way_back),
 	KUNIT_CASE(who_gave_way_looks_sooner),
 	KUNIT_CASE(met_path_is_no_longer),
 	KUNIT_CASE(look_is_shallow_beside_a_rival),
