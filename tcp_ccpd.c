@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * TCP Capacity and Congestion Probing with a Proportional plus Derivative controller (CCPD),
- * and its ancestor CCP: the paper's laws, and nothing else.
+ * and its predecessor CCP: only the paper's laws.
  *
  *   D. Cavendish, H. Kuwahara, K. Kumazoe, M. Tsuru, Y. Oie, "TCP Congestion
  *   Avoidance using Proportional plus Derivative Control".
  *
- * The sender measures its path and sets its window from what it measured, not
- * from the window that it had before:
+ * The sender measures its path, and computes its window from these measurements,
+ * not from its previous window:
  *
  *   C = MSS / dispersion of a packet pair		capacity		(Eq. 4)
  *   B = C * (rtt_max - rtt_min)		size of the buffer	(Eq. 5)
  *   x = C * (rtt_s - rtt_min)			level of the buffer	(Eq. 6)
  *   w = Kp * (B - x - f) + Kd / dt * (S' - S)	window, S = x + f	(Eq. 3)
  *
- * where f is what is in flight, S' the S of the evaluation before and dt the
- * time since.  A loss does not enter the law.
+ * f is the number of segments in flight, S' is S at the previous evaluation, and
+ * dt is the time since then.  Losses do not enter the law.
  *
  *   ccpd       Eq. 3 as printed.
  *   ccp        the same without the derivative term (Kd = 0).
@@ -26,42 +26,45 @@
  *       +------------------------------------+
  *              retransmission timeout
  *
- * What Eq. 3 does in equilibrium, by its own algebra, for one flow on a path of
- * P = C * rtt_min segments: w = Kp * B / (1 + Kp) while that is below P, and
- * w = Kp * (B + P) / (1 + 2 * Kp) with a queue of w - P < B / 2 once
- * B >= P * (1 + 1 / Kp).  So ccpd leaves a path with a smaller buffer partly
- * empty, and if a loss ends slow start before a queue was seen, B is about zero
- * and the window stays small for good.  The paper's own tables show the former.
- * tcp_ccpd_path.c has a sender for such paths.
+ * The equilibrium of Eq. 3 for one flow on a path of P = C * rtt_min segments:
+ *   o B < P * (1 + 1 / Kp): w = Kp * B / (1 + Kp), which is less than P.
+ *   o B >= P * (1 + 1 / Kp): w = Kp * (B + P) / (1 + 2 * Kp), with a queue of
+ *     w - P < B / 2.
+ * So ccpd leaves a path with a smaller buffer partly empty; the paper's own tables
+ * show this.  And if a loss ends slow start before a queue was seen, B is about
+ * zero, and the window stays small for the whole connection.  tcp_ccpd_path.c has
+ * a sender for such paths.
  *
- * What the paper leaves open, and what was decided:
+ * The paper leaves these points open.  The decisions:
  *   o Eq. 2 prints Kd twice; the first is Kp, as in Eq. 3.
- *   o The unit of time in Kd / dt is not given.  Microseconds are the one unit
+ *   o The unit of time in Kd / dt is not given.  The microsecond is the only unit
  *     in which the paper's Kd of 100 and 1000 neither vanish nor diverge.  dt is
- *     taken in nanoseconds, as at least 1 us, and the term is limited to B / 32:
- *     ACKs that arrive together would make it arbitrarily large.
- *   o f is what Linux counts as in flight, which includes the queue, so a queue
- *     is counted in x and in f.  That is the printed law.
+ *     measured in nanoseconds and is at least 1 us, and the term is limited to
+ *     B / 32, because ACKs that arrive together would make it arbitrarily large.
+ *   o f is Linux's count of segments in flight, which includes the queue.  So a
+ *     queue is counted twice, in x and in f, as in the printed law.
  *   o 2 <= w <= B + C * rtt_min.
  *   o Which packet pairs count, and for how long: ccpd_probe.h.
- *   o rtt_max excludes what a delayed ACK adds.
- *   o After a timeout: slow start up to what was outstanding before it.
+ *   o rtt_max does not include the time that a delayed ACK adds.
+ *   o After a timeout slow start ends at the number of segments that were
+ *     outstanding before the timeout.
  *
- * What the paper does not know of, and the sender does about it:
- *   o A spurious loss (DSACK, Eifel, F-RTO) is undone: the sender is in slow start again if it
- *     was before, with the window that it had.
- *   o ECN: a router's CE mark is answered as Reno answers it, with RFC 8511's factor.  The
- *     window is then at most 0.85 of what was in flight, plus a segment a round trip.
- *     Eq. 3 applies below that.
- *   o Pacing is for the size of TSO bursts.  The rate is 5/4 of the window in a smoothed round
- *     trip, twice that window in slow start.  Where fq or a sender before us made it a real
- *     rate, no pair is timed.
- *   o Chosen in the middle of a flow, it begins with slow start: B is what it has seen itself.
- *   o After an idle time of more than a timeout the window is at most 10 segments (RFC 2861),
- *     as net.ipv4.tcp_slow_start_after_idle has it: nothing paces the burst.
+ * The paper does not treat these points.  The sender's behaviour:
+ *   o A spurious loss (DSACK, Eifel, F-RTO) is undone: the sender returns to slow start if it
+ *     was in slow start, with the window from before the loss.
+ *   o ECN: the reaction to a router's CE mark is that of Reno with RFC 8511's factor.  The
+ *     window is then at most 0.85 of what was in flight, plus one segment for each round trip.
+ *     Below this limit Eq. 3 applies.
+ *   o Pacing only sets the size of TSO bursts.  The pacing rate is 5/4 of the window per smoothed
+ *     rtt; in slow start it is twice the window per smoothed rtt.  If fq, or a congestion control
+ *     that the flow used earlier, enforces the pacing rate, no pair is timed.
+ *   o If it is selected during a flow, it begins with slow start, because B comes from its own
+ *     measurements.
+ *   o After an idle time longer than the RTO the window is at most 10 segments (RFC 2861) if
+ *     net.ipv4.tcp_slow_start_after_idle is set, because nothing paces the burst.
  *
- * Neither is for unprivileged processes to choose (TCP_CONG_NON_RESTRICTED): losses do not
- * reduce the window, so a share of a link would be whoever's chooses them.
+ * Unprivileged processes may not select ccpd or ccp (no TCP_CONG_NON_RESTRICTED): losses do not
+ * reduce the window, so a process that selects one could take the shares of others.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -77,7 +80,7 @@
 #define CREATE_TRACE_POINTS
 #include "trace_ccpd.h"
 
-/* No window for pacing is larger, segments: 400 Gb/s for half a second */
+/* Largest window for which a pacing rate is computed, segments: 400 Gb/s for half a second */
 #define CCPD_PACE_SEGS_MAX	BIT(24)
 
 TCPCC_PARAM(kp, 2, 1, 16,
@@ -88,20 +91,20 @@ TCPCC_PARAM(b_min, 0, 0, 1000000,
 	    "Least buffer size that Eq. 5 may give, segments");
 
 enum ccpd_mode {
-	CCPD_SLOW_START,	/* window grows by what is acknowledged */
+	CCPD_SLOW_START,	/* window grows by the segments acknowledged */
 	CCPD_AVOIDANCE,		/* window from Eq. 3 */
-	CCPD_NOT_OURS,		/* before_loss: of another congestion control */
+	CCPD_NOT_OURS,		/* before_loss: no loss yet under this congestion control */
 };
 
 /**
  * struct ccpd - per-socket state
  * @probe: the estimators
- * @prev: the evaluation before
+ * @prev: the previous evaluation of Eq. 3
  * @rtt_max_us: largest round-trip time, us
  * @una: tp->snd_una at the last ACK
- * @ecn_cwnd: what CE marks leave of the window, segments; 0: there was none
+ * @ecn_cwnd: upper limit of the window after CE marks, segments; 0: there was no CE mark
  * @mode: enum ccpd_mode
- * @before_loss: the same, before the last loss
+ * @before_loss: @mode before the last loss
  * @derivative: whether Eq. 3 has its second term
  */
 struct ccpd {
@@ -144,7 +147,7 @@ static s64 ccpd_level(const struct ccpd_probe *p, u32 bw)
 	return ccpd_segs(bw, ccpd_queue_us(p, p->rtt_min_us));
 }
 
-/* What the law has seen and said; in slow start its two terms are nothing. */
+/* Traces an evaluation of Eq. 3.  In slow start @e has only in_flight, and all else is 0. */
 static void ccpd_trace(const struct sock *sk, const struct ccpd_eval *e)
 {
 	const struct ccpd *ca = inet_csk_ca(sk);
@@ -173,7 +176,7 @@ static void ccpd_avoid(struct sock *sk)
 		.in_flight = tcp_packets_in_flight(tp),
 	};
 
-	/* nothing measured yet: keep the window until it is */
+	/* no capacity measured yet: keep the window */
 	if (!bw)
 		return;
 	e.storage = e.kp * buffer;
@@ -184,10 +187,11 @@ static void ccpd_avoid(struct sock *sk)
 }
 
 /*
- * Recovery, as in the paper: the window stays what it was, and each ACK lets
- * one segment out.  Linux takes what is lost out of flight at once; with the
- * bare window all of it would leave again as one burst, and be lost again.  If
- * nearly all is lost, one more for each ACK, or it would take as many rounds.
+ * Recovery, as in the paper: the window keeps its value, and each ACK releases
+ * as many segments as it acknowledges.  Linux subtracts lost segments from those
+ * in flight at once.  So with only the unchanged window all of them would be sent
+ * again in one burst, and be lost again.  If nearly all segments are lost, each ACK
+ * releases one more, because recovery would otherwise take very many round trips.
  */
 static void ccpd_hold(struct sock *sk, u32 acked)
 {
@@ -210,7 +214,7 @@ static void ccpd_slow_start(struct sock *sk, u32 acked)
 	ccpd_trace(sk, &(struct ccpd_eval){ .in_flight = tcp_packets_in_flight(tp) });
 }
 
-/* As TCP does for a congestion control that leaves it to TCP */
+/* Sets a pacing rate similar to TCP's own for a congestion control that sets none */
 static void ccpd_pace(struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -252,7 +256,7 @@ tcpcc_cong_control(ccpd_cong_control)
 		ca->prev.sum = 0;
 	}
 
-	/* the paper's estimators pause during recovery, as its window does */
+	/* the paper's estimators pause during recovery, like its window */
 	if (ordered)
 		rtt_us = ccpd_rtt(sk, p, rs);
 	ca->rtt_max_us = max(ca->rtt_max_us, rtt_us);
@@ -271,14 +275,14 @@ tcpcc_cong_control(ccpd_cong_control)
 			ccpd_enter(ca, CCPD_AVOIDANCE);
 		else
 			ccpd_slow_start(sk, rs->acked_sacked);
-		/* one ACK, and what it acknowledges, releases as many */
+		/* growth by one is enough: an ACK for one segment then releases two */
 		cwnd++;
 	} else {
 		if (!ordered)
 			ccpd_hold(sk, rs->acked_sacked);
 		else if (advanced)
 			ccpd_avoid(sk);
-		/* the paper wants two segments more */
+		/* in the paper a pair needs a growth by two segments */
 		cwnd += 2;
 	}
 
@@ -297,7 +301,7 @@ static void ccpd_start(struct sock *sk, bool derivative)
 	ca->derivative = derivative;
 	ca->before_loss = CCPD_NOT_OURS;
 	ca->una = tp->snd_una;
-	/* where another law ended slow start says nothing of the queue, which is yet to be seen */
+	/* another congestion control's ssthresh is no measurement of the queue: slow start again */
 	if (tp->data_segs_out)
 		WRITE_ONCE(tp->snd_ssthresh, TCP_INFINITE_SSTHRESH);
 	ccpd_probe_init(sk, &ca->probe);
@@ -315,9 +319,9 @@ static void ccp_init(struct sock *sk)
 }
 
 /*
- * A loss leaves what is outstanding as it is, and that is where slow start after
- * a timeout will end.  snd_cwnd does not tell it: from one ACK to the next Eq. 3
- * swings between nothing and Kp * B around it.
+ * A loss does not reduce the number of outstanding segments, and slow start after a
+ * timeout ends at that number.  snd_cwnd cannot be used: from one ACK to the next
+ * Eq. 3 swings between nothing and Kp * B around that number.
  */
 static u32 ccpd_ssthresh(struct sock *sk)
 {
@@ -328,7 +332,7 @@ static u32 ccpd_ssthresh(struct sock *sk)
 	return max(tp->packets_out - tp->sacked_out, 2U);
 }
 
-/* TCP asks for ssthresh before it says why. */
+/* TCP calls .ssthresh first.  Only here is the reason known: a timeout, or a CE mark (CWR). */
 static void ccpd_set_state(struct sock *sk, u8 state)
 {
 	struct ccpd *ca = inet_csk_ca(sk);
@@ -341,7 +345,7 @@ static void ccpd_set_state(struct sock *sk, u8 state)
 	ccpd_set_cwnd(sk, tcp_snd_cwnd(tcp_sk(sk)));
 }
 
-/* It was no loss: slow start goes on where a loss would have ended it, or ends. */
+/* The loss was spurious: the mode before it is restored, slow start or avoidance. */
 static u32 ccpd_undo_cwnd(struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -352,7 +356,7 @@ static u32 ccpd_undo_cwnd(struct sock *sk)
 	return max(tcp_snd_cwnd(tp), tp->prior_cwnd);
 }
 
-/* Nothing is in flight, and a segment leaves. */
+/* A segment is sent while none is in flight. */
 static void ccpd_tx_start(struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -370,7 +374,7 @@ tcpcc_cwnd_events(ccpd_cwnd_event, ccpd_tx_start, NULL);
 
 static u32 ccpd_sndbuf_expand(struct sock *sk)
 {
-	/* Eq. 3 may ask for several times what is in flight */
+	/* the window of Eq. 3 may be several times what is in flight */
 	return 3;
 }
 

@@ -1,40 +1,40 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * MCCP: windows from an estimate of the bandwidth that there is.
+ * MCCP: windows from an estimate of the available bandwidth.
  *
  *   S. Arumugam, T. Jebarajan, D.C. Joy Winnie Wise, "Congestion Control Algorithm in
  *   Computer Communication Network".
  *
- * This is the paper, and nothing else; tcp_mccp_path.c is what we made of it.  The sender
- * estimates from its ACKs at what rate the path delivers to it (ABE, tcpcc_abe.h), and
- * uses that for three things:
+ * This is the paper, and nothing else; tcp_mccp_path.c is our variant.  The sender estimates from
+ * its ACKs at what rate the path delivers to it (ABE, tcpcc_abe.h).  It uses the estimate for three
+ * things:
  *
  *   o A loss sets ssthresh and window to ABE * rtt_min, which is what the path holds
- *     without a queue, whatever the window was.
+ *     without a queue.  The window before the loss does not matter.
  *   o Fast probing, with which a connection starts, raises ssthresh to ABE * rtt_min
- *     whenever that is more.  The window grows by slow start up to there, and by one a
- *     round trip beyond.
- *   o Non-congestion detection (NCD, tcpcc_mccp.h) looks in congestion avoidance whether
- *     there is bandwidth to spare, and then begins fast probing again.
+ *     whenever that is larger.  The window grows by slow start up to ssthresh, and by one segment
+ *     per round trip above it.
+ *   o Non-congestion detection (NCD, tcpcc_mccp.h) checks in congestion avoidance whether
+ *     there is spare bandwidth, and then begins fast probing again.
  *
- * Each of these can be switched off.  Where the paper leaves a choice, it is a parameter:
+ * Fast probing and NCD can be switched off.  If the paper leaves a choice, it is a parameter:
  *
- *   o mccp_interval.  The paper has two rules for what a sample covers: Eq. 2, and the time
- *     between the last two ACKs, which it used "in this set of experiments".  The default
- *     is the latter.
- *   o mccp_mean.  Eq. 1 as printed takes the newest sample alone.  But its coefficient is
- *     that of a filter that takes the mean of the last two (the bilinear transform, as in
+ *   o mccp_interval.  The paper has two rules for the time that a sample covers: Eq. 2, and the
+ *     time between the last two ACKs, which it used "in this set of experiments".  The default
+ *     is the second rule.
+ *   o mccp_mean.  Eq. 1 as printed uses the newest sample alone.  But its coefficient is
+ *     that of a filter that uses the mean of the last two (the bilinear transform, as in
  *     TCP Westwood).  As printed, the first ACK after the silence between two windows'
  *     trains of ACKs gets almost all the weight, with a sample near zero, and the estimate
  *     falls behind the window (mccp-fig3, mccp-fig4: "as printed").  The default is the mean.
  *   o mccp_ssthresh.  The paper does not say with which ssthresh its connections start.
  *     NewReno's numbers in its Tables 1 and 2 imply 20 to 24 packets.
- *   o mccp_boundary.  The paper says that NCD's beta is between 0 and 1.
+ *   o mccp_boundary.  The paper only says that NCD's beta is between 0 and 1.
  *
- * The mean counts the train of packets in which a flow gets through a shared queue for the
- * silence after it.  So the estimate may be far more than a flow's share, a loss is
- * then hardly answered, and a process must not choose this on its own: no
- * TCP_CONG_NON_RESTRICTED.
+ * The packets of a flow leave a shared queue in a train, and a silence follows.  The mean of two
+ * samples counts the rate of the train for that silence too.  So the estimate may be far more than
+ * the share of the flow, and a loss then hardly reduces the window.  Therefore a process must not
+ * choose this on its own: no TCP_CONG_NON_RESTRICTED.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -117,7 +117,7 @@ static u32 mccp_ssthresh_of(struct sock *sk)
 	return mccp_reduced(sk);
 }
 
-/* Without fast probing the initial ssthresh would be for ever. */
+/* Without fast probing nothing would raise the initial ssthresh again. */
 static u32 mccp_initial(void)
 {
 	return READ_ONCE(mccp_probe) ? READ_ONCE(mccp_ssthresh) : 0;

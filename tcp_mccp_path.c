@@ -1,43 +1,44 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * MCCP for real paths: tcp_mccp.c's law, with an estimate of the share that a flow gets.
+ * MCCP for real paths: the law of tcp_mccp.c, with an estimate of the share that a flow gets.
  *
- * In common with the paper's (tcpcc_mccp.h) are the two modes, non-congestion detection, and
- * the filters of Eqs. 1, 5 and 6 (tcpcc_abe.h) with its constants.  What differs, and why:
+ * The two modes, non-congestion detection (tcpcc_mccp.h), and the filters of Eqs. 1, 5 and 6 with
+ * their constants (tcpcc_abe.h) are the same as in the paper's sender.  The differences, and why:
  *
- *   o Samples are T of Eq. 2 apart, so that each covers what no other does, and Eq. 1 takes
- *     the newest alone.  Flows that share a queue get their packets through in trains.
- *     Samples of two ACKs, and the mean of two samples, count a train for the silence after
- *     it: the estimate becomes up to 1.6 times the share (KUnit: trains).  These are right to
- *     a few hundredths.
- *   o T is at least rtt_min / mccp_floor, or ACKs that a receiver's card or a radio link
- *     holds back would show its rate and not the path's (mccp-batch).  The default is a
- *     half: shorter samples within a train agree with one another, so that Eq. 6 counts them
- *     for more than the silence after it, and fast probing begins for nothing.
- *   o Agile fast probing (mccp_agile).  An estimate without bias is at most half the window
- *     in slow start, because the window has doubled in the round trip that the estimate is
- *     late, and ssthresh would never be raised.  Where there is no queue, which the least
- *     delay of a round trip tells, fast probing follows the rate at which the path passes a
- *     burst: the most that was delivered in a sixteenth of rtt_min, in this round trip or the
- *     last.  That is the short T that Eq. 2 asks for where there is no congestion.  ssthresh
- *     is raised by it no farther than the window needs, so that it stops where a queue
- *     begins.  tau is RTT meanwhile, because it is our own probing that makes samples
- *     differ.  Not so for MCCP_MARKED round trips after a mark: where a router keeps the
- *     queue short, that there is none does not tell that there is room, and a burst passes
- *     at the rate of all flows together.
- *   o At a loss the estimate, late for a window that has grown, becomes what the last round
- *     trip delivered if that is more (also mccp_agile).  Else ten flows are all left with too
- *     little and all begin anew.
- *   o In a queue windows grow by a segment in mccp_rtt0_ms if a round trip is longer, as TCP
- *     Hybla's do, but by at most 1/16 of a window in each.  By one in a round trip MCCP gets 14
- *     to 22 of 100 Mbit/s at 100 ms beside a CUBIC that had begun before (mccp-friend),
- *     because CUBIC's growth goes by time too, and ten flows are long in getting alike.  Not
- *     before the first loss, because ssthresh is unknown then; and not where there is less
- *     of a queue, because there NCD watches whether the estimate keeps up with the window.
+ *   o Samples are T of Eq. 2 apart, so that they do not overlap, and Eq. 1 uses the newest sample
+ *     alone.  Reason: the packets of flows that share a queue leave it in trains.  Samples between
+ *     two ACKs, and the mean of two samples, count the rate of a train for the silence after it
+ *     too: the estimate becomes up to 1.6 times the share (KUnit: trains).  The estimate here is
+ *     right to a few hundredths.
+ *   o T is at least rtt_min / mccp_floor.  If a receiver's card or a radio link holds ACKs back,
+ *     shorter samples would show the rate of these ACKs and not that of the path (mccp-batch).
+ *     The default is half of rtt_min: shorter samples within a train agree with one another, so
+ *     that Eq. 6 gives them more weight than the silence after the train, and fast probing would
+ *     begin without reason.
+ *   o Agile fast probing (mccp_agile).  In slow start an unbiased estimate is at most half of the
+ *     window, because it lags by a round trip, in which the window doubles.  It would never raise
+ *     ssthresh.  So if there is no queue, which the least delay of a round trip shows, fast probing
+ *     follows the rate at which the path passes a burst: the largest number of segments delivered
+ *     in a sixteenth of rtt_min, in this round trip or the last.  This is the short T that Eq. 2
+ *     asks for without congestion.  Bursts raise ssthresh no farther than the window needs, so
+ *     that the growth stops when a queue begins.  Meanwhile tau is RTT, because our own probing
+ *     makes the samples differ.  After a mark agile probing is off for MCCP_MARKED round trips: if
+ *     a router keeps the queue short, the lack of a queue does not mean spare bandwidth, and a
+ *     burst passes at the rate of all flows together.
+ *   o A loss raises the estimate to the rate of the last round trip, if that is larger (also
+ *     mccp_agile), because the estimate lags a window that has grown.  Otherwise ten flows would
+ *     all be left with too little, and would all begin again.
+ *   o If there is a queue, and a round trip is longer than mccp_rtt0_ms, windows grow by a segment
+ *     in mccp_rtt0_ms, as those of TCP Hybla, but by at most 1/16 of a window per round trip.
+ *     Growth by one segment per round trip gives MCCP 14 to 22 of 100 Mbit/s at 100 ms beside a
+ *     CUBIC that began earlier (mccp-friend), because CUBIC too grows with time, and ten flows need
+ *     long to reach equal shares.  Windows do not grow like this before the first loss, because
+ *     ssthresh is unknown then; nor if the queue is smaller, because NCD then watches whether the
+ *     estimate keeps up with the window.
  *
- * TCP_CONG_NON_RESTRICTED: a process may choose it on its own.  Its estimate is its share, a
- * loss or a mark takes the window to that, and a CUBIC beside it keeps 39 of 100 Mbit/s or
- * more (mccp-friend).
+ * TCP_CONG_NON_RESTRICTED: a process may choose it on its own.  The estimate is the share of the
+ * flow, a loss or a mark reduces the window to that, and a CUBIC beside it keeps 39 of 100 Mbit/s
+ * or more (mccp-friend).
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -51,24 +52,27 @@
 #define CREATE_TRACE_POINTS
 #include "tcpcc_mccp.h"
 
-/* The paper's values: N of Eq. 6, beta of Eq. 5 and of the congestion boundary, percent */
+/* The paper's values: N of Eq. 6; beta of Eq. 5 and of the congestion boundary, percent */
 #define MCCP_N		10U
 #define MCCP_BETA	60U
 #define MCCP_BOUNDARY	50U
 
-/* Fraction bits of growth; the most of it is this part of the window (mccp-share) */
+/* Growth is in 1/2^4 segment per round trip; its maximum is 1/2^4 of the window (mccp-share) */
 #define MCCP_GROWTH	4
 #define MCCP_GROWTH_ONE	((u32)BIT(MCCP_GROWTH))
 #define MCCP_GROWTH_MAX	(256U << MCCP_GROWTH)
 
-/* Bursts are measured in so many parts of rtt_min (KUnit: burst_shows_path) */
+/* A burst is measured in one of this many parts of rtt_min (KUnit: burst_shows_path) */
 #define MCCP_PARTS	16U
 
-/* Delay that is a queue, rtt_min / 2^n: windows grow by time; bursts say nothing any more */
+/*
+ * Delay that is a queue: rtt_min / 2^n.  Above the first windows grow by time.  Above the second
+ * bursts are not used.
+ */
 #define MCCP_QUEUE_GROW	3
 #define MCCP_QUEUE_BURST 4
 
-/* For so many round trips after a mark bursts say nothing.  Each of four flows has one in 5. */
+/* Bursts are not used in this many round trips after a mark.  Four flows: each gets one in 5. */
 #define MCCP_MARKED	16
 
 TCPCC_PARAM(mccp_agile, 1, 0, 1,
@@ -81,10 +85,10 @@ TCPCC_PARAM(mccp_ssthresh, 24, 0, 1000000,
 	    "Initial ssthresh where TCP has none, segments; 0: none");
 
 /**
- * struct mccp_burst - at what rate ACKs come when they come
- * @us: when this part of a round trip began
- * @delivered: what counts for it, from there on, segments
- * @most: the most of a part, in this round trip and the last, segments
+ * struct mccp_burst - the rate of ACKs within a burst
+ * @us: time when this part of a round trip began, us; wraps
+ * @delivered: tp->delivered from which this part counts, segments; wraps
+ * @most: largest number of segments in a part, in this round trip and in the last
  */
 struct mccp_burst {
 	u32	us;
@@ -94,11 +98,11 @@ struct mccp_burst {
 
 /**
  * struct mccp_path - the state of a socket
- * @mccp: what the paper's has too; comes first
- * @burst: in this round trip and the last
+ * @mccp: the part in common with the paper's sender; must be first
+ * @burst: bursts in this round trip and the last
  * @round_rtt_us: least round-trip time in this round trip, us; U32_MAX: none yet
- * @growth: how much a window grows in a round trip above ssthresh, 1/16 segment
- * @managed: for so many more round trips a mark counts, whose router keeps the queue short
+ * @growth: by how much the window grows in a round trip above ssthresh, 1/16 segment
+ * @managed: round trips for which the last mark still counts: a router keeps the queue short
  */
 struct mccp_path {
 	struct mccp mccp;
@@ -112,14 +116,15 @@ struct mccp_path {
 /* The law                                                                   */
 
 /**
- * mccp_measure() - an ACK is part of a burst
- * @burst: it, and those before
- * @us: when the ACK came
- * @delivered: until then, segments
- * @acked: segments that it delivers
- * @rtt_min_us: us; parts are this long, divided by MCCP_PARTS
+ * mccp_measure() - count an ACK as part of a burst
+ * @burst: this burst, and those before
+ * @us: time of the ACK, us
+ * @delivered: tp->delivered after the ACK, segments
+ * @acked: segments that the ACK delivers
+ * @rtt_min_us: least round-trip time, us; a part is 1/MCCP_PARTS of it
  *
- * A part begins with an ACK.  Two segments of that, a delayed ACK's, came before it.
+ * A part begins with an ACK.  Up to two segments of that ACK (a delayed ACK) arrived before the
+ * part, and do not count.
  */
 static void mccp_measure(struct mccp_burst *burst, u32 us, u32 delivered, u32 acked,
 			 u32 rtt_min_us)
@@ -132,19 +137,20 @@ static void mccp_measure(struct mccp_burst *burst, u32 us, u32 delivered, u32 ac
 		burst->most[0] = delivered - burst->delivered;
 }
 
-/* What the path would hold at the rate of bursts, segments */
+/* What the path would hold at the rate of the largest burst, segments */
 static u32 mccp_burst_pipe(const struct mccp_burst *burst)
 {
 	return min(max(burst->most[0], burst->most[1]), U16_MAX * 64U) * MCCP_PARTS;
 }
 
 /**
- * mccp_growth() - by how much a window grows in a round trip above ssthresh
+ * mccp_growth() - by how much the window grows in a round trip above ssthresh
  * @rtt_us: us, up to ABE_TIME_CAP
  * @cwnd: segments
- * @rtt0_ms: one segment in so many ms; 0: in a round trip
+ * @rtt0_ms: one segment in this time, ms; 0: one segment per round trip
  *
- * Return: rtt / rtt0, 1/16 segment: from a segment to 1/16 of @cwnd, or MCCP_GROWTH_MAX
+ * Return: rtt / rtt0, 1/16 segment; at least one segment, and at most the smaller of 1/16 of @cwnd
+ * and MCCP_GROWTH_MAX
  */
 static u32 mccp_growth(u32 rtt_us, u32 cwnd, u32 rtt0_ms)
 {
@@ -164,7 +170,7 @@ static bool mccp_is_agile(const struct mccp_path *ca)
 	return ca->mccp.mode == MCCP_PROBING && !ca->managed && READ_ONCE(mccp_agile);
 }
 
-/* By the least delay in this round trip: a queue of at most rtt_min / 2^@shift */
+/* Whether the least delay in this round trip shows a queue of at most rtt_min / 2^@shift */
 static bool mccp_no_queue(const struct mccp_path *ca, int shift)
 {
 	return ca->round_rtt_us != U32_MAX &&
@@ -240,7 +246,7 @@ static void mccp_path_pkts_acked(struct sock *sk, const struct ack_sample *sampl
 		mccp_path_acked(sk, sample->rtt_us);
 }
 
-/* The growth of a round trip, in avoidance */
+/* Growth by ca->growth per round trip, in avoidance */
 static void mccp_path_grow(struct tcp_sock *tp, const struct mccp_path *ca, u32 acked)
 {
 	tcp_cong_avoid_ai(tp, tcp_snd_cwnd(tp) << MCCP_GROWTH, acked * ca->growth);
@@ -284,7 +290,7 @@ static u32 mccp_path_ssthresh(struct sock *sk)
 
 	mccp_keep(sk);
 	if (ca->abe.rate && READ_ONCE(mccp_agile)) {
-		/* what the last round trip carried, if the estimate has not come so far */
+		/* the rate of the last round trip, if the estimate lags it */
 		last = abe_sample(ca->history, tp->tcp_mstamp, tp->delivered, mccp_rtt_us(tp));
 		if (last > ca->abe.rate) {
 			ca->was_rate = ca->abe.rate;

@@ -1,35 +1,36 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * /proc/net/tcpcc: what this project's congestion controls know of their paths beyond what
- * inet_diag, and so ss, has a form for (include/tcpcc_view.h).
+ * /proc/net/tcpcc: the state of this project's congestion controls for which inet_diag, and so
+ * ss, has no structure (include/tcpcc_view.h).
  *
- * One line for each TCP socket of the reader's network namespace whose congestion control
- * answers TCPCC_VIEW:
+ * The file has one line for each TCP socket of the reader's network namespace whose congestion
+ * control supports TCPCC_VIEW:
  *
  *   192.0.2.1:40000 192.0.2.2:5001 cc=ccpd mode=avoidance capacity_bps=95639784 ...
  *
- * Local address and port, those of the peer, the congestion control's name, the name of its
- * state, and its fields; each name ends with its unit.  IPv6 addresses are in brackets.  Which
- * fields there are is the sender's affair, so a reader goes by their names.
+ * A line has the local address and port, the peer's address and port, the congestion control's
+ * name, the name of its state, and its fields; each field name ends with its unit.  IPv6 addresses
+ * are in brackets.  Each congestion control has its own fields, so a reader must select them by
+ * name.
  *
- * Everybody may read it, as /proc/net/tcp and "ss -i": the first shows the same addresses
- * of all sockets to everybody, the second the same kind of number (rates, round-trip times,
- * windows, and all that the congestion control tells).  A field is an estimate of the path
- * or a state of the law; none is a secret of the application or an address in the kernel.
+ * All users may read the file, like /proc/net/tcp and "ss -i".  /proc/net/tcp shows the same
+ * addresses of all sockets to all users, and "ss -i" the same kind of numbers (rates, round-trip
+ * times, windows, and the congestion control's own).  A field is an estimate of the path or a
+ * state of the law.  No field is a secret of the application or an address in the kernel.
  *
- * How it reads.  A position in the file is a bucket of the hash table of connections, so a
- * read goes on where the last one ended without looking at what came before, and a socket that
- * appears or goes away moves no other socket's position.  The sockets of a bucket are
- * referenced under the bucket's lock and asked after it is given back, each under its own
- * lock.  That order is necessary: TCP takes the bucket's lock while it holds the socket's.
- * The socket's lock keeps its congestion control from being changed or released between
- * the look at it and its answer; the reference that the socket holds to the module of its
- * congestion control keeps the strings there that it answers with.  seq_file copies to user
+ * Implementation.  A position in the file is the number of a bucket in the hash table of
+ * connections.  So a read continues where the last one ended, without a search, and a socket that
+ * appears or goes away does not move the position of other sockets.  References to the sockets of
+ * a bucket are taken under the bucket's lock.  After this lock is released, .get_info of each
+ * socket is called under the lock of that socket.  This order is necessary, because TCP takes the
+ * bucket's lock while it holds the socket's lock.  The socket's lock prevents that its congestion
+ * control is changed or released during the call.  The socket also holds a reference to the module
+ * of its congestion control, so the strings in that module stay valid.  seq_file copies to user
  * space between buckets, when no lock is held.
  *
- * tcp_get_info(), which serves ss -i, takes the same lock once a socket: reading this file
- * costs a connection no more than that.  Sockets whose congestion control has no .get_info
- * are passed over before their lock.
+ * tcp_get_info(), which serves ss -i, also takes the socket's lock once.  So reading this file
+ * costs a connection no more than ss -i.  Sockets whose congestion control has no .get_info are
+ * skipped without taking their lock.
  */
 #include <linux/module.h>
 #include <linux/proc_fs.h>
@@ -42,17 +43,17 @@
 
 #define VIEW_FILE	"tcpcc"
 
-/* Room for so many sockets at first; a bucket of the table has seldom more than one. */
+/* Initial room for so many sockets; a bucket of the table seldom has more than one. */
 #define VIEW_ROOM	16U
 
-/* Others may run after so many buckets.  Most are empty, and to look at one takes little time. */
+/* Other tasks may run after so many buckets.  Most are empty, and checking one is fast. */
 #define VIEW_TURN	1024U
 
 /**
  * struct view_iter - a reader of the file
- * @p: seq_file's own: the network namespace
- * @sk: sockets of the present bucket, each with a reference
- * @room: how many @sk has room for; 0: not allocated
+ * @p: seq_file's own data: the network namespace
+ * @sk: sockets of the current bucket, each with a reference
+ * @room: number of sockets for which @sk has room; 0: not allocated
  */
 struct view_iter {
 	struct seq_net_private p;
@@ -63,10 +64,10 @@ struct view_iter {
 /**
  * view_wanted() - whether a socket may have something to show
  * @sk: a member of the hash table of connections, whose bucket is locked
- * @net: the reader's network namespace; a table may be that of several
+ * @net: the reader's network namespace; several namespaces may share the table
  *
- * Return: false for sockets in TIME_WAIT and requests, which are no whole sockets, for those
- * of other namespaces, and where the congestion control tells nothing
+ * Return: false for sockets in TIME_WAIT and requests, which are not full sockets, for sockets of
+ * other namespaces, and if the congestion control has no .get_info
  */
 static bool view_wanted(const struct sock *sk, const struct net *net)
 {
@@ -84,9 +85,9 @@ static bool view_wanted(const struct sock *sk, const struct net *net)
  * @net: its network namespace
  * @bucket: number of the bucket
  *
- * Makes room and looks again where there are more than it has room for.
+ * If there are more sockets than room, it makes room and looks again.
  *
- * Return: their number; -ENOMEM
+ * Return: number of sockets in @it->sk; -ENOMEM
  */
 static int view_hold(struct view_iter *it, struct net *net, unsigned int bucket)
 {
@@ -114,7 +115,7 @@ static int view_hold(struct view_iter *it, struct net *net, unsigned int bucket)
 		while (held)
 			sock_put(it->sk[--held]);
 		kvfree(it->sk);
-		/* twice: more may come until the next look */
+		/* twice as many: more sockets may appear until the next look */
 		it->room = max(2 * found, VIEW_ROOM);
 		it->sk = kvmalloc_array(it->room, sizeof(*it->sk), GFP_KERNEL);
 		if (!it->sk) {
@@ -142,12 +143,11 @@ static void view_addresses(struct seq_file *seq, const struct sock *sk)
 }
 
 /**
- * view_line() - print a socket's line, if its congestion control answers
- * @seq: where to
+ * view_line() - print a socket's line, if its congestion control supports TCPCC_VIEW
+ * @seq: the file
  * @sk: the socket, which is locked
  *
- * The private data of a congestion control are valid from its .init on and until the socket
- * is closed.
+ * The private data of a congestion control are valid from its .init until the socket is closed.
  */
 static void view_line(struct seq_file *seq, struct sock *sk)
 {
@@ -174,13 +174,14 @@ static void view_line(struct seq_file *seq, struct sock *sk)
 
 /**
  * view_show() - print the lines of a bucket
- * @seq: where to
+ * @seq: the file
  * @v: the position, which is the number of the bucket
  *
- * What a bucket's lines do not find room for, seq_file prints again as a whole into
- * a larger buffer, so the sockets after the first without room need not be asked.
+ * If the lines of a bucket do not fit into the buffer, seq_file calls this again for the whole
+ * bucket, with a larger buffer.  So after the first line that does not fit the other sockets are
+ * skipped.
  *
- * Return: 0, -ENOMEM
+ * Return: 0, or -ENOMEM
  */
 static int view_show(struct seq_file *seq, void *v)
 {
@@ -202,7 +203,7 @@ static int view_show(struct seq_file *seq, void *v)
 	return min(count, 0);
 }
 
-/* The first bucket from *pos on that is not empty. */
+/* The first bucket from *pos on that is not empty; NULL: there is none */
 static void *view_find(struct seq_file *seq, loff_t *pos)
 {
 	struct inet_hashinfo *table = seq_file_net(seq)->ipv4.tcp_death_row.hashinfo;
@@ -251,7 +252,7 @@ static int __net_init view_net_init(struct net *net)
 	return 0;
 }
 
-/* Waits for whoever is reading; who reads on after that gets EIO. */
+/* Waits for reads in progress; a later read of an open file gets EIO. */
 static void __net_exit view_net_exit(struct net *net)
 {
 	remove_proc_entry(VIEW_FILE, net->proc_net);

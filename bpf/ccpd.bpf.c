@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* bpf_ccpd and bpf_ccp: tcp_ccpd.c's two senders, which differ in how a socket begins */
+/* bpf_ccpd and bpf_ccp: the two senders of tcp_ccpd.c, which differ only in .init */
 #include "kernel.h"
 
 #include "../tcp_ccpd.c"

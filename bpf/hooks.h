@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * From a module's struct tcp_congestion_ops to programs and struct_ops maps.
+ * Makes programs and struct_ops maps from a module's struct tcp_congestion_ops.
  *
- * The compiler follows the pointers in the module's own table, so that which function answers which
- * hook is written in the law's file alone:
+ * The compiler follows the function pointers in the module's table.  So only the law's file defines
+ * which function implements which hook:
  *
- *	TCPCC_HOOK(ops, init)		a program that is ops.init
- *	TCPCC_HOOK_U32(ops, ssthresh)	the same for one that returns something
+ *	TCPCC_HOOK(ops, init)		a program that calls ops.init
+ *	TCPCC_HOOK_U32(ops, ssthresh)	the same for a hook that returns a value
  *	TCPCC_SENDER(bpf_x) = { .name = "bpf_x", TCPCC_SET(init), TCPCC_SET(ssthresh) };
  */
 #ifndef _TCPCC_BPF_HOOKS_H
 #define _TCPCC_BPF_HOOKS_H
 
-/* Where the state is on the stack while a hook runs, mccp_state.h has other two. */
+/* mccp_state.h has its own two, because its state is on the stack while a hook runs. */
 #ifndef TCPCC_ENTER
 #define TCPCC_ENTER(ctx)	struct sock *sk = (struct sock *)(ctx)[0]
 #define TCPCC_LEAVE(sk)
@@ -22,7 +22,7 @@ static inline const struct rate_sample *tcpcc_rate_sample(u64 *ctx)
 {
 	const struct rate_sample *rs;
 
-	/* Each branch has its own load: the verifier takes no computed offset. */
+	/* Each branch has its own load, because the verifier rejects a computed offset. */
 	if (tcpcc_is_6_10())
 		asm volatile("%0 = *(u64 *)(%1 + 24)" : "=r"(rs) : "r"(ctx));
 	else
@@ -69,7 +69,7 @@ static inline const struct rate_sample *tcpcc_rate_sample(u64 *ctx)
 #define TCPCC_SENDER(name)	SEC(".struct_ops") struct tcp_congestion_ops name
 #define TCPCC_SET(hook)		.hook = (void *)on_##hook
 
-/* After TCPCC_HOOK() of the event that a sender's file has by tcpcc_cwnd_events() */
+/* TCPCC_HOOK() and TCPCC_SET() for the hook that tcpcc_cwnd_events() defines in a sender's file */
 #ifdef TCPCC_HAVE_CWND_EVENT_TX_START
 #define TCPCC_HOOK_TX_START(ops)	TCPCC_HOOK(ops, cwnd_event_tx_start)
 #define TCPCC_SET_TX_START		TCPCC_SET(cwnd_event_tx_start)

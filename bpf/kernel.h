@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a sender's file uses of the kernel, for BPF.
+ * The parts of the kernel that a sender's file uses, for BPF.
  *
- * The same file is a module and a BPF program.  In the program the kernel's headers are empty (the
- * Makefile makes them so), and this has what they would say: members of structures, which CO-RE
- * finds in the running kernel's, functions that the kernel has inline, and those that it lets BPF
- * call.  Nothing here belongs to a law.
+ * The same file is compiled as a module and as a BPF program.  For the program the Makefile makes
+ * empty files in place of the kernel's headers, and this header defines what is needed of them:
+ * members of structures, which CO-RE finds in the running kernel's structures; the kernel's inline
+ * functions; and functions that the kernel allows BPF to call.  Nothing here belongs to a law.
  */
 #ifndef _TCPCC_BPF_KERNEL_H
 #define _TCPCC_BPF_KERNEL_H
@@ -31,7 +31,7 @@ typedef u16 __be16;
 typedef u32 __be32;
 typedef u32 __wsum;
 
-/* Not by <linux/bpf.h>, whose other headers are the kernel's */
+/* Defined here, because <linux/bpf.h> includes other headers of the kernel */
 enum { BPF_MAP_TYPE_SK_STORAGE = 24, BPF_MAP_TYPE_RINGBUF = 27 };
 enum { BPF_F_NO_PREALLOC = 1, BPF_SK_STORAGE_GET_F_CREATE = 1 };
 
@@ -39,7 +39,7 @@ enum { BPF_F_NO_PREALLOC = 1, BPF_SK_STORAGE_GET_F_CREATE = 1 };
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_endian.h>
 
-/* Own headers that are the kernel's way of something: params.h and hooks.h have it for BPF. */
+/* Leave out our own headers that only a module can use; below are their replacements for BPF. */
 #define _TCPCC_COMPAT_H
 #define _TCPCC_PARAM_H
 #define _PATH_SINGLE_H
@@ -85,8 +85,8 @@ enum { BPF_F_NO_PREALLOC = 1, BPF_SK_STORAGE_GET_F_CREATE = 1 };
 	((type *)((void *)(ptr) - offsetof(type, member)))
 
 /*
- * The verifier follows each way through a program.  A comparison in each min() would double the
- * ways: so there is none, or it is in a function that is looked at once.
+ * The verifier follows each path through a program.  A comparison in min() would double the number
+ * of paths each time.  So min() has no comparison, or calls a function that is checked only once.
  */
 noinline u64 tcpcc_min_u64(u64 a, u64 b)
 {
@@ -102,7 +102,7 @@ static inline s64 tcpcc_min_32(s64 a, s64 b)
 {
 	s64 less = a - b;
 
-	/* or the compiler makes a comparison of it */
+	/* without this the compiler would turn the result into a comparison */
 	asm volatile("" : "+r"(less));
 	return b + (less & (less >> 63));
 }
@@ -120,7 +120,7 @@ static inline s64 tcpcc_min_32(s64 a, s64 b)
 	typeof(1 ? (a) : (b)) _c = (a), _d = (b), _most;			\
 										\
 	_most = _c + _d - min(_c, _d);						\
-	/* what is divided has no sign then */					\
+	/* with @b >= 0 the result is not negative: unsigned division */	\
 	__builtin_assume(_most >= _d);						\
 	_most;									\
 })
@@ -132,13 +132,13 @@ static inline s64 tcpcc_min_32(s64 a, s64 b)
 #define clamp(value, lo, hi)	min(max(value, lo), hi)
 #define clamp_t(type, value, lo, hi)	clamp((type)(value), (type)(lo), (type)(hi))
 
-/* A program may not set it. */
+/* A BPF program may not set sk_pacing_shift. */
 #define sk_pacing_shift_update(sk, shift) ((void)(shift))
 
-/* Nobody else writes what a socket's owner does. */
+/* Not atomic: only the owner of the socket writes such a field while a hook runs. */
 #define cmpxchg(ptr, old, new)	({ if (*(ptr) == (old)) *(ptr) = (new); })
 
-/* A module's own paper work */
+/* Registration and description of a module, not used here */
 struct module;
 #define THIS_MODULE		((struct module *)0)
 #define KBUILD_MODNAME		"tcpcc"
@@ -163,7 +163,7 @@ static inline u64 div64_u64(u64 a, u64 b)
 	return a / b;
 }
 
-/* Programs of the kernels before 6.6 divide without sign only. */
+/* Before 6.6 BPF has only unsigned division. */
 static inline s64 div_s64(s64 a, s32 b)
 {
 	u64 q = (a < 0 ? -(u64)a : (u64)a) / (b < 0 ? -(u32)b : (u32)b);
@@ -177,7 +177,7 @@ static inline u64 mul_u64_u32_shr(u64 a, u32 mul, u32 shift)
 	return ((a >> 32) * mul << (32 - shift)) + ((u64)(u32)a * mul >> shift);
 }
 
-/* @shift is 1 to 63; the result fits */
+/* @shift is 1 to 63; the result must fit into 64 bits */
 static inline u64 mul_u64_u64_shr(u64 a, u64 b, u32 shift)
 {
 	u64 low = (u64)(u32)a * (u32)b, high = (a >> 32) * (b >> 32);
@@ -226,7 +226,7 @@ static inline bool before(u32 a, u32 b)
 #define after(a, b)	before(b, a)
 
 /* ------------------------------------------------------------------------- */
-/* Structures: CO-RE finds the members wherever the running kernel has them  */
+/* Structures: CO-RE finds the offsets of the members in the running kernel  */
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -378,7 +378,7 @@ enum { CA_ACK_SLOWPATH = 1, CA_ACK_WIN_UPDATE = 2, CA_ACK_ECE = 4 };
 #define TCP_CA_NAME_MAX		16
 #define TCP_CONG_NON_RESTRICTED	1
 
-/* For .get_info, which the kernel does not take from BPF: the compiler leaves it out. */
+/* For .get_info.  The kernel does not accept it from BPF, so the compiler leaves it out. */
 enum { INET_DIAG_VEGASINFO = 3, INET_DIAG_BBRINFO = 16 };
 
 union tcp_cc_info {
@@ -387,7 +387,7 @@ union tcp_cc_info {
 	} bbr;
 };
 
-/* As the kernel's; libbpf finds each member there by its name. */
+/* A part of the kernel's structure; libbpf finds each member there by its name. */
 struct tcp_congestion_ops {
 	u32	(*ssthresh)(struct sock *sk);
 	void	(*cong_avoid)(struct sock *sk, u32 ack, u32 acked);
@@ -487,8 +487,7 @@ static inline bool tcp_is_cwnd_limited(const struct sock *sk)
 }
 
 /*
- * From 6.10 on .cong_control has four arguments.  Which kernel it is CO-RE asks as the program is
- * loaded.
+ * From 6.10 on .cong_control has four arguments.  CO-RE tests that when the program is loaded.
  */
 struct tcp_congestion_ops___ack {
 	void	(*cong_control)(struct sock *sk, u32 ack, int flag, const struct rate_sample *rs);
@@ -497,8 +496,9 @@ struct tcp_congestion_ops___ack {
 #define tcpcc_is_6_10()	bpf_core_type_matches(struct tcp_congestion_ops___ack)
 
 /*
- * The application has left room in the window: TCP notes that where the application writes, but for
- * a subflow of MPTCP.  6.1 does not let BPF write it, 6.12 does.
+ * Sets tp->app_limited if the application has left room in the window.  TCP does this when the
+ * application writes, except for a subflow of MPTCP.  BPF may not write tp->app_limited in 6.1, but
+ * may in 6.12.
  */
 static inline void tcp_rate_check_app_limited(struct sock *sk)
 {
@@ -514,7 +514,7 @@ static inline void tcp_rate_check_app_limited(struct sock *sk)
 		tp->app_limited = tp->delivered + in_flight ?: 1;
 }
 
-/* Ticks of the kernel in a second; whoever loads the program sets it. */
+/* The kernel's ticks per second; the command that loads the program sets it. */
 const volatile u32 tcpcc_hz SEC(".rodata.hz") = 250;
 
 #define HZ		tcpcc_hz
@@ -528,12 +528,12 @@ extern u32 tcp_reno_ssthresh(struct sock *sk) __ksym;
 extern void tcp_reno_cong_avoid(struct sock *sk, u32 ack, u32 acked) __ksym;
 extern u32 tcp_reno_undo_cwnd(struct sock *sk) __ksym;
 
-/* A module's; never called */
+/* Only for the code of a module; never called here */
 int tcp_register_congestion_control(struct tcp_congestion_ops *ops);
 void tcp_unregister_congestion_control(struct tcp_congestion_ops *ops);
 
 /* ------------------------------------------------------------------------- */
-/* What include/tcpcc_compat.h has for modules                               */
+/* In place of include/tcpcc_compat.h                                        */
 
 #define tcpcc_cong_control(name) \
 	static void name(struct sock *sk, const struct rate_sample *rs)
@@ -541,7 +541,7 @@ void tcp_unregister_congestion_control(struct tcp_congestion_ops *ops);
 #include "tcpcc_cwnd_events.h"
 
 /* ------------------------------------------------------------------------- */
-/* What include/path_single.h has for modules: a program may not do that     */
+/* In place of include/path_single.h: BPF may not write sk_gso_max_segs      */
 
 static inline bool path_is_single(const struct sock *sk)
 {
@@ -553,7 +553,7 @@ static inline void path_set_single(struct sock *sk, bool single)
 }
 
 /* ------------------------------------------------------------------------- */
-/* What include/path_visits.h has for modules: here nothing is remembered    */
+/* In place of include/path_visits.h: BPF remembers nothing                  */
 
 struct path_visit {
 	u64	bytes_ps;
@@ -579,8 +579,8 @@ static inline void path_visits_unregister(void)
 }
 
 /* ------------------------------------------------------------------------- */
-/* Parameters: variables of the program.  Their ranges are a text in section */
-/* .modinfo, in a module's words, for the command that sets them.            */
+/* Parameters: variables of the program.  Section .modinfo has their ranges  */
+/* as text, in a module's format, for the command that sets them.            */
 
 #define TCPCC_PARAM(name, init, lo, hi, desc)					\
 	unsigned int name SEC(".data.params") = (init);				\
@@ -588,8 +588,8 @@ static inline void path_visits_unregister(void)
 		"parameter=" #name ":" desc " (" #lo " to " #hi ", default " #init ")"
 
 /* ------------------------------------------------------------------------- */
-/* Tracepoints: records in a ring, while tcpcc_watched is set.  Section      */
-/* .modinfo has their members, as C.                                         */
+/* Tracepoints: records in a ring buffer, if tcpcc_watched is set.  Section  */
+/* .modinfo has the members of the records, as C declarations.               */
 
 bool tcpcc_watched SEC(".data.watched");
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * include/tcpcc_log2.h for BPF: as functions that the verifier looks at once.  Each of their steps
- * is a choice, and there are 16.
+ * include/tcpcc_log2.h for BPF, as functions of their own, which the verifier checks only once.
+ * Inline, each of their 16 steps would be a branch on every path that the verifier follows.
  */
 #ifndef _TCPCC_BPF_LOG2_H
 #define _TCPCC_BPF_LOG2_H

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* mccp or mccp_path: the Makefile says which, and who may choose it. */
+/* mccp or mccp_path: the Makefile sets which one, and who may select it (TCPCC_FLAGS). */
 #include "kernel.h"
 #include "mccp_state.h"
 

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * MCCP's state for BPF.  Comes after kernel.h and before the law.
+ * MCCP's state for BPF.  Include it after kernel.h and before the law.
  *
- * In a module a socket's state has a pointer to the history of its estimate.  The verifier knows
- * of no pointer that was kept in a socket.  So the history is in the socket's BPF storage, and the
- * state is on the stack while a hook runs, where a pointer may be.  "sk" in the law is then a
- * struct mccp_hook, from which tcp_sk() and its like take what is asked for.  In the socket stays
- * whether there is a history.
+ * In a module a socket's state has a pointer to the history of its estimate.  The verifier does not
+ * accept a pointer that is loaded from a socket.  So the history is in the socket's BPF storage.
+ * While a hook runs, the state is on the stack, which may hold a pointer.  "sk" in the law is then
+ * a struct mccp_hook, and tcp_sk() and similar functions take the socket or the state from it.
+ * Instead of the pointer the socket stores whether there is a history.
  */
 #ifndef _TCPCC_BPF_MCCP_STATE_H
 #define _TCPCC_BPF_MCCP_STATE_H
 
 /**
  * struct mccp_hook - a socket while a hook runs
- * @tp: it
- * @priv: its state
+ * @tp: the socket
+ * @priv: its state; first word: pointer to the history, or NULL
  */
 struct mccp_hook {
 	struct tcp_sock *tp;
@@ -45,7 +45,7 @@ static inline struct sock *mccp_sk(const struct sock *sk)
 
 /*
  * The loops of the estimate end at a number that is read from the history.  The verifier does not
- * know that it is at most ABE_POINTS, and wants each loop's bound at the loop.
+ * know that this number is at most ABE_POINTS.  So each loop also gets a constant bound.
  */
 #define for(...)								\
 	for (u32 _turn = 0, _once = 1; _once; _once = 0)			\
@@ -53,8 +53,9 @@ static inline struct sock *mccp_sk(const struct sock *sk)
 			if (_turn++ == ABE_POINTS) break; else
 
 /*
- * What abe_point() returns is behind such a number too: calls, which begin with "history", get an
- * index of 8 bits; the definition begins with "const".
+ * The index in abe_point() also comes from the history, and needs a bound that the verifier knows.
+ * A call, whose first argument is "history", becomes mccp_point(), which limits the index to 8
+ * bits.  The definition, which begins with "const", becomes abe_point_unbounded().
  */
 struct abe_history;
 static inline const struct abe_point *mccp_point(const struct abe_history *history, u32 back);
@@ -74,11 +75,11 @@ static inline const struct abe_point *mccp_point(const struct abe_history *histo
 	return &history->point[at & 0xff];
 }
 
-/* That there is a history where there is an estimate it does not know either. */
+/* The verifier also does not know that there is a history if there is an estimate. */
 #define abe_sample(history, ...) \
 	({ (history) ? abe_sample(history, __VA_ARGS__) : 0; })
 
-/* Indices of 8 bits may go so far. */
+/* The points of an 8-bit index must all lie in the storage. */
 struct mccp_storage {
 	struct abe_history history;
 	struct abe_point beyond[256];
@@ -91,7 +92,7 @@ struct {
 	__type(value, struct mccp_storage);
 } mccp_histories SEC(".maps");
 
-/* The socket's history; NULL: there is none, or no memory for it */
+/* The socket's history; NULL: there is none, or there is no memory for it */
 static inline struct abe_history *mccp_history(struct sock *sk, u64 flags)
 {
 	struct mccp_storage *storage = bpf_sk_storage_get(&mccp_histories, sk, NULL, flags);
@@ -99,7 +100,7 @@ static inline struct abe_history *mccp_history(struct sock *sk, u64 flags)
 	return storage ? &storage->history : NULL;
 }
 
-/* The first member of the state is the history: in the socket, whether there is one. */
+/* The first member of the state is the pointer to the history; in the socket it is 0 or 1. */
 #define TCPCC_ENTER(ctx)							\
 	struct mccp_hook _hook;							\
 	struct sock *sk = (struct sock *)&_hook;				\

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* One of nist/: the Makefile says which, what it is called, and who may choose it. */
+/* A law of nist/: the Makefile sets which one, its name, and who may select it (TCPCC_FLAGS). */
 #include "kernel.h"
 #include "log2.h"
 

@@ -1,34 +1,34 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Capacity and congestion probing: what ccpd and ccpd_path have in common.
+ * Capacity and congestion probing: the part that ccpd and ccpd_path share.
  *
  *   D. Cavendish, H. Kuwahara, K. Kumazoe, M. Tsuru, Y. Oie, "TCP Congestion
  *   Avoidance using Proportional plus Derivative Control".
  *
- * The units of rates and windows, the estimators (packet pairs, round-trip times, what a
- * round trip delivered), and Eq. 3.
+ * This file has the units of rates and windows, the estimators (packet pairs, round-trip times,
+ * the rate delivered in a round trip), and Eq. 3.
  *
- * Packet pairs.  A pair is the burst that one increase of the window releases.  Its capacity
- * is what its ACKs acknowledge after the first of them, over the time that this takes
- * (Eq. 4).  On a real host the time between two ACKs may be that of something else:
- *   o ACKs that one poll of the network card takes out are processed 0.2 to 2 us apart, in a
- *     guest without hardware help 20 us.  Those less than CCPD_POLL apart are one moment, and
- *     only the time between moments counts.
- *   o The first of ACKs that were held back together has waited for the others.  So a pair is
- *     believed only if the first of its packets was not delayed by more than the pair's own
- *     length (CapProbe, the paper's reference 10): this is the paper's "pair that saw no
- *     queueing".
- *   o A burst that is paced shows the pacing.  None is timed then.
- *   o A batch boundary inside a pair makes it longer.  Then one of its gaps is much longer
- *     than the others, and it does not count.  And the capacity is never less than what a
- *     round trip has delivered lately.
- *   o On a slow host an ACK takes longer than CCPD_POLL, and those of a batch are moments of
- *     their own.  A pair that follows another ACK twice as closely as segments are delivered,
- *     and shows more than eight times what any round trip has delivered, is of such a batch if
- *     there is a queue; without one it is the window that is small.  Then for 16 to 32 round
- *     trips no pair is believed that shows so much.
- * Of the pairs of the last 16 to 32 round trips the one with the least delay counts, and of
- * the rates the largest.
+ * Packet pairs.  A pair is the burst that one increase of the window releases.  Its rate is an
+ * estimate of the capacity: the data that its ACKs acknowledge after the first ACK, divided by the
+ * time from the first ACK to the last (Eq. 4).  On a real host the time between two ACKs may have
+ * another cause than the path:
+ *   o ACKs from one poll of the network card are processed 0.2 to 2 us apart, in a guest without
+ *     hardware help 20 us.  ACKs at most CCPD_POLL apart count as one moment, and only the time
+ *     between moments counts.
+ *   o If ACKs were held back together, the first one has waited for the others.  So a pair counts
+ *     only if its first packet was not delayed by more than the pair's own length (CapProbe, the
+ *     paper's reference 10).  This is the paper's "pair that saw no queueing".
+ *   o A paced burst shows the pacing rate.  So no paced burst is timed.
+ *   o A boundary between two batches of ACKs makes a pair longer.  Then one of its gaps is much
+ *     longer than the others, and the pair does not count.  Also, the capacity is never less than
+ *     the rate delivered in a recent round trip.
+ *   o On a slow host an ACK takes longer than CCPD_POLL, so each ACK of a batch is a moment of its
+ *     own.  A pair is taken to be of such a batch if it follows another ACK in less than half the
+ *     time in which a segment is delivered, its rate is more than eight times what any round trip
+ *     has delivered, and there is a queue.  (Without a queue the window may just be small.)  For
+ *     the next 16 to 32 round trips no pair with such a rate counts.
+ * Of the pairs of the last 16 to 32 round trips the one with the least delay counts, and of the
+ * delivered rates the largest.
  */
 #ifndef _CCPD_PROBE_H
 #define _CCPD_PROBE_H
@@ -48,43 +48,43 @@
  */
 #define SEG_SCALE	8
 
-/* The largest rtt that enters an estimate, us */
+/* Largest rtt that enters an estimate, us; a larger one counts as this */
 #define CCPD_RTT_CAP	(100 * USEC_PER_SEC)
 
-/* Times within a pair are in units of 2^4 ns: a u32 holds 68 s, 1 kbit/s takes 48 s */
+/* Times within a pair are in units of 2^4 ns: a u32 holds 68 s; a pair at 1 kbit/s takes 48 s */
 #define CCPD_PAIR_SHIFT	4
 
-/* One epoch of the pair filter, round trips; two of them are remembered */
+/* Length of an epoch of the pair filter, round trips; two epochs are remembered */
 #define CCPD_EPOCH	16
 
-/* The longest burst that is timed, segments: it is not paced */
+/* The longest burst that is timed, segments: it leaves without pacing */
 #define CCPD_BURST	32U
 
 /*
- * ACKs that one poll of the network card takes out are processed 0.2 to 2 us apart.  Those
- * closer than 1 us are one moment: a frame at 10 Gb/s takes 1.2 us.  In units of
+ * ACKs from one poll of the network card are processed 0.2 to 2 us apart.  ACKs at most this
+ * (1 us) apart count as one moment, because a frame at 10 Gb/s takes 1.2 us.  In units of
  * 2^CCPD_PAIR_SHIFT ns.
  */
 #define CCPD_POLL	(1000U >> CCPD_PAIR_SHIFT)
 
-/* More segments than this acknowledged at one moment are a batch of ACKs */
+/* If one moment acknowledges more segments than this, ACKs come in batches */
 #define CCPD_BATCH	4
 
 /*
- * Gaps between the ACKs of a burst differ by less than this factor, and so do what the path
- * delivers and what a pair shows that may be of a batch; stock_hosts
+ * Without batches the gaps between the ACKs of a burst differ by less than this factor.  A pair's
+ * rate is suspect if it exceeds the delivered rate by more than the same factor; stock_hosts
  */
 #define CCPD_UNEVEN	8
 
 /*
- * Where packets have jitter, a burst of a few segments may show half of the truth or twice it; one
- * of so many segments is worth more; stock_cases, idle
+ * If packets have jitter, a burst of a few segments may show half of the capacity or twice the
+ * capacity.  A burst of at least so many segments is more reliable; stock_cases, idle
  */
 #define CCPD_SURE	8U
 
 /*
- * TCP tells the rtt of a segment sent twice by its time stamp, in whole ms.  It may be 1 ms too
- * little, and that is too much on a path shorter than this
+ * TCP computes the rtt of a retransmitted segment from its time stamp, in whole ms.  It may be 1 ms
+ * too small.  On a path with an rtt below this limit that error is too large.
  */
 #define CCPD_COARSE_US	(16 * USEC_PER_MSEC)
 
@@ -92,17 +92,17 @@
 #define CCPD_ECN_KEEP	218U
 
 enum ccpd_pair_stage {
-	PAIR_IDLE,		/* wait until @pair_end is acknowledged */
-	PAIR_SENT,		/* wait for the first ACK of the burst */
-	PAIR_FIRST,		/* ACKs have come at one moment */
-	PAIR_SECOND,		/* at two */
-	PAIR_MORE,		/* at more */
+	PAIR_IDLE,		/* waits until @pair_end is acknowledged */
+	PAIR_SENT,		/* waits for the first ACK of the burst */
+	PAIR_FIRST,		/* ACKs came at one moment */
+	PAIR_SECOND,		/* ACKs came at two moments */
+	PAIR_MORE,		/* ACKs came at more than two moments */
 };
 
 /**
  * struct ccpd_pair - the best packet pair of an epoch
- * @delay_us: sum of the delays of its packets, us; the least one wins
- * @bw: capacity that it shows, BW_SCALE; 0: none yet
+ * @delay_us: sum of the rtts of its first and its last packet, us; the pair with the least counts
+ * @bw: its rate, BW_SCALE; 0: no pair yet
  */
 struct ccpd_pair {
 	u32 delay_us;
@@ -111,30 +111,32 @@ struct ccpd_pair {
 
 /**
  * struct ccpd_probe - the estimators of a socket
- * @pair_start: when the first moment of the burst that is timed was, 2^CCPD_PAIR_SHIFT ns;
- *	until then, when the latest ACK came
- * @pair_span: from then to the latest ACK for a part of it, 2^CCPD_PAIR_SHIFT ns
- * @pair_end: sequence number at its end; idle: where the next may start
- * @first_seq: what the ACKs of the first moment acknowledged
- * @last_seq: what the latest ACK within the burst acknowledged; before a second
- *	moment, where the burst begins
+ * @pair_start: time of the first moment of the timed burst, 2^CCPD_PAIR_SHIFT ns; before that
+ *	moment: time of the latest ACK
+ * @pair_span: time from @pair_start to the latest ACK for a part of the burst,
+ *	2^CCPD_PAIR_SHIFT ns
+ * @pair_end: sequence number at the end of the burst; idle: where the next burst may start
+ * @first_seq: sequence number up to which the ACKs of the first moment acknowledged
+ * @last_seq: sequence number up to which the latest ACK within the burst acknowledged; before
+ *	the second moment: where the burst begins
  * @pair_rtt_us: rtt of the first moment, us
- * @best: the pairs of this epoch and of the one before
- * @rate: the most that a round trip has delivered, in this epoch and in the one before,
+ * @best: the best pair of this epoch, and that of an earlier epoch
+ * @rate: largest rate that a round trip delivered, in this epoch and in the one before,
  *	BW_SCALE
  * @rtt_min_us: least round-trip time, us; U32_MAX: none yet
  * @rtt_s: smoothed round-trip time, us << 3
- * @round_delivered: tp->delivered when this round trip began, or when it will
+ * @round_delivered: tp->delivered at which this round trip began, or will begin
  * @round_rtt_us: least rtt in this round trip, us; U32_MAX: none yet
- * @mss: bytes of the segments in which rates and windows are
+ * @mss: bytes of a segment, the unit of rates and windows
  * @pair_stage: enum ccpd_pair_stage
- * @batched: ACKs come many at a time
- * @pair_close: the burst's first ACK follows another closely
- * @doubt: ACKs of a batch have been taken for a pair; epochs for which to believe it
+ * @batched: ACKs come in batches
+ * @pair_close: the burst's first ACK closely follows another ACK; ccpd_pair_follows()
+ * @doubt: the ACKs of a batch looked like a pair; for so many more epochs pairs with such a rate
+ *	do not count
  * @epoch: round trips of this epoch
- * @stretch: the receiver delays ACKs; round trips for which to believe it
- * @sure: the best pair, the last one that became it, is of at least CCPD_SURE segments
- * @timed_out: what comes back may have been sent before a timeout
+ * @stretch: the receiver delays ACKs; assumed for so many more round trips
+ * @sure: the pair that last became the best one has at least CCPD_SURE segments
+ * @timed_out: ACKs may be for segments that were sent before a timeout
  */
 struct ccpd_probe {
 	u32	pair_start;
@@ -161,14 +163,14 @@ struct ccpd_probe {
 };
 
 /* ------------------------------------------------------------------------- */
-/* The laws: pure functions, driven by tests/kunit with the paper's numbers  */
+/* The laws: pure functions, tested by tests/kunit with the paper's numbers  */
 
 /**
- * ccpd_segs() - what a rate moves in a time
+ * ccpd_segs() - segments that a rate delivers in a time
  * @bw: rate, BW_SCALE
  * @us: time, us, at most CCPD_RTT_CAP
  *
- * Eqs. 5 and 6 are this, of (rtt_max - rtt_min) and of (rtt_s - rtt_min).
+ * Eqs. 5 and 6 are this function of (rtt_max - rtt_min) and of (rtt_s - rtt_min).
  *
  * Return: segments, SEG_SCALE
  */
@@ -178,12 +180,12 @@ static inline s64 ccpd_segs(u32 bw, u32 us)
 }
 
 /**
- * ccpd_bw() - the rate at which bytes passed in a time (Eq. 4)
- * @bytes: how many, below 2^30
+ * ccpd_bw() - the rate of a number of bytes in a time (Eq. 4)
+ * @bytes: number of bytes, below 2^30
  * @mss: bytes of a segment
  * @span_ns: time, ns
  *
- * Return: rate, BW_SCALE, at most U32_MAX; 0 for a span or an mss of nothing
+ * Return: rate, BW_SCALE, at most U32_MAX; 0 if the time or the mss is 0
  */
 static inline u32 ccpd_bw(u32 bytes, u32 mss, u64 span_ns)
 {
@@ -201,7 +203,7 @@ static inline u32 ccpd_bw(u32 bytes, u32 mss, u64 span_ns)
  * @bw: rate, BW_SCALE
  * @mss: bytes of a segment
  *
- * Return: bytes/s; at most 2^32 * 2^16 * 10^6 before the shift
+ * Return: bytes/s; the product is at most 2^32 * 2^16 * 10^6 before the shifts
  */
 static inline u64 ccpd_bytes_ps(u32 bw, u32 mss)
 {
@@ -209,10 +211,10 @@ static inline u64 ccpd_bytes_ps(u32 bw, u32 mss)
 }
 
 /**
- * ccpd_rescale() - a number of segments, or a rate, after a change of their size
+ * ccpd_rescale() - convert a number of segments, or a rate, to another segment size
  * @value: in segments of @old bytes
- * @old: bytes
- * @new: bytes
+ * @old: old size of a segment, bytes
+ * @new: new size of a segment, bytes
  *
  * Return: in segments of @new bytes, at most U32_MAX
  */
@@ -238,12 +240,12 @@ static inline s64 ccpd_p_term(u32 gain, s64 storage, s64 level, s64 in_flight)
 /**
  * ccpd_d_term() - derivative part of Eq. 3
  * @gain_us: Kd, us
- * @prev: S = x + f at the evaluation before, SEG_SCALE
+ * @prev: S = x + f at the previous evaluation, SEG_SCALE
  * @now: S now, SEG_SCALE
- * @dt_ns: time between the two, ns; taken as 1 us to 2.1 s
- * @storage: B, SEG_SCALE; the term is limited to 1/32 of it
+ * @dt_ns: time between the two, ns; limited to 1 us to 2.1 s
+ * @storage: B, SEG_SCALE; the term is limited to +-1/32 of it
  *
- * Return: window, SEG_SCALE; negative while the queue grows
+ * Return: the term, SEG_SCALE; negative while S grows
  */
 static inline s64 ccpd_d_term(u32 gain_us, s64 prev, s64 now, u32 dt_ns, s64 storage)
 {
@@ -259,8 +261,8 @@ static inline s64 ccpd_d_term(u32 gain_us, s64 prev, s64 now, u32 dt_ns, s64 sto
 }
 
 /**
- * ccpd_window() - the window that Eq. 3 asks for, as one that can be set
- * @w: sum of its two terms, SEG_SCALE
+ * ccpd_window() - limit the window of Eq. 3 to values that can be set
+ * @w: sum of the two terms of Eq. 3, SEG_SCALE
  * @most: largest sensible window, storage plus pipe, SEG_SCALE
  *
  * Return: segments, at least 2
@@ -272,9 +274,9 @@ static inline u32 ccpd_window(s64 w, s64 most)
 }
 
 /**
- * struct ccpd_prev - the evaluation of Eq. 3 before
- * @ns: its time, ns; wraps every 4.3 s, when the derivative term is next to nothing
- * @sum: its S = x + f, SEG_SCALE; 0: there was none
+ * struct ccpd_prev - the previous evaluation of Eq. 3
+ * @ns: its time, ns; wraps every 4.3 s, and after so long the derivative term is about 0
+ * @sum: its S = x + f, SEG_SCALE; 0: there was no evaluation
  */
 struct ccpd_prev {
 	u32 ns;
@@ -282,11 +284,11 @@ struct ccpd_prev {
 };
 
 /**
- * struct ccpd_eval - what Eq. 3 is given, and what it answers
+ * struct ccpd_eval - the inputs and the terms of Eq. 3
  * @kp: proportional gain
  * @kd_us: derivative gain, us
  * @storage: Kp * B, SEG_SCALE
- * @limit: B, to which the derivative term is limited, SEG_SCALE
+ * @limit: B, SEG_SCALE; it limits the derivative term
  * @level: x, SEG_SCALE
  * @in_flight: f, segments
  * @p: proportional term, SEG_SCALE
@@ -305,8 +307,8 @@ struct ccpd_eval {
 
 /**
  * ccpd_eq3() - the law
- * @e: all but the terms; this sets them
- * @prev: the evaluation before; becomes this one
+ * @e: the inputs; the function sets the two terms
+ * @prev: the previous evaluation; the function stores this one there
  * @now_ns: time, ns
  * @most: largest sensible window, SEG_SCALE
  *
@@ -327,7 +329,7 @@ static inline u32 ccpd_eq3(struct ccpd_eval *e, struct ccpd_prev *prev, u32 now_
 /* ------------------------------------------------------------------------- */
 /* The estimators                                                            */
 
-/* Eq. 4: of the pairs remembered, the one that waited least */
+/* Eq. 4: the rate of the remembered pair with the least delay, BW_SCALE; 0: none */
 static inline u32 ccpd_pair_bw(const struct ccpd_probe *p)
 {
 	const struct ccpd_pair *b = p->best;
@@ -337,19 +339,19 @@ static inline u32 ccpd_pair_bw(const struct ccpd_probe *p)
 	return b[1].bw;
 }
 
-/* The most that a round trip has delivered lately */
+/* Largest rate that a round trip delivered in this epoch or the one before, BW_SCALE; 0: none */
 static inline u32 ccpd_delivery_rate(const struct ccpd_probe *p)
 {
 	return max(p->rate[0], p->rate[1]);
 }
 
-/* C: what pairs show, and no less than what was delivered */
+/* C: the rate of the pairs, or the delivered rate if that is larger */
 static inline u32 ccpd_capacity(const struct ccpd_probe *p)
 {
 	return max(ccpd_pair_bw(p), ccpd_delivery_rate(p));
 }
 
-/* A @gap, 2^CCPD_PAIR_SHIFT ns, in which less than half a segment is delivered */
+/* Whether less than half a segment is delivered in a @gap, 2^CCPD_PAIR_SHIFT ns */
 static inline bool ccpd_pair_follows(const struct ccpd_probe *p, u32 gap)
 {
 	u32 rate = ccpd_delivery_rate(p);
@@ -365,16 +367,17 @@ static inline u32 ccpd_queue_us(const struct ccpd_probe *p, u32 base_us)
 	return rtt_us - min(rtt_us, base_us);
 }
 
-/* ACKs of a batch show much more than the path delivers. */
+/* Whether a pair's rate is so much above the delivered rate that it may be of a batch of ACKs */
 static inline bool ccpd_pair_far(const struct ccpd_probe *p, u32 bw)
 {
 	return bw / CCPD_UNEVEN > ccpd_delivery_rate(p);
 }
 
 /*
- * What is far is wrong if there is a queue.  A window of less than 1 / CCPD_UNEVEN of the path
- * delivers as little; but it comes in bursts of at most twice the path's rate, so that half of
- * it queues, or rtt_min / (2 * CCPD_UNEVEN).
+ * Whether a pair's rate is wrong: it is far above the delivered rate, and there is a queue.  The
+ * delivered rate is also far below the capacity if the window is less than 1 / CCPD_UNEVEN of what
+ * the path holds.  But such a window arrives in bursts of at most twice the path's rate.  So at
+ * most half of it queues, which is a queueing delay of rtt_min / (2 * CCPD_UNEVEN).
  */
 static inline bool ccpd_pair_wrong(const struct ccpd_probe *p, u32 bw)
 {
@@ -382,7 +385,7 @@ static inline bool ccpd_pair_wrong(const struct ccpd_probe *p, u32 bw)
 	       ccpd_queue_us(p, p->rtt_min_us) > p->rtt_min_us / (2 * CCPD_UNEVEN);
 }
 
-/* Return: whether it is the best one of this epoch */
+/* Return: whether the pair becomes the best one of this epoch */
 static inline bool ccpd_pair_add(struct ccpd_probe *p, u32 bw, u32 delay_us)
 {
 	struct ccpd_pair *b = p->best;
@@ -394,7 +397,7 @@ static inline bool ccpd_pair_add(struct ccpd_probe *p, u32 bw, u32 delay_us)
 	return true;
 }
 
-/* Such a burst was of a batch; what is remembered may be of one as well. */
+/* A pair was of a batch of ACKs.  Forget the remembered pairs that may be of a batch, too. */
 static inline void ccpd_doubt(struct ccpd_probe *p)
 {
 	int i;
@@ -406,9 +409,10 @@ static inline void ccpd_doubt(struct ccpd_probe *p)
 }
 
 /*
- * A round trip more, in which there was enough to send.  One with too little shows a rate that
- * is the application's: what is known of the path must not expire meanwhile.  Without pairs in
- * this epoch those of the one before are kept: a crowd lets none through (path-flows).
+ * Counts a round trip in which the application had enough to send.  Other round trips show the
+ * rate of the application, and the estimates of the path must not expire in them.  If an epoch had
+ * no pair, the pair of the epoch before is kept, because among many flows no pair passes without
+ * delay (path-flows).
  */
 static inline void ccpd_age(struct ccpd_probe *p)
 {
@@ -424,7 +428,7 @@ static inline void ccpd_age(struct ccpd_probe *p)
 	}
 }
 
-/* No pair is to be had from what is in flight; start anew behind it. */
+/* Gives up timing among the segments in flight.  The next burst may start behind them. */
 static inline void ccpd_pair_drop(struct sock *sk, struct ccpd_probe *p)
 {
 	p->pair_stage = PAIR_IDLE;
@@ -432,7 +436,7 @@ static inline void ccpd_pair_drop(struct sock *sk, struct ccpd_probe *p)
 }
 
 /**
- * ccpd_pair_done() - take what a burst shows, and wait for a round trip
+ * ccpd_pair_done() - evaluate a timed burst; the next one may start after a round trip
  * @sk: socket
  * @p: its estimators
  * @least_us: rtt of a packet that was not delayed, us
@@ -445,31 +449,31 @@ static inline void ccpd_pair_done(struct sock *sk, struct ccpd_probe *p, u32 lea
 	u32 bw;
 
 	/*
-	 * When ACKs come in batches, the time between two of them is the batch's
-	 * and not the burst's.
+	 * If ACKs come in batches, the time between two moments is the time
+	 * between batches, and not that of the burst.
 	 */
 	known = p->pair_stage == PAIR_MORE || (p->pair_stage == PAIR_SECOND && !p->batched);
 	bw = p->pair_stage >= PAIR_SECOND ?
 		ccpd_bw(p->last_seq - p->first_seq, p->mss, span_ns) : 0;
 	if (p->pair_close && ccpd_pair_wrong(p, bw))
 		ccpd_doubt(p);
-	/* both ends of the burst left at once: one rtt tells both */
+	/* the burst left at once: the rtt of its last packet is pair_rtt_us + span_us */
 	else if (known && bw && p->pair_rtt_us - min(least_us, p->pair_rtt_us) <= span_us &&
 		 ccpd_pair_add(p, bw, 2 * p->pair_rtt_us + span_us))
 		p->sure = p->last_seq - p->first_seq >= CCPD_SURE * p->mss;
 	ccpd_pair_drop(sk, p);
 }
 
-/* The least rtt, us: also of the handshake, since the first window's ACKs may be held back */
+/* Least rtt, us.  It includes the handshake, because the first window's ACKs may be held back. */
 static inline u32 ccpd_least_us(const struct sock *sk, const struct ccpd_probe *p)
 {
 	return min(p->rtt_min_us, tcp_min_rtt(tcp_sk(sk)));
 }
 
 /*
- * A @gap, 2^CCPD_PAIR_SHIFT ns, before a further moment: it, or the one gap before it, is
- * CCPD_UNEVEN times as long as the rest.  Then it lies between two batches of ACKs, and tells
- * how far these are apart.
+ * Whether one gap is CCPD_UNEVEN times as long as the rest of the burst: the @gap before a new
+ * moment, 2^CCPD_PAIR_SHIFT ns, or the only gap before it.  Such a gap lies between two batches of
+ * ACKs, and is the time between the batches.
  */
 static inline bool ccpd_pair_uneven(const struct ccpd_probe *p, u32 gap)
 {
@@ -480,19 +484,19 @@ static inline bool ccpd_pair_uneven(const struct ccpd_probe *p, u32 gap)
 }
 
 /**
- * ccpd_pair_ack() - an ACK for new data
+ * ccpd_pair_ack() - process an ACK for new data
  * @sk: socket
  * @p: its estimators
- * @rtt_us: rtt that the ACK shows, us
+ * @rtt_us: rtt sample of the ACK, us
  *
- * Return: whether the burst is acknowledged: ccpd_pair_done() is next
+ * Return: whether the whole burst is acknowledged; the caller then calls ccpd_pair_done()
  */
 static inline bool ccpd_pair_ack(struct sock *sk, struct ccpd_probe *p, u32 rtt_us)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	u32 now = tp->tcp_clock_cache >> CCPD_PAIR_SHIFT, span;
 
-	/* held back by something after all */
+	/* a part of the burst was not sent */
 	if (p->pair_stage == PAIR_SENT && before(tp->snd_nxt, p->pair_end))
 		ccpd_pair_drop(sk, p);
 	if (p->pair_stage == PAIR_IDLE ||
@@ -509,7 +513,7 @@ static inline bool ccpd_pair_ack(struct sock *sk, struct ccpd_probe *p, u32 rtt_
 	}
 	span = now - p->pair_start;
 	if (p->pair_stage == PAIR_FIRST && span <= CCPD_POLL) {
-		/* of one poll: their order says nothing, only their sum does */
+		/* ACKs of one poll: only what they acknowledge together counts */
 		p->pair_start = now;
 		p->pair_span = 0;
 		p->pair_rtt_us = rtt_us;
@@ -531,7 +535,7 @@ static inline bool ccpd_pair_ack(struct sock *sk, struct ccpd_probe *p, u32 rtt_
 	return tp->snd_una == p->pair_end;
 }
 
-/* Segments that may leave, as far as the receiver's window and the data go */
+/* Bytes that may be sent, by the receive window and the data that are there */
 static inline u32 ccpd_room_bytes(const struct tcp_sock *tp)
 {
 	u32 window = tcp_wnd_end(tp) - tp->snd_nxt;
@@ -542,10 +546,10 @@ static inline u32 ccpd_room_bytes(const struct tcp_sock *tp)
 }
 
 /**
- * ccpd_pair_begin() - what leaves from now on is a burst
+ * ccpd_pair_begin() - time the next segments that are sent as a burst
  * @sk: socket
  * @p: its estimators
- * @segs: how many segments
+ * @segs: number of segments in the burst
  */
 static inline void ccpd_pair_begin(struct sock *sk, struct ccpd_probe *p, u32 segs)
 {
@@ -555,15 +559,16 @@ static inline void ccpd_pair_begin(struct sock *sk, struct ccpd_probe *p, u32 se
 }
 
 /**
- * ccpd_pair_start() - time what the ACK that is being processed releases, if that is a burst
+ * ccpd_pair_start() - time the segments that the current ACK releases, if they are a burst
  * @sk: socket
  * @p: its estimators
  *
- * The window has just grown: what this ACK releases will leave as one burst behind snd_nxt.
- * It is timed if it has two segments, is all there to send, and is not held back by pacing,
- * once per round trip.  The caller sees to it that pacing does not hold it back.
+ * The window has just grown: the segments that this ACK releases leave as one burst, from snd_nxt
+ * on.  One burst in a round trip is timed.  It must have 2 to CCPD_BURST segments, the data and
+ * the receive window must suffice for all of them, and pacing must not delay them at this moment.
+ * The caller makes sure that pacing does not delay them later.
  *
- * Return: whether a burst follows
+ * Return: whether a timed burst follows
  */
 static inline bool ccpd_pair_start(struct sock *sk, struct ccpd_probe *p)
 {
@@ -580,31 +585,32 @@ static inline bool ccpd_pair_start(struct sock *sk, struct ccpd_probe *p)
 	return true;
 }
 
-/* What is acknowledged was sent in this round trip */
+/* Whether a segment that was sent in this round trip is acknowledged, which ends it */
 static inline bool ccpd_round_is_over(const struct ccpd_probe *p, const struct rate_sample *rs)
 {
 	return rs->prior_delivered && !before(rs->prior_delivered, p->round_delivered);
 }
 
 /**
- * ccpd_rtt() - the rtt sample of an ACK
+ * ccpd_rtt() - take the rtt sample of an ACK
  * @sk: the socket
  * @p: the estimators
  * @rs: rate sample of the ACK
  *
- * A lone segment acknowledged by a receiver that otherwise acknowledges two has waited for
- * the delayed-ACK timer: that is no queue, and no sample.  Unless a segment is missing: then
- * a receiver acknowledges each one at once (RFC 5681 section 4.2).  Nor is a time in whole ms one
- * on a short path, or where it would be the first.
+ * If a receiver that acknowledges two segments at a time acknowledges only one, that segment has
+ * waited for the delayed-ACK timer.  This is not queueing delay, so the ACK gives no sample.
+ * Exception: if a segment is missing, a receiver acknowledges each segment at once (RFC 5681
+ * section 4.2).  An rtt in whole ms (see CCPD_COARSE_US) is not a sample on a short path, nor if
+ * it would be the first sample.
  *
- * Return: the sample, us, at most CCPD_RTT_CAP; 0: none
+ * Return: the sample, us, at most CCPD_RTT_CAP; 0: no sample
  */
 static inline u32 ccpd_rtt(const struct sock *sk, struct ccpd_probe *p,
 			   const struct rate_sample *rs)
 {
 	u32 rtt_us;
 
-	/* where none is known rtt_min_us is U32_MAX, and that plus 1 is 0 */
+	/* if no rtt is known, rtt_min_us is U32_MAX, and U32_MAX + 1 is 0 */
 	if (rs->rtt_us <= 0 || rs->is_ack_delayed ||
 	    (rs->is_retrans && p->rtt_min_us + 1 <= CCPD_COARSE_US))
 		return 0;
@@ -629,13 +635,13 @@ static inline u32 ccpd_rtt(const struct sock *sk, struct ccpd_probe *p,
 }
 
 /**
- * ccpd_round_rate() - at the end of a round trip, the rate at which it delivered
+ * ccpd_round_rate() - take the rate that a round trip delivered, at its end
  * @p: the estimators
  * @rs: rate sample of the ACK at which ccpd_round_is_over()
  *
- * The kernel's rate sample leaves out the time in which nothing was in flight.
+ * The kernel's rate sample does not include time without segments in flight.
  *
- * Return: rate, BW_SCALE; 0: there is no sample
+ * Return: rate, BW_SCALE; 0: no sample
  */
 static inline u32 ccpd_round_rate(struct ccpd_probe *p, const struct rate_sample *rs)
 {
@@ -652,16 +658,16 @@ static inline u32 ccpd_round_rate(struct ccpd_probe *p, const struct rate_sample
 /* A round trip begins. */
 static inline void ccpd_round_begin(struct sock *sk, struct ccpd_probe *p)
 {
-	/* a timer's segment begins one too, and what it may show is told at ccpd_timeout() */
+	/* the segment that a timeout sends begins a round trip, too; see ccpd_timeout() */
 	p->round_delivered = tcp_sk(sk)->delivered + p->timed_out;
 	p->round_rtt_us = U32_MAX;
 	p->stretch -= !!p->stretch;
 }
 
 /*
- * A timeout.  An ACK of what was sent before it may show an rtt of the whole outage, as where
- * that had arrived and TCP finds by its time stamp that it has: no queue, so it does not count
- * until something comes back that was sent after the first ACK.
+ * A timeout.  The rtt of a segment that was sent before it may include the whole outage, for
+ * example if the segment had arrived, and TCP detects that by its time stamp.  This is not queueing
+ * delay.  So no rtt counts until a segment is acknowledged that was sent after the first ACK.
  */
 static inline void ccpd_timeout(struct sock *sk, struct ccpd_probe *p)
 {
@@ -669,7 +675,7 @@ static inline void ccpd_timeout(struct sock *sk, struct ccpd_probe *p)
 	p->round_delivered = tcp_sk(sk)->delivered + 1;
 }
 
-/* Segments have another size: what is kept in segments changes its meaning. */
+/* The segment size changes: convert all values whose unit is the segment. */
 static inline void ccpd_probe_rescale(struct ccpd_probe *p, u32 mss)
 {
 	p->best[0].bw = ccpd_rescale(p->best[0].bw, p->mss, mss);
@@ -680,8 +686,8 @@ static inline void ccpd_probe_rescale(struct ccpd_probe *p, u32 mss)
 }
 
 /*
- * The same, in a flow.  What is in flight still has the old size, and would be counted as if
- * it had the new one: until it is delivered there is neither a rate nor a pair.
+ * The same during a flow.  Segments in flight still have the old size, but would be counted as if
+ * they had the new one.  So there is no rate and no pair until they are delivered.
  */
 static inline void ccpd_mss_changed(struct sock *sk, struct ccpd_probe *p)
 {
@@ -700,7 +706,7 @@ static inline void ccpd_probe_init(struct sock *sk, struct ccpd_probe *p)
 	ccpd_round_begin(sk, p);
 }
 
-/* Whole segments for those who watch */
+/* Rounds @segs, SEG_SCALE, to whole segments for .get_info; a negative value becomes 0 */
 static inline u64 ccpd_whole_segs(s64 segs)
 {
 	return max(segs + (1 << SEG_SCALE) / 2, 0LL) >> SEG_SCALE;

@@ -2,24 +2,24 @@
 /*
  * ccpd_path: segments that leave one by one.
  *
- * TCP makes a packet for TSO as long as pacing and the round trip say (tcp_tso_autosize()), and
- * of sk_gso_max_segs at most.  With one nothing is left of that: each segment is paced.
+ * TCP chooses the size of a TSO packet by the pacing rate and the rtt (tcp_tso_autosize()), and
+ * limits it to sk_gso_max_segs segments.  If sk_gso_max_segs is 1, each segment is paced by itself.
  */
 #ifndef _PATH_SINGLE_H
 #define _PATH_SINGLE_H
 
 #include <net/sock.h>
 
-/* Segments leave one by one. */
+/* Whether segments leave one by one */
 static inline bool path_is_single(const struct sock *sk)
 {
 	return sk->sk_gso_max_segs == 1;
 }
 
 /**
- * path_set_single() - whether segments leave one by one
+ * path_set_single() - choose whether segments leave one by one
  * @sk: the socket, which is locked
- * @single: so it is; otherwise as many at once as the device takes, as sk_setup_caps() has it
+ * @single: true: one by one; false: as many at once as the device takes, like sk_setup_caps()
  */
 static inline void path_set_single(struct sock *sk, bool single)
 {

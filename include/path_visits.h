@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What ccpd_path remembers of a path for the next connection to the same peer: a table for each
- * network namespace.
+ * The table of paths that ccpd_path remembers for the next connection to the same peer.  Each
+ * network namespace has its own table.
  *
- * It has a fixed size.  A peer has its place in one of PATH_VISITS_SETS sets of PATH_VISITS_WAYS
- * entries, by a keyed hash, so that nobody can choose whom to displace; the oldest entry of a
- * full set goes.  An entry is used for as long as the parameter "visits" says.  A namespace sees
- * its own table alone, and empties it by net.ipv4.tcp_ccpd_path_visits, which says how many
- * entries it has.
+ * The table has a fixed size: PATH_VISITS_SETS sets of PATH_VISITS_WAYS entries.  A keyed hash of
+ * the peer's address selects the set, so that an attacker cannot choose which peers share a set.
+ * In a full set a new peer replaces the oldest entry.  An entry is used for the time in the
+ * parameter "visits".  A namespace sees only its own table.  net.ipv4.tcp_ccpd_path_visits shows
+ * the number of entries, and empties the table.
  *
- * Looked up once, when a connection begins, without a lock; written once, when it ends.  Of the
- * BPF object bpf/kernel.h has what stands for this: nothing is remembered there.
+ * A connection reads the table once, when it begins, without a lock, and writes it once, when it
+ * ends.  The BPF object remembers nothing: bpf/kernel.h has empty functions instead of these.
  */
 #ifndef _PATH_VISITS_H
 #define _PATH_VISITS_H
@@ -31,9 +31,9 @@
 #define PATH_VISITS_WAYS	4U
 
 /**
- * struct path_visit - what a connection has found out
- * @bytes_ps: what it took of the path's capacity, bytes/s
- * @rtt_min_us: of the empty path, us
+ * struct path_visit - what a connection has measured
+ * @bytes_ps: rate that the path delivered to the connection, bytes/s
+ * @rtt_min_us: rtt of the empty path, us
  */
 struct path_visit {
 	u64	bytes_ps;
@@ -42,9 +42,9 @@ struct path_visit {
 
 /**
  * struct path_visits_entry - a peer
- * @peer: its address, IPv4 as IPv6 has it
- * @visit: the last connection to it
- * @stamp_s: when that ended, s; 0: there is none
+ * @peer: its address; an IPv4 address as IPv4-mapped IPv6 address
+ * @visit: measurements of the last connection to it
+ * @stamp_s: when that connection ended, path_visits_now_s(); 0: the entry is free
  */
 struct path_visits_entry {
 	struct in6_addr		peer;
@@ -54,10 +54,10 @@ struct path_visits_entry {
 
 /**
  * struct path_visits - the table of a namespace
- * @lock: for who writes; who reads tries again
+ * @lock: writers take it; a reader tries again if a writer interfered
  * @sets: the entries
- * @header: the sysctl
- * @ctl: the same
+ * @header: the registered sysctl
+ * @ctl: its table
  */
 struct path_visits {
 	seqlock_t			lock;
@@ -68,7 +68,7 @@ struct path_visits {
 
 static unsigned int path_visits_id __read_mostly;
 
-/* s since the machine was started, which are never 0 */
+/* Time since the boot of the machine, s, plus 1, so that it is never 0 */
 static inline u32 path_visits_now_s(void)
 {
 	return ktime_get_boottime_seconds() + 1;
@@ -85,14 +85,14 @@ static struct path_visits_entry *path_visits_set(struct path_visits *t,
 }
 
 /**
- * path_visits_get() - what is known of a peer
+ * path_visits_get() - read the entry of a peer
  * @t: the table
  * @peer: its address
- * @now_s: the time, s
- * @life_s: for so long an entry is used, s
- * @visit: what is known, if anything is
+ * @now_s: path_visits_now_s()
+ * @life_s: an entry is used if it is younger than this, s
+ * @visit: set to the measurements of the entry, if there is one
  *
- * Return: whether something is
+ * Return: whether @visit was set
  */
 static bool path_visits_get(struct path_visits *t, const struct in6_addr *peer, u32 now_s,
 			    u32 life_s, struct path_visit *visit)
@@ -115,11 +115,11 @@ static bool path_visits_get(struct path_visits *t, const struct in6_addr *peer, 
 }
 
 /**
- * path_visits_put() - remember a peer
+ * path_visits_put() - write the entry of a peer
  * @t: the table
  * @peer: its address
- * @now_s: the time, s
- * @visit: what was found out
+ * @now_s: path_visits_now_s()
+ * @visit: the measurements
  */
 static void path_visits_put(struct path_visits *t, const struct in6_addr *peer, u32 now_s,
 			    const struct path_visit *visit)
@@ -128,7 +128,7 @@ static void path_visits_put(struct path_visits *t, const struct in6_addr *peer, 
 	unsigned int i;
 
 	write_seqlock_bh(&t->lock);
-	/* its own place, or one that is free, or that of the oldest */
+	/* the entry of this peer; else a free one; else the oldest one */
 	for (i = 0; i < PATH_VISITS_WAYS; i++) {
 		if (set[i].stamp_s && ipv6_addr_equal(&set[i].peer, peer)) {
 			to = &set[i];
@@ -149,7 +149,7 @@ static void path_visits_clear(struct path_visits *t)
 	write_sequnlock_bh(&t->lock);
 }
 
-/* How many peers have an entry, old ones too */
+/* Number of entries, including those that are too old to be used */
 static unsigned int path_visits_count(struct path_visits *t)
 {
 	unsigned int n = 0, i;
@@ -171,12 +171,12 @@ static void path_visits_peer(const struct sock *sk, struct in6_addr *peer)
 }
 
 /**
- * path_visits_find() - what is known of a socket's peer
+ * path_visits_find() - read the entry of a socket's peer
  * @sk: the socket
- * @minutes: for so long an entry is used; 0: never
- * @visit: what is known, if anything is
+ * @minutes: an entry is used if it is younger than this, min; 0: no entry is used
+ * @visit: set to the measurements of the entry, if there is one
  *
- * Return: whether something is
+ * Return: whether @visit was set
  */
 static bool path_visits_find(const struct sock *sk, u32 minutes, struct path_visit *visit)
 {
@@ -190,10 +190,10 @@ static bool path_visits_find(const struct sock *sk, u32 minutes, struct path_vis
 }
 
 /**
- * path_visits_store() - remember a socket's peer
+ * path_visits_store() - write the entry of a socket's peer
  * @sk: the socket
- * @bytes_ps: what it took of the path's capacity, bytes/s
- * @rtt_min_us: of the empty path, us
+ * @bytes_ps: rate that the path delivered to the connection, bytes/s
+ * @rtt_min_us: rtt of the empty path, us
  */
 static void path_visits_store(const struct sock *sk, u64 bytes_ps, u32 rtt_min_us)
 {
@@ -205,7 +205,7 @@ static void path_visits_store(const struct sock *sk, u64 bytes_ps, u32 rtt_min_u
 			&visit);
 }
 
-/* Shows how many entries there are; 0 empties the table, and nothing else may be written. */
+/* Reading shows the number of entries.  Writing 0 empties the table; other values are refused. */
 static int path_visits_sysctl(tcpcc_sysctl_table *ctl, int write, void *buffer, size_t *lenp,
 			      loff_t *ppos)
 {

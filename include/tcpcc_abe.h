@@ -2,33 +2,34 @@
 /*
  * ABE, MCCP's estimate of the bandwidth that a path gives to a sender.
  *
- * With t_k when an ACK came and Dt_k the time since the one before:
+ * With Dt the time since the previous ACK, and a prime for the previous value:
  *
- *   T = RTT * (cwin - S' * rtt_min) / cwin, from Dt to RTT	what a sample covers (Eq. 2)
- *   s = what was delivered in the last T, over T		sample		     (Eq. 4)
+ *   T = RTT * (cwin - S' * rtt_min) / cwin, from Dt to RTT	time of a sample     (Eq. 2)
+ *   s = segments delivered in the last T, over T		sample		     (Eq. 4)
  *   U = beta * U' + (1 - beta) * |s - s'|			instability	     (Eq. 5)
- *   tau = RTT + N * RTT * U / U_max				U_max: of the last ten (Eq. 6)
- *   S = a * S' + (1 - a) * s,  a = (2 tau - Dt) / (2 tau + Dt)	the estimate	     (Eq. 1)
+ *   tau = RTT + N * RTT * U / U_max		U_max: largest of the last ten U     (Eq. 6)
+ *   S = a * S' + (1 - a) * s,  a = (2 tau - Dt) / (2 tau + Dt)	estimate	     (Eq. 1)
  *
- * These run at moments: ACKs that are at least RTT / 64 apart, with the time since the
- * moment before for Dt.  ACKs between two moments only count.  So it makes no difference
- * whether ACKs are delayed, compressed, lost or come many at once, and an ACK between
- * moments costs comparisons.  (PROTOCOLS.md's model has a floor of rtt_min / 16.  With that
- * the paper's own rules lose a fifth of Fig. 3's goodput.)
+ * The equations are evaluated only at moments.  A moment is an ACK at least RTT / 64 after the
+ * previous moment, and Dt is the time between the two.  ACKs between two moments only add their
+ * segments.  So the result is the same if ACKs are delayed, compressed, lost or arrive in a group,
+ * and an ACK between moments costs only comparisons.  (The model in PROTOCOLS.md has a minimum of
+ * rtt_min / 16 between moments.  With that minimum the paper's own rules lose a fifth of the
+ * goodput in Fig. 3.)
  *
- * A sample is the difference of two entries of the history, over the time between them.
- * What is delivered, d, is counted in segments: what SACK says is included, and nothing is
+ * A sample is the difference of two entries of the history, divided by the time between them.
+ * Delivered data are counted in segments, including those that SACK reports.  No segment is
  * counted twice.
  *
  * Where the paper says nothing:
- *   o 0 <= a <= 1.  U_max = 0 is tau = RTT.  The first sample is the first estimate.
- *   o What an ACK acknowledges counts for the time since the entry before, evenly.
- *   o Time in which nothing was in flight says nothing of the path.  After it the first ACK
- *     is where time begins anew: abe_restart().
- *   o A sender that has less to send than its window allows is delivered what it sends,
- *     and that is no more than a lower bound of what the path gives.  Its samples are a
- *     round trip long, since shorter ones show the rate of its bursts, and they only
- *     raise the estimate.
+ *   o a is limited to 0 <= a <= 1.  If U_max = 0, tau = RTT.  The first sample is the first
+ *     estimate.
+ *   o The segments that an ACK delivers are spread evenly over the time since the entry before.
+ *   o Time without segments in flight is not a measurement of the path.  So the first ACK after
+ *     it starts the history again: abe_restart().
+ *   o If a sender has less to send than its window allows, the rate delivered to it is its sending
+ *     rate, which is only a lower bound of the rate of the path.  Samples are then one round trip
+ *     long, because shorter samples show the rate of bursts, and can only raise the estimate.
  */
 #ifndef _TCPCC_ABE_H
 #define _TCPCC_ABE_H
@@ -40,52 +41,52 @@
 #include <linux/types.h>
 
 /*
- * Rates are in segments per microsecond, scaled by 2^32, which is what mul_u64_u32_shr()
- * can take back: at 1500 bytes 1 kbit/s is 356 and 400 Gbit/s are 2^37.
+ * Rates are in segments per microsecond, scaled by 2^32.  mul_u64_u32_shr() can remove this scale.
+ * At 1500 bytes 1 kbit/s is 358 and 400 Gbit/s is 2^37.
  */
 #define ABE_RATE	32
 
-/* No sum is larger, segments: 400 Gbit/s for 10 s are 330 million */
+/* Upper limit of a sum, segments: 400 Gbit/s for 10 s is 330 million */
 #define ABE_SEGS_MAX	500000000U
 
-/* No rate is larger: 1024 segments/us, at 1500 bytes 12 Tbit/s */
+/* Upper limit of a rate: 1024 segments/us, at 1500 bytes 12 Tbit/s */
 #define ABE_RATE_MAX	BIT_ULL(ABE_RATE + 10)
 
 /* Fraction bits of shares: U / U_max, and the weight 1 - a */
 #define ABE_SHARE	30
 #define ABE_ONE		BIT(ABE_SHARE)
 
-/* The longest time that enters an estimate, us */
+/* The longest time that is used in an estimate, us */
 #define ABE_TIME_CAP	(100U * USEC_PER_SEC)
 
-/* Moments are 2^-6 of a round trip apart: Table 1 needs it, by mccp-table1 */
+/* Moments are at least 2^-6 of a round trip apart.  Table 1 needs this: scenario mccp-table1 */
 #define ABE_STEPS	6
 
 /*
- * Entries of the history are 2^-3 of a round trip apart, but for the newest, which is the
- * last moment.  So ten full intervals are more than the round trip that is T_max.
+ * Entries of the history are at least 2^-3 of a round trip apart, except the newest entry, which is
+ * always the last moment.  The ten full intervals are then longer than a round trip, the largest T.
  */
 #define ABE_APART	3
 #define ABE_POINTS	12U
 
-/* U_max is the largest of so many (Eq. 6) */
+/* U_max is the largest of this many values of U (Eq. 6) */
 #define ABE_RECENT	10U
 
 /**
- * enum abe_interval - what a sample covers
+ * enum abe_interval - the time that a sample covers
  * @ABE_EQ2: T of Eq. 2, at each moment; samples overlap
  * @ABE_ACK: the time since the last moment
- * @ABE_APART_EQ2: the time since the last moment, and moments are T of Eq. 2 apart
+ * @ABE_APART_EQ2: the time since the last moment; moments are at least T of Eq. 2 apart
  */
 enum abe_interval { ABE_EQ2, ABE_ACK, ABE_APART_EQ2 };
 
 /**
  * struct abe_rules - what the paper leaves open
- * @interval: what a sample covers
- * @floor_us: moments are at least so far apart, us
- * @n: N of Eq. 6
- * @beta: of Eq. 5, percent
- * @mean: Eq. 1 takes the mean of the last two samples
+ * @interval: the time that a sample covers
+ * @floor_us: minimum time between moments, us
+ * @n: N of Eq. 6, up to 100
+ * @beta: beta of Eq. 5, percent
+ * @mean: Eq. 1 uses the mean of the last two samples
  */
 struct abe_rules {
 	enum abe_interval interval;
@@ -97,8 +98,8 @@ struct abe_rules {
 
 /**
  * struct abe_point - an entry of the history
- * @us: when, tp->tcp_mstamp; wraps
- * @delivered: tp->delivered then, segments; wraps
+ * @us: time, tp->tcp_mstamp; wraps
+ * @delivered: tp->delivered at that time, segments; wraps
  */
 struct abe_point {
 	u32	us;
@@ -106,15 +107,15 @@ struct abe_point {
 };
 
 /**
- * struct abe_history - what the estimator remembers; does not fit into a socket
+ * struct abe_history - the memory of the estimator; too large for the private area of a socket
  * @instability: U, ABE_RATE
  * @recent: a ring of the last values of U, ABE_RATE
  * @point: a ring of moments
- * @next_us: how long after the last moment the next one may be, us
- * @last: the newest of @point
- * @count: how many there are
- * @next: where in @recent the next one goes
- * @top: where in @recent the largest is
+ * @next_us: minimum time from the last moment to the next, us
+ * @last: index of the newest entry in @point
+ * @count: number of entries in @point
+ * @next: index in @recent of the next value
+ * @top: index in @recent of the largest value
  */
 struct abe_history {
 	u64	instability;
@@ -127,7 +128,7 @@ struct abe_history {
 	u8	top;
 };
 
-/* There is one for each socket that sends: it fits the slab of this size. */
+/* Each sending socket allocates one: it must fit the slab of this size. */
 static_assert(sizeof(struct abe_history) <= 192);
 
 /**
@@ -141,13 +142,13 @@ struct abe {
 };
 
 /**
- * struct abe_ack - what an ACK shows, and what the sender knew before
- * @us: when it came
- * @delivered: until then, segments; wraps
- * @rtt_us: smoothed, us, up to ABE_TIME_CAP
- * @rtt_min_us: us
+ * struct abe_ack - what an ACK shows, and the state of the sender
+ * @us: time of the ACK
+ * @delivered: segments delivered until then; wraps
+ * @rtt_us: smoothed round-trip time, us, up to ABE_TIME_CAP
+ * @rtt_min_us: least round-trip time, us
  * @cwnd: segments
- * @limited: by the window: what is delivered is what the path gives
+ * @limited: the sender is limited by cwnd: the delivered rate is the rate of the path
  */
 struct abe_ack {
 	u32	us;
@@ -159,7 +160,7 @@ struct abe_ack {
 };
 
 /**
- * struct abe_step - what a moment came to, for those who watch
+ * struct abe_step - results of a moment, for the tracepoint
  * @t_us: T, us
  * @dt_us: Dt, us
  * @unstable: U / U_max, ABE_SHARE
@@ -172,7 +173,7 @@ struct abe_step {
 	u32	weight;
 };
 
-/* By how many entries @back is before the newest; there must be so many. */
+/* The entry that is @back entries before the newest.  @back must be below @count. */
 static inline const struct abe_point *abe_point(const struct abe_history *history, u32 back)
 {
 	u32 at = history->last + ABE_POINTS - back;
@@ -181,10 +182,10 @@ static inline const struct abe_point *abe_point(const struct abe_history *histor
 }
 
 /**
- * abe_restart() - time begins anew
- * @history: it forgets its entries
+ * abe_restart() - start the history again
+ * @history: all of its entries are replaced by one entry
  * @us: now
- * @delivered: until now, segments
+ * @delivered: segments delivered until now
  */
 static inline void abe_restart(struct abe_history *history, u32 us, u32 delivered)
 {
@@ -194,11 +195,11 @@ static inline void abe_restart(struct abe_history *history, u32 us, u32 delivere
 }
 
 /**
- * abe_remember() - a moment becomes the newest entry of the history
- * @history: it loses its oldest one, or the newest
- * @us: when
- * @delivered: by then, segments
- * @apart_us: the newest stays if it is so long after the one before, us
+ * abe_remember() - make a moment the newest entry of the history
+ * @history: if it is full, the oldest entry is dropped
+ * @us: time of the moment
+ * @delivered: segments delivered until then
+ * @apart_us: the newest entry is replaced if it is closer than this to the entry before it, us
  */
 static inline void abe_remember(struct abe_history *history, u32 us, u32 delivered,
 				u32 apart_us)
@@ -214,9 +215,9 @@ static inline void abe_remember(struct abe_history *history, u32 us, u32 deliver
 /**
  * abe_pipe() - what a path holds without a queue
  * @rate: the estimate, ABE_RATE
- * @rtt_min_us: us
+ * @rtt_min_us: least round-trip time, us
  *
- * The two halves of the rate, so that nothing is of 128 bits.
+ * The two halves of the rate are multiplied separately, to avoid a product of 128 bits.
  *
  * Return: rate * rtt_min, segments
  */
@@ -228,9 +229,9 @@ static inline u32 abe_pipe(u64 rate, u32 rtt_min_us)
 }
 
 /**
- * abe_bytes_ps() - a rate as bytes per second
+ * abe_bytes_ps() - convert a rate to bytes per second
  * @rate: ABE_RATE
- * @mss: bytes of a segment
+ * @mss: size of a segment, bytes
  *
  * Return: bytes/s
  */
@@ -240,11 +241,11 @@ static inline u64 abe_bytes_ps(u64 rate, u32 mss)
 }
 
 /**
- * abe_t_us() - what a sample is to cover (Eq. 2)
+ * abe_t_us() - the time that a sample should cover (Eq. 2)
  * @rate: the estimate, ABE_RATE
- * @ack: what the sender knows: the window, and the round-trip times
+ * @ack: for the window and the round-trip times
  *
- * Return: T, us, up to the round-trip time; 0: as little as possible
+ * Return: T, us, up to the round-trip time; 0: as short as possible
  */
 static inline u32 abe_t_us(u64 rate, const struct abe_ack *ack)
 {
@@ -256,9 +257,9 @@ static inline u32 abe_t_us(u64 rate, const struct abe_ack *ack)
 }
 
 /**
- * abe_rate() - the rate of what was delivered
+ * abe_rate() - the rate of delivery
  * @delivered: segments
- * @us: in so long, at least 1
+ * @us: time in which they were delivered, us, at least 1
  *
  * Return: ABE_RATE
  */
@@ -268,13 +269,13 @@ static inline u64 abe_rate(u32 delivered, u32 us)
 }
 
 /**
- * abe_sample() - the rate at which segments were delivered lately (Eq. 4)
- * @history: of moments before; there must be one
+ * abe_sample() - the rate at which segments were delivered in the last T (Eq. 4)
+ * @history: the moments before; at least one
  * @us: now, later than all of them
- * @delivered: until now
- * @t_us: T, us; limited to what is remembered
+ * @delivered: segments delivered until now
+ * @t_us: T, us; limited to the time that @history covers
  *
- * Where T begins between two entries, what was delivered between them counts in part.
+ * If T begins between two entries, a proportional part of what was delivered between them counts.
  *
  * Return: s, ABE_RATE
  */
@@ -293,7 +294,7 @@ static noinline u64 abe_sample(const struct abe_history *history, u32 us, u32 de
 		next = *then;
 	}
 	t_us = max(min(t_us, us - then->us), 1U);
-	/* 1/256 segment; below 2^37 times 2^27 us */
+	/* in 1/256 segment; the product is below 2^37 * 2^27 us */
 	sum = (u64)min(delivered - next.delivered, ABE_SEGS_MAX) << 8;
 	sum += div_u64(((u64)min(next.delivered - then->delivered, ABE_SEGS_MAX) << 8) *
 		       (next.us - (us - t_us)), max(next.us - then->us, 1U));
@@ -301,13 +302,13 @@ static noinline u64 abe_sample(const struct abe_history *history, u32 us, u32 de
 }
 
 /**
- * abe_most() - U_max: the largest of the last U (Eq. 6)
- * @history: where they are; this adds one
- * @u: the newest, ABE_RATE
+ * abe_most() - U_max: the largest of the last values of U (Eq. 6)
+ * @history: for these values; this function adds @u
+ * @u: the newest U, ABE_RATE
  *
- * The largest is known.  They are compared anew only where it leaves.
+ * The index of the largest is kept.  The values are compared again only if @u replaces the largest.
  *
- * Return: ABE_RATE
+ * Return: U_max, ABE_RATE
  */
 static inline u64 abe_most(struct abe_history *history, u64 u)
 {
@@ -331,9 +332,9 @@ static inline u64 abe_most(struct abe_history *history, u64 u)
 
 /**
  * abe_unstable() - how unstable the samples are (Eqs. 5 and 6)
- * @history: where U and its last values are; this updates them
+ * @history: for U and its last values; this function updates them
  * @last: the last sample, ABE_RATE
- * @sample: the new one, ABE_RATE
+ * @sample: the new sample, ABE_RATE
  * @beta: percent
  *
  * Return: U / U_max, ABE_SHARE
@@ -348,14 +349,14 @@ static inline u32 abe_unstable(struct abe_history *history, u64 last, u64 sample
 	most = abe_most(history, u);
 	if (u == most)
 		return u ? ABE_ONE : 0;
-	/* as much of them as leaves room for the shift */
+	/* shift both to 32 bits at most, so that the shift by ABE_SHARE cannot overflow */
 	shift = max(fls64(most) - 32, 0);
 	return div_u64((u >> shift) << ABE_SHARE, most >> shift);
 }
 
 /**
- * abe_weight() - what a sample counts for, 1 - a (Eqs. 1 and 6)
- * @dt_us: time since the one before, us
+ * abe_weight() - the weight of a sample, 1 - a (Eqs. 1 and 6)
+ * @dt_us: time since the sample before, us
  * @rtt_us: us
  * @unstable: U / U_max, ABE_SHARE
  * @n: N
@@ -364,7 +365,7 @@ static inline u32 abe_unstable(struct abe_history *history, u64 last, u64 sample
  */
 static inline u32 abe_weight(u32 dt_us, u32 rtt_us, u32 unstable, u32 n)
 {
-	/* below 2^64: 10^8 us, 100 and 2^30 */
+	/* the product is below 2^64: at most 10^8 us * 100 * 2^30 */
 	u64 tau = rtt_us + (((u64)rtt_us * n * unstable) >> ABE_SHARE);
 
 	if (dt_us >= 2 * tau)
@@ -373,10 +374,10 @@ static inline u32 abe_weight(u32 dt_us, u32 rtt_us, u32 unstable, u32 n)
 }
 
 /**
- * abe_filter() - the estimate with one more sample (Eq. 1)
- * @rate: S' before, ABE_RATE; 0: there is none yet
- * @sample: the new one, ABE_RATE
- * @weight: what it counts for, ABE_SHARE
+ * abe_filter() - add one sample to the estimate (Eq. 1)
+ * @rate: the estimate before, S', ABE_RATE; 0: there is none yet
+ * @sample: the new sample, ABE_RATE
+ * @weight: weight of the sample, ABE_SHARE
  *
  * Return: S, ABE_RATE, at least 1
  */
@@ -392,13 +393,13 @@ static inline u64 abe_filter(u64 rate, u64 sample, u32 weight)
 }
 
 /**
- * abe_is_due() - whether the last moment is long enough ago
- * @since_us: so long, us
- * @next_us: as of struct abe_history
- * @rtt_us: as of struct abe_ack
- * @limited: as of struct abe_ack
+ * abe_is_due() - check if enough time has passed since the last moment
+ * @since_us: this time, us
+ * @next_us: see struct abe_history
+ * @rtt_us: see struct abe_ack
+ * @limited: see struct abe_ack
  *
- * Return: whether it is
+ * Return: true if this ACK is a moment
  */
 static inline bool abe_is_due(u32 since_us, u32 next_us, u32 rtt_us, bool limited)
 {
@@ -408,14 +409,14 @@ static inline bool abe_is_due(u32 since_us, u32 next_us, u32 rtt_us, bool limite
 }
 
 /**
- * abe_take() - an ACK is a moment
- * @history: what has been; its newest entry, which there must be, is abe_is_due()
+ * abe_take() - update the estimate at a moment
+ * @history: it must have an entry, and abe_is_due() must be true for the newest
  * @abe: the estimate
  * @rules: what the paper leaves open
- * @ack: the ACK; it delivers something, and becomes the newest entry
- * @step: what the moment came to
+ * @ack: the ACK; it must deliver something, and becomes the newest entry
+ * @step: results for the tracepoint, if the estimate has changed
  *
- * Return: whether the estimate has changed
+ * Return: true if the estimate has changed
  */
 static inline bool abe_take(struct abe_history *history, struct abe *abe,
 			    const struct abe_rules *rules, const struct abe_ack *ack,
@@ -452,13 +453,13 @@ static inline bool abe_take(struct abe_history *history, struct abe *abe,
 }
 
 /**
- * abe_rescale() - segments have another size
- * @history: time begins anew in it
+ * abe_rescale() - convert the estimate to segments of another size
+ * @history: it is started again
  * @abe: the estimate, which stays the same in bytes
  * @us: now
- * @delivered: until now, segments
- * @was: size of a segment before, bytes, up to 65535
- * @is: and now, bytes
+ * @delivered: segments delivered until now
+ * @was: old size of a segment, bytes, up to 65535
+ * @is: new size of a segment, bytes
  */
 static inline void abe_rescale(struct abe_history *history, struct abe *abe, u32 us,
 			       u32 delivered, u32 was, u32 is)

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What differs between the kernels we build for (6.1 to 7.2), in one place.
+ * The differences between the supported kernels (6.1 to 7.2), in one place.
  * Algorithms contain no version test; they use the names defined here.
  */
 #ifndef _TCPCC_COMPAT_H
 #define _TCPCC_COMPAT_H
 
 /*
- * TCPCC_HAVE_... says which headers the kernel has, and which members are in its
- * structures.  The preprocessor cannot know: Kbuild looks into the headers.
+ * TCPCC_HAVE_... is defined if the kernel has a certain header, structure member or
+ * function argument.  The preprocessor cannot test that, so Kbuild searches the
+ * kernel's headers.
  */
 #include <linux/version.h>
 #include <net/inet6_hashtables.h>
@@ -37,8 +38,8 @@
 /*
  * tcpcc_cong_control(name) - head of a .cong_control callback
  *
- * The callback gained the ACK number and the ACK's flags in 6.10.  None of
- * our algorithms wants them; @sk and @rs are there on every kernel.
+ * From 6.10 on the callback has two more arguments, the ACK number and the ACK's
+ * flags.  Our algorithms do not use them; @sk and @rs exist on every kernel.
  */
 #ifdef TCPCC_HAVE_CONG_CONTROL_ACK
 #define tcpcc_cong_control(name) \
@@ -50,15 +51,15 @@
 #endif
 
 /**
- * tcpcc_tso_segs() - how large a packet TSO shall make
+ * tcpcc_tso_segs() - size of a TSO packet
  * @sk: the socket
  * @mss_now: bytes in a segment
- * @min_segs: at least as many segments
+ * @min_segs: least size, segments
  *
- * By the rule that the kernel has for a congestion control without a wish: what
- * the pacing rate sends in 2^-sk_pacing_shift seconds, and more on short round
- * trips, up to what the device takes.  For kernels that leave all of it to the
- * congestion control; TCP applies sk_gso_max_segs to the result.
+ * The kernel's own rule: what the pacing rate sends in 2^-sk_pacing_shift seconds,
+ * and more if the rtt is short, up to what the device takes.  It is for kernels in
+ * which the congestion control must compute the whole size.  TCP limits the result
+ * to sk_gso_max_segs.
  *
  * Return: segments in a packet.
  */
@@ -76,12 +77,12 @@ static inline u32 tcpcc_tso_segs(const struct sock *sk, unsigned int mss_now,
 }
 
 /*
- * tcpcc_min_tso_segs(name) - head of a function of @sk that returns how many
- * segments a packet that TSO makes shall have at least
- * TCPCC_MIN_TSO_SEGS(name) - the member of struct tcp_congestion_ops for it
+ * tcpcc_min_tso_segs(name) - head of a function of @sk that returns the least
+ * size of a TSO packet, segments
+ * TCPCC_MIN_TSO_SEGS(name) - initializer of its member in struct tcp_congestion_ops
  *
- * BBRv3's branch has the hook .tso_segs instead of .min_tso_segs, which asks
- * for the number itself.  TCP calls both at the same places.
+ * BBRv3's branch has the hook .tso_segs instead of .min_tso_segs.  .tso_segs
+ * returns the size itself.  TCP calls both hooks at the same places.
  */
 #ifdef TCPCC_HAVE_MIN_TSO_SEGS
 #define tcpcc_min_tso_segs(name)	static u32 name(struct sock *sk)
@@ -97,7 +98,7 @@ static inline u32 tcpcc_tso_segs(const struct sock *sk, unsigned int mss_now,
 #define TCPCC_MIN_TSO_SEGS(name)	.tso_segs = name##_of
 #endif
 
-/* By what the kernel asks for the module of a qdisc, from 6.8 on */
+/* From 6.8 on the kernel requests the module of a qdisc by this alias */
 #ifndef MODULE_ALIAS_NET_SCH
 #define MODULE_ALIAS_NET_SCH(id)	MODULE_ALIAS("net-sch-" id)
 #endif
@@ -106,7 +107,7 @@ static inline u32 tcpcc_tso_segs(const struct sock *sk, unsigned int mss_now,
  * tcpcc_ecn_negotiated() - whether a connection uses ECN
  * @tp: the socket
  *
- * Of RFC 3168, or accurate ECN where the kernel has that.
+ * ECN is that of RFC 3168, or accurate ECN if the kernel has it.
  */
 static inline bool tcpcc_ecn_negotiated(const struct tcp_sock *tp)
 {
@@ -117,7 +118,7 @@ static inline bool tcpcc_ecn_negotiated(const struct tcp_sock *tp)
 #endif
 }
 
-/* Whether the time stamps that a connection sends count microseconds, as from 6.7 on they may */
+/* Whether the unit of a connection's time stamps is the microsecond; possible from 6.7 on */
 static inline bool tcpcc_usec_ts(const struct tcp_sock *tp)
 {
 #ifdef TCPCC_HAVE_USEC_TS
@@ -127,7 +128,7 @@ static inline bool tcpcc_usec_ts(const struct tcp_sock *tp)
 #endif
 }
 
-/* The table of TCP's connections is an argument in older kernels. */
+/* In older kernels the hash table of TCP's connections is an argument of the lookup. */
 #ifdef TCPCC_HAVE_LOOKUP_HASHINFO
 #define tcpcc_established(lookup, net, ...) \
 	lookup(net, (net)->ipv4.tcp_death_row.hashinfo, __VA_ARGS__)
@@ -136,13 +137,14 @@ static inline bool tcpcc_usec_ts(const struct tcp_sock *tp)
 #endif
 
 /**
- * tcpcc_lookup_v4() - the connection that a segment is for
+ * tcpcc_lookup_v4() - find the connection of a received segment
  * @net: the network namespace
- * @skb: the segment, as LOCAL_IN has it
+ * @skb: the segment, at the netfilter hook LOCAL_IN
  * @sport: its source port
  * @dport: its destination port
  *
- * Return: to be put by sock_gen_put(); it may be in TIME_WAIT; NULL: there is none
+ * Return: the socket, which may be in TIME_WAIT; the caller releases it with sock_gen_put();
+ * NULL: there is none
  */
 static inline struct sock *tcpcc_lookup_v4(struct net *net, struct sk_buff *skb,
 					   __be16 sport, __be16 dport)
@@ -170,14 +172,17 @@ static inline struct sock *tcpcc_lookup_v6(struct net *net, struct sk_buff *skb,
 #endif
 }
 
-/* A handler of sysctls may not change their table any more. */
+/* Newer kernels pass the table to a sysctl handler as const. */
 #ifdef TCPCC_HAVE_SYSCTL_CONST
 #define tcpcc_sysctl_table	const struct ctl_table
 #else
 #define tcpcc_sysctl_table	struct ctl_table
 #endif
 
-/* So long is the table of @n sysctls: an empty one ends it where its length is not told. */
+/*
+ * Length of a table of @n sysctls.  Kernels that do not know the length of the table need an empty
+ * entry at its end.
+ */
 #ifdef TCPCC_HAVE_SYSCTL_SIZE
 #define TCPCC_SYSCTL_ENTRIES(n)	(n)
 #else
@@ -185,11 +190,11 @@ static inline struct sock *tcpcc_lookup_v6(struct net *net, struct sk_buff *skb,
 #endif
 
 /**
- * tcpcc_segment_len() - tell the qdiscs the size of a segment made from a larger
- * packet
+ * tcpcc_segment_len() - set the length that qdiscs use, of a segment made from a
+ * larger packet
  * @seg: the segment
  *
- * From 6.19 on the number of segments is counted beside it.
+ * From 6.19 on the qdiscs also use the number of segments.
  */
 static inline void tcpcc_segment_len(struct sk_buff *seg)
 {

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The start of sending, for a sender: of tcpcc_compat.h, and of bpf/kernel.h in its place */
+/*
+ * The hook for the start of sending.  A part of tcpcc_compat.h, and of bpf/kernel.h, which replaces
+ * tcpcc_compat.h in BPF.
+ */
 #ifndef _TCPCC_CWND_EVENTS_H
 #define _TCPCC_CWND_EVENTS_H
 
 /*
- * tcpcc_cwnd_events(name, tx_start, other); - after the two functions, and
- * TCPCC_CWND_EVENTS(name, tx_start, other) - in struct tcp_congestion_ops:
- * @tx_start of @sk is called when sending begins after an idle time, @other of
- * @sk and the event at each other event; @other may be NULL.  @name is free for
- * what is made of them.
+ * tcpcc_cwnd_events(name, tx_start, other); - write it after the two functions
+ * TCPCC_CWND_EVENTS(name, tx_start, other) - write it in struct tcp_congestion_ops
  *
- * The start of sending has a hook of its own from 7.1 on; before, it is the event
- * CA_EVENT_TX_START.
+ * The kernel then calls @tx_start(sk) when sending begins after an idle time, and
+ * @other(sk, event) at each other event.  @other may be NULL.  @name is an unused
+ * name, for a function that the macro may define.
+ *
+ * From 7.1 on the start of sending has its own hook.  In earlier kernels it is the
+ * event CA_EVENT_TX_START of .cwnd_event.
  */
 #ifdef TCPCC_HAVE_CWND_EVENT_TX_START
 #define tcpcc_cwnd_events(name, tx_start, other)	struct sock

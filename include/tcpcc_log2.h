@@ -16,7 +16,7 @@
  * tcpcc_log2() - logarithm to the base of 2
  * @x: at least 1
  *
- * Each squaring of the mantissa yields a bit.
+ * Each squaring of the mantissa gives one more bit of the fraction.
  *
  * Return: log2(x), TCPCC_LOG2_SCALE, rounded down
  */

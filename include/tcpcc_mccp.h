@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the two MCCP senders have in common: the state of a socket, its two modes, the
- * detection of bandwidth to spare, and what a loss, a mark and an undo change.
+ * Common code of the two MCCP senders: the state of a socket, its two modes, the detection of
+ * spare bandwidth, and the reaction to a loss, a mark and an undo.
  *
  *               duplicate ACKs, ECN
  *   PROBING --------------------------> AVOIDANCE
@@ -9,31 +9,28 @@
  *     |  +---- NCD: counter > cwnd -------+   |
  *     +------- retransmission timeout --------+
  *
- * In congestion avoidance, non-congestion detection (NCD) looks at whether the estimate
- * keeps up with a growing window.  If for more than a window it was above
+ * In congestion avoidance, non-congestion detection (NCD) checks whether the estimate keeps up
+ * with a growing window.  Fast probing begins again if, for more than a window, the estimate times
+ * rtt_min was above
  *
  *   boundary = b * (cwnd - 1.5) + (1 - b) * (ssthresh when avoidance began)
  *
- * over rtt_min, fast probing begins again.
- *
  * Where the paper is ambiguous or says nothing:
- *   o NCD's braces, as printed, would begin fast probing only in an ACK that speaks against
- *     it, and forget all at each that does not.  Here the counter is compared at each ACK,
- *     and reset when avoidance begins.  It counts segments, not ACKs, because one ACK may
- *     stand for many.  The "initial 2 RTT" are those after recovery has ended, because the
- *     estimate follows the window by as much.
- *   o beta is used twice; for the boundary it is a value of its own.
- *   o A loss sets ssthresh to the estimate times rtt_min, at least 2 and at most the window:
- *     a larger one would let the window grow in recovery.  After a timeout TCP sets the
- *     window.
- *   o A mark of ECN is answered as a loss is, but the window after it is at most 0.85 of
- *     that before (RFC 8511).  TCP asks for ssthresh at most once a round trip.
- *   o If the loss was spurious (DSACK, Eifel, F-RTO), what it changed comes back.
- *   o Segments may get another size.  Rates stay the same in bytes then.
+ *   o NCD's braces, as printed, start fast probing only in an ACK that is evidence against spare
+ *     bandwidth, and reset the counter in each other ACK.  Here the counter is compared in each
+ *     ACK, and reset when avoidance begins.  It counts segments, not ACKs, because one ACK may
+ *     be for many segments.  The "initial 2 RTT" are counted from the end of recovery, because the
+ *     estimate lags the window by that time.
+ *   o The paper uses beta for two values.  The beta of the boundary is a separate value here.
+ *   o A loss sets ssthresh to the estimate times rtt_min, at least 2 and at most the window: a
+ *     larger ssthresh would let the window grow in recovery.  After a timeout TCP sets the window.
+ *   o The reaction to an ECN mark is the same, but the window after it is at most 0.85 of the
+ *     window before (RFC 8511).  TCP asks for ssthresh at most once per round trip.
+ *   o If a loss was spurious (DSACK, Eifel, F-RTO), its changes are undone.
+ *   o If the size of segments changes, rates stay the same in bytes.
  *
- * The history of the estimate does not fit into the 104 bytes that a socket has for us.
- * It is allocated when a socket first sends, never for an ACK.  Without it the sender
- * is Reno.
+ * The history of the estimate does not fit into the 104 private bytes of a socket.  It is
+ * allocated when a socket first sends, never for an ACK.  Without a history the sender is Reno.
  */
 #ifndef _TCPCC_MCCP_H
 #define _TCPCC_MCCP_H
@@ -48,13 +45,13 @@
 
 #define MCCP_CWND_MIN	2U
 
-/* What is left of the window after a mark, 1/256: 0.85 (RFC 8511) */
+/* The window after a mark, in 1/256 of the window before: 0.85 (RFC 8511) */
 #define MCCP_MARK	217U
 
-/* In avoidance NCD waits so many round trips (the paper) */
+/* In avoidance NCD waits for this many round trips (the paper) */
 #define MCCP_WAIT	2
 
-/* Segments that an ACK may stand for, so that a sum of two is no overflow */
+/* Limit of the segments that one ACK counts for, so that a sum of two does not overflow */
 #define MCCP_ACKED_MAX	(U32_MAX / 2)
 
 enum mccp_mode {
@@ -63,29 +60,29 @@ enum mccp_mode {
 };
 
 /**
- * struct mccp - the state of a socket; what an ACK reads is in one cache line
+ * struct mccp - the state of a socket; all that an ACK reads is in one cache line
  * @history: of the estimate; NULL: nothing was sent yet, or there was no memory
  * @abe: the estimate
  * @rtt_min_us: least round-trip time, us; U32_MAX: none yet
  * @delivered: tp->delivered at the last ACK, segments; wraps
  * @round_end: tp->snd_nxt when this round trip began
- * @moment_us: when the last moment of the estimate was; wraps
- * @next_us: how long after it the next one may be, us
+ * @moment_us: time of the last moment of the estimate, us; wraps
+ * @next_us: minimum time from that moment to the next, us
  * @entry: ssthresh when avoidance began, segments
- * @counter: of NCD, segments
+ * @counter: counter of NCD, segments
  * @mss: tp->mss_cache at the last ACK, bytes
  * @mode: enum mccp_mode
  * @wait: round trips before NCD begins
  * @marked: the last ACK had ECE
- * @bubble: what was sent while the window was not in use is still being acknowledged
- * @restart: the next ACK is where time begins anew for the estimate
- * @undone: a loss was spurious; TCP has not left its state yet
+ * @bubble: segments that were sent while cwnd was not the limit are still being acknowledged
+ * @restart: the next ACK starts the history of the estimate again
+ * @undone: a loss was spurious, and TCP has not left the state of that loss yet
  * @was_mode: @mode before a loss
  * @was_wait: @wait before a loss
  * @was_entry: @entry before a loss
  * @was_counter: @counter before a loss
- * @bubble_end: with @bubble, tp->snd_nxt when the window was last not in use
- * @was_rate: the estimate before a loss, ABE_RATE; 0: not changed
+ * @bubble_end: if @bubble, tp->snd_nxt when cwnd was last not the limit
+ * @was_rate: the estimate before a loss, ABE_RATE; 0: the loss did not change it
  */
 struct mccp {
 	struct abe_history *history;
@@ -113,30 +110,30 @@ struct mccp {
 };
 
 /* ------------------------------------------------------------------------- */
-/* Non-congestion detection, and the answer to a mark                        */
+/* Non-congestion detection, and the reaction to a mark                      */
 
 /**
- * mccp_is_spare() - whether the path seems to have bandwidth to spare
+ * mccp_is_spare() - check if the path seems to have spare bandwidth
  * @pipe: estimate * rtt_min, segments
  * @cwnd: segments
  * @entry: ssthresh when avoidance began, segments
  * @boundary: weight of the expected rate, percent
  *
- * Return: whether the estimate is above the congestion boundary, all times rtt_min
+ * Return: true if the estimate times rtt_min is above the congestion boundary
  */
 static inline bool mccp_is_spare(u32 pipe, u32 cwnd, u32 entry, u32 boundary)
 {
-	/* in 1/200 segment: 1.5 are 3 halves */
+	/* both sides in 1/200 segment: 1.5 segments are 3 halves */
 	return 200LL * pipe > boundary * (2LL * cwnd - 3) + (100 - boundary) * 2LL * entry;
 }
 
 /**
- * mccp_count() - the counter of NCD
- * @counter: before, segments
+ * mccp_count() - update the counter of NCD
+ * @counter: the counter before, segments
  * @acked: segments that an ACK acknowledges
- * @spare: of mccp_is_spare()
+ * @spare: result of mccp_is_spare()
  *
- * Return: after
+ * Return: the counter after, segments
  */
 static inline u32 mccp_count(u32 counter, u32 acked, bool spare)
 {
@@ -146,8 +143,8 @@ static inline u32 mccp_count(u32 counter, u32 acked, bool spare)
 }
 
 /**
- * mccp_after_mark() - the most that a mark leaves of a window
- * @cwnd: segments
+ * mccp_after_mark() - the largest window after a mark
+ * @cwnd: the window before, segments
  *
  * Return: segments
  */
@@ -159,13 +156,13 @@ static inline u32 mccp_after_mark(u32 cwnd)
 /* ------------------------------------------------------------------------- */
 /* The socket                                                                */
 
-/* Smoothed, us */
+/* Smoothed round-trip time, us */
 static inline u32 mccp_rtt_us(const struct tcp_sock *tp)
 {
 	return min(tp->srtt_us >> 3, ABE_TIME_CAP);
 }
 
-/* 0 without an estimate; where there is one there is rtt_min. */
+/* What the path holds, segments.  0 without an estimate; with an estimate rtt_min is known. */
 static inline u32 mccp_pipe(const struct mccp *ca)
 {
 	return abe_pipe(ca->abe.rate, ca->rtt_min_us);
@@ -182,7 +179,7 @@ static inline void mccp_enter(struct sock *sk, enum mccp_mode mode)
 	ca->entry = tcp_sk(sk)->snd_ssthresh;
 }
 
-/* Whether an ACK begins a round trip, or segments have another size: most do not */
+/* Whether an ACK begins a round trip, or the size of segments changed.  Rare. */
 static inline bool mccp_is_new(const struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -193,10 +190,10 @@ static inline bool mccp_is_new(const struct sock *sk)
 }
 
 /**
- * mccp_round() - whether an ACK begins a round trip
+ * mccp_round() - check if an ACK begins a round trip
  * @sk: the socket
  *
- * Return: whether it does
+ * Return: true if it does
  */
 static inline bool mccp_round(struct sock *sk)
 {
@@ -212,12 +209,12 @@ static inline bool mccp_round(struct sock *sk)
 }
 
 /**
- * mccp_new_mss() - segments may have another size than at the last ACK
+ * mccp_new_mss() - check if the size of segments changed since the last ACK, and convert
  * @sk: the socket
  *
- * The kernel does the same for the window after a probe of the MTU.
+ * The kernel converts the window in the same way after an MTU probe.
  *
- * Return: whether they have
+ * Return: true if the size changed
  */
 static inline bool mccp_new_mss(struct sock *sk)
 {
@@ -238,7 +235,7 @@ static inline bool mccp_new_mss(struct sock *sk)
 	return true;
 }
 
-/* For those who watch: what a moment came to */
+/* Report the results of a moment to the tracepoint */
 static noinline void mccp_trace(const struct sock *sk, const struct abe_step *step)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -251,8 +248,8 @@ static noinline void mccp_trace(const struct sock *sk, const struct abe_step *st
 }
 
 /**
- * mccp_estimate() - an ACK enters the estimate
- * @sk: the socket, of which mccp_is_due()
+ * mccp_estimate() - update the estimate at an ACK
+ * @sk: the socket; mccp_is_due() is true
  * @rules: what the paper leaves open
  */
 static inline void mccp_estimate(struct sock *sk, const struct abe_rules *rules)
@@ -284,11 +281,11 @@ static inline void mccp_estimate(struct sock *sk, const struct abe_rules *rules)
 }
 
 /**
- * mccp_measured() - what an ACK says of the path, before the estimate
+ * mccp_measured() - update the measurements of an ACK, before the estimate
  * @sk: the socket
- * @rtt_us: round-trip time that the ACK shows, us; 0 or less: none
+ * @rtt_us: round-trip time of the ACK, us; 0 or less: none
  *
- * Return: segments that it delivers
+ * Return: segments that the ACK delivers
  */
 static inline u32 mccp_measured(struct sock *sk, s32 rtt_us)
 {
@@ -310,12 +307,12 @@ static inline u32 mccp_measured(struct sock *sk, s32 rtt_us)
 }
 
 /**
- * mccp_is_due() - whether an ACK enters the estimate
+ * mccp_is_due() - check if an ACK updates the estimate
  * @sk: the socket
  *
- * Most do not.  It shows in what the socket has, without the history.
+ * Most ACKs do not.  This check reads only the socket, not the history.
  *
- * Return: whether it does
+ * Return: true if it does
  */
 static inline bool mccp_is_due(const struct sock *sk)
 {
@@ -329,7 +326,7 @@ static inline bool mccp_is_due(const struct sock *sk)
 }
 
 /**
- * mccp_detect() - NCD: an ACK speaks for or against bandwidth to spare
+ * mccp_detect() - NCD: count an ACK as evidence for or against spare bandwidth
  * @sk: the socket
  * @acked: segments that the ACK acknowledges
  * @boundary: weight of the expected rate, percent
@@ -348,7 +345,7 @@ static inline void mccp_detect(struct sock *sk, u32 acked, u32 boundary)
 }
 
 /**
- * mccp_raise() - fast probing: ssthresh follows the estimate upward, and never downward
+ * mccp_raise() - fast probing: raise ssthresh to the estimate, but never lower it
  * @sk: the socket
  * @pipe: what the path holds, segments
  */
@@ -361,7 +358,7 @@ static inline void mccp_raise(struct sock *sk, u32 pipe)
 }
 
 /**
- * mccp_keep() - before a loss or a mark changes anything
+ * mccp_keep() - save the state before a loss or a mark, for an undo
  * @sk: the socket
  */
 static inline void mccp_keep(struct sock *sk)
@@ -376,7 +373,7 @@ static inline void mccp_keep(struct sock *sk)
 }
 
 /**
- * mccp_reduced() - the window after a loss or a mark
+ * mccp_reduced() - ssthresh after a loss or a mark
  * @sk: the socket
  *
  * Return: segments
@@ -404,18 +401,18 @@ static inline void mccp_set_state(struct sock *sk, u8 state)
 
 	ca->undone = false;
 	if (state == TCP_CA_Loss) {
-		/* the silence before it takes the estimate down, with the first ACK after it */
+		/* for an undo: the sample after the timeout covers the silence, and is too low */
 		if (!ca->was_rate)
 			ca->was_rate = ca->abe.rate;
 		mccp_enter(sk, MCCP_PROBING);
 	} else if (state == TCP_CA_Recovery || state == TCP_CA_CWR ||
 		   (reduced && ca->mode == MCCP_AVOIDANCE && !undone)) {
-		/* once more when it is over: NCD waits from then on */
+		/* again when recovery or CWR ends, so that NCD waits from then on */
 		mccp_enter(sk, MCCP_AVOIDANCE);
 	}
 }
 
-/* .undo_cwnd.  TCP itself takes ssthresh back to prior_ssthresh. */
+/* .undo_cwnd.  TCP itself restores ssthresh from prior_ssthresh. */
 static inline u32 mccp_undo_cwnd(struct sock *sk)
 {
 	struct mccp *ca = inet_csk_ca(sk);
@@ -430,7 +427,7 @@ static inline u32 mccp_undo_cwnd(struct sock *sk)
 	return tcp_reno_undo_cwnd(sk);
 }
 
-/* .in_ack_event, which comes before .ssthresh: how TCP calls that does not say why */
+/* TCP calls .in_ack_event before .ssthresh, and does not give .ssthresh the reason. */
 static inline void mccp_in_ack_event(struct sock *sk, u32 flags)
 {
 	struct mccp *ca = inet_csk_ca(sk);
@@ -439,9 +436,9 @@ static inline void mccp_in_ack_event(struct sock *sk, u32 flags)
 }
 
 /**
- * mccp_begin() - there are data to be sent: allocates the history
+ * mccp_begin() - allocate the history, because there are data to send
  * @sk: the socket
- * @ssthresh: initial ssthresh where TCP has none, segments; 0: none
+ * @ssthresh: initial ssthresh if TCP has none, segments; 0: none
  */
 static inline void mccp_begin(struct sock *sk, u32 ssthresh)
 {
@@ -457,9 +454,9 @@ static inline void mccp_begin(struct sock *sk, u32 ssthresh)
 }
 
 /**
- * mccp_tx_start() - sending begins after an idle time, or a timeout
- * @sk: the socket; TCP may not have called .init for it yet (data with a SYN)
- * @ssthresh: as of mccp_begin()
+ * mccp_tx_start() - sending begins after an idle time or a timeout
+ * @sk: the socket; TCP may not have called .init yet (data with a SYN)
+ * @ssthresh: see mccp_begin()
  */
 static inline void mccp_tx_start(struct sock *sk, u32 ssthresh)
 {
@@ -467,7 +464,7 @@ static inline void mccp_tx_start(struct sock *sk, u32 ssthresh)
 
 	if (!inet_csk(sk)->icsk_ca_initialized)
 		return;
-	/* after a timeout there are packets: they were in flight, and nothing came of them */
+	/* after a timeout segments were in flight without result: that time counts, no restart */
 	if (!tcp_sk(sk)->packets_out)
 		ca->restart = true;
 	if (!ca->history)
@@ -477,7 +474,7 @@ static inline void mccp_tx_start(struct sock *sk, u32 ssthresh)
 /**
  * mccp_init_socket() - for .init
  * @sk: the socket
- * @ssthresh: as of mccp_begin()
+ * @ssthresh: see mccp_begin()
  */
 static inline void mccp_init_socket(struct sock *sk, u32 ssthresh)
 {
@@ -490,12 +487,12 @@ static inline void mccp_init_socket(struct sock *sk, u32 ssthresh)
 		.delivered = tp->delivered,
 		.mss = tp->mss_cache,
 	};
-	/* a change of congestion control while data are in flight: there is no start to wait for */
+	/* congestion control was changed while data are in flight: do not wait for a start */
 	if (tp->packets_out)
 		mccp_begin(sk, ssthresh);
 }
 
-/* .release.  6.1 calls it also for a socket that .init has never seen: all is zero then. */
+/* .release.  6.1 calls it even if .init was never called: all is zero then. */
 static inline void mccp_release(struct sock *sk)
 {
 	struct mccp *ca = inet_csk_ca(sk);
@@ -505,8 +502,8 @@ static inline void mccp_release(struct sock *sk)
 }
 
 /*
- * .get_info.  ss shows the estimate as bw and rtt_min as mrtt.  Nobody holds the socket, so
- * that the history must not be touched.
+ * .get_info.  ss shows the estimate as bw and rtt_min as mrtt.  The socket is not locked, so this
+ * function must not access the history.
  */
 static inline size_t mccp_get_info(struct sock *sk, u32 ext, int *attr, union tcp_cc_info *info)
 {

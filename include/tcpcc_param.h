@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Module parameters that know their range.
+ * Module parameters with a range.
  *
- * A bad value, at load time or written later through sysfs, is refused with
- * -EINVAL and a line in the log that names the range; the old value stays.
+ * A value outside the range is refused, at load time and later through sysfs,
+ * with -EINVAL and a line in the log that names the range.  The old value stays.
  */
 #ifndef _TCPCC_PARAM_H
 #define _TCPCC_PARAM_H
@@ -13,8 +13,8 @@
 #include <linux/string.h>
 
 /**
- * struct tcpcc_param - an unsigned parameter and the range it may take
- * @value: where it lives; read it with READ_ONCE(), it may change any time
+ * struct tcpcc_param - an unsigned parameter and its range
+ * @value: the variable; it may change at any time, so read it with READ_ONCE()
  * @min: smallest value allowed
  * @max: largest value allowed
  */

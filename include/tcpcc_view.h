@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a sender of this project tells of itself beyond what ss can show.
+ * The state of this project's congestion controls that ss cannot show.
  *
- * inet_diag has forms for BBR, Vegas and DCTCP only.  A number that is none of theirs
- * would be misread by whoever monitors them.  So .get_info fills these forms only where
- * the meaning is the same, and /proc/net/tcpcc (tcpcc_view.c) shows the rest: it calls
- * .get_info with TCPCC_VIEW, and the sender adds its fields by name.
+ * inet_diag has structures for BBR, Vegas and DCTCP only.  Monitoring tools would misread a
+ * number with another meaning in them.  So .get_info fills these structures only if the meaning
+ * is the same.  /proc/net/tcpcc (tcpcc_view.c) shows the rest: it calls .get_info with
+ * TCPCC_VIEW, and the congestion control adds its fields by name.
  */
 #ifndef _TCPCC_VIEW_H
 #define _TCPCC_VIEW_H
@@ -13,15 +13,18 @@
 #include <linux/inet_diag.h>
 #include <linux/types.h>
 
-/* The ext argument of .get_info that asks for a struct tcpcc_view; no form has this bit. */
+/*
+ * The ext argument of .get_info that asks for a struct tcpcc_view.  inet_diag does not use this bit
+ * for any structure.
+ */
 #define TCPCC_VIEW		BIT(31)
 
 #define TCPCC_VIEW_FIELDS	8U
 
 /**
- * struct tcpcc_view - what a sender tells of a socket
- * @form: room for a congestion control that does not look at ext; never read
- * @mode: name of the sender's state; NULL: it has not answered
+ * struct tcpcc_view - the state of a socket's congestion control
+ * @form: room for a congestion control that ignores ext, and fills inet_diag's structure; not read
+ * @mode: name of the congestion control's state; NULL: it does not support TCPCC_VIEW
  * @count: how many of @field are set
  * @field: a name that ends with its unit (_bps, _us, _segs), and a value
  */
@@ -39,9 +42,10 @@ struct tcpcc_view {
  * tcpcc_view_of() - the view that a caller of .get_info asks for
  * @ext: argument of .get_info
  * @info: argument of .get_info
- * @mode: name of the sender's state
+ * @mode: name of the congestion control's state
  *
- * Return: the view, to which the sender adds its fields; NULL: inet_diag or getsockopt asks
+ * Return: the view, to which the congestion control adds its fields; NULL: the caller is inet_diag
+ * or getsockopt
  */
 static inline struct tcpcc_view *tcpcc_view_of(u32 ext, union tcp_cc_info *info,
 					       const char *mode)
@@ -57,7 +61,7 @@ static inline struct tcpcc_view *tcpcc_view_of(u32 ext, union tcp_cc_info *info,
 
 /**
  * tcpcc_view_add() - add a field to a view
- * @view: of tcpcc_view_of()
+ * @view: from tcpcc_view_of()
  * @name: a string constant that ends with its unit
  * @value: in that unit
  */
@@ -70,16 +74,17 @@ static inline void tcpcc_view_add(struct tcpcc_view *view, const char *name, u64
 }
 
 /**
- * tcpcc_info_rate() - what ss can show of a sender: a rate and the least rtt
+ * tcpcc_info_rate() - give ss what it can show: a rate and the least rtt
  * @ext: argument of .get_info
  * @attr: argument of .get_info
  * @info: argument of .get_info
  * @bytes_ps: estimate of the path's rate, bytes/s
- * @rtt_min_us: least round-trip time; 0: none yet
+ * @rtt_min_us: least round-trip time, us; 0: none yet
  *
- * These two mean the same as BBR's.  The gains stay zero, which ss does not print.
+ * These two have the same meaning as in BBR's structure.  The gains are zero, and ss does not print
+ * gains of zero.
  *
- * Return: what .get_info returns
+ * Return: the return value of .get_info, bytes
  */
 static inline size_t tcpcc_info_rate(u32 ext, int *attr, union tcp_cc_info *info,
 				     u64 bytes_ps, u32 rtt_min_us)

@@ -15,7 +15,10 @@
 
 #include "trace_sock.h"
 
-/* Windows and levels in segments; @p and @d before they are clamped. */
+/*
+ * Windows and levels are in segments.  @storage is B, @level is x.  @p and @d are the terms of
+ * Eq. 3, before their sum is limited to a valid window.
+ */
 TRACE_EVENT(ccpd_update,
 	TP_PROTO(const struct sock *sk, u64 capacity_bps, u32 rtt_us,
 		 u32 rtt_min_us, u32 rtt_max_us, s64 storage,

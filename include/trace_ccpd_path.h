@@ -15,8 +15,9 @@
 #include "trace_sock.h"
 
 /*
- * Windows and levels in segments; @p and @d before they are clamped.  @base_us is the rtt
- * of an empty path, @q0_us the queueing delay that is aimed at.
+ * Windows and levels are in segments.  @p and @d are the terms of Eq. 3, before their sum is
+ * limited to a valid window.  @base_us is the rtt of an empty path, @q0_us the target queueing
+ * delay.
  */
 TRACE_EVENT(ccpd_path_update,
 	TP_PROTO(const struct sock *sk, u64 capacity_bps, u64 claim_bps,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Tracepoint jtcp:jtcp_update, one event per round-trip time that is measured.
+ * Tracepoint jtcp:jtcp_update, one event per sample of the round-trip time.
  *
  *   echo 1 > /sys/kernel/tracing/events/jtcp/jtcp_update/enable
  */
@@ -14,7 +14,10 @@
 
 #include "trace_sock.h"
 
-/* grows: of the queue in a round trip, Jr * cwnd, in 1/256 packet; windows: of which it is */
+/*
+ * grows: growth of the queue in a round trip, Jr * cwnd, in 1/256 packet; windows: how many of the
+ * two windows that it is computed from are known
+ */
 TRACE_EVENT(jtcp_update,
 	TP_PROTO(const struct sock *sk, s64 grows, u32 windows, u32 rtt_us, u32 rtt_min_us,
 		 u32 rtt_max_us),

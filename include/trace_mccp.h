@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Tracepoints mccp:mccp_update and mccp_path:mccp_update, one event per sample of the
- * bandwidth.  The module that includes this defines MCCP_SYSTEM, its name there.
+ * bandwidth.  The module that includes this file defines MCCP_SYSTEM, the name of the system.
  *
  *   echo 1 > /sys/kernel/tracing/events/mccp/mccp_update/enable
  */
@@ -16,9 +16,9 @@
 #include "trace_sock.h"
 
 /*
- * Rates in bytes/s; interval: T; unstable, U / U_max, and weight, 1 - a, in 1/65536;
- * counter in segments.  A kernel with BPF can take twelve arguments, so cwnd and
- * ssthresh are taken from the socket.
+ * abe and sample are in bytes/s; interval_us is T; unstable, U / U_max, and weight, 1 - a, are in
+ * 1/65536; counter is in segments.  A kernel with BPF allows at most twelve arguments, so cwnd and
+ * ssthresh are read from the socket.
  */
 TRACE_EVENT(mccp_update,
 	TP_PROTO(const struct sock *sk, u32 mode, u64 abe, u64 sample,

@@ -14,7 +14,7 @@
 
 #include "trace_sock.h"
 
-/* rate: R, bytes/s; segs: L; passed: t - t'; unit: of the receiver's time stamps, 0: unknown */
+/* rate: R, bytes/s; segs: L; passed_us: t - t'; unit_us: of the receiver's TSval, 0: unknown */
 TRACE_EVENT(newjersey_update,
 	TP_PROTO(const struct sock *sk, u64 rate, u32 segs, u32 passed_us, u32 tau_us,
 		 u32 unit_us, bool warned),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What each tracepoint of ours says first: which socket.  The parts of a
- * TRACE_EVENT(), for a tracepoint whose first argument is @sk.
+ * The first fields of all our tracepoints: the ports of the socket.  These are parts
+ * of a TRACE_EVENT() whose first argument is @sk.
  */
 #ifndef _TRACE_SOCK_H
 #define _TRACE_SOCK_H

@@ -1,43 +1,43 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the senders of a NIST study have in common.
+ * Common code of the senders of a NIST study.
  *
  *   K. Mills, J. Filliben, D. Cho, E. Schwartz, D. Genin, "Study of Proposed Internet
  *   Congestion Control Mechanisms", NIST SP 500-282, chapter 5.
  *
- * The study gives Reno and six laws for congestion avoidance one form, to compare
- * them.  Each has a module here, beside this file, which has what it says of all:
+ * The study writes Reno and six laws for congestion avoidance in one form, to compare
+ * them.  Each has a module in this directory.  The study defines for all of them:
  *
  *   slow start	cwnd += 1 for each segment acknowledged, Eq. 5; limited (RFC 3742)
- *		from sst_max on: cwnd += sst_max / 2 / cwnd.  It ends at the first
+ *		from sst_max on: cwnd += sst_max / 2 / cwnd.  Slow start ends at the first
  *		loss, or at sst_int
- *   increase	after it, by the law; below its low window as Reno
+ *   increase	after slow start, by the law; below the low window of the law as Reno
  *   loss	by the law, once in a round trip; sst = cwnd
  *   timeout	sst by the law, and slow start
- *   periodic	rules run when an ACK comes and their time is over
+ *   periodic	rules that run at an ACK if their interval is over
  *
- * It is a packet model's, without delayed ACKs, SACK or reordering.  So here
- *   o "for each ACK" is for each segment acknowledged;
- *   o no increase and no second decrease for the rest of a round trip after a loss is
- *     TCP's recovery: it goes to the smaller window by proportional rate reduction
- *     (RFC 6937), and the law counts with the one at its end;
- *   o the window after a timeout is TCP's, as the one to begin with is: not 2;
- *   o CE is answered as a loss is (RFC 3168 section 6.1.2), by the law's own factor.  TCP
- *     asks for it at most once in a round trip, since it is in CWR until what was under
- *     way is acknowledged;
- *   o a loss that was none, as DSACK, Eifel or F-RTO find, leaves nothing behind: window,
- *     threshold and what the law keeps are as before;
+ * The study is a packet model without delayed ACKs, SACK or reordering.  So here
+ *   o "for each ACK" means for each segment acknowledged;
+ *   o the study's rule of no increase and no second decrease in the rest of a round trip after a
+ *     loss is TCP's recovery here.  TCP reaches the smaller window by proportional rate reduction
+ *     (RFC 6937), and the law uses the window at the end of recovery;
+ *   o TCP sets the initial window and the window after a timeout: they are not the study's 2;
+ *   o the reaction to CE is the reaction to a loss (RFC 3168 section 6.1.2), with the law's own
+ *     factor.  TCP asks for it at most once in a round trip, because TCP stays in CWR until the
+ *     data in flight are acknowledged;
+ *   o if DSACK, Eifel or F-RTO find that a loss was spurious, all of its effects are undone: the
+ *     window, the threshold and the state of the law are as before;
  *   o a law never increases faster than slow start does.  H-TCP would, after an hour
  *     without a loss, and BIC below S_max;
  *   o a flow that does not use its window does not increase it;
- *   o all is in segments.  Where TCP makes them smaller or larger it leaves the window or
- *     sets it, and the law goes on from there: what it remembers of larger or smaller
- *     ones it forgets at the next loss.
+ *   o all values are in segments.  If TCP changes the size of segments, it keeps the window or sets
+ *     a new one, and the law continues from that window.  Values that the law remembers from the
+ *     old size are replaced at the next loss.
  *
- * A module includes this file and defines nist_law, last NIST_MODULE().  If its law has
- * periodic rules, it defines NIST_PERIODIC before: others need nothing of each ACK.  If its
- * increase needs no frame on the stack, it defines NIST_AVOID as __always_inline: others have it
- * apart, so that an ACK that does not come to it does without the frame.
+ * A module includes this file, defines nist_law, and ends with NIST_MODULE().  If its law has
+ * periodic rules, it defines NIST_PERIODIC before the include; the other laws have no work in each
+ * ACK.  If its increase needs no stack frame, it defines NIST_AVOID as __always_inline.  Otherwise
+ * the increase is a function of its own, so that an ACK that does not reach it needs no frame.
  */
 #ifndef _NIST_H
 #define _NIST_H
@@ -49,7 +49,7 @@
 #include "tcpcc_compat.h"
 #include "tcpcc_param.h"
 
-/* Windows and increases are in units of 2^-32 segment, so that 1 / cwnd is never lost */
+/* Windows and increases are in units of 2^-32 segment, so that 1 / cwnd is never rounded to 0 */
 #define NIST_SCALE	32
 #define NIST_ONE	BIT_ULL(NIST_SCALE)
 
@@ -57,10 +57,10 @@
 #define NIST_AVOID	noinline
 #endif
 
-/* A window is at most this, segments: 400 Gb/s, 10 s are a third of it */
+/* Upper limit of a window, segments: 400 Gb/s for 10 s is a third of it */
 #define NIST_CWND_MAX	BIT(30)
 
-/* The study's cwnd_INT, and the least that a reduction leaves, segments */
+/* The study's cwnd_INT, and the least window after a reduction, segments */
 #define NIST_CWND_MIN	2
 
 TCPCC_PARAM(sst_max, 100, 2, 2147483648,
@@ -69,10 +69,10 @@ TCPCC_PARAM(sst_int, 2147483648, 2, 2147483648,
 	    "The first slow start ends at this window, segments");
 
 /**
- * struct nist - what every law keeps for a flow; the first member of its own state
- * @cwnd: the window, NIST_SCALE; in recovery that at its end
- * @prior: @cwnd before the last reduction; 0: there was none, or it is undone
- * @rtt_min_us: the least round trip since the flow began; U32_MAX: none yet
+ * struct nist - state that every law keeps for a flow; the first member of the law's own state
+ * @cwnd: the window, NIST_SCALE; in recovery the window at its end
+ * @prior: @cwnd before the last reduction; 0: there was no reduction, or it is undone
+ * @rtt_min_us: least round-trip time since the flow began, us; U32_MAX: none yet
  * @inverse: 2^32 / @inverse_of
  * @inverse_of: segments
  */
@@ -85,14 +85,14 @@ struct nist {
 };
 
 /**
- * struct nist_ack - what periodic rules know of an ACK
- * @now_us: when it came
- * @rtt_us: its sample; 0 or less: none
- * @srtt_us: TCP's smoothed one; for @periodic of a law that has @due at least 1
+ * struct nist_ack - an ACK, for the periodic rules
+ * @now_us: time of the ACK, us
+ * @rtt_us: its rtt sample, us; 0 or less: none
+ * @srtt_us: TCP's smoothed rtt, us; at least 1 for @periodic of a law that has @due
  * @delivered: tp->delivered, segments; wraps
- * @recovery: from a loss or a timeout
- * @slow_start: below sst
- * @limited: the window is in use
+ * @recovery: TCP is in CWR, Recovery or Loss
+ * @slow_start: the window is below sst
+ * @limited: the window is fully used; only for @periodic of a law that has @due
  */
 struct nist_ack {
 	u64	now_us;
@@ -106,16 +106,16 @@ struct nist_ack {
 
 /**
  * struct nist_law - a law for congestion avoidance
- * @start: a flow begins, as after an ACK; NULL: zeroes are right
- * @increase: so many segments have been acknowledged: changes cwnd
- * @decrease: a segment was lost.  Return: the window from now on
- * @timeout: it was a timeout; called after @decrease.  Return: the threshold of slow
- *	start; NULL: what @decrease said
- * @undo: it was not lost; cwnd is as before, and what @decrease and @timeout changed
- *	is to be.  NULL: that is nothing
- * @periodic: an ACK came, in whatever state; of modules that define NIST_PERIODIC
- * @due: whether it has something to do, which may change cwnd.  NULL: @periodic is for every
- *	ACK, and leaves cwnd alone
+ * @start: a flow begins; @ack has only @now_us and @delivered.  NULL: all zero is right
+ * @increase: @acked segments were acknowledged: changes cwnd
+ * @decrease: a segment was lost.  Return: the new window
+ * @timeout: the loss was found by a timeout; called after @decrease.  Return: the threshold of
+ *	slow start; NULL: the result of @decrease
+ * @undo: the loss was spurious, and cwnd is restored; restores what @decrease and @timeout
+ *	changed.  NULL: nothing to restore
+ * @periodic: an ACK came, in any state; for modules that define NIST_PERIODIC
+ * @due: whether @periodic, which may then change cwnd, has work.  NULL: @periodic is called for
+ *	every ACK, and must not change cwnd
  */
 struct nist_law {
 	void	(*start)(struct nist *nist, const struct nist_ack *ack);
@@ -127,7 +127,7 @@ struct nist_law {
 	bool	(*due)(const struct nist *nist, const struct nist_ack *ack);
 };
 
-static const struct nist_law nist_law;	/* each module's own */
+static const struct nist_law nist_law;	/* defined by each module */
 
 /* ------------------------------------------------------------------------- */
 /* Pure functions                                                            */
@@ -139,8 +139,8 @@ static inline u64 nist_segs(u32 segs)
 }
 
 /*
- * @x * @share / 2^@shift, @shift up to 32: mul_u64_u32_shr() in two parts, since gcc makes a frame
- * on the stack for a product of 128 bits
+ * @x * @share / 2^@shift, with @shift up to 32.  This is mul_u64_u32_shr() in two parts, because
+ * gcc needs a stack frame for a product of 128 bits.
  */
 static inline u64 nist_share(u64 x, u32 share, u32 shift)
 {
@@ -153,7 +153,7 @@ static inline u64 nist_permille(u64 x, u32 share)
 	return nist_share(x, (share << 22) / 1000, 22);
 }
 
-/* 1 / cwnd, NIST_SCALE.  Divides only where the window has another number of whole segments. */
+/* 1 / cwnd, NIST_SCALE.  Divides only if the number of whole segments in the window changed. */
 static __always_inline u32 nist_inverse(struct nist *nist)
 {
 	u32 whole = nist->cwnd >> NIST_SCALE;
@@ -165,7 +165,7 @@ static __always_inline u32 nist_inverse(struct nist *nist)
 	return nist->inverse;
 }
 
-/* Each of the segments @acked adds @step, but not more than 1; up to @most.  All NIST_SCALE */
+/* Each of @acked segments adds @step, but at most 1, up to a window of @most.  All NIST_SCALE */
 static __always_inline void nist_add(struct nist *nist, u64 step, u32 acked, u64 most)
 {
 	if (unlikely(acked > NIST_CWND_MAX))
@@ -173,14 +173,14 @@ static __always_inline void nist_add(struct nist *nist, u64 step, u32 acked, u64
 	nist->cwnd = min(nist->cwnd + min(step, NIST_ONE) * acked, most);
 }
 
-/* The window grows by @alpha, NIST_SCALE, in a round trip: by @alpha / cwnd for each of @acked. */
+/* The window grows by @alpha, NIST_SCALE, per round trip: by @alpha / cwnd for each of @acked. */
 static __always_inline void nist_grow(struct nist *nist, u64 alpha, u32 acked)
 {
 	nist_add(nist, nist_share(alpha, nist_inverse(nist), 32), acked,
 		 nist_segs(NIST_CWND_MAX));
 }
 
-/* The same by whole segments */
+/* The same, with @alpha in whole segments */
 static __always_inline void nist_grow_segs(struct nist *nist, u32 alpha, u32 acked)
 {
 	nist_add(nist, (u64)alpha * nist_inverse(nist), acked, nist_segs(NIST_CWND_MAX));
@@ -195,11 +195,11 @@ static __always_inline void nist_reno(struct nist *nist, u32 acked)
 /**
  * nist_slow_start() - Eq. 5
  * @nist: the flow
- * @sst: where slow start ends, segments; above the window
- * @limit: from which window on it is limited, segments
+ * @sst: slow start ends at this window, segments; above the current window
+ * @limit: slow start is limited from this window on, segments
  * @acked: segments acknowledged
  *
- * Return: those of them that are left for congestion avoidance
+ * Return: the part of @acked that is left for congestion avoidance
  */
 static inline u32 nist_slow_start(struct nist *nist, u32 sst, u32 limit, u32 acked)
 {
@@ -215,13 +215,13 @@ static inline u32 nist_slow_start(struct nist *nist, u32 sst, u32 limit, u32 ack
 	return 0;
 }
 
-/* Whether a time is over: a sum, which is no copy of @now_us as a difference is */
+/* Whether an interval is over.  A sum, because a difference would need a copy of @now_us. */
 static inline bool nist_is_over(u64 since_us, u64 interval_us, u64 now_us)
 {
 	return unlikely(since_us + interval_us <= now_us);
 }
 
-/* A round trip is at least 1 us long, which the smoothed one may not be. */
+/* The same for a round trip, but at least 1 us, because the smoothed rtt may be 0 */
 static inline bool nist_is_round(u64 since_us, u32 srtt_us, u64 now_us)
 {
 	return nist_is_over(since_us, srtt_us, now_us) && since_us != now_us;
@@ -230,8 +230,8 @@ static inline bool nist_is_round(u64 since_us, u32 srtt_us, u64 now_us)
 /**
  * struct nist_rate - average throughput, Eqs. 23 and 36
  * @rate: packets/s in units of 2^-8
- * @since_us: when this interval began
- * @delivered: tp->delivered then
+ * @since_us: start of this interval, us
+ * @delivered: tp->delivered at that time
  */
 struct nist_rate {
 	u64	rate;
@@ -241,7 +241,7 @@ struct nist_rate {
 
 #define NIST_RATE_SCALE	8
 
-/* An interval is over. */
+/* At the end of an interval */
 static noinline u32 nist_rate_end(struct nist_rate *rate, u64 now_us, u32 delivered, u32 weight)
 {
 	u32 acks = delivered - rate->delivered;
@@ -256,14 +256,14 @@ static noinline u32 nist_rate_end(struct nist_rate *rate, u64 now_us, u32 delive
 }
 
 /**
- * nist_rate_update() - average when an interval is over
- * @rate: what is known
- * @now_us: it is so late
+ * nist_rate_update() - update the average if an interval is over
+ * @rate: the average
+ * @now_us: current time, us
  * @delivered: tp->delivered
- * @interval_us: the least length of an interval, more than 0
- * @weight: of the last interval, thousandths
+ * @interval_us: minimum length of an interval, us, more than 0
+ * @weight: weight of the last interval, thousandths
  *
- * The study divides by the interval that was meant, here it is the one that it was.
+ * The study divides by the nominal interval.  Here the divisor is the real length of the interval.
  *
  * Return: segments of the interval if it is over, else 0
  */
@@ -278,7 +278,7 @@ static inline u32 nist_rate_update(struct nist_rate *rate, u64 now_us, u32 deliv
 /* ------------------------------------------------------------------------- */
 /* The sender                                                                */
 
-/* TCP may have changed its window, as after a timeout; the fraction goes then. */
+/* If TCP changed its window, as after a timeout, use that window.  The fraction is lost then. */
 static void nist_follow(struct sock *sk)
 {
 	struct nist *nist = inet_csk_ca(sk);
@@ -336,7 +336,7 @@ static void nist_cong_avoid(struct sock *sk, u32 ack, u32 acked)
 }
 
 #ifdef NIST_PERIODIC
-/* The rules of an ACK that is due */
+/* Runs the rules at an ACK for which they are due */
 static noinline void nist_periodic(struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -350,7 +350,7 @@ static noinline void nist_periodic(struct sock *sk)
 		.slow_start = tcp_in_slow_start(tp),
 		.limited = tcp_is_cwnd_limited(sk),
 	};
-	/* TCP is on its way to the window that the law left, and will get there */
+	/* TCP is still on its way to the window from @decrease, and will reach it */
 	bool on_way = state == TCP_CA_CWR || state == TCP_CA_Recovery;
 	u64 before;
 
@@ -363,8 +363,8 @@ static noinline void nist_periodic(struct sock *sk)
 }
 
 /*
- * TCP has taken from its queue what the ACK acknowledges; it will ask for ssthresh
- * next if that showed a loss, and let the window grow then.
+ * TCP has removed the acknowledged segments from its queue.  Later in the same ACK it calls
+ * .ssthresh, if the ACK showed a loss, and lets the window grow.
  */
 static void nist_pkts_acked(struct sock *sk, const struct ack_sample *sample)
 {
@@ -402,7 +402,7 @@ static u32 nist_ssthresh(struct sock *sk)
 	return nist->cwnd >> NIST_SCALE;
 }
 
-/* TCP has asked for ssthresh, and now says why. */
+/* TCP has already called .ssthresh, and now gives the reason: a timeout. */
 static void nist_cwnd_event(struct sock *sk, enum tcp_ca_event event)
 {
 	struct nist *nist = inet_csk_ca(sk);
@@ -414,8 +414,8 @@ static void nist_cwnd_event(struct sock *sk, enum tcp_ca_event event)
 }
 
 /*
- * It was no loss.  Where another congestion control had it, and the socket was switched
- * to this in recovery, only TCP knows what the window was.
+ * The loss was spurious.  If the loss was under another congestion control, and the socket was
+ * switched to this one in recovery, only TCP knows the window before the loss.
  */
 static u32 nist_undo_cwnd(struct sock *sk)
 {
@@ -431,8 +431,8 @@ static u32 nist_undo_cwnd(struct sock *sk)
 }
 
 /*
- * Room to send, in windows: what was lost twice takes a third round trip, in which the
- * window does not shrink.
+ * Size of the send buffer, in windows.  A segment that is lost twice takes a third round trip, and
+ * the window does not shrink in it.
  */
 static u32 nist_sndbuf_expand(struct sock *sk)
 {
@@ -451,7 +451,7 @@ static void nist_init(struct sock *sk)
 	memset(nist, 0, ICSK_CA_PRIV_SIZE);
 	nist->cwnd = nist_segs(tcp_snd_cwnd(tp));
 	nist->rtt_min_us = U32_MAX;
-	/* a route may know better */
+	/* a route may have set ssthresh */
 	if (tp->snd_ssthresh >= TCP_INFINITE_SSTHRESH)
 		WRITE_ONCE(tp->snd_ssthresh,
 			   min(READ_ONCE(sst_int), TCP_INFINITE_SSTHRESH));
@@ -472,12 +472,12 @@ static void __exit nist_unregister(void)
 }
 
 /*
- * What is left of a module: its @_name, the type of its @_state, its @_title and its
+ * The rest of a module: its @_name, the type of its @_state, its @_title and its
  * @_flags.
  *
- * TCP_CONG_NON_RESTRICTED is for what a process without privileges may choose on a link
- * that it shares.  That is Reno.  The six take more than Reno from a flow beside them, or
- * keep a queue: that is what they were made for, and the administrator's to allow
+ * TCP_CONG_NON_RESTRICTED is for a congestion control that a process without privileges may choose
+ * on a shared link.  Here only Reno has the flag.  The other six take more than Reno from a flow
+ * beside them, or keep a queue.  They were designed for this, and the administrator must allow it
  * (net.ipv4.tcp_allowed_congestion_control).  The kernel's own bic, highspeed, htcp and
  * scalable do not have the flag either.
  */

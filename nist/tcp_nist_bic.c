@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * BIC as the NIST study has it: section 5.2.1, parameters of Table 5-3.
+ * BIC as in the NIST study: section 5.2.1, parameters of Table 5-3.
  *
- * A loss at the window MAX is remembered, and the window grows towards it by a search:
- * a share of the distance to the target TGT, the midpoint between the window and MAX,
- * in each round trip.  Beyond MAX the search ends, and the window grows by SSW, slowly
- * at first and ever faster, until a new search begins towards twice the window there.
+ * A loss sets MAX to the window, and the window then grows towards MAX by a search: in each round
+ * trip by a share of the distance to the target TGT, the midpoint between the window and MAX.
+ * Beyond MAX the search ends.  The window then grows by SSW per round trip, slowly at first and
+ * then faster, until a new search begins.  Its MAX is twice the window at which MAX was passed.
  *
  *   search	cwnd += f(cwnd) / cwnd for each ACK;	TGT = (MAX + cwnd) / 2
  *		until cwnd >= MAX: MAX = 2 cwnd, SSW = 1, SST = cwnd + 1
@@ -21,30 +21,34 @@
  *	    (c - TGT) / (B - 1)	TGT + B <= c < TGT + S_max (B - 1)
  *	    S_max		else
  *
- * Eqs. 9 to 12, and Reno below LW.  Their slips, and what was decided:
+ * Eqs. 9 to 12, and Reno below LW.  Their errors, and what was decided:
  *   o Eq. 10 prints TGT / (B - 1) for the third case, which would be a jump by a third
- *     of the window just above TGT: the distance (c - TGT) / (B - 1) joins B / sigma
- *     and S_max without one, and is the kernel's.
- *   o Eq. 10 leaves D = 1 and D = S_max to "otherwise": here they belong to the smaller
- *     side.
- *   o Eq. 9 leaves slow start at "SSW >= MAX", which is never; it is S_max, as in BIC.
- *   o Eq. 9 leaves it with a MIN that is stale: it is the window.  MIN is nothing but
- *     the window where TGT is computed, so it is not kept.
- *   o Where MAX is below about 123 segments, which are those that SSW takes to S_max, it is
- *     passed again before SSW is there: TGT is then at or below the window, and the next
- *     ACK finds MAX passed.
- *   o Eq. 11 sets TGT to 0, which is for one ACK "otherwise": here it is the midpoint.
- *   o MAX and its predecessor are 0 at first: the first loss sets MAX to the window.
- *   o The study has both a target at the midpoint and a fourth of the distance to it,
- *     BIC and the kernel the fourth of the distance to MAX itself, and no end of the
- *     search: bic_linux=1 is that.  In the spec's packet model it is a little nearer
- *     to the study's figures (Jain's index at 324 ms 0.88 against 0.90; it has 0.77).
+ *     of the window just above TGT.  The distance (c - TGT) / (B - 1), as in the kernel, joins
+ *     B / sigma and S_max without a jump.
+ *   o Eq. 10 leaves D = 1 and D = S_max to "otherwise".  Here they belong to the case of the
+ *     smaller D.
+ *   o Eq. 9 leaves slow start (SS, beyond MAX) at "SSW >= MAX", which is never true.  Here the
+ *     condition is SSW >= S_max, as in BIC.
+ *   o After that Eq. 9 uses an old MIN.  Here MIN is the window.  MIN is only used as the window
+ *     when TGT is computed, so it is not stored.
+ *   o SSW needs about 123 segments to reach S_max.  If MAX is smaller, the window passes the new
+ *     MAX before SSW reaches S_max.  TGT is then at or below the window when the search begins,
+ *     and the next ACK finds that MAX is passed.
+ *   o Eq. 11 sets TGT to 0, which is the case "otherwise" for one ACK.  Here TGT is the midpoint.
+ *   o MAX and the previous MAX are 0 at first, so the first loss sets MAX to the window.
+ *   o The study has both a target at the midpoint and a fourth of the distance to it.
+ *     BIC and the kernel have a fourth of the distance to MAX itself, and no end of the
+ *     search.  bic_linux=1 selects this.  In the spec's packet model its results are a little
+ *     nearer to the study (Jain's index at 324 ms: 0.88 instead of 0.90; the study has 0.77).
  *
- * The kernel's own is as with bic_linux=1.  Besides, it divides distances to whole
- * numbers, so that the slow part about MAX begins 8 segments before it and not 4; it grows
- * twice as fast until it has found that ACKs are not delayed, which takes it a minute
- * where each segment has its own, and by 5 % in a round trip before the first loss; and it
- * forgets MAX at a timeout.  scripts/scenarios/nist-kernel.toml measures what comes of it.
+ * The kernel's bic searches as with bic_linux=1, but has these differences:
+ *   o It divides distances to whole numbers, so that the slow part around MAX begins 8 segments
+ *     before MAX and not 4.
+ *   o The window grows twice as fast until the module has found that ACKs are not delayed.  If each
+ *     segment has an ACK of its own, this takes a minute.
+ *   o The window grows by 5 % in a round trip before the first loss.
+ *   o A timeout resets MAX.
+ * scripts/scenarios/nist-kernel.toml measures the effect.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -60,16 +64,16 @@ TCPCC_PARAM(bic_linux, 0, 0, 1, "1: search as the kernel's BIC does, towards MAX
 
 /**
  * struct bic - per-socket state; windows and increases in NIST_SCALE
- * @nist: what all have
- * @max: MAX, towards which the search goes
+ * @nist: the state in common with the other laws
+ * @max: MAX, the upper end of the search
  * @prev: MAX of the last loss
  * @target: TGT
  * @ssw: SSW, the increase beyond MAX
- * @sst: SST, where it changes
+ * @sst: SST, the window at which @ssw changes
  * @undo_max: @max before the last loss
- * @undo_prev: @prev before it
- * @beyond: SS, MAX is passed and not known anew
- * @undo_beyond: that before it
+ * @undo_prev: @prev before the last loss
+ * @beyond: SS, MAX is passed, and a new search has not begun
+ * @undo_beyond: @beyond before the last loss
  */
 struct bic {
 	struct nist	nist;
@@ -86,10 +90,10 @@ struct bic {
 
 /**
  * bic_f() - Eq. 10, the increase in a round trip
- * @cwnd: NIST_SCALE
- * @target: NIST_SCALE
+ * @cwnd: window, NIST_SCALE
+ * @target: TGT, NIST_SCALE
  *
- * Return: NIST_SCALE
+ * Return: increase, NIST_SCALE
  */
 static u64 bic_f(u64 cwnd, u64 target)
 {
@@ -109,7 +113,7 @@ static u64 bic_f(u64 cwnd, u64 target)
 	return div_u64(nist_segs(share), READ_ONCE(sigma));
 }
 
-/* The sum fits: MAX is at most twice the largest window, 2^63 */
+/* The sum does not overflow: MAX is at most twice the largest window, 2^63 */
 static void bic_search(struct bic *bic)
 {
 	bic->beyond = false;
@@ -179,7 +183,7 @@ static u64 bic_timeout(struct nist *nist)
 	return nist->prior / 2;
 }
 
-/* SSW and SST are as they were; TGT follows from MAX with each ACK. */
+/* SSW and SST were not changed.  TGT is computed from MAX in each ACK. */
 static void bic_undo(struct nist *nist)
 {
 	struct bic *bic = container_of(nist, struct bic, nist);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Compound TCP as the NIST study has it: section 5.2.2, parameters of Table 5-4.
+ * Compound TCP as in the NIST study: section 5.2.2, parameters of Table 5-4.
  *
- * Two windows: what is sent is win = cwnd + dwnd.  The first is Reno's.  The second
- * grows as long as few packets are queued, and shrinks otherwise.
+ * It has two windows: the sending window is win = cwnd + dwnd.  cwnd is Reno's.  dwnd, the delay
+ * window, grows if few packets are queued, and shrinks otherwise.
  *
  *   ACK	cwnd += 1 / win, Eq. 14
  *   loss	dwnd = max(0, win (1 - beta) - cwnd / 2), cwnd /= 2, sst = win, Eq. 15
@@ -12,24 +12,24 @@
  *		dwnd += max(0, alpha win^k - 1)		if diff < gamma
  *		dwnd = max(0, dwnd - zeta diff)		else
  *
- * and Reno without dwnd below LW_C, Eq. 13.
+ * Below LW_C it is Reno without dwnd, Eq. 13.
  *
- * As printed it cannot be run.  What was decided, after Compound TCP itself:
- *   o Eq. 17's min(0, ...) and min[0, ...] would keep dwnd at 0 or below: they are the
+ * The equations as printed do not work.  What was decided, after Compound TCP itself:
+ *   o Eq. 17's min(0, ...) and min[0, ...] would keep dwnd at 0 or below.  They are the
  *     (x)^+ of Compound TCP, max(0, ...).
- *   o Eqs. 14, 15 and 17 add dwnd to cwnd again and again: the two are kept apart, and
+ *   o Eqs. 14, 15 and 17 add dwnd to cwnd again and again.  Here the two are kept apart, and
  *     win is their sum.
  *   o Eq. 17's max(int_max, ...) is min.
- *   o LW_C, the exponent and both throughputs are of win, of which the network knows,
- *     not of cwnd alone.
- *   o Eq. 17 changes dwnd for a loss in the next period, Eq. 15 the window at once: it
- *     is at once, and CD_C only keeps dwnd as it is in that period.
- *   o dwnd does not change in slow start and recovery, and does not grow where the window is
+ *   o LW_C, the exponent and both throughputs refer to win, which is what the network sees,
+ *     not to cwnd alone.
+ *   o After a loss Eq. 17 changes dwnd in the next period, but Eq. 15 changes the window at once.
+ *     Here the change is at once.  CD_C only keeps dwnd constant for the rest of the period.
+ *   o dwnd does not change in slow start and recovery, and does not grow if the window is
  *     not used.
- * Then the link is used better than in the study, and its buffer is not empty (the
- * scenario nist).  The figures are of another reading: that of Eq. 17's second min[0, ...]
- * to the letter, which is 0 as long as dwnd is more than zeta diff.  So dwnd goes all at
- * once where the text says linearly; ctcp_zero=1 is that.
+ * With this reading the link is used better than in the study, and its buffer is not empty
+ * (scenario nist).  The study's figures come from another reading: Eq. 17's second min[0, ...] to
+ * the letter.  This minimum is 0 as long as dwnd is more than zeta diff, so dwnd drops to 0 at
+ * once, although the text says that dwnd shrinks linearly.  ctcp_zero=1 selects this reading.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -49,11 +49,11 @@ TCPCC_PARAM(ctcp_zero, 0, 0, 1, "1: no delay window at all where gamma_C packets
 
 /**
  * struct ctcp - per-socket state
- * @nist: what all have; its window is win
- * @dwnd: the part of it that is the delay window, NIST_SCALE
- * @undo_dwnd: that before the last loss
- * @period_us: when this round trip began
- * @congested: CD_C, there was a loss in it
+ * @nist: the state in common with the other laws; its window is win
+ * @dwnd: the delay window, a part of win, NIST_SCALE
+ * @undo_dwnd: @dwnd before the last loss, NIST_SCALE
+ * @period_us: start of this round trip, us
+ * @congested: CD_C, there was a loss in this round trip
  */
 struct ctcp {
 	struct nist	nist;
@@ -64,7 +64,7 @@ struct ctcp {
 };
 
 /**
- * ctcp_gain() - by what the delay window grows in a round trip without a queue
+ * ctcp_gain() - by how much the delay window grows in a round trip without a queue
  * @win: NIST_SCALE, below 2^62
  *
  * Return: alpha win^k - 1, NIST_SCALE, at least 0
@@ -72,7 +72,7 @@ struct ctcp {
 static u64 ctcp_gain(u64 win)
 {
 	u32 log = tcpcc_log2(max_t(u32, win >> NIST_SCALE, 1));
-	/* win^k is win times win^(k - 1), which is at most 1 */
+	/* win^k is computed as win * win^(k - 1), because win^(k - 1) is at most 1 */
 	u32 power = tcpcc_exp2(30 * TCPCC_LOG2_ONE - log * (1000 - READ_ONCE(k)) / 1000);
 	u64 gain = nist_permille(mul_u64_u32_shr(win, power, 30), READ_ONCE(alpha));
 
@@ -80,10 +80,10 @@ static u64 ctcp_gain(u64 win)
 }
 
 /**
- * ctcp_queued() - diff, what is queued of a window
+ * ctcp_queued() - diff, the part of a window that is queued
  * @win: NIST_SCALE
- * @rtt_min_us: us
- * @srtt_us: us
+ * @rtt_min_us: least rtt, us
+ * @srtt_us: smoothed rtt, us
  *
  * Return: packets, NIST_SCALE
  */
@@ -94,7 +94,7 @@ static u64 ctcp_queued(u64 win, u32 rtt_min_us, u32 srtt_us)
 	return mul_u64_u32_div(win, srtt_us - rtt_min_us, srtt_us);
 }
 
-/* What TCP took from the window is gone, and below the low window all of dwnd. */
+/* Limits dwnd to the window, which TCP may have reduced.  Below the low window dwnd is 0. */
 static bool ctcp_is_low(struct ctcp *ctcp)
 {
 	u64 win = ctcp->nist.cwnd;

@@ -1,30 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * FAST as the NIST study has it: section 5.2.3, parameters of Table 5-5.
+ * FAST as in the NIST study: section 5.2.3, parameters of Table 5-5.
  *
- * The window goes to where a flow has alpha packets in the queue, and stays there.
+ * The window moves to the value at which the flow has alpha packets in the queue, and stays there.
  *
  *   every UW	T = min(2 cwnd, (1 - gamma) cwnd + gamma (rtt_min / srtt cwnd + alpha)),
  *		Eq. 21
- *   ACK	cwnd += (T - cwnd) / acksRTT up to T; at once where T < cwnd, Eq. 18
+ *   ACK	cwnd += (T - cwnd) / acksRTT up to T; at once if T < cwnd, Eq. 18
  *   loss	cwnd /= 2, T = cwnd, sst = cwnd, Eq. 19
  *   timeout	sst = max(cwnd / 2, 2), Eq. 20
- *   every RTT	acksRTT: what was acknowledged in it; throughput is averaged, Eq. 23
- *   every UA	with tune=1, from a flow's begin: alpha goes from 200 to 20 to 8 packets
- *		where throughput is low, and back where it is high, Eq. 22
+ *   every RTT	acksRTT: segments acknowledged in it; throughput is averaged, Eq. 23
+ *   every UA	with tune=1, from the start of a flow: alpha goes from 200 to 20 to 8 packets
+ *		if throughput is low, and back if it is high, Eq. 22
  *
  * There is no low window.  What was decided:
- *   o Eq. 18 prints cwnd <- (T - cwnd) / acksRTT: it is added.
- *   o acksRTT is that of the last complete round trip; the one that Eq. 23 is counting
- *     begins at 0.
+ *   o Eq. 18 prints cwnd <- (T - cwnd) / acksRTT.  Here the quotient is added to cwnd.
+ *   o acksRTT is the count of the last complete round trip.  The count for Eq. 23 in the current
+ *     round trip begins at 0.
  *   o gamma_F of Eq. 21 is beta_F of Table 5-5, UA_H and UW_H are UA_F and UW_F.
- *   o The throughputs in "ppms" are packets a second: 21 packets a millisecond are the
- *     study's link, and FAST's own limits for 8, 20 and 200 are 10 and 100 Mb/s.
+ *   o The throughputs in "ppms" are packets per second: the study's link carries 21 packets per
+ *     millisecond, and FAST's own limits between 8, 20 and 200 are 10 and 100 Mb/s.
  *   o alpha begins at 200 with tune=1.
- *   o Nothing but a loss or sst_int ends slow start; the first T is the window then.
+ *   o Only a loss or sst_int ends slow start.  The first T is the window at that time.
  *
- * rtt_min is the least since the flow began: who finds a queue when he comes takes it
- * for the path.  The srtt is TCP's, with the weight 1/8 for each sample.
+ * rtt_min is the least rtt since the flow began.  If there is a queue when a flow begins, the flow
+ * takes the queueing delay for a part of the path's delay.  The srtt is TCP's, with a weight of 1/8
+ * for each sample.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -49,13 +50,13 @@ TCPCC_PARAM(update_alpha, 200, 1, 4000, "UA_F, how often alpha is tuned, s");
 
 /**
  * struct fast - per-socket state
- * @nist: what all have
+ * @nist: the state in common with the other laws
  * @target: T, NIST_SCALE; 0: none since slow start
  * @rate: throughput; its intervals are round trips
- * @target_us: when T was computed
- * @tune_us: when alpha was tuned
+ * @target_us: time when T was computed, us
+ * @tune_us: time when alpha was tuned, us
  * @share: 2^32 / acksRTT; 0: no round trip yet
- * @level: which alpha it is with tuning, 0 to 2
+ * @level: index of alpha with tuning, 0 to 2
  */
 struct fast {
 	struct nist	nist;
@@ -69,12 +70,12 @@ struct fast {
 
 /**
  * fast_target() - T, Eq. 21
- * @cwnd: NIST_SCALE
- * @rtt_min_us: us
- * @srtt_us: us, at least 1
+ * @cwnd: window, NIST_SCALE
+ * @rtt_min_us: least rtt, us
+ * @srtt_us: smoothed rtt, us, at least 1
  * @packets: alpha
  *
- * Return: NIST_SCALE
+ * Return: T, NIST_SCALE
  */
 static u64 fast_target(u64 cwnd, u32 rtt_min_us, u32 srtt_us, u32 packets)
 {
@@ -88,10 +89,10 @@ static u64 fast_target(u64 cwnd, u32 rtt_min_us, u32 srtt_us, u32 packets)
 
 /**
  * fast_tune() - Eq. 22
- * @level: which alpha it is, 0 to 2
+ * @level: current index of alpha, 0 to 2
  * @rate: throughput, packets/s
  *
- * Return: which one it is to be
+ * Return: new index of alpha, 0 to 2
  */
 static u8 fast_tune(u8 level, u64 rate)
 {
@@ -149,7 +150,7 @@ static u64 fast_decrease(struct nist *nist)
 	return fast->target;
 }
 
-/* T is no memory: the next ACK takes the window for it, and the next update tells */
+/* 0 means that there is no T.  The next ACK sets T to the window, the next update computes T. */
 static void fast_undo(struct nist *nist)
 {
 	struct fast *fast = container_of(nist, struct fast, nist);
@@ -167,7 +168,7 @@ static bool fast_is_tune(const struct fast *fast, u64 now_us)
 	return nist_is_over(fast->tune_us, (u64)READ_ONCE(update_alpha) * USEC_PER_SEC, now_us);
 }
 
-/* Without tuning what it comes to may wait for the next rule. */
+/* Without tuning the level has no effect, so its update may wait until another rule is due. */
 static bool fast_due(const struct nist *nist, const struct nist_ack *ack)
 {
 	const struct fast *fast = container_of(nist, struct fast, nist);

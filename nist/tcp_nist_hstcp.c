@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * HighSpeed TCP as the NIST study has it: section 5.2.4, parameters of Table 5-6.
+ * HighSpeed TCP as in the NIST study: section 5.2.4, parameters of Table 5-6.
  *
  *   ACK	cwnd += a(cwnd) / cwnd, Eq. 25
  *   loss	cwnd *= 1 - b(cwnd), sst = cwnd, Eq. 28
  *   timeout	sst = max((1 - b(cwnd)) cwnd, 2), Eq. 29
  *
- * and Reno below LW_HS, Eq. 24.  A response function, a loss rate for each window,
- * makes a() of b(), which goes from 1/2 at LW_HS to R_HS at HW_HS:
+ * Below LW_HS it is Reno, Eq. 24.  a() is computed from b() and a response function, which gives a
+ * loss rate for each window.  b() goes from 1/2 at LW_HS to R_HS at HW_HS:
  *
  *   a(w) = w^2 0.078 / w^1.2  2 b(w) / (2 - b(w)) + 0.5, Eq. 26
  *   b(w) = (R_HS - 0.5) (log w - log LW_HS) / (log HW_HS - log LW_HS) + 0.5, Eq. 27
  *
  * What was decided:
- *   o "+ 0.5" in Eq. 26 rounds: a() is a whole number, at least 1.  Read as a sum it
- *     is half a segment more than the response function asks for, and in the spec's
- *     packet model two flows at 162 ms are then fairer (Jain's index 0.98) than the
- *     study found (0.95); rounded they are as the study has them in every cell.
- *   o LW_HS is 31, as in the drafts of RFC 3649 (this has 38).
+ *   o "+ 0.5" in Eq. 26 rounds: a() is a whole number, at least 1.  Read as a sum it is half a
+ *     segment more than the response function asks for.  In the spec's packet model two flows at
+ *     162 ms are then fairer (Jain's index 0.98) than the study found (0.95).  With rounding all
+ *     cells are as in the study.
+ *   o LW_HS is 31, as in the drafts of RFC 3649 (the RFC has 38).
  *   o Above HW_HS b() stays R_HS.
  *
- * The kernel's own has RFC 3649's table, from 38 on, and b() in 1/256.  It takes a() from
- * the next entry, so it rounds up: 7 at 700 segments, where the RFC's formula has 6.2 and
- * this 6.  Its ACK counts once, however many segments it acknowledges.
- * scripts/scenarios/nist-kernel.toml measures what comes of it.
+ * The kernel's highspeed uses RFC 3649's table, from 38 on, and b() in 1/256.  It takes a() from
+ * the next entry of the table, so it rounds up: at 700 segments it uses 7, the RFC's formula gives
+ * 6.2, and this module uses 6.  It counts an ACK once, even if the ACK is for many segments.
+ * scripts/scenarios/nist-kernel.toml measures the effect.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -35,10 +35,10 @@ TCPCC_PARAM(low_window, 31, 2, 1000000, "LW_HS, as Reno below it, segments");
 TCPCC_PARAM(high_window, 83000, 3, 1073741824, "HW_HS, where b is beta_high, segments");
 TCPCC_PARAM(beta_high, 100, 1, 500, "R_HS, b at the high window, thousandths");
 
-/* a() is good for windows within 1 / 64 of that it was computed for: 1 % of it */
+/* A value of a() is used until the window is smaller, or over 1/2^6 larger: an error of 1 % */
 #define HSTCP_NEAR	6
 
-/* Logarithms of the parameters' defaults, so that they need not be taken again and again */
+/* Logarithms of the default parameters, so that they are not computed each time */
 #define HSTCP_LOW	31
 #define HSTCP_LOG_LOW	324678
 #define HSTCP_HIGH	83000
@@ -47,9 +47,9 @@ TCPCC_PARAM(beta_high, 100, 1, 500, "R_HS, b at the high window, thousandths");
 #define HSTCP_LEAST	100
 
 /*
- * The windows from which on hstcp_a() of the default parameters is 2, 3, ...  A small window
- * changes its number of segments often, and with the table that takes no logarithm.  The table ends
- * where what the logarithms round off first makes a() less again.
+ * The windows at which hstcp_a() with the default parameters becomes 2, 3, ...  The number of
+ * segments in a small window changes often, and the table avoids a logarithm at each change.  It
+ * ends where a rounding error of the logarithms first makes a() smaller again.
  */
 static const u16 hstcp_steps[] = {
 	79, 173, 292, 434, 597, 781, 985, 1208, 1452, 1714, 1996, 2298, 2618, 2959, 3319, 3700,
@@ -59,15 +59,15 @@ static const u16 hstcp_steps[] = {
 
 #define HSTCP_STEPS	((u32)ARRAY_SIZE(hstcp_steps))
 
-/* Shares: b() */
+/* Scale of b() */
 #define HSTCP_SCALE	16
 #define HSTCP_ONE	BIT(HSTCP_SCALE)
 
 /**
  * struct hstcp - per-socket state
- * @nist: what all have
+ * @nist: the state in common with the other laws
  * @alpha: a(@alpha_of), segments
- * @alpha_of: whole segments; 0: not computed yet
+ * @alpha_of: window, whole segments; 0: not computed yet
  */
 struct hstcp {
 	struct nist	nist;
@@ -76,7 +76,7 @@ struct hstcp {
 };
 
 /**
- * hstcp_b_of() - Eq. 27, by what a loss reduces a window
+ * hstcp_b_of() - Eq. 27, the share of a window that a loss removes
  * @log: log2 of the window, TCPCC_LOG2_SCALE
  *
  * Return: share, HSTCP_SCALE
@@ -94,7 +94,7 @@ static u32 hstcp_b_of(u32 log)
 }
 
 /**
- * hstcp_b() - the same of a window
+ * hstcp_b() - the same, from the window itself
  * @w: window, segments, at least 1
  *
  * Return: share, HSTCP_SCALE
@@ -105,10 +105,10 @@ static u32 hstcp_b(u32 w)
 }
 
 /**
- * hstcp_a() - Eq. 26, by what a window grows in a round trip
+ * hstcp_a() - Eq. 26, by how much a window grows in a round trip
  * @w: window, segments, 1 to NIST_CWND_MAX
  *
- * w^2 / w^1.2 is w times w^-0.2, which is below 1.
+ * w^2 / w^1.2 is computed as w * w^-0.2, because w^-0.2 is at most 1.
  *
  * Return: segments, at least 1
  */
@@ -123,7 +123,7 @@ static u32 hstcp_a(u32 w)
 	return max_t(u32, (a + HSTCP_ONE / 2) >> HSTCP_SCALE, 1);
 }
 
-/* a() of a window @w, from the table where that has it */
+/* a() of a window @w, from the table if @w is in its range */
 static noinline u32 hstcp_alpha(u32 w)
 {
 	u32 steps = 0, more;

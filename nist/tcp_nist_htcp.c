@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * H-TCP as the NIST study has it: section 5.2.5, parameters of Table 5-7.
+ * H-TCP as in the NIST study: section 5.2.5, parameters of Table 5-7.
  *
- * The longer no segment was lost, the faster the window grows; and a loss takes from it
- * what the queue held.  D is the time since the last loss.
+ * The window grows faster the longer there was no loss.  A loss reduces the window by what the
+ * queue held.  D is the time since the last loss.
  *
  *   ACK	cwnd += 2 (1 - beta) f(D) / cwnd, Eq. 30
  *		f(D) = 1 up to DL, then max(h(D) rtt_min, 1), Eq. 31
@@ -15,23 +15,24 @@
  *   every U	throughput is averaged, Eq. 36
  *
  * What was decided:
- *   o Eq. 31's rtt_min is in seconds: that gives the study's buffers (the spec's packet
- *     model 0.30, 0.19, 0.17; the study 0.31, 0.21, 0.22).  The kernel takes it in units
- *     of 100 ms, believes 10 to 200 ms, and scales before DL too: htcp_linux=1 is that.
- *   o Eq. 32 is right as printed: 0.25 (D - DL)^2 is ((D - DL) / 2)^2, the kernel's.
- *   o Eq. 33 names one throughput by two subscripts, and forgets sst = cwnd and D = 0.
- *     There is none at the first loss, which counts as a change.
- *   o Eq. 34 has no lower bound.  With a buffer of more than a bandwidth-delay product
- *     a loss would cost more than TCP's: it is 1/2.
+ *   o Eq. 31's rtt_min is in seconds.  With this the study's buffers result (the spec's packet
+ *     model: 0.30, 0.19, 0.17; the study: 0.31, 0.21, 0.22).  The kernel uses units of 100 ms,
+ *     limits the rtt to 10 to 200 ms, and scales before DL too: htcp_linux=1 selects this.
+ *   o Eq. 32 is right as printed: 0.25 (D - DL)^2 is ((D - DL) / 2)^2, as in the kernel.
+ *   o Eq. 33 uses two subscripts for one throughput, and omits sst = cwnd and D = 0.
+ *     At the first loss there is no earlier throughput.  This counts as a change.
+ *   o Eq. 34 has no lower limit.  With a buffer of more than a bandwidth-delay product
+ *     a loss would cost more than with TCP.  Here the limit is 1/2.
  *   o Eq. 36's second line, "acksRTT", sets it to 0.
- *   o D runs from the beginning of a flow until its first loss.
- *   o rtt_max is of samples outside recovery, where they are not of the path alone.
+ *   o Before the first loss D is the time since the flow began.
+ *   o rtt_max uses samples outside recovery only: in recovery they contain more than the delay of
+ *     the path.
  *
- * The kernel's own keeps time in jiffies (10 ms in the lab), takes the largest
- * throughput since the loss for that of the moment, begins D at the end of recovery,
- * lets rtt_max fade by 5 % at each loss, and with each increase forgets the ACK that made
- * it and the fraction that was left.  scripts/scenarios/nist-kernel.toml measures what
- * comes of it.
+ * The kernel's htcp has these differences.  It keeps time in jiffies (10 ms in the lab).  It uses
+ * the largest throughput since the loss as the current one.  It starts D at the end of recovery.
+ * Its rtt_max fades by 5 % at each loss.  With each increase it loses the ACK that caused the
+ * increase, and the fraction that was left.  scripts/scenarios/nist-kernel.toml measures the
+ * effect.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -47,29 +48,29 @@ TCPCC_PARAM(weight, 500, 1, 1000, "T_H, of the last sample of throughput, thousa
 TCPCC_PARAM(update, 250, 1, 60000, "U_H, how often throughput is averaged, ms");
 TCPCC_PARAM(htcp_linux, 0, 0, 1, "1: rtt_min in 100 ms, as the kernel's H-TCP");
 
-/* Shares: beta */
+/* Scale of beta */
 #define HTCP_SCALE	16
 #define HTCP_ONE	BIT(HTCP_SCALE)
 
-/* Time is in units of 2^-20 s where it is multiplied, and D at most this, us */
+/* Times that are multiplied are in units of 2^-20 s.  D - DL is at most HTCP_DELTA_CAP, us. */
 #define HTCP_SECOND	20
 #define HTCP_DELTA_CAP	(4000ULL * USEC_PER_SEC)
 
-/* The largest rtt that is believed, us */
+/* Upper limit of rtt_min in htcp_f(), us */
 #define HTCP_RTT_CAP	(100 * USEC_PER_SEC)
 
 /**
  * struct htcp - per-socket state
- * @nist: what all have
- * @now_us: when the last ACK came
- * @loss_us: the last loss
- * @undo_us: the one before it
+ * @nist: the state in common with the other laws
+ * @now_us: time of the last ACK, us
+ * @loss_us: time of the last loss, us
+ * @undo_us: @loss_us before the last loss, us
  * @rate: throughput
- * @loss_rate: that at the last loss; 0: there was none
- * @undo_loss_rate: that at the one before it
- * @rtt_max_us: the largest round trip
- * @beta: what the last loss left, HTCP_SCALE, so below it
- * @undo_beta: what the one before it left
+ * @loss_rate: throughput at the last loss; 0: there was none
+ * @undo_loss_rate: @loss_rate before the last loss
+ * @rtt_max_us: largest rtt, us; 0: none yet
+ * @beta: the share that the last loss left, HTCP_SCALE, below HTCP_ONE
+ * @undo_beta: @beta before the last loss
  */
 struct htcp {
 	struct nist	nist;
@@ -84,7 +85,7 @@ struct htcp {
 	u16		undo_beta;
 };
 
-/* us, up to HTCP_DELTA_CAP, in 2^-20 s: both are below 2^32 */
+/* Converts us, up to HTCP_DELTA_CAP, to 2^-20 s: both are below 2^32 */
 static u32 htcp_seconds(u32 us)
 {
 	return (u64)us * 281474977 >> 28;
@@ -93,7 +94,7 @@ static u32 htcp_seconds(u32 us)
 /**
  * htcp_f() - Eqs. 31 and 32
  * @delta_us: D, us
- * @rtt_min_us: us
+ * @rtt_min_us: least rtt, us
  *
  * Return: segments, NIST_SCALE, at least 1
  */
@@ -119,11 +120,11 @@ static u64 htcp_f(u64 delta_us, u32 rtt_min_us)
 }
 
 /**
- * htcp_beta() - Eq. 34, what a loss leaves
+ * htcp_beta() - Eq. 34, the share of a window that a loss leaves
  * @rate: throughput now
- * @loss_rate: that at the last loss; 0: there was none
- * @rtt_min_us: us
- * @rtt_max_us: us; 0: none yet
+ * @loss_rate: throughput at the last loss; 0: there was none
+ * @rtt_min_us: least rtt, us
+ * @rtt_max_us: largest rtt, us; 0: none yet
  *
  * Return: share, HTCP_SCALE
  */
@@ -181,7 +182,7 @@ static u64 htcp_timeout(struct nist *nist)
 	return nist->prior / 2;
 }
 
-/* Throughput itself was measured meanwhile, and is what it is */
+/* The throughput is a measurement, and is not restored. */
 static void htcp_undo(struct nist *nist)
 {
 	struct htcp *htcp = container_of(nist, struct htcp, nist);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reno as the NIST study has it: what it calls TCP, with its limited slow start.
+ * Reno as in the NIST study, which calls it TCP, with the study's limited slow start.
  *
  *   ACK	cwnd += 1 / cwnd, Eq. 6
  *   loss	cwnd /= 2, sst = cwnd, Eq. 7

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Scalable TCP as the NIST study has it: section 5.2.6, parameters of Table 5-8.
+ * Scalable TCP as in the NIST study: section 5.2.6, parameters of Table 5-8.
  *
  *   ACK	cwnd += alpha_S, Eq. 38
  *   loss	cwnd *= beta_S, sst = cwnd, Eq. 39
  *   timeout	sst = max(beta_S cwnd, 2), Eq. 40
  *
- * and Reno below LW_S, Eq. 37.  Both are multiplicative, so two flows keep the ratio
- * of their windows: it does not become fair.
+ * Below LW_S it is Reno, Eq. 37.  Increase and decrease are both multiplicative, so two flows keep
+ * the ratio of their windows, and do not become fair.
  *
- * The equations have no slips.  The kernel's own adds 1 / min(cwnd, 100) where this adds
- * 1 / 100 from LW_S on, and never halves; above 100 segments they are the same.
+ * The equations have no errors.  The kernel's scalable adds 1 / min(cwnd, 100), and never halves.
+ * This module adds 1 / 100 from LW_S on.  Above 100 segments the two are the same.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What JTCP and TCP New Jersey have in common.
+ * Common code of JTCP and TCP New Jersey.
  *
- * Losses that are noise.  Both tell them from congestion, and then only send again what is
- * lost.  TCP asks for a new ssthresh at each loss, and its recovery ends with a window of
- * that size.  So the answer is the window itself; and the ssthresh from before comes back
- * when recovery ends, or the first loss would end slow start.
+ * Losses that are noise.  Both laws distinguish them from losses of congestion.  If a loss is
+ * noise, it is only retransmitted.  But TCP calls .ssthresh at each loss, and at the end of
+ * recovery sets the window to the result.  So .ssthresh returns the window itself.  The previous
+ * ssthresh is restored when recovery ends, because the first loss would otherwise end slow start.
  *
- * The receiver's clock.  TSval says when the receiver sent an ACK, which no queue on the way
- * back can change.  Its unit is the receiver's own affair: it is found by comparison.
+ * The receiver's clock.  TSval is the time at which the receiver sent an ACK.  A queue on the way
+ * back does not change it.  The receiver is free to choose its unit, so the unit is found by
+ * comparison with the sender's own clock.
  */
 #ifndef _RIVALS_H
 #define _RIVALS_H
@@ -21,19 +22,19 @@
 #include "tcpcc_param.h"
 #include "tcpcc_view.h"
 
-/* A time that enters a product is at most this, us */
+/* Upper limit of a time that is used in a product, us */
 #define RIVAL_TIME_CAP	(100 * USEC_PER_SEC)
 
-/* How long the receiver's clock is watched before its unit is known, us */
+/* How long the receiver's clock is compared before its unit is known, us */
 #define RIVAL_CLOCK_WATCH	USEC_PER_SEC
 
 /* ------------------------------------------------------------------------- */
 /* Losses that are noise                                                     */
 
 /**
- * rival_keep() - what .ssthresh answers to such a loss
+ * rival_keep() - result of .ssthresh for a loss that is noise
  * @sk: the socket
- * @before: where ssthresh waits for the end of recovery
+ * @before: set to ssthresh, for rival_event()
  *
  * Return: the window, segments, at least 2
  */
@@ -46,12 +47,12 @@ static inline u32 rival_keep(struct sock *sk, u32 *before)
 }
 
 /**
- * rival_event() - put ssthresh back
+ * rival_event() - restore ssthresh at the end of recovery
  * @sk: the socket
- * @event: of .cwnd_event
- * @before: of rival_keep(); 0: nothing was kept
+ * @event: argument of .cwnd_event
+ * @before: from rival_keep(); 0: nothing to restore
  *
- * After a timeout slow start ends where .ssthresh said.
+ * After a timeout nothing is restored: slow start ends at the result of .ssthresh.
  */
 static inline void rival_event(struct sock *sk, enum tcp_ca_event event, u32 *before)
 {
@@ -67,14 +68,14 @@ static inline void rival_event(struct sock *sk, enum tcp_ca_event event, u32 *be
 /* The receiver's clock                                                      */
 
 /**
- * struct rival_clock - what is known of it
- * @tsval: of the newest ACK
- * @now_us: when that came, own time
- * @watch_tsval: when the comparison began
- * @watch_us: the same, own time
- * @unit_us: of TSval; 0: not known yet
+ * struct rival_clock - state of the receiver's clock
+ * @tsval: TSval of the newest ACK
+ * @now_us: own time when the last ACK arrived, us
+ * @watch_tsval: TSval when the comparison began
+ * @watch_us: own time when the comparison began, us
+ * @unit_us: unit of TSval, us; 0: not known
  * @watched: the comparison has begun
- * @idle: what passes until the next ACK is the application's pause
+ * @idle: the time until the next ACK is a pause of the application
  */
 struct rival_clock {
 	u32	tsval;
@@ -88,13 +89,13 @@ struct rival_clock {
 
 /**
  * rival_clock_unit() - the unit of a clock
- * @passed_us: own time, at most 2^31
- * @ticks: of the clock meanwhile
+ * @passed_us: time that has passed on the own clock, us, at most 2^31
+ * @ticks: ticks of the receiver's clock in this time
  *
- * Linux counts microseconds or milliseconds; others jiffies of 4 or 10 ms.  A quarter more
- * or less is what the way's delay may have changed meanwhile.
+ * Linux counts microseconds or milliseconds; others count jiffies of 4 or 10 ms.  A deviation of a
+ * quarter is accepted, because the delay of the path may have changed meanwhile.
  *
- * Return: us; 0: none of them
+ * Return: unit, us; 0: none of these fits
  */
 static inline u16 rival_clock_unit(u32 passed_us, u32 ticks)
 {
@@ -124,16 +125,16 @@ static inline void rival_clock_watch(struct rival_clock *c)
 }
 
 /**
- * rival_clock_ack() - an ACK has come
+ * rival_clock_ack() - process an ACK
  * @c: the clock
- * @now_us: own time
- * @tsval: of the ACK
- * @there: it has one
+ * @now_us: own time, us
+ * @tsval: TSval of the ACK
+ * @there: the ACK has a TSval
  *
- * An ACK that others have overtaken was sent before them: no time has passed.
+ * If newer ACKs have overtaken this ACK, no time has passed.
  *
- * Return: between the sending of this ACK and of the one before, us, at most RIVAL_TIME_CAP;
- * between their arrivals, as long as the unit is not known
+ * Return: time between the sending of the previous ACK and of this one, us, at most
+ * RIVAL_TIME_CAP; if the unit is not known, time between their arrivals; 0 after a pause
  */
 static inline u32 rival_clock_ack(struct rival_clock *c, u32 now_us, u32 tsval, bool there)
 {

@@ -1,43 +1,43 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * JTCP, jitter-based TCP, which stands in Table 1 of the ESTCP paper.
+ * JTCP, jitter-based TCP, from Table 1 of the ESTCP paper.
  *
  *   E. H.-K. Wu, M.-Z. Chen, "JTCP: jitter-based TCP for heterogeneous wireless networks",
  *   IEEE JSAC 22(4), 2004.
  *
- * A queue that grows makes packets arrive later and later.  Of two packets i and j, sent at
- * S and received at R, the jitter is D = (R_j - R_i) - (S_j - S_i), as RTP has it (RFC 1889),
- * and the jitter ratio, over one window,
+ * If a queue grows, packets are delayed more and more.  Two packets i and j are sent at S and
+ * received at R.  Their jitter is D = (R_j - R_i) - (S_j - S_i), as in RTP (RFC 1889).  The
+ * jitter ratio over one window is
  *
  *   Jr = D / (R_j - R_i)
  *
- * is the share of what was sent that is now queued.  So Jr * cwnd is the growth of the queue
- * in a round trip, in packets.
+ * It is the share of the sent packets that is now in the queue.  So Jr * cwnd is the growth of the
+ * queue in a round trip, in packets.
  *
  *   ACK		as Reno
- *   loss		Jr < k / cwnd: noise, what is lost is sent again, and nothing else changes;
+ *   loss		Jr < k / cwnd: noise; the loss is retransmitted, and nothing else changes;
  *		else as Reno
  *   timeout	ssthresh as for a loss, and slow start
  *
- * What was decided.  Of the paper only the abstract, and what the ESTCP paper says of it, were
- * there to read.
- *   o In congestion avoidance a full link has Jr = 1 / cwnd exactly, since a window grows by
- *     one packet in a round trip.  So Jr * cwnd is rounded to whole packets: congestion is
- *     from k - 1/2 on.  With the strict test a flow that is alone never halves its window.
- *   o A queue that is full all the time does not grow, and Jr is 0: each loss would be noise,
- *     and nothing would ever drain it.  With jtcp_guard=1 it is congestion too where the rtt
- *     is in the last eighth between the least and the largest of the connection, if these are
- *     a millisecond apart.  0 is as printed.
- *   o The packets of the two ends of a window are not enough: a burst of two makes a difference
- *     of one packet.  i and j are the means of the last two windows.
- *   o D is the difference of two round-trip times, and R the arrival of an ACK.  While the way
- *     back has no queue that is the same, and it is exact to a microsecond: one packet in a
+ * Design decisions.  Only the abstract of the paper was available, and the description in the
+ * ESTCP paper.
+ *   o In congestion avoidance a full link has exactly Jr = 1 / cwnd, because a window grows by one
+ *     packet in a round trip.  So Jr * cwnd is rounded to whole packets: from k - 1/2 on it is
+ *     congestion.  With the strict test a flow that is alone would never halve its window.
+ *   o A queue that is always full does not grow, and Jr is 0.  Each loss would be noise, and the
+ *     queue would never drain.  With jtcp_guard=1 there is also congestion if the rtt is in the
+ *     last eighth of the range from the least to the largest rtt of the connection, and these
+ *     are at least a millisecond apart.  0 is as printed.
+ *   o The first and the last packet of a window are not enough for Jr: a burst of two changes the
+ *     growth by one packet.  So i and j are the means of the last two windows.
+ *   o D is the difference of two round-trip times, and R is the arrival of an ACK.  If the way
+ *     back has no queue this is the same, and it is exact to a microsecond.  One packet in a
  *     window of 826 is 0.12 ms on 100 Mb/s, less than a tick of most timestamps.  With
- *     jtcp_clock=1 both are of timestamps, where both ends count microseconds in them.
- *   o A CE mark is congestion.  Without a sample a loss is too.
+ *     jtcp_clock=1 both are from timestamps, if both ends count microseconds in them.
+ *   o A CE mark is congestion.  If there is no Jr yet, each loss is congestion.
  *
- * A process must not choose it on its own (no TCP_CONG_NON_RESTRICTED): it ignores losses where
- * others keep a queue full.
+ * A process cannot choose it without privileges (no TCP_CONG_NON_RESTRICTED), because it ignores
+ * losses if other flows keep a queue full.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -55,17 +55,17 @@ TCPCC_PARAM(jtcp_clock, 0, 0, 1,
 /* The growth of a queue is in 1/256 packet */
 #define JTCP_SCALE	8
 
-/* Windows count as at most this, segments: 100 Gb/s for two seconds */
+/* A larger window counts as this, segments: 100 Gb/s for two seconds */
 #define JTCP_CWND_MAX	BIT(24)
 
-/* The guard: the last 1/2^3 between two round-trip times that are so far apart, us */
+/* The guard: the last 1/2^3 of the range of the rtt, if the range is at least so wide, us */
 #define JTCP_FULL	3
 #define JTCP_APART_US	USEC_PER_MSEC
 
 /**
- * struct jtcp_window - of what one window's packets were
- * @stamp: R of the last of them, us
- * @transit: the mean of R - S, us, but for a constant
+ * struct jtcp_window - summary of the packets of one window
+ * @stamp: R of the last packet, us
+ * @transit: mean of R - S, us, plus a constant
  */
 struct jtcp_window {
 	u32	stamp;
@@ -75,19 +75,19 @@ struct jtcp_window {
 /**
  * struct jtcp - per-socket state
  * @last: the last window
- * @prev: the one before it
- * @clock: the receiver's
- * @sum: in this window, what the packets' R - S is beyond @base, us
- * @base: R - S of its first packet, us
- * @count: its samples
- * @end: tp->delivered at its end
- * @rtt_us: the newest; 0: none yet
- * @rtt_min_us: the least
- * @rtt_max_us: the largest
+ * @prev: the window before @last
+ * @clock: the receiver's clock
+ * @sum: sum of (R - S - @base) of the packets of this window, us
+ * @base: R - S of the first packet of this window, us
+ * @count: samples in this window
+ * @end: tp->delivered at the end of this window
+ * @rtt_us: newest rtt, us; 0: none yet
+ * @rtt_min_us: least rtt, us
+ * @rtt_max_us: largest rtt, us; 0: none yet
  * @before: see rival_keep()
- * @windows: how many of @last and @prev are known
- * @timestamps: R and S are time stamps
- * @marked: the ACK has a CE mark
+ * @windows: how many of @last and @prev are known, 0 to 2
+ * @timestamps: R and S are from timestamps
+ * @marked: the last ACK reports a CE mark
  */
 struct jtcp {
 	struct jtcp_window last;
@@ -110,9 +110,9 @@ struct jtcp {
 /* The law: pure functions, driven by tests/kunit                            */
 
 /**
- * jtcp_growth() - by how much a queue grows in a round trip, Jr * cwnd
+ * jtcp_growth() - growth of the queue in a round trip, Jr * cwnd
  * @i: the older window
- * @j: the newer one
+ * @j: the newer window
  * @cwnd: segments
  *
  * Return: packets, JTCP_SCALE; 0 if no time has passed
@@ -125,18 +125,18 @@ static s64 jtcp_growth(const struct jtcp_window *i, const struct jtcp_window *j,
 
 	if (!passed_us || passed_us > S32_MAX)
 		return 0;
-	/* a queue grows by a window at most: 31 + 24 + 8 bits */
+	/* a queue grows by at most a window: 31 + 24 + 8 bits */
 	jitter_us = clamp_t(s64, jitter_us, -(s64)passed_us, passed_us);
 	return div_s64(jitter_us * min_t(u32, cwnd, JTCP_CWND_MAX) * (1 << JTCP_SCALE), passed_us);
 }
 
-/* Whether such a growth is congestion: k packets, rounded */
+/* Whether @growth is congestion: at least @k packets, rounded */
 static bool jtcp_grows(s64 growth, u32 k)
 {
 	return growth >= (s64)k * (1 << JTCP_SCALE) - (1 << (JTCP_SCALE - 1));
 }
 
-/* Whether a queue is as long as it has ever been */
+/* Whether the rtt is close to the largest of the connection */
 static bool jtcp_full(u32 rtt_us, u32 rtt_min_us, u32 rtt_max_us)
 {
 	u32 apart_us = rtt_max_us - rtt_min_us;
@@ -147,14 +147,14 @@ static bool jtcp_full(u32 rtt_us, u32 rtt_min_us, u32 rtt_max_us)
 /* ------------------------------------------------------------------------- */
 /* The sender                                                                */
 
-/* Nothing is known of any window. */
+/* Discards what was measured of windows */
 static void jtcp_forget(struct jtcp *ca)
 {
 	ca->windows = 0;
 	ca->count = 0;
 }
 
-/* One more packet of this window, and whether it was the last */
+/* Adds a packet to this window, and ends the window if it was its last packet */
 static void jtcp_sample(struct jtcp *ca, const struct tcp_sock *tp, u32 stamp, u32 transit)
 {
 	if (!ca->count) {
@@ -172,7 +172,7 @@ static void jtcp_sample(struct jtcp *ca, const struct tcp_sock *tp, u32 stamp, u
 	ca->count = 0;
 }
 
-/* By how much the queue grows in a round trip, packets, JTCP_SCALE */
+/* Growth of the queue in a round trip, packets, JTCP_SCALE */
 static s64 jtcp_queue_grows(const struct sock *sk)
 {
 	const struct jtcp *ca = inet_csk_ca(sk);
@@ -187,7 +187,7 @@ static void jtcp_acked(struct sock *sk, const struct ack_sample *sample)
 	u32 tsval = tp->rx_opt.rcv_tsval;
 	bool timestamps;
 
-	/* what was sent twice has no rtt, and an ACK that acknowledges nothing an old stamp */
+	/* a retransmission has no rtt, and an ACK that acknowledges nothing has an old timestamp */
 	if (sample->rtt_us <= 0 || !sample->pkts_acked)
 		return;
 	ca->rtt_us = sample->rtt_us;
@@ -238,7 +238,7 @@ static void jtcp_ack(struct sock *sk, u32 flags)
 	ca->marked = !!(flags & CA_ACK_ECE);
 }
 
-/* A pause of the application says nothing of a queue. */
+/* A pause of the application is no measurement of a queue. */
 static void jtcp_restart(struct sock *sk)
 {
 	jtcp_forget(inet_csk_ca(sk));

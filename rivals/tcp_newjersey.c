@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * TCP New Jersey, which stands in Table 1 of the ESTCP paper.
+ * TCP New Jersey, from Table 1 of the ESTCP paper.
  *
  *   K. Xu, Y. Tian, N. Ansari, "TCP-Jersey for wireless IP communications", IEEE JSAC 22(4),
  *   2004; "Improving TCP performance in integrated wireless communications networks",
  *   Computer Networks 47(2), 2005.
  *
  * Routers warn before they overflow: they mark all packets while a queue is longer than a
- * threshold (in-tree red with min and max a byte apart, ecn and nodrop).  The sender
- * estimates what the path delivers to it, R, by when the receiver has sent each ACK, t, and
- * how much that acknowledges, L:
+ * threshold (in-tree red with min and max a byte apart, ecn and nodrop).  The sender estimates R,
+ * the rate at which the path delivers, from the time t at which the receiver sent each ACK, and
+ * from L, the amount that the ACK acknowledges:
  *
  *   R = (tau R + L) / (t - t' + tau), tau = K rtt
  *   ownd = R rtt_min
@@ -17,26 +17,27 @@
  *   ACK without a mark	as Reno
  *   ACK with one	cwnd = ssthresh = ownd, if that is less, once in a round trip
  *   loss, warned	the same
- *   loss, not warned	noise: what is lost is sent again, and nothing else changes
+ *   loss, not warned	noise: the loss is retransmitted, and nothing else changes
  *   timeout		ssthresh as for a loss, and slow start
  *
- * What was decided.  Of the papers only an abstract, and what the ESTCP paper says of it,
- * were there to read.
- *   o ownd is of rtt_min, as Westwood's window is.  By the current rtt (nj_rtt=1) ownd is
- *     about cwnd, and the queue never drains.
- *   o ownd is no reason to have a larger window than before.
- *   o "Warned" is from an ACK with a mark until all that was under way then is acknowledged.
- *   o A path whose routers do not warn would be flooded.  So until a first mark has come
- *     each loss is one that was warned of (nj_careful=1); the paper's columns set 0.  Without
- *     ECN or timestamps it is Reno.
- *   o It does not say that it needs ECN (TCP_CONG_NEEDS_ECN), though red without nodrop drops
- *     retransmissions, which are not marked as capable of it (RFC 3168, section 6.1.5).  With
- *     that flag the SYN is marked too, and a listener whose own congestion control lacks the
- *     flag then refuses ECN.
- *   o An application's pause says nothing of the path.
+ * Design decisions.  Only an abstract of the papers was available, and the description in the
+ * ESTCP paper.
+ *   o ownd is computed from rtt_min, as Westwood's window.  With the current rtt (nj_rtt=1) ownd
+ *     is about cwnd, and the queue never drains.
+ *   o ownd never makes the window larger.
+ *   o A sender is "warned" from an ACK with a mark until all data that was in flight then is
+ *     acknowledged.
+ *   o A path whose routers do not warn would be flooded.  So until the first mark arrives each
+ *     loss is treated as warned (nj_careful=1); the paper's columns set 0.  Without ECN or
+ *     timestamps the law is Reno.
+ *   o The flag TCP_CONG_NEEDS_ECN is not set, although red without nodrop drops retransmissions,
+ *     because they are not ECN-capable (RFC 3168, section 6.1.5).  With that flag the SYN would
+ *     be ECN-capable too, and a listener whose own congestion control lacks the flag would then
+ *     refuse ECN.
+ *   o A pause of the application is no measurement of the path.
  *
- * A process must not choose it on its own (no TCP_CONG_NON_RESTRICTED): losses that no router
- * of its kind warned of take nothing.
+ * A process cannot choose it without privileges (no TCP_CONG_NON_RESTRICTED), because losses do
+ * not reduce the window unless a router of this kind has warned.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -61,9 +62,9 @@ TCPCC_PARAM(nj_rtt, 0, 0, 1, "1: ownd is of the current rtt; 0: of the least");
 /**
  * struct nj - per-socket state
  * @rate: R, NJ_SCALE
- * @clock: the receiver's
+ * @clock: the receiver's clock
  * @delivered: tp->delivered at the last ACK
- * @warned_to: what was under way at the last mark ends there
+ * @warned_to: tp->snd_nxt at the last mark
  * @before: see rival_keep()
  * @warned: @warned_to is not acknowledged yet
  * @marked: there was a mark on this connection
@@ -83,10 +84,10 @@ struct nj {
 
 /**
  * nj_filter() - the estimate after an ACK
- * @rate: R before, NJ_SCALE, at most NJ_RATE_MAX
- * @segs: L, what it acknowledges
- * @passed_us: t - t', at most RIVAL_TIME_CAP
- * @tau_us: at most RIVAL_TIME_CAP
+ * @rate: R before the ACK, NJ_SCALE, at most NJ_RATE_MAX
+ * @segs: L, the segments that the ACK acknowledges
+ * @passed_us: t - t', us, at most RIVAL_TIME_CAP
+ * @tau_us: tau, us, at most RIVAL_TIME_CAP
  *
  * Return: R, NJ_SCALE, at most NJ_RATE_MAX
  */
@@ -100,9 +101,9 @@ static u64 nj_filter(u64 rate, u32 segs, u32 passed_us, u32 tau_us)
 }
 
 /**
- * nj_ownd() - what the path holds at that rate
+ * nj_ownd() - the window for a rate
  * @rate: R, NJ_SCALE, at most NJ_RATE_MAX
- * @rtt_us: at most RIVAL_TIME_CAP
+ * @rtt_us: us, at most RIVAL_TIME_CAP
  *
  * Return: window, segments, at least 2
  */
@@ -127,7 +128,7 @@ static u32 nj_rtt_us(const struct sock *sk)
 		    (u32)RIVAL_TIME_CAP);
 }
 
-/* TCP calls this for each ACK, before it looks whether a loss or a mark is to be answered. */
+/* TCP calls this for each ACK, before it reacts to a loss or a mark. */
 static void nj_ack(struct sock *sk, u32 flags)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);

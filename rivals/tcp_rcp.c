@@ -5,32 +5,34 @@
  *   N. Dukkipati, M. Kobayashi, R. Zhang-Shen, N. McKeown, "Processor Sharing Flows in the
  *   Internet", IWQoS 2005; as one of the rivals in the ACP paper (Figs. 16, 17).
  *
- * Each link wants one rate of all its flows (sched/rcp_law.c), a packet collects the least on
- * its way, the receiver returns it, and the sender sends at that rate R from then on: there is
- * no window and no slow start.
+ * Each link computes one rate for all its flows (sched/rcp_law.c).  A packet collects the lowest
+ * rate on its way, and the receiver returns it.  From then on the sender sends at this rate, R.
+ * There is no window and no slow start.
  *
- * TCP has a window, so it is made large enough not to matter: three times R in a round trip,
- * and three segments.  A queue of one bandwidth-delay product doubles the round trip before the
- * smoothed one tells: with a quarter more than R the window held senders back in just the time
- * in which the law finds its least rate (acp-rcp-interval: 270 packets in place of 166).  What is
- * reported as the window, in /proc/net/tcpcc and by the tracepoint, is R * mrtt / size, as ACP's.
+ * TCP needs a window, so it is made so large that it does not limit the rate: three times R in a
+ * round trip, plus three segments.  The reason is that a queue of one bandwidth-delay product
+ * doubles the round trip before the smoothed rtt shows it.  With a window of only a quarter more
+ * than R, the window limited senders just while the law finds its lowest rate (acp-rcp-interval:
+ * 270 packets instead of 166).  The window that /proc/net/tcpcc and the tracepoint show is
+ * R * mrtt / size, as with ACP.
  *
- * In START and FALLBACK, without such links, it is Reno: see include/tcpcc_explicit.h.  Where
- * links speak, neither a loss nor CE changes R.  A timeout sets the window to 1 until the next
+ * In START and FALLBACK, without such links, the sender is Reno: see include/tcpcc_explicit.h.
+ * In FEEDBACK neither a loss nor CE changes R.  A timeout sets the window to 1 until the next
  * echo.
  *
- * Where the default is not the paper's.  "As printed" is rcp_trust=0.
- *   o rcp_trust.  The paper believes each word.  Here no rate goes beyond 2.25 times what the
- *     path has delivered, as in tcp_acp_host.c, which says why.
+ * Defaults that differ from the paper.  "As printed" is rcp_trust=0.
+ *   o rcp_trust.  The paper's sender believes each word.  Here no rate goes beyond 2.25 times what
+ *     the path has delivered; tcp_acp_host.c gives the reason.
  *
- * What the paper leaves open:
- *   o The first packet of a connection asks in the paper, and its answer is known when data is
- *     sent.  Here options are on data only: the window is 1 for the first round trip.
- *   o size is what routers count a packet as: payload, TCP, IP, and rcp_overhead bytes of link
- *     header.
- *   o The authors' simulator sends a probe each rtt where packets are further apart.  Here the
- *     rate is at least a segment in a second, whatever comes: TCP has no timer for what its
- *     pacing holds back, and who waits for the next packet hears of no other rate.
+ * What the paper does not specify:
+ *   o In the paper the first packet of a connection requests a rate, and the answer is known when
+ *     data is sent.  Here only segments with data have the option, so the window is 1 for the
+ *     first round trip.
+ *   o size is the size of a packet as routers count it: payload, TCP, IP, and rcp_overhead bytes
+ *     of link header.
+ *   o If packets are more than an rtt apart, the authors' simulator sends a probe in each rtt.
+ *     Here the rate is at least one segment per second instead.  TCP has no timer for segments
+ *     that its pacing holds back, and until the next segment is sent the sender gets no new rate.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -50,10 +52,10 @@
 #define CREATE_TRACE_POINTS
 #include "trace_explicit.h"
 
-/* A window is so many times R in a round trip: see above */
+/* The window is so many times R in a round trip: see above */
 #define RCP_TIMES	3
 
-/* Segments beyond what is in flight at R: delayed ACKs, and what waits in the host */
+/* Additional segments, for delayed ACKs and for segments that wait in the host */
 #define RCP_ROOM	(3 * EXPLICIT_ONE)
 
 TCPCC_PARAM(rcp_overhead, 14, 0, 256,
@@ -67,11 +69,11 @@ TCPCC_PARAM(rcp_patience, 4, 1, 100,
 struct rcp {
 	struct explicit_window w;
 	u64	desired;	/* R * mrtt / size, EXPLICIT_SCALE; 0: none */
-	u32	word;		/* R as it came last */
+	u32	word;		/* the last R */
 };
 
 /**
- * rcp_window() - a window that does not hold a rate back
+ * rcp_window() - a window that does not limit a rate
  * @desired: the rate, as a window of @mrtt_us, EXPLICIT_SCALE, at most EXPLICIT_MOST
  * @rtt_us: us, at most EXPLICIT_RTT_CAP
  * @mrtt_us: us, at least 1
@@ -80,7 +82,7 @@ struct rcp {
  */
 static u64 rcp_window(u64 desired, u32 rtt_us, u32 mrtt_us)
 {
-	/* below 2^48; a round trip of 2^10 times the least is none, so the quotient fits */
+	/* below 2^48; an rtt counts as at most 2^10 times the least, so that the quotient fits */
 	u64 window = mul_u64_u64_div_u64(desired * RCP_TIMES,
 					 clamp_t(u64, rtt_us, mrtt_us, (u64)mrtt_us << 10),
 					 max(mrtt_us, 1U));
@@ -88,7 +90,7 @@ static u64 rcp_window(u64 desired, u32 rtt_us, u32 mrtt_us)
 	return min(window + RCP_ROOM, EXPLICIT_MOST);
 }
 
-/* What the ACK brought.  Return: the number of echoes with a limit */
+/* Takes the echoes of an ACK.  Return: their number; 0: none, or the newest has no limit */
 static u32 rcp_listen(struct sock *sk)
 {
 	struct rcp *ca = inet_csk_ca(sk);
@@ -100,7 +102,7 @@ static u32 rcp_listen(struct sock *sk)
 	return echoes;
 }
 
-/* The rate that came, and a window for it */
+/* Sets the rate that was received, and a window for it */
 static void rcp_follow(struct sock *sk)
 {
 	struct rcp *ca = inet_csk_ca(sk);
@@ -169,7 +171,7 @@ static void rcp_init(struct sock *sk)
 	explicit_request(sk);
 }
 
-/* ss shows R as bw, and the least round trip time. */
+/* ss shows R as bw, and mrtt. */
 static size_t rcp_get_info(struct sock *sk, u32 ext, int *attr, union tcp_cc_info *info)
 {
 	const struct rcp *ca = inet_csk_ca(sk);

@@ -5,30 +5,31 @@
  *   D. Katabi, M. Handley, C. Rohrs, "Congestion Control for High Bandwidth-Delay
  *   Product Networks", SIGCOMM 2002; as one of the rivals in the ACP paper (Table I).
  *
- * Each packet says the rtt of its flow and the gap between two packets, rtt / cwnd, and asks
- * for a change of the flow's rate, at first the largest.  Each link on the way lowers it to
- * what it has for this packet (sched/xcp_law.c).  The receiver adds up what it gets, and the
- * sender adds the sum E, bytes/s, to its window:
+ * Each packet carries the rtt of its flow and the gap between two packets, rtt / cwnd.  It also
+ * requests a change of the flow's rate; the sender requests the largest one.  Each link on the
+ * way lowers it to what the link can give this packet (sched/xcp_law.c).  The receiver adds up the
+ * changes, and the sender adds the sum E, bytes/s, to its window:
  *
  *   cwnd += E * rtt / size, at least 1
  *
- * In START and FALLBACK, without such links, it is Reno: see include/tcpcc_explicit.h.  A loss
- * halves the window as Reno does, also where links speak; what they say in recovery is not
- * added.  A timeout sets the window to 1, and feedback goes on from there.
+ * In START and FALLBACK, without such links, the sender is Reno: see include/tcpcc_explicit.h.  A
+ * loss halves the window as Reno does, in FEEDBACK too, and feedback that arrives in recovery is
+ * not added.  A timeout sets the window to 1, and feedback continues from there.
  *
- * Where the default is not the paper's.  "As printed" is xcp_trust=0.
- *   o xcp_trust.  The paper believes each word.  Here no window grows beyond 2.25 times what
- *     the path has delivered in a round trip, as in tcp_acp_host.c, which says why.
- *   o xcp_pacing.  A window is spread over a round trip.  In the paper's network links of the
- *     bottleneck's rate, between the hosts and it, do that.
+ * Defaults that differ from the paper.  "As printed" is xcp_trust=0.
+ *   o xcp_trust.  The paper's sender believes each word.  Here no window grows beyond 2.25 times
+ *     what the path has delivered in a round trip; tcp_acp_host.c gives the reason.
+ *   o xcp_pacing.  A window is spread over a round trip.  In the paper's network links between
+ *     the hosts and the bottleneck, with the bottleneck's rate, have the same effect.
  *
- * What the paper leaves open:
- *   o rtt is TCP's smoothed one.  Before the first sample packets say none, and get nothing:
- *     so the window is 1 for two round trips.
- *   o size is what routers count a packet as: payload, TCP, IP, and xcp_overhead bytes of link
- *     header.
- *   o What was asked for and comes back unchanged is no grant: no link has seen it.
- *   o What is more than an application uses is not added: it would wait, and come at once.
+ * What the paper does not specify:
+ *   o rtt is TCP's smoothed rtt.  Before the first sample packets carry no rtt, and routers grant
+ *     them nothing.  So the window is 1 for two round trips.
+ *   o size is the size of a packet as routers count it: payload, TCP, IP, and xcp_overhead bytes
+ *     of link header.
+ *   o If a request comes back unchanged, it is not a grant, because no link has seen it.
+ *   o If the application uses less than the window, the window does not grow.  Otherwise an unused
+ *     window would accumulate, and could later be sent at once.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -60,14 +61,14 @@ TCPCC_PARAM(xcp_patience, 4, 1, 100,
 /* Per-socket state */
 struct xcp {
 	struct explicit_window w;
-	u32	word;		/* the last sum of changes */
+	u32	word;		/* sum of the changes that the last ACK brought */
 };
 
 /* ------------------------------------------------------------------------- */
 /* The law: pure functions, driven by tests/kunit                            */
 
 /**
- * xcp_gap() - the gap between two packets that a sender says
+ * xcp_gap() - the gap between two packets that a sender reports
  * @window: EXPLICIT_SCALE, at least 1
  * @rtt_us: us, at most EXPLICIT_RTT_CAP; 0: none yet
  *
@@ -81,10 +82,10 @@ static u64 xcp_gap(u64 window, u32 rtt_us)
 
 /**
  * xcp_window() - the window after feedback
- * @window: before, EXPLICIT_SCALE, EXPLICIT_ONE to EXPLICIT_MOST
- * @change: bytes/s, of 30 bits with its sign
+ * @window: window before, EXPLICIT_SCALE, EXPLICIT_ONE to EXPLICIT_MOST
+ * @change: bytes/s, 30 bits with sign
  * @rtt_us: us, at most EXPLICIT_RTT_CAP
- * @size: of a packet, bytes
+ * @size: packet size, bytes
  *
  * Return: window, EXPLICIT_SCALE, EXPLICIT_ONE to EXPLICIT_MOST
  */
@@ -105,7 +106,10 @@ static u32 xcp_rtt_us(const struct sock *sk)
 	return min(tcp_sk(sk)->srtt_us >> 3, (u32)EXPLICIT_RTT_CAP);
 }
 
-/* What the next packets say.  Demand is not divided among them: links lower it for each. */
+/*
+ * Sets what the next packets carry.  The requested change is not divided among the packets, because
+ * links lower it for each packet.
+ */
 static void xcp_request(struct sock *sk)
 {
 	struct xcp *ca = inet_csk_ca(sk);
@@ -119,7 +123,7 @@ static void xcp_request(struct sock *sk)
 				       TCPCC_FB_NO_LIMIT);
 }
 
-/* What the ACK brought.  Return: the number of echoes that links have had their say in */
+/* Takes the echoes of an ACK.  Return: their number; 0: none, or no link has changed them */
 static u32 xcp_listen(struct sock *sk)
 {
 	struct xcp *ca = inet_csk_ca(sk);
@@ -131,7 +135,7 @@ static u32 xcp_listen(struct sock *sk)
 	return echoes;
 }
 
-/* Feedback of this ACK, but what the application would not use, and what is not believed */
+/* Applies the feedback of an ACK: growth only if the application uses it, and as far as trusted */
 static void xcp_follow(struct sock *sk, const struct rate_sample *rs)
 {
 	struct xcp *ca = inet_csk_ca(sk);
@@ -203,7 +207,7 @@ static void xcp_init(struct sock *sk)
 	xcp_request(sk);
 }
 
-/* Nothing of it has a form in ss: links say changes, and no rate. */
+/* Only for /proc/net/tcpcc: ss has no field for this, because links grant changes and no rate. */
 static size_t xcp_get_info(struct sock *sk, u32 ext, int *attr, union tcp_cc_info *info)
 {
 	const struct xcp *ca = inet_csk_ca(sk);

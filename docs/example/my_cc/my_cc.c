@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * my_cc: a sender that keeps a few packets in the queue, and answers losses as Reno does.
+ * my_cc: keeps a few packets in the queue, and reacts to losses like Reno.
  *
- * At the first ACK of each round trip it takes for its queue what its window holds beyond the
- * path's delay:
+ * At the first ACK of each round trip it estimates how many of its packets are in the queue, from
+ * the rtt beyond the least rtt:
  *
  *	queue = cwnd * (rtt - rtt_min) / rtt
- * It moves the window by one packet towards a queue of target packets, and at the end of slow
- * start by all that there is too much.
+ * Then it changes the window by one packet, so that the queue moves towards "target" packets.  At
+ * the end of slow start it reduces the window by the whole excess of the queue over the target.
  */
 #include <linux/module.h>
 #include <net/tcp.h>
@@ -17,8 +17,8 @@ module_param(target, uint, 0644);
 MODULE_PARM_DESC(target, "packets in the queue");
 
 struct my_cc {
-	u32 rtt_min_us;		/* least that was ever seen */
-	u32 rtt_us;		/* latest */
+	u32 rtt_min_us;		/* least rtt ever seen */
+	u32 rtt_us;		/* latest rtt */
 	u32 round_end;		/* snd_nxt when this round trip began */
 };
 
