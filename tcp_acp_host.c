@@ -5,61 +5,62 @@
  *   M. Lestas, A. Pitsillides, P. Ioannou, G. Hadjipollas, "Adaptive Congestion
  *   Protocol: A Congestion Control Protocol with Learning Capability".
  *
- * Each link tells its users at which rate to send, the same to all, and a packet collects
- * the least of what the links on its way want.  The receiver returns it, and the sender makes
- * a window of it:
+ * Each link computes a rate, the same for all flows on it.  A packet collects the lowest rate
+ * of the links on its way.  The receiver returns this rate, H_feedback, and the sender computes
+ * a window from it:
  *
  *   desired = H_feedback * mrtt / size					(Eq. 3)
  *   cwnd += 0.1 / cwnd * (desired - cwnd)    if desired > cwnd and H_congestion
  *   cwnd += 1 / cwnd * (desired - cwnd)      otherwise			(Eq. 4)
  *   cwnd is never below 1						(Eq. 5)
  *
- * mrtt is the least of the estimates of the round trip time, size that of a packet.  One ACK
- * for each packet of a window makes Eq. 4 a first-order filter with a time constant of one
- * round trip; with H_congestion, where a link is already at 95 % of its capacity, newcomers
- * take ten times as long, so that the link can see them coming.  The first window is 1.
+ * mrtt is the least estimate of the round trip time, and size is the size of a packet.  If there
+ * is one ACK for each packet of a window, Eq. 4 is a first-order filter with a time constant of
+ * one round trip.  H_congestion means that a link is already at 95 % of its capacity.  New flows
+ * then take ten times as long, so that the link can react to them.  The first window is 1.
  *
- * All but this law is include/tcpcc_explicit.h's, which has the modes.
+ * include/tcpcc_explicit.h has everything except this law, and describes the modes.
  *
- * In FEEDBACK neither a loss, unless it is heavy (acp_trust), nor CE reduces the window: the
- * rate is what counts, and it is known.  So a queue on the way that is not ACP's gets no
- * answer, and ACP belongs on networks whose bottlenecks all have its routers.  A timeout sets
- * the window to 1, and the next echo, or TCP's finding that the timeout was none, brings it
- * back.
+ * In FEEDBACK neither CE nor a loss reduces the window, unless the loss is heavy (acp_trust):
+ * the rate is known, and it alone determines the window.  So ACP does not react to a queue
+ * without an ACP router.  Use it only on networks whose bottlenecks all have such routers.  A
+ * timeout sets the window to 1.  The next echo brings it back, or TCP does if it finds that the
+ * timeout was spurious.
  *
- * Where the default is not the paper's.  "As printed" is acp_pacing=0 acp_trust=0; the
- * scenarios acp-fig5, acp-fig8, acp-fig16 and acp-table1 have both columns.
- *   o acp_trust.  The paper believes each word.  But a receiver may lie; a link on the way may
- *     have no ACP router; and a link that was nearly idle wants its whole rate of each of many
- *     users who come at once, of whom it can't know for a round trip.  So no window goes beyond
- *     2.25 times what the path has delivered in mrtt (acp_trust, per cent), or twice that where
- *     H_congestion lets it go only a tenth of the way; and where the newest rtt shows a queue,
- *     no further than what was delivered.  The price is that a window of 1000 is reached in 10
- *     round trips, not in two.  In acp-fig8 (the paper's Fig. 7) three users come to such a
- *     link, where the gain of Eq. 4 is 1: as printed they put three bandwidth-delay products
- *     on it, and it loses 1554 packets, where the paper reports none; with acp_trust none are
- *     lost.  A storm of users within one round trip is the router's to meet, by its option
- *     newcomers (acp-storm).
- *     Where more than a quarter of a round trip's packets is lost, the words are not what the
- *     path can do: FALLBACK, for eight round trips, and for twice as many at each further time.
- *   o acp_pacing.  The paper's windows are whole.  So senders that are told the same rate round
- *     the same window at the same time, their sum moves in steps of N packets, and what the
- *     link wants lies between two steps.  The link oscillates; the paper describes it for
+ * Defaults that differ from the paper.  "As printed" is acp_pacing=0 acp_trust=0; the scenarios
+ * acp-fig5, acp-fig8, acp-fig16 and acp-table1 have both columns.
+ *   o acp_trust.  The paper's sender believes each word.  But a receiver may lie, and a link on
+ *     the way may have no ACP router.  A link that was nearly idle also grants its whole rate to
+ *     each of many flows that start at once, because it cannot know of them for a round trip.  So
+ *     no window goes beyond 2.25 times what the path has delivered in mrtt (acp_trust, per cent),
+ *     or twice that with H_congestion, because Eq. 4 then goes only a tenth of the way.  If the
+ *     newest rtt shows a queue, no window goes beyond what was delivered.
+ *     The price is that a window of 1000 is reached in 10 round trips, not in two.  In acp-fig8
+ *     (the paper's Fig. 7) three flows come to such a link, where the gain of Eq. 4 is 1.  As
+ *     printed they put three bandwidth-delay products on the link, and it loses 1554 packets; the
+ *     paper reports no losses.  With acp_trust none are lost.  Against a storm of flows within
+ *     one round trip there is the router's option newcomers (acp-storm).
+ *     If the losses of a round trip are more than a quarter of what it delivered, the path cannot
+ *     carry what the words grant.  The sender then goes to FALLBACK for eight round trips, and
+ *     for twice as many each further time.
+ *   o acp_pacing.  The paper's windows are whole numbers.  So senders that get the same rate round
+ *     to the same window at the same time, the sum of N windows moves in steps of N packets, and
+ *     the capacity lies between two steps.  The link oscillates.  The paper describes this for
  *     windows of 1 and 2, as the loss of a tenth of the capacity (its Fig. 5, acp-fig5).  By
- *     default fractions of a window are sent too: it is kept in 1/65536 segment and spread
- *     over a round trip, one packet each rtt / cwnd, and one packet that the round trip is not
- *     long enough for may be in flight beside the whole ones.  So on average cwnd packets are
- *     in flight, at any cwnd.  The round trip is in the middle between mrtt and the newest
- *     one, so that a sender slows down while a queue grows: see explicit_spread_us().
+ *     default the fraction of a window is used too: a window is kept in 1/65536 segment and
+ *     spread over a round trip, one packet each rtt / cwnd.  Beside the whole packets one more may
+ *     be in flight, for the fraction.  So on average cwnd packets are in flight, at any cwnd.  The
+ *     round trip for this is halfway between mrtt and the newest rtt, so that a sender slows down
+ *     while a queue grows: see explicit_spread_us().
  *
- * What the paper leaves open:
- *   o size is what routers count a packet as, or the link would be under-used by the headers:
- *     payload, TCP, IP, and acp_overhead bytes of link header.
- *   o Eq. 4 is applied for each segment that was acknowledged, or a receiver that delays its
- *     ACKs would make the filter slower.  What an ACK without an echo acknowledged counts with
+ * What the paper does not specify:
+ *   o size is the size of a packet as routers count it: payload, TCP, IP, and acp_overhead bytes
+ *     of link header.  With another size the headers would leave a part of the link unused.
+ *   o Eq. 4 is applied for each acknowledged segment.  Otherwise a receiver that delays its ACKs
+ *     would make the filter slower.  Segments acknowledged by an ACK without an echo count with
  *     the next echo.
  *   o H_feedback starts as "no limit", or as SO_MAX_PACING_RATE.
- *   o After an idle time of more than a retransmission timeout the window is 1 again (unless
+ *   o After an idle time longer than the retransmission timeout the window is 1 again (unless
  *     net.ipv4.tcp_slow_start_after_idle is off), and one round trip brings it back.
  */
 
@@ -80,18 +81,18 @@
 #include "trace_acp.h"
 
 /*
- * Segments that one ACK may count for in Eq. 4: 16 GRO packets of 64, so only what came
- * without an echo for long is cut (window_is_bounded)
+ * The most segments that one ACK may count for in Eq. 4, 16 GRO packets of 64.  The count is cut
+ * only if no echo has arrived for a long time (window_is_bounded)
  */
 #define ACP_ACKED_MAX	1024U
 
 /*
- * Fraction bits of the share of the difference that a segment leaves in Eq. 4:
- * with those of a window they are 64, the width of a quotient
+ * Fraction bits of the factor by which a segment reduces the difference in Eq. 4.  Together with
+ * the fraction bits of a window these are 64, the width of a quotient
  */
 #define ACP_LEFT	(64 - EXPLICIT_SCALE)
 
-/* A step of several segments moves the window by 2^-3 of it at most (per_segment: 1/500) */
+/* A step for several segments changes the window by at most 2^-3 of it (per_segment: 1/500) */
 #define ACP_STEP	3
 
 TCPCC_PARAM(acp_slow, 10, 1, 1000,
@@ -108,15 +109,15 @@ TCPCC_PARAM(acp_patience, 4, 1, 100,
 /* Per-socket state */
 struct acp {
 	struct explicit_window w;
-	u64	desired;	/* of Eq. 3, EXPLICIT_SCALE; 0: none */
-	u32	word;		/* H_feedback and H_congestion, as they came last */
-	u32	acked;		/* segments that wait for an echo */
+	u64	desired;	/* result of Eq. 3, EXPLICIT_SCALE; 0: none */
+	u32	word;		/* the last H_feedback and H_congestion */
+	u32	acked;		/* acknowledged segments that wait for an echo */
 };
 
 /* ------------------------------------------------------------------------- */
 /* The law: pure functions, driven by tests/kunit with the paper's numbers   */
 
-/* A fraction, ACP_LEFT, at most 1, to the power of @n */
+/* @x to the power of @n; both @x, at most 1, and the result in ACP_LEFT */
 static u64 acp_power(u64 x, u32 n)
 {
 	u64 power = BIT_ULL(ACP_LEFT);
@@ -131,17 +132,16 @@ static u64 acp_power(u64 x, u32 n)
 
 /**
  * acp_filter() - the window after some segments were acknowledged (Eqs. 4, 5)
- * @window: before, EXPLICIT_SCALE, EXPLICIT_ONE to EXPLICIT_MOST
- * @desired: of Eq. 3, EXPLICIT_SCALE
+ * @window: window before, EXPLICIT_SCALE, EXPLICIT_ONE to EXPLICIT_MOST
+ * @desired: result of Eq. 3, EXPLICIT_SCALE
  * @congested: H_congestion
- * @slow: what H_congestion divides the gain by
- * @acked: segments
+ * @slow: with @congested the gain of growth is divided by this
+ * @acked: acknowledged segments
  *
- * Of the difference to desired each segment leaves 1 - gain / window.  While the
- * window changes little, n segments leave the nth power of that, with the window
- * in the middle of its way.  So one ACK for many segments takes a step or two; only
- * for a window that becomes a multiple or a part of itself it takes more, at most
- * 80.  A step of one segment is Eq. 4 itself.
+ * Each segment multiplies the difference to @desired by 1 - gain / window.  While the window
+ * changes little, n segments multiply it by the nth power of that, with the window at half of
+ * its way.  So one ACK for many segments needs a step or two.  Only if the window changes by a
+ * large factor it needs more, at most 80.  A step of one segment is Eq. 4 itself.
  *
  * Return: window, EXPLICIT_SCALE, at least EXPLICIT_ONE
  */
@@ -181,7 +181,7 @@ static u64 acp_filter(u64 window, u64 desired, bool congested, u32 slow,
 /* ------------------------------------------------------------------------- */
 /* The sender                                                                */
 
-/* What the ACK brought.  Return: the number of echoes with a limit */
+/* Takes the echoes of an ACK.  Return: their number; 0: none, or the newest has no limit */
 static u32 acp_listen(struct sock *sk)
 {
 	struct acp *ca = inet_csk_ca(sk);
@@ -194,9 +194,9 @@ static u32 acp_listen(struct sock *sk)
 }
 
 /*
- * Eq. 4 towards what the network wants, and no further than what is believed.  With H_congestion
- * Eq. 4 itself is ten times as slow.  A window above what is believed goes down by Eq. 4 too:
- * what a queue holds is gone after a round trip.
+ * The window of Eq. 4, limited to what is believed.  With H_congestion Eq. 4 is ten times as slow,
+ * so the limit is twice as high.  A window above the limit also goes down by Eq. 4, so that a
+ * queue is gone after a round trip.
  */
 static u64 acp_next_window(const struct acp *ca)
 {
@@ -279,8 +279,8 @@ static void acp_init(struct sock *sk)
 }
 
 /*
- * ss shows what the network grants as bw, and the paper's mrtt.  Window and desired window
- * have a fraction, which matters below ten segments: so they are told in thousandths.
+ * ss shows the granted rate as bw, and mrtt.  The window and the desired window are given in
+ * 1/1000 segment, because their fraction matters below ten segments.
  */
 static size_t acp_get_info(struct sock *sk, u32 ext, int *attr,
 			   union tcp_cc_info *info)

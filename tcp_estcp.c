@@ -5,79 +5,80 @@
  *   H. Nishiyama, N. Ansari, N. Kato, "Wireless Loss-Tolerant Congestion Control
  *   Protocol Based on Dynamic AIMD Theory".
  *
- * The bottleneck keeps all its flows in step.  When its buffer overflows a phase ends: it
- * tells everybody, and everybody reduces the window by as much as empties the queue.  Within
- * a phase all open their rates equally fast, whatever their round trip times, at a pace g
- * that the router chooses so that phases become D long:
+ * The bottleneck synchronizes all its flows.  When its buffer overflows a phase ends.  The
+ * router signals this to all flows, and each reduces its window by so much that the queue
+ * empties.  Within a phase the rates of all flows grow equally fast, independent of their round
+ * trip times.  The router chooses the pace, g, so that a phase takes the time D:
  *
  *   cwnd += alpha / cwnd for each ACK,   alpha = rtt_min / g
  *   cwnd *= beta at the end of a phase
  *	  and at each loss,		beta = rtt_min / rtt_cur
  *
- * g is in seconds per packet: a window grows by alpha in a round trip, so a rate by
- * 1 / g packets/s in a second.  A router says it by the share p of packets that it marks, and
- * the phase by which pair of codepoints it uses; include/tcpcc_estcp.h has both.
- * tcp_feedback.ko, here and at the receiver, carries them.
+ * g is in seconds per packet.  A window grows by alpha in a round trip, so a rate grows by 1 / g
+ * packets/s in a second.  The share p of packets that the router marks encodes g, and the pair
+ * of codepoints that it uses encodes the phase (see include/tcpcc_estcp.h).  tcp_feedback.ko,
+ * here and at the receiver, returns the codepoints.
  *
- * All but this law is TCP's and include/tcpcc_explicit.h's, which has the modes.  FEEDBACK
- * begins when both codepoints of a pair have come.  Silence, no marks, or marks that are no
- * router's end it.  A connection that uses ECN itself asks for no codepoints, and stays Reno.
+ * TCP and include/tcpcc_explicit.h do everything except this law; the header describes the
+ * modes.  FEEDBACK begins when both codepoints of a pair have arrived.  It ends if there are no
+ * codepoints, or no marks, or if something other than an ESTCP router sets them.  A
+ * connection that uses ECN requests no codepoints, and stays Reno.
  *
- * One default is not the paper's: the share of marks of the last phase counts for 384 segments
- * of this one (estcp_prior), since p is estimated from few marks when a phase begins, and
- * alpha would jump.  "As printed" is estcp_prior=0, with a router of "patience 0" and a constant
- * gain (sched/estcp_law.c says why these are not the default); the scenarios estcp-fig2,
- * estcp-fig3a and estcp-few-many have both columns.
+ * One default differs from the paper: the share of marks of the last phase counts like 384
+ * segments of this phase (estcp_prior).  When a phase begins p is estimated from few marks, and
+ * without this alpha would jump.  "As printed" is estcp_prior=0, with a router of "patience 0"
+ * and a constant gain (sched/estcp_law.c explains why these are not the default).  The scenarios
+ * estcp-fig2, estcp-fig3a and estcp-few-many have both columns.
  *
- * What the paper leaves open:
- *   o rtt_min is the least sample since the flow began.  rtt_cur is the last sample before
- *     the reduction: a smoothed one is still that of an emptier queue.  beta is within
- *     [1/4, 1], and a window never below 2.
- *   o An overflow shows twice, as the end of a phase and as a loss.  The window is reduced
- *     once: after a reduction there is no other until all that was sent before it has been
- *     acknowledged.  A loss that turns out to be none gives its reduction back, with the
- *     fraction of a segment, and the next one counts.  The end of a phase is no mistake: its
- *     reduction stands, also where a loss came before it.
- *   o At a loss TCP goes to the smaller window by proportional rate reduction (RFC 6937).  At
- *     the end of a phase the window is set at once, since the queue is to drain now.  If a
- *     loss of the same overflow is noticed then, TCP is told the packets in flight as the
- *     window to come down from, or it would stay there until recovery ends.
- *   o A window grows in recovery too ("for each ACK").  With one packet in a thousand lost on
- *     the way a sender is in recovery half of the time, and would be left behind.
- *   o Slow start is TCP's.  The first reduction ends it, and is to a half at most, as TCP's,
- *     since the last round trip has doubled the window.  It matters to a flow that comes into
- *     a queue that never empties: its rtt_min is that of the queue, and beta would be 1.
+ * What the paper does not specify:
+ *   o rtt_min is the least sample since the flow began.  rtt_cur is the last sample before the
+ *     reduction, because a smoothed rtt would still show an emptier queue.  beta is within
+ *     [1/4, 1], and a window is never below 2.
+ *   o An overflow is seen twice, as the end of a phase and as a loss.  The window is reduced
+ *     once: after a reduction there is no other until everything that was sent before has been
+ *     acknowledged.  If a loss turns out to be spurious its reduction is undone, including the
+ *     fraction of a segment, and the next loss reduces the window again.  The end of a phase is
+ *     never spurious: its reduction stays, even if a loss came before it.
+ *   o At a loss TCP goes to the smaller window by proportional rate reduction (RFC 6937).  At the
+ *     end of a phase the window is set at once, so that the queue drains now.  If a loss of the
+ *     same overflow is noticed after that, TCP's reduction starts from the packets in flight.
+ *     Otherwise these packets would stay in flight until recovery ends.
+ *   o A window also grows in recovery ("for each ACK").  If the path loses one packet in a
+ *     thousand a sender is in recovery half of the time, and would otherwise get less than others.
+ *   o Slow start is TCP's.  The first reduction ends it, and leaves at most half of the window, as
+ *     TCP does, because the last round trip has doubled the window.  This matters to a flow that
+ *     starts while a queue never empties: its rtt_min includes the queue, and beta would be 1.
  *   o Until ESTCP_KNOWN ACKs have brought a codepoint g is not known, and alpha is Reno's, 1.
- *   o g is estimated all the time, not once per phase.  Counts are of segments: each ACK's
- *     codepoint has the weight of what it newly acknowledges, by SACK too.  That is right for
- *     packets that GRO has merged, which are of one codepoint.  For ACKs that speak for others
- *     that were delayed or lost it is unbiased, and only noisier.
- *   o Three segments in a row with the other pair are a new phase; one or two are packets that
- *     have overtaken others.  For a round trip after it the old pair is late packets: ignored.
- *   o After more than half a second without a codepoint the phase is not known any more.  The
- *     next codepoint says it, and nothing is reduced for an overflow in which the flow had no
- *     part.
- *   o Fractions of a segment are kept, also through a reduction.  A window does not grow faster
- *     than in slow start, whatever alpha is.
- *   o beta is 1 where the queue is empty.  That is how ESTCP bears losses of a link.  On a link
- *     that drops without a queue (a policer) only the router's marks limit its growth.
+ *   o g is estimated continuously, not once per phase.  Segments are counted: the weight of an
+ *     ACK's codepoint is the number of segments that the ACK newly acknowledges, also by SACK.
+ *     This is exact for packets that GRO has merged, because they have the same codepoint.  If
+ *     other ACKs were delayed or lost, the estimate is unbiased, but noisier.
+ *   o Three successive segments with the other pair are a new phase; one or two are reordered
+ *     packets.  For a round trip after a new phase has begun the old pair is ignored, because
+ *     these are late packets.
+ *   o After more than half a second without a codepoint the phase is unknown.  The next codepoint
+ *     sets it, and the window is not reduced for an overflow in which the flow had no part.
+ *   o Fractions of a segment are kept, also in a reduction.  A window never grows faster than in
+ *     slow start, even if alpha is large.
+ *   o beta is 1 if the queue is empty.  This is how ESTCP tolerates losses of a link.  On a link
+ *     that drops without a queue (a policer) only the router's marks limit the growth.
  *
- * The paper says that losses can be told apart: a loss without the end of a phase is none of
- * congestion.  It does not use that, since the loss may be noticed before the phase's end.
- * With estcp_each_loss=0 a loss leaves the window, and the end of its phase, which comes within
- * a round trip, takes it down (estcp-fig3b has the column).  Behind a router that drops and
- * marks no phase, as a policer does, nothing would: hence the default.
+ * The paper states that losses can be distinguished: a loss without the end of a phase is not
+ * from congestion.  It does not use this, because the loss may be noticed before the phase ends.
+ * With estcp_each_loss=0 a loss does not reduce the window; the end of its phase, within a round
+ * trip, does (column in estcp-fig3b).  But behind a router that drops packets and signals no
+ * phase, such as a policer, nothing would reduce the window.  So this is not the default.
  *
- * What is not an ESTCP router's:
- *   o No codepoint for estcp_patience round trips: silence.
- *   o ESTCP_SAME ACKs in a row with the same one: a path that clears the bits, or where nobody
- *     sets them.  A router marks at least 1/16 and at most 15/16.
- *   o Codepoints of both pairs in one phase, or phases that are shorter than routers make them:
- *     somebody sets the bits in the sense of RFC 3168 (11 is Congestion Experienced there, and
- *     a router may set it on 01 and 10).  Each such event adds to a doubt that time takes away;
- *     at ESTCP_DOUBT it is Reno, until there were two whole phases without.  Where 10 becomes
- *     11 it looks like a mark of the same phase, so only even phases show it.  The parameter
- *     estcp_distrusted counts how often it was.
+ * Signs that there is no ESTCP router:
+ *   o No codepoint for estcp_patience round trips.
+ *   o ESTCP_SAME successive ACKs with the same codepoint: the path clears the bits, or does not
+ *     set them.  A router marks at least 1/16 and at most 15/16 of the packets.
+ *   o Codepoints of both pairs in one phase, or phases that are shorter than those of routers:
+ *     some device sets the bits as in RFC 3168 (there 11 is Congestion Experienced, and a router
+ *     may set it on 01 and 10).  Each such event adds to a doubt, and the doubt decreases with
+ *     time.  At ESTCP_DOUBT the sender falls back to Reno, until there were two whole phases
+ *     without such an event.  A change from 10 to 11 looks like a mark of the same phase, so only
+ *     even phases show this.  The parameter estcp_distrusted counts how often this happens.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -97,49 +98,49 @@
 #define CREATE_TRACE_POINTS
 #include "trace_estcp.h"
 
-/* Fraction bits of alpha: g is at most 2^24 us, so 1 us of rtt_min is 1 at least */
+/* Fraction bits of alpha: g is at most 2^24 us, so alpha is at least 1 per us of rtt_min */
 #define ESTCP_ALPHA	24
 #define ESTCP_RENO	BIT_ULL(ESTCP_ALPHA)	/* alpha of Reno: 1 segment */
 
-/* The least beta: one sample of a delayed ACK takes no more than 3/4 (beta_of_rtt) */
+/* The least beta: one sample of a delayed ACK reduces by at most 3/4 (beta_of_rtt) */
 #define ESTCP_BETA_MIN	(TCPCC_ESTCP_ONE / 4)
 
-/* The most that beta may be for the reduction that ends slow start: TCP's (estcp-crowd) */
+/* The largest beta for the reduction that ends slow start, as TCP's (estcp-crowd) */
 #define ESTCP_BETA_START	((u32)TCPCC_ESTCP_ONE / 2)
 
-/* The smallest window, segments: TCP's (RFC 5681) */
+/* The smallest window, segments, as TCP's (RFC 5681) */
 #define ESTCP_CWND_MIN	2U
 
 /*
- * ACKs that have to bring a codepoint before g is known: the share of 32 is right to 0.09
- * (one standard deviation), g to a factor of 2.7 (estimates_nothing_from_little)
+ * ACKs with a codepoint until g is known: one standard deviation of the share of 32 is 0.09, a
+ * factor of 2.7 in g (estimates_nothing_from_little)
  */
 #define ESTCP_KNOWN	32U
 
-/* g is computed at each so many of them: a logarithm for each ACK would be for nothing */
+/* g is computed once per so many of them: a logarithm for each ACK would be a waste */
 #define ESTCP_EVERY	16U
 
-/* Segments in a row that are a new phase: reordering by two is none (phase_with_reordering) */
+/* Successive segments that make a new phase; reordering by two does not (phase_with_reordering) */
 #define ESTCP_RUN	3U
 
 /*
- * ACKs in a row with one codepoint that no router would send: with the share of 15/16
- * 256 in a row are (15/16)^256, 1 in 15 million (bleached)
+ * Successive ACKs with one codepoint that show that there is no router: with a share of 15/16,
+ * the probability of 256 is (15/16)^256, 1 in 15 million (bleached)
  */
 #define ESTCP_SAME	256U
 
-/* What one ACK may count for, segments: more than GRO merges */
+/* The most segments that one ACK may count for: more than GRO merges */
 #define ESTCP_WEIGHT	64U
 
 /*
- * A phase with more segments than this counts the older ones half: routers may lower
- * g within a phase that lasts too long, and a fast flow should not be the last to know
+ * When a phase has more segments than this, its counts are halved.  So newer segments count
+ * more: a router may lower g within a phase that lasts too long, and a fast flow has to notice
  */
 #define ESTCP_N_MAX	4096U
 
 /*
- * Points of doubt: for a pair that does not belong, for a short phase, and enough.  Three
- * short phases are enough; one point goes with each 256 ACKs (notices_rfc3168 in
+ * Points of doubt: for a codepoint of the other pair, for a short phase, and the limit.  Three
+ * short phases reach the limit.  After each 256 ACKs a point is removed (notices_rfc3168 in
  * tests/selftests/estcp.sh)
  */
 #define ESTCP_MIXED_PAIRS	1
@@ -149,10 +150,10 @@
 /* Phases without doubt before marks are believed again */
 #define ESTCP_CLEAN		2
 
-/* Without a codepoint for longer the phase is unknown: routers' shortest, ms */
+/* After so long without a codepoint the phase is unknown: a router's hold-off by default, ms */
 #define ESTCP_GAP	500
 
-/* A phase shorter than two round trips, within these bounds, is short, ms */
+/* A phase is short if it is shorter than two round trips, limited to this range, ms */
 #define ESTCP_SHORT_MIN	200
 #define ESTCP_SHORT_MAX	400
 
@@ -180,58 +181,58 @@ MODULE_PARM_DESC(estcp_distrusted, "How often marks were taken for no router's")
 enum estcp_event {
 	ESTCP_NOTHING,
 	ESTCP_CHANGE,		/* a new phase has begun */
-	ESTCP_MIXED,		/* a pair that does not belong was there */
+	ESTCP_MIXED,		/* the other pair came, but no new phase */
 };
 
-/* What is known of the phase, and of the one before */
+/* State of this phase, and of the previous one */
 struct estcp_phase {
-	u32	n;		/* segments whose codepoint has come */
+	u32	n;		/* segments whose codepoint has arrived */
 	u32	marked;		/* those of them that were marked */
-	u32	prior;		/* share in the phase before, TCPCC_ESTCP_SCALE; 0: not known */
-	u32	other;		/* segments in a row of the other pair */
+	u32	prior;		/* share in the previous phase, TCPCC_ESTCP_SCALE; 0: not known */
+	u32	other;		/* successive segments of the other pair */
 	u32	other_marked;	/* those of them that were marked */
-	u16	acks;		/* that brought n, up to U16_MAX */
-	u16	same;		/* ACKs in a row with the same codepoint, up to U16_MAX */
+	u16	acks;		/* ACKs that brought n, up to U16_MAX */
+	u16	same;		/* successive ACKs with the same codepoint, up to U16_MAX */
 	u8	count;		/* phases that have ended; wraps */
-	u8	last:2,		/* the codepoint of the last one */
-		heard:1,	/* odd is that of the router */
+	u8	last:2,		/* codepoint of the last ACK */
+		heard:1,	/* odd is the current phase of the router */
 		odd:1,		/* the pair of this phase */
-		known:1;	/* acks has been ESTCP_KNOWN once */
+		known:1;	/* acks has reached ESTCP_KNOWN once */
 };
 
 /* Per-socket state */
 struct estcp {
 	struct explicit_sender ex;
-	u64	alpha;		/* 2^-24 segment for each round trip */
-	u64	owed;		/* growth that is no whole segment yet, alpha */
+	u64	alpha;		/* 2^-24 segment per round trip */
+	u64	owed;		/* growth that is less than a segment, see estcp_increase() */
 	struct estcp_phase phase;
 	u32	delivered;	/* tp->delivered at the last ACK */
-	s32	credit;		/* segments delivered that no codepoint stands for */
+	s32	credit;		/* delivered segments that no codepoint counts for yet */
 	u32	hold_end;	/* snd_nxt at the last reduction */
 	u32	settle_end;	/* snd_nxt when the phase began */
 	u32	undo;		/* cwnd before the last loss */
 	u32	undo_part;	/* and the fraction of a segment, 2^-24 */
 	u32	heard_at;	/* when the last codepoint came, jiffies */
 	u32	changed_at;	/* when the phase began, jiffies */
-	u8	doubt;		/* points */
-	u8	calm;		/* ACKs towards one point less */
-	u8	clean:4,	/* phases without doubt */
-		distrust:1,	/* doubt was why it fell back */
+	u8	doubt;		/* points of doubt */
+	u8	calm;		/* counts ACKs; when it wraps, a point of doubt is removed */
+	u8	clean:4,	/* successive phases without doubt */
+		distrust:1,	/* doubt was the reason of the last fallback */
 		held:1,		/* there is no reduction before hold_end */
-		by_loss:1,	/* it was a loss that began the hold */
+		by_loss:1,	/* a loss alone caused the last reduction */
 		settling:1;	/* the old pair is ignored before settle_end */
 };
 
 /* ------------------------------------------------------------------------- */
 /* The law: pure functions, driven by tests/kunit with the paper's numbers   */
 
-/* By what a window grows in a round trip: segments, ESTCP_ALPHA, below 2^41 */
+/* The growth of a window in a round trip: segments, ESTCP_ALPHA, below 2^41 */
 static u64 estcp_alpha(u32 rtt_min_us, u32 g_us)
 {
 	return div_u64((u64)rtt_min_us << ESTCP_ALPHA, g_us);
 }
 
-/* What is left of a window: a share, ESTCP_BETA_MIN to TCPCC_ESTCP_ONE.  rtt_cur 0: none yet */
+/* beta: ESTCP_BETA_MIN to TCPCC_ESTCP_ONE.  @rtt_us: rtt_cur; 0: none yet */
 static u32 estcp_beta(u32 rtt_min_us, u32 rtt_us)
 {
 	if (rtt_us <= rtt_min_us)
@@ -241,9 +242,9 @@ static u32 estcp_beta(u32 rtt_min_us, u32 rtt_us)
 }
 
 /*
- * The fraction of a segment in a window, ESTCP_ALPHA: less than one also where TCP has taken
- * the window down itself (idle).  What was owed to a window of 1000 would be a hundred segments
- * to one of 10.
+ * The fraction of a segment in a window, ESTCP_ALPHA.  It is less than one segment, even if TCP
+ * itself has reduced the window (idle): @owed of a window of 1000 would be a hundred segments
+ * of a window of 10.
  */
 static u32 estcp_part(u64 owed, u32 cwnd)
 {
@@ -253,9 +254,9 @@ static u32 estcp_part(u64 owed, u32 cwnd)
 /**
  * estcp_decrease() - the window after a reduction
  * @cwnd: segments
- * @beta: what is left of it, TCPCC_ESTCP_SCALE
- * @owed: as of estcp_increase(); keeps the fraction of a segment, half of which in
- *	the mean would be a tenth of a window of five
+ * @beta: the share that is left, TCPCC_ESTCP_SCALE
+ * @owed: as in estcp_increase(); set to the fraction of a segment that is left.  Without it half
+ *	a segment would be lost on average, a tenth of a window of five
  *
  * Return: segments, at least ESTCP_CWND_MIN
  */
@@ -274,14 +275,14 @@ static u32 estcp_decrease(u32 cwnd, u32 beta, u64 *owed)
 }
 
 /**
- * estcp_increase() - by what a window grows now
- * @owed: growth that is no whole segment yet, 2^-24 segment times cwnd
+ * estcp_increase() - the growth of a window for an ACK
+ * @owed: growth that is less than a whole segment, 2^-24 segment times cwnd
  * @cwnd: segments
- * @alpha: of estcp_alpha()
- * @acked: segments that an ACK acknowledges
+ * @alpha: from estcp_alpha()
+ * @acked: segments that the ACK acknowledges
  *
- * Each adds alpha / cwnd, or 1 if that is less.  @owed keeps the rest, so nothing is
- * lost, and divides only where it is worth several segments.  For what was kept see
+ * Each acknowledged segment adds alpha / cwnd, at most 1.  @owed keeps the rest, so nothing is
+ * lost.  A division is only needed for several segments.  For the limit of @owed see
  * estcp_part().
  *
  * Return: segments
@@ -290,7 +291,7 @@ static u32 estcp_increase(u64 *owed, u32 cwnd, u64 alpha, u32 acked)
 {
 	u64 unit = (u64)max(cwnd, 1U) << ESTCP_ALPHA;
 
-	/* below 2^41 times 2^20, and a unit below 2^56 */
+	/* the product is below 2^41 * 2^20, a unit below 2^56 */
 	*owed = min(*owed, unit - 1);
 	*owed += min(alpha, unit) * min(acked, 1U << 20);
 	if (*owed < unit)
@@ -302,7 +303,7 @@ static u32 estcp_increase(u64 *owed, u32 cwnd, u64 alpha, u32 acked)
 	return div64_u64_rem(*owed, unit, owed);
 }
 
-/* The estimate of p, in which the phase before counts for @prior segments; 0: nothing has come */
+/* The estimate of p; the previous phase counts like @prior segments.  0: no codepoint yet */
 static u32 estcp_share(const struct estcp_phase *phase, u32 prior)
 {
 	u32 n = phase->n;
@@ -316,8 +317,8 @@ static u32 estcp_share(const struct estcp_phase *phase, u32 prior)
 }
 
 /*
- * @phase ends; what has come of the other pair is the first of the new one.  Until g
- * is known, phases count as one: where they are short none alone would be enough.
+ * Begins a new phase with the segments of the other pair.  Until g is known, all phases are
+ * counted as one, because a single short phase would not have enough ACKs.
  */
 static void estcp_next_phase(struct estcp_phase *phase, u32 prior)
 {
@@ -338,14 +339,14 @@ static void estcp_next_phase(struct estcp_phase *phase, u32 prior)
 }
 
 /**
- * estcp_hear() - a codepoint has come
- * @phase: what was known
+ * estcp_hear() - evaluate a codepoint
+ * @phase: state of the phase
  * @codepoint: 0 to 3
- * @weight: segments that it stands for, 1 to ESTCP_WEIGHT
- * @settling: it is less than a round trip since the phase began
- * @prior: what the share of the phase before is to count for, segments
+ * @weight: segments that it counts for, 1 to ESTCP_WEIGHT
+ * @settling: the phase began less than a round trip ago
+ * @prior: the share of the previous phase counts like so many segments
  *
- * Return: what it means
+ * Return: enum estcp_event
  */
 static enum estcp_event estcp_hear(struct estcp_phase *phase, u8 codepoint,
 				   u32 weight, bool settling, u32 prior)
@@ -393,22 +394,22 @@ static enum estcp_event estcp_hear(struct estcp_phase *phase, u8 codepoint,
 	return event;
 }
 
-/* What has come of the phase may be a router's: both codepoints of the pair */
+/* Whether a router may have set the codepoints of the phase: both of the pair were there */
 static bool estcp_is_router(const struct estcp_phase *phase)
 {
 	return phase->marked && phase->marked < phase->n;
 }
 
 /**
- * estcp_weight() - what the codepoints count for that an ACK has brought
- * @credit: segments delivered that no codepoint stands for yet; below 0: codepoints
- *	that came before their ACKs were looked at
- * @n: codepoints
+ * estcp_weight() - how many segments the codepoints of an ACK count for
+ * @credit: delivered segments that no codepoint counts for yet; below 0: segments that were
+ *	counted before TCP processed their ACKs
+ * @n: number of codepoints
  *
- * TCP looks at ACKs late while the application has the socket.  The first of them
- * then brings all their codepoints, and the others bring none.
+ * While the application owns the socket, TCP processes ACKs late.  The first of these ACKs then
+ * brings all codepoints, and the others bring none.
  *
- * Return: segments, for all of them
+ * Return: segments, for all @n together
  */
 static u32 estcp_weight(s32 *credit, u32 n)
 {
@@ -423,7 +424,7 @@ static u32 estcp_weight(s32 *credit, u32 n)
 	return min_t(u32, weight, most * ESTCP_WEIGHT);
 }
 
-/* A phase of @ms was shorter than routers make them. */
+/* Whether a phase of @ms is shorter than those of routers */
 static bool estcp_is_short(u32 ms, u32 srtt_us)
 {
 	return ms < clamp_t(u32, 2 * (srtt_us / USEC_PER_MSEC), ESTCP_SHORT_MIN,
@@ -457,7 +458,7 @@ static void estcp_hold(struct sock *sk, bool by_loss)
 	ca->by_loss = by_loss;
 }
 
-/* A window has been reduced, and not all that was sent before is acknowledged. */
+/* Whether data that was sent before the last reduction is not acknowledged yet */
 static bool estcp_is_held(const struct sock *sk)
 {
 	const struct estcp *ca = inet_csk_ca(sk);
@@ -479,11 +480,11 @@ static void estcp_enter(struct sock *sk, enum explicit_mode mode)
 		ca->distrust = 0;
 		return;
 	}
-	/* who comes back may be another */
+	/* the next codepoints may be of another router */
 	memset(&ca->phase, 0, sizeof(ca->phase));
 }
 
-/* Who has written these bits was no router of ours. */
+/* The codepoints are not from an ESTCP router: falls back */
 static void estcp_distrust(struct sock *sk)
 {
 	struct estcp *ca = inet_csk_ca(sk);
@@ -505,9 +506,8 @@ static void estcp_doubt(struct sock *sk, u32 points)
 }
 
 /*
- * A loss has taken the window down, and now its phase is over: so there was an overflow,
- * and should TCP find that this segment was not lost after all, no more than the reduced
- * window comes back.
+ * A loss has reduced the window, and now the phase has ended, so there was an overflow.  If TCP
+ * finds later that the loss was spurious, the window must not come back beyond the reduced one.
  */
 static void estcp_confirm(struct sock *sk)
 {
@@ -520,7 +520,7 @@ static void estcp_confirm(struct sock *sk)
 	tp->prior_ssthresh = min(tp->prior_ssthresh, tp->snd_ssthresh);
 }
 
-/* A phase is over: the window goes down now, unless it just did. */
+/* At the end of a phase: reduces the window, unless it was just reduced */
 static void estcp_reduce(struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -534,12 +534,12 @@ static void estcp_reduce(struct sock *sk)
 		return;
 	}
 	estcp_hold(sk, false);
-	/* TCP is on its way to ssthresh in these, and that is what goes down */
+	/* in these states TCP goes to ssthresh, so ssthresh is what must be reduced */
 	if (state >= TCP_CA_CWR)
 		cwnd = min(tp->snd_ssthresh, max(cwnd, tp->prior_cwnd));
 	cwnd = estcp_decrease(cwnd, estcp_beta_of(sk), &ca->owed);
 	WRITE_ONCE(tp->snd_ssthresh, cwnd);
-	/* of this reduction nothing is to be undone */
+	/* this reduction must not be undone */
 	tp->prior_ssthresh = 0;
 	if (state < TCP_CA_CWR)
 		tcp_snd_cwnd_set(tp, min(cwnd, tcp_snd_cwnd(tp)));
@@ -563,14 +563,14 @@ static void estcp_changed(struct sock *sk)
 		ca->clean = min(ca->clean + 1, ESTCP_CLEAN);
 }
 
-/* @codepoint has come, for @weight segments. */
+/* Evaluates @codepoint, which counts for @weight segments */
 static void estcp_note(struct sock *sk, u8 codepoint, u32 weight)
 {
 	struct estcp *ca = inet_csk_ca(sk);
 
 	if (!weight)
 		return;
-	/* when it wraps, time has passed */
+	/* when it wraps, 256 ACKs have passed */
 	if (!++ca->calm && ca->doubt)
 		ca->doubt--;
 	switch (estcp_hear(&ca->phase, codepoint, weight, ca->settling,
@@ -586,7 +586,7 @@ static void estcp_note(struct sock *sk, u8 codepoint, u32 weight)
 	}
 }
 
-/* What the codepoints of an ACK mean for mode and alpha */
+/* Updates mode and alpha after the codepoints of an ACK */
 static void estcp_judge(struct sock *sk)
 {
 	struct estcp *ca = inet_csk_ca(sk);
@@ -625,7 +625,7 @@ static void estcp_listen(struct sock *sk, u32 word, u32 n)
 	if (n > 1) {
 		for (i = 0; i < 4; i++)
 			sum += tcpcc_fb_count(word, i);
-		/* the other pair first, and the last one last; it gets the rest */
+		/* the other pair first, and the last codepoint last, with the remaining weight */
 		for (i = 0; i < 3; i++) {
 			u32 part;
 
@@ -647,8 +647,8 @@ static void estcp_listen(struct sock *sk, u32 word, u32 n)
 }
 
 /*
- * In recovery TCP does not ask for growth, and will set cwnd to ssthresh when it ends:
- * so that grows meanwhile, by what has been delivered.
+ * In recovery TCP does not call .cong_avoid, and sets cwnd to ssthresh at its end.  So ssthresh
+ * grows meanwhile, for the delivered segments.
  */
 static void estcp_grow_in_recovery(struct sock *sk, u32 delivered)
 {
@@ -660,7 +660,7 @@ static void estcp_grow_in_recovery(struct sock *sk, u32 delivered)
 	if ((state != TCP_CA_CWR && state != TCP_CA_Recovery) ||
 	    !before(tp->snd_una, tp->high_seq) || !tcp_is_cwnd_limited(sk))
 		return;
-	/* who has come from bbr in recovery has no ssthresh to end at */
+	/* a socket that changed from bbr during recovery has no ssthresh */
 	if (cwnd >= TCP_INFINITE_SSTHRESH)
 		return;
 	cwnd += estcp_increase(&ca->owed, cwnd, ca->alpha, delivered);
@@ -668,8 +668,8 @@ static void estcp_grow_in_recovery(struct sock *sk, u32 delivered)
 }
 
 /*
- * TCP has taken from its queue what the ACK acknowledges, and has counted it; it
- * will ask for ssthresh next if that showed a loss, and let the window grow then.
+ * TCP calls this after it has removed the acknowledged segments from its queue and counted them.
+ * After this it calls .ssthresh, if the ACK shows a loss, and then .cong_avoid.
  */
 static void estcp_pkts_acked(struct sock *sk, const struct ack_sample *sample)
 {
@@ -736,7 +736,7 @@ static u32 estcp_ssthresh(struct sock *sk)
 	if (ca->ex.mode != EXPLICIT_FEEDBACK)
 		return tcp_reno_ssthresh(sk);
 	if (estcp_is_held(sk) || !READ_ONCE(estcp_each_loss)) {
-		/* what is in flight is more if the window was set at once */
+		/* after the end of a phase more than the window may be in flight */
 		tp->prior_cwnd = max(cwnd, tcp_packets_in_flight(tp));
 		return max(cwnd, ESTCP_CWND_MIN);
 	}
@@ -745,8 +745,8 @@ static u32 estcp_ssthresh(struct sock *sk)
 }
 
 /*
- * There was no loss: the window comes back, and the next loss counts.  Where a phase's end
- * had reduced the window before, that reduction stands, and so does its hold.
+ * The loss was spurious: the window comes back, and the next loss reduces it again.  If the end
+ * of a phase has reduced the window before, this reduction and its hold stay.
  */
 static u32 estcp_undo_cwnd(struct sock *sk)
 {
@@ -781,8 +781,8 @@ static void estcp_init(struct sock *sk)
 }
 
 /*
- * For /proc/net/tcpcc alone: there is no rate of the path among what estcp knows, and ss
- * shows the least round trip by itself.
+ * Only for /proc/net/tcpcc: ss shows the least rtt without this, and estcp knows no rate of the
+ * path.
  */
 static size_t estcp_get_info(struct sock *sk, u32 ext, int *attr,
 			     union tcp_cc_info *info)
@@ -808,9 +808,9 @@ static size_t estcp_get_info(struct sock *sk, u32 ext, int *attr,
 }
 
 /*
- * TCP_CONG_NON_RESTRICTED is not set, by one more reason than every explicit sender has: where
- * no queue stands, beta is 1 and losses do not reduce the window at all.  That is right behind
- * a router of ESTCP and nowhere else.
+ * TCP_CONG_NON_RESTRICTED is not set, for the reason of all explicit senders and for one more: if
+ * no queue stands, beta is 1 and losses do not reduce the window at all.  This is right behind an
+ * ESTCP router only.
  */
 static struct tcp_congestion_ops explicit_ops __read_mostly = {
 	.name		= "estcp",

@@ -1,98 +1,97 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Carriage of explicit feedback: puts a congestion header on the segments of a
- * flow, returns what routers made of it with the receiver's ACKs, and hands that
- * to the sender's congestion control.  No kernel is patched, and what the numbers
- * mean is not known here: ACP, XCP and RCP use it alike, and ESTCP with two bits of
- * the IP header instead of a header of its own.
+ * Carriage of explicit feedback.  This module adds a congestion header to the segments of
+ * a flow.  The receiver's ACKs return the header as routers changed it, and the module gives
+ * it to the sender's congestion control.  The kernel needs no patch.  The module does not
+ * interpret the numbers: ACP, XCP and RCP use it in the same way.  ESTCP uses two bits of the
+ * IP header instead of a congestion header.
  *
  *      sender                      routers                     receiver
  *   TCP                                                                TCP
- *    | LOCAL_OUT: insert info, word    change the     LOCAL_IN: keep the |
- *    | ------------------------------>   word   ----> word              |
- *    | LOCAL_IN: hand over the echo                   LOCAL_OUT: insert  |
- *    | <---------------------------------------------- the word as echo |
+ *    | LOCAL_OUT: insert info, word    change the     LOCAL_IN: store the |
+ *    | ------------------------------>   word   ----> word                |
+ *    | LOCAL_IN: hand over the echo                   LOCAL_OUT: insert   |
+ *    | <---------------------------------------------- the word as echo   |
  *
  * include/tcpcc_feedback.h documents the header byte by byte.
  *
- * Where it sits.  Netfilter hooks next to TCP: the first at LOCAL_OUT, the last at
- * LOCAL_IN, so that addresses and ports are those of the socket whatever NAT does.
- * They are in every network namespace from load on, since a receiver has nobody to
- * ask for them: the first thing that it sees of a flow is a header.
+ * Hooks.  The module uses Netfilter hooks next to TCP: the first at LOCAL_OUT, and the last at
+ * LOCAL_IN.  So addresses and ports are those of the socket, even with NAT.  The hooks are
+ * registered in every network namespace when the module is loaded, because a receiver cannot
+ * request them: a header is the first thing that it sees of a flow.
  *
- * What it costs others.  A segment that arrives is none of ours if the byte after
- * its TCP header is not 253.  One that leaves is not looked at while its namespace
- * has no flow.  That is a load and a compare: a static branch could not be flipped
- * from the softirq in which a receiver's first flow appears.  While there are
- * flows, one that leaves is looked up in their table if its socket has a cookie.
+ * Cost for other traffic.  An arriving segment is skipped if the byte after its TCP header is
+ * not 253.  A leaving segment is skipped while its namespace has no flow.  This check is a load
+ * and a comparison.  A static branch is not possible, because a receiver's first flow appears
+ * in a softirq.  While there are flows, a leaving segment is looked up in their table if its
+ * socket has a cookie.
  *
- * Flows.  One entry for each local end, in a table of its network namespace, found by
- * the cookie of its socket, which no other socket ever has.  A sender's is made by
- * tcpcc_feedback_attach() and lives until tcpcc_feedback_detach().  A receiver's is
- * made by the first header that arrives, is one of at most "receivers" in a namespace,
- * and is forgotten after ten seconds without a header; the next header makes it again,
+ * Flows.  Each local end has one entry in a table of its network namespace.  The key is the
+ * cookie of its socket, which is unique for ever.  tcpcc_feedback_attach() makes a sender's
+ * entry, and tcpcc_feedback_detach() removes it.  The first header that arrives makes a
+ * receiver's entry, and the parameter "receivers" limits their number in a namespace.  After
+ * ten seconds without a header a receiver's entry is removed.  The next header makes a new one,
  * and nothing is lost.
  *
- * Strangers.  A header counts only if TCP will accept the segment that has it: there is a
- * connection, the checksum is right, and sequence number, ACK and timestamp are what this
- * connection can expect.  So who knows addresses and ports and does not see the packets
- * can change nothing, no more than he could inject data; and a segment for nobody makes
- * no entry.  No socket is locked for it: TCP does that next, and after an NFQUEUE verdict
- * the hook runs in a process, where a socket's lock must not be taken as in a softirq.
+ * Forged segments.  A header counts only if TCP will accept its segment: there is a connection,
+ * the checksum is right, and sequence number, ACK and timestamp are valid for this connection.
+ * So an attacker who knows addresses and ports, but does not see the packets, can no more inject a
+ * header than data.  A segment without a connection makes no entry.
+ * The socket is not locked for this check: TCP locks it next, and after an NFQUEUE verdict the
+ * hook runs in a process, where a socket's lock must not be taken as in a softirq.
  *
- * Echoes.  Each word is echoed once, with the next segment that the receiver sends;
- * words that arrive between two of these become one by the protocol's rule.  So
- * where headers cease, echoes cease, and the sender knows.  A sender takes an echo
- * from an ACK that it could expect, and of rates never one that is older than what it has.
- * Of differences, which XCP has, it takes an older one too, since no other says the same:
- * it counts with the next ACK that TCP shows to the congestion control.
+ * Echoes.  Each word is echoed once, in the next segment that the receiver sends.  Words that
+ * arrive between two such segments are combined by the protocol's rule.  So if no more headers
+ * arrive, no more echoes are sent, and the sender notices.  A sender takes an echo only from a
+ * valid ACK.  It ignores a rate in an ACK that is older than the newest one.  It takes a
+ * difference (XCP) also from an older ACK, because no other echo contains the same difference.
+ * Such a difference counts with the next ACK for which TCP calls the congestion control.
  *
- * Repeated ACKs.  Rates do not mind: the same again, or refused.  A difference counts as
- * often as its ACK comes, an older one or the newest.  What that can do is bounded:
- *   o The segment must be one that TCP can still expect: its ACK at most the largest window
- *     before the first byte not acknowledged (RFC 5961), its sequence number not before
- *     what was acknowledged last, and its timestamp at most a tick before the newest.  So
- *     with timestamps nearly all older ACKs are refused, late ones as well as repeated ones.
- *   o All that comes between two ACKs that TCP shows to the congestion control is one sum,
- *     clamped to below 2^29 bytes/s, up and down.
- *   o A network that repeats an ACK by mistake errs as one that loses it, the other way:
- *     routers see what comes of it, and take it back.
- *   o Who does it on purpose sees the ACKs, and could as well write one with an echo of his
- *     own.  So could the receiver.  Neither gains anything.
- * Not bounded is how often an ACK counts until a newer one comes.  They are not remembered:
- * two that are the same to the last bit may each have an echo of their own.
+ * Repeated ACKs.  They do not matter for rates: the rate is the same, or is ignored.  A
+ * difference counts each time its ACK arrives, be it an older ACK or the newest.  The effect is
+ * bounded:
+ *   o The segment must be valid for TCP: its ACK is at most the largest window before the first
+ *     byte not acknowledged (RFC 5961), its sequence number is not before what was acknowledged
+ *     last, and its timestamp is at most a tick before the newest.  So with timestamps nearly
+ *     all older ACKs are refused, late ones as well as repeated ones.
+ *   o All differences between two ACKs for which TCP calls the congestion control are one sum,
+ *     whose absolute value is limited to below 2^29 bytes/s.
+ *   o If a network repeats an ACK by mistake, the error is that of a lost ACK with the opposite
+ *     sign.  Routers see the effect on their load, and correct it.
+ *   o An attacker who repeats ACKs must see them, so he could also write an ACK with any echo.
+ *     The receiver can do the same.  Repeating ACKs gives them no additional power.
+ * There is no limit on how often an ACK counts until a newer one arrives.  ACKs are not
+ * remembered, because two identical ACKs may each have an echo of their own.
  *
- * ACKs.  A receiver acknowledges segments with headers at once, in the way of
- * TCP_QUICKACK: the papers' receivers answer each packet.  A sender with a window
- * of one or two would have to wait for every delayed ACK, and take it for a longer
- * path; what it learns of the network would be as old.  A receiver that sends data
- * of its own is left to delay ACKs to it.
+ * ACKs.  A receiver acknowledges segments with headers at once, as with TCP_QUICKACK, because
+ * the papers' receivers answer each packet.  Otherwise a sender with a window of one or two
+ * would wait for every delayed ACK, would take the delay for a longer path, and would get late
+ * feedback.  A receiver that also sends data may still delay its ACKs, to send them with data.
  *
- * Room.  A sender's segments are made smaller by what the option needs, in the way
- * of IP options (icsk_ext_hdr_len).  Where the option would make a packet larger
- * than the path's MTU all the same, or than what TCP's probing has found to pass, or
- * the options longer than 40 bytes, see tcpcc_fb_insert(), it is left out and counted.
- * The segments of a receiver that is no such sender have no reserve: full ones go
- * without an echo.
+ * Room.  A sender's segments are made smaller by the length of the option, with the means for IP
+ * options (icsk_ext_hdr_len).  The option is left out, and counted, if the packet would still be
+ * larger than the path's MTU or than what TCP's probing has found to pass, or if the options
+ * would be longer than 40 bytes (see tcpcc_fb_insert()).  The segments of a receiver that is not
+ * also a sender have no such reserve: full ones carry no echo.
  *
- * Codepoints.  ESTCP's segments with data are of a class, a DSCP, in which the ECN
- * bits are its routers' (include/tcpcc_estcp.h).  A sender's go out with 00 in them.
- * The codepoint of the last one that came is returned once, with the receiver's next
- * ACK without data, which then has the DSCP of echoes; so what GRO has merged, of one
- * codepoint, has one ACK for it.  An echo says nothing of how much it stands for:
- * whoever takes it knows what the ACK has acknowledged.  All that is said above of
- * headers holds for the class: flows, limits, checksums, ACKs at once, counters.
- * There is no option, so segments are not made smaller.  For everybody else it is
- * two comparisons of a byte of the IP header.
- *   o Where both ends send data, each segment with data carries its own direction's
- *     codepoint, and only ACKs without data return one.  There are fewer of these,
- *     and there may be none: the sender is without feedback then.
- *   o A segment of the class belongs to TCP's ECN if the connection has negotiated
- *     that (RFC 3168): it is left alone, in and out.  So are SYN and RST.
- *   o A DSCP that the application has chosen gives way on segments with data and on
- *     echoes, since routers and hosts know the class by it; it stays on all others.
- *   o The parameter estcp_dscp has both DSCPs, so that they change together and always
- *     differ: one for both would have routers mark echoes.
+ * Codepoints.  ESTCP's segments with data belong to a class, a DSCP, in which the ECN bits are
+ * for ESTCP routers (include/tcpcc_estcp.h).  A sender sets the bits to 00.  The receiver returns
+ * the codepoint of the last segment once, in its next ACK without data, which then has the DSCP
+ * of echoes.  GRO merges only segments with the same codepoint, so one ACK is enough for them.
+ * An echo does not contain the number of segments that it is for: the sender uses what its ACK
+ * has acknowledged.  For the class everything above about headers is the same: flows, limits,
+ * checksums, immediate ACKs, counters.  There is no option, so segments are not made smaller.
+ * For other traffic the cost is two comparisons of a byte of the IP header.
+ *   o If both ends send data, each segment with data carries the codepoint of its own direction,
+ *     and only ACKs without data return one.  There are fewer of these; with none the sender gets
+ *     no feedback.
+ *   o If the connection has negotiated ECN (RFC 3168), the ECN bits belong to TCP: its segments
+ *     are neither changed nor read.  The same is true for SYN and RST.
+ *   o On segments with data and on echoes the class replaces a DSCP that the application has set,
+ *     because routers and hosts recognize the class by the DSCP.  On all other segments the
+ *     application's DSCP stays.
+ *   o The parameter estcp_dscp contains both DSCPs, so that they change together and always
+ *     differ.  If they were equal, routers would mark echoes.
  *
  * /proc/net/tcpcc_feedback has the counters of the namespace.
  */
@@ -120,25 +119,25 @@
 #include "tcpcc_feedback.h"
 #include "tcpcc_param.h"
 
-/* After this without a header a receiver's entry is forgotten */
+/* After this time without a header a receiver's entry is removed */
 #define FEEDBACK_EXPIRY		(10 * HZ)
 
-/* What a sender's segments are smaller: the longest option */
+/* By so many bytes a sender's segments are smaller: the longest option */
 #define FEEDBACK_RESERVE	TCPCC_FB_LEN_BOTH
 
-/* Segments that are acknowledged at once after one that has a header */
+/* After a segment with a header so many segments are acknowledged at once */
 #define FEEDBACK_QUICK		16
 
-/* Entries that are looked at in one RCU section */
+/* Entries that are visited in one RCU section */
 #define FEEDBACK_SWEEP		256
 
-/* In tcpcc_feedback.codepoint: one waits to be returned */
+/* In tcpcc_feedback.codepoint: a codepoint waits to be returned */
 #define FEEDBACK_CODEPOINT	0x80
 
 TCPCC_PARAM(receivers, 16384, 1, 1048576,
 	    "Flows of other hosts that a network namespace may remember");
 
-/* The DSCPs of ESTCP's class: of data, and above FEEDBACK_ECHO_SHIFT of echoes */
+/* The DSCPs of ESTCP's class: of data, and shifted by FEEDBACK_ECHO_SHIFT of echoes */
 #define FEEDBACK_ECHO_SHIFT	8
 static u32 estcp_dscp __read_mostly = TCPCC_ESTCP_DSCP |
 	TCPCC_ESTCP_DSCP_ECHO << FEEDBACK_ECHO_SHIFT;
@@ -169,7 +168,7 @@ static int feedback_dscp_set(const char *val, const struct kernel_param *kp)
 	unsigned int data, echo;
 	int end = 0;
 
-	/* two digits: sscanf() does not see that a number is too large */
+	/* at most two digits, because sscanf() does not notice an overflow */
 	if (!val || sscanf(val, "%2u,%2u%n", &data, &echo, &end) != 2 ||
 	    strcspn(val, "\n") != end || !feedback_is_dscp(data) ||
 	    !feedback_is_dscp(echo) || data == echo) {
@@ -217,21 +216,21 @@ enum feedback_counter {
 };
 
 static const char * const feedback_names[FB_COUNTERS] = {
-	[FB_OUT_DATA]		= "OutData",	/* segments, GSO counts as one */
+	[FB_OUT_DATA]		= "OutData",	/* segments; a GSO packet counts as one */
 	[FB_OUT_ECHOES]		= "OutEchoes",
 	[FB_IN_DATA]		= "InData",
 	[FB_IN_ECHOES]		= "InEchoes",
 	[FB_OUT_NO_ROOM]	= "OutNoRoom",	/* 40 bytes are not enough */
 	[FB_OUT_SACK_DROPPED]	= "OutSackDropped",	/* blocks */
 	[FB_OUT_ECHO_DELAYED]	= "OutEchoDelayed",
-	[FB_OUT_TOO_BIG]	= "OutTooBig",	/* for the MTU */
+	[FB_OUT_TOO_BIG]	= "OutTooBig",	/* larger than the MTU */
 	[FB_OUT_SIGNED]		= "OutSigned",
 	[FB_OUT_NO_MEMORY]	= "OutNoMemory",
 	[FB_IN_MALFORMED]	= "InMalformed",
 	[FB_IN_UNKNOWN]		= "InUnknown",	/* protocol or version */
 	[FB_IN_BAD_CHECKSUM]	= "InBadChecksum",
 	[FB_IN_NOT_ACCEPTED]	= "InNotAccepted",	/* by TCP */
-	[FB_IN_UNEXPECTED]	= "InUnexpected",	/* echoes nobody waits for */
+	[FB_IN_UNEXPECTED]	= "InUnexpected",	/* echo for no sender, or too old */
 	[FB_IN_TABLE_FULL]	= "InTableFull",
 	[FB_ATTACH_FAILED]	= "AttachFailed",
 };
@@ -241,15 +240,15 @@ struct feedback_counters {
 };
 
 /**
- * struct feedback_net - what a network namespace has
- * @table: entries, by the cookies of their sockets
- * @lock: who is in the table; not to look
+ * struct feedback_net - state of a network namespace
+ * @table: entries; the keys are the cookies of their sockets
+ * @lock: for changes of the table; a lookup does not need it
  * @counters: per CPU
- * @flows: entries in the table
- * @receivers: those that headers from outside have made
- * @forget: looks for receivers' that have expired
- * @users: the namespace, and each entry: a socket of the kernel's may outlive it
- * @free: when the last user is gone
+ * @flows: number of entries in the table
+ * @receivers: number of those that arriving headers have made
+ * @forget: removes receivers' entries that have expired
+ * @users: references: the namespace, and each entry, as a kernel socket may outlive the namespace
+ * @free: frees this after the last reference is gone
  */
 struct feedback_net {
 	struct rhashtable table;
@@ -266,18 +265,18 @@ struct feedback_net {
  * struct tcpcc_feedback - one end of a flow
  * @node: in the table
  * @cookie: of the socket
- * @fn: whose table
- * @taken: echoes to hand over: their number << 32 | the word
+ * @fn: of its network namespace
+ * @taken: echoes to hand over: their number << 32 | their combined word
  * @pending: word to echo: 1 << 32 | the word; 0: none
  * @info: info to send
  * @request: word to send
  * @protocol: enum tcpcc_fb_protocol of this end, if it is a sender
- * @heard: that of the last word to echo
+ * @heard: enum tcpcc_fb_protocol of the last word to echo
  * @sender: made by tcpcc_feedback_attach()
  * @found: is in the table
- * @reserve: what icsk_ext_hdr_len is larger than IP's options, bytes
- * @codepoint: to return: FEEDBACK_CODEPOINT | the ECN bits; 0: none
- * @seen: when the last header came, jiffies
+ * @reserve: part of icsk_ext_hdr_len that is for our option, bytes
+ * @codepoint: codepoint to return: FEEDBACK_CODEPOINT | the ECN bits; 0: none
+ * @seen: time of the last header, jiffies
  * @rcu: for freeing
  */
 struct tcpcc_feedback {
@@ -338,7 +337,7 @@ static void feedback_net_put(struct feedback_net *fn)
 		queue_rcu_work(feedback_wq, &fn->free);
 }
 
-/* An entry that is in no table, with nothing in it. */
+/* Return: an empty entry, not in the table yet; NULL: no memory */
 static struct tcpcc_feedback *feedback_new(struct feedback_net *fn, u64 cookie)
 {
 	struct tcpcc_feedback *fb = kzalloc(sizeof(*fb),
@@ -353,7 +352,7 @@ static struct tcpcc_feedback *feedback_new(struct feedback_net *fn, u64 cookie)
 	return fb;
 }
 
-/* Readers of the table may still have it. */
+/* Frees an entry after a grace period, because readers of the table may still use it. */
 static void feedback_free(struct tcpcc_feedback *fb)
 {
 	struct feedback_net *fn = fb->fn;
@@ -362,7 +361,7 @@ static void feedback_free(struct tcpcc_feedback *fb)
 	feedback_net_put(fn);
 }
 
-/* Call with the lock held.  Return: 0, or why it is not there: -EEXIST and others */
+/* Adds an entry to the table.  Call with the lock held.  Return: 0, -EEXIST, or another error */
 static int feedback_link(struct tcpcc_feedback *fb)
 {
 	struct feedback_net *fn = fb->fn;
@@ -378,7 +377,10 @@ static int feedback_link(struct tcpcc_feedback *fb)
 	return 0;
 }
 
-/* Call with the lock held.  A sender's entry is its congestion control's to free. */
+/*
+ * Removes an entry from the table.  Call with the lock held.  A receiver's entry is freed; a
+ * sender's is freed by tcpcc_feedback_detach().
+ */
 static void feedback_unlink(struct tcpcc_feedback *fb)
 {
 	struct feedback_net *fn = fb->fn;
@@ -399,7 +401,7 @@ static struct tcpcc_feedback *feedback_find(struct feedback_net *fn, u64 cookie)
 			NULL;
 }
 
-/* The cookie of a socket; 0: it has none yet, and no entry */
+/* The cookie of a socket; 0: it has none yet, so it has no entry */
 static u64 feedback_cookie(const struct sock *sk)
 {
 	return atomic64_read(&sk->sk_cookie);
@@ -420,10 +422,10 @@ static bool feedback_expired(const struct tcpcc_feedback *fb)
 }
 
 /*
- * Walk over the entries of receivers: those that have expired go, or @all.  The table may
- * be changed and resized meanwhile; what is missed then is for the next walk.
+ * Removes the entries of receivers that have expired, or @all of receivers.  The table may be
+ * changed and resized meanwhile; the next walk finds entries that this one has missed.
  *
- * Return: whether one is left
+ * Return: whether a receiver's entry is left, or may be
  */
 static bool feedback_sweep(struct feedback_net *fn, bool all)
 {
@@ -468,7 +470,7 @@ static void feedback_forget(struct work_struct *work)
 		queue_delayed_work(feedback_wq, &fn->forget, FEEDBACK_EXPIRY / 2);
 }
 
-/* The first header that a socket receives. */
+/* The entry for a socket that receives its first header; NULL: there is no room */
 static struct tcpcc_feedback *feedback_receiver(struct feedback_net *fn,
 						u64 cookie)
 {
@@ -502,11 +504,11 @@ full:
 /* Segments                                                                  */
 
 /**
- * struct feedback_segment - what a hook knows of a segment
+ * struct feedback_segment - properties of a segment, from a hook
  * @fn: of its network namespace
  * @family: NFPROTO_IPV4 or NFPROTO_IPV6
  * @offset: of the TCP header from the start of the IP header, bytes
- * @dsfield: DSCP and ECN bits as they are
+ * @dsfield: DSCP and ECN bits of its IP header
  */
 struct feedback_segment {
 	struct feedback_net *fn;
@@ -515,15 +517,15 @@ struct feedback_segment {
 	u8 dsfield;
 };
 
-/* Of a TCP socket, not of what carries its segments through a tunnel */
+/* Whether @sk is a TCP socket, and not one of a tunnel that carries TCP segments */
 static bool feedback_is_socket(const struct sock *sk)
 {
 	return sk && sk_fullsock(sk) && sk_is_tcp(sk);
 }
 
-/* What the DSCP of a segment says of its ECN bits */
+/* The class of a segment, by its DSCP */
 enum feedback_class {
-	FEEDBACK_OTHER,		/* that they are not ESTCP's */
+	FEEDBACK_OTHER,		/* the ECN bits are not ESTCP's */
 	FEEDBACK_DATA,
 	FEEDBACK_ECHO,
 };
@@ -539,13 +541,16 @@ static enum feedback_class feedback_class(u8 dsfield)
 						     FEEDBACK_OTHER;
 }
 
-/* Its feedback is codepoints, not words. */
+/* Whether this end gets codepoints as feedback, not words */
 static bool feedback_is_estcp(const struct tcpcc_feedback *fb)
 {
 	return fb->protocol == TCPCC_FB_ESTCP;
 }
 
-/* Adds @word to what waits in @box, where the upper half counts. */
+/*
+ * Combines @word, of @segs segments, with the word in the lower half of @box.  The upper half
+ * counts words, up to @most.
+ */
 static void feedback_put(atomic64_t *box, u8 protocol, u32 word, u32 segs,
 			 u64 most)
 {
@@ -558,10 +563,10 @@ static void feedback_put(atomic64_t *box, u8 protocol, u32 word, u32 segs,
 }
 
 /*
- * The connection that a segment is for.  @held: whether it is to be put, since we have
- * looked for it; else it is the packet's, from early demultiplexing.
+ * The connection that a segment is for.  @held: set to true if the caller must put the socket,
+ * because it was looked up here; otherwise the packet holds it, from early demultiplexing.
  *
- * Return: NULL: there is none, or it is not established
+ * Return: the socket; NULL: there is none, or it is not established
  */
 static struct sock *feedback_socket(const struct feedback_segment *s,
 				    struct sk_buff *skb,
@@ -588,14 +593,15 @@ static struct sock *feedback_socket(const struct feedback_segment *s,
 }
 
 /*
- * The next sequence number to send, as it will be when TCP looks.  While TCP sends, a packet
- * is not in snd_nxt before the device has taken it.  Over a veth its ACK is back by then, and
- * waits until the socket is free.  A process that sends owns the socket; a softirq, of another
- * processor, has its lock.  Who finds it free afterwards finds snd_nxt as the sender left it.
+ * An upper limit of the snd_nxt that TCP will use when it checks this segment.  TCP advances
+ * snd_nxt only after the device has taken a packet.  Over a veth the ACK of this packet arrives
+ * earlier, and TCP processes it when the socket is free.  While TCP sends, a process owns the
+ * socket, or a softirq on another processor holds its lock: then the limit is write_seq.  If the
+ * socket is free, snd_nxt is up to date.
  */
 static u32 feedback_snd_nxt(const struct tcp_sock *tp)
 {
-	struct sock *sk = (struct sock *)tp;	/* spin_is_locked() wants no const */
+	struct sock *sk = (struct sock *)tp;	/* spin_is_locked() takes no const pointer */
 
 	if (READ_ONCE(sk->sk_lock.owned) || spin_is_locked(&sk->sk_lock.slock))
 		return READ_ONCE(tp->write_seq);
@@ -607,7 +613,7 @@ static u32 feedback_snd_nxt(const struct tcp_sock *tp)
 /*
  * Whether TCP would accept a segment, by RFC 9293 section 3.10.7.4 for the sequence
  * number, RFC 5961 section 5.2 for the ACK, and RFC 7323 section 5 for the timestamp.
- * The socket is not locked, so what it says may be of some segments ago: TCP looks again.
+ * The socket is not locked, so its state may be some segments old; TCP checks again.
  * @end: the sequence number after the segment
  */
 static bool feedback_acceptable(const struct tcp_sock *tp, const u8 *header,
@@ -627,7 +633,7 @@ static bool feedback_acceptable(const struct tcp_sock *tp, const u8 *header,
 	if (!tcpcc_fb_is_expected(&expected, ntohl(th->seq), end,
 				  ntohl(th->ack_seq)))
 		return false;
-	/* one bit, which does not change while there is a connection */
+	/* this bit does not change while there is a connection */
 	if (!data_race((bool)tp->rx_opt.tstamp_ok))
 		return true;
 	return tcpcc_fb_timestamp(header, len, &stamp) &&
@@ -635,23 +641,23 @@ static bool feedback_acceptable(const struct tcp_sock *tp, const u8 *header,
 }
 
 /*
- * Has a receiving socket acknowledge the next segments at once.  It is not locked (see
- * above): if TCP counts this byte down at the same time, one of both is lost, and the
- * next header does it again.
+ * Makes a receiving socket acknowledge the next segments at once.  The socket is not locked (see
+ * above).  If TCP decrements this byte at the same time, one of the two changes is lost; the next
+ * header sets the byte again.
  */
 static void feedback_quick(struct sock *sk)
 {
 	u8 *quick = &inet_csk(sk)->icsk_ack.quick;
 
-	/* a byte is read and written at once */
+	/* accesses to a byte are atomic */
 	if (data_race(*quick) <= FEEDBACK_QUICK / 2)
-		data_race(*quick = FEEDBACK_QUICK);	/* or counted down: see above */
+		data_race(*quick = FEEDBACK_QUICK);	/* may be lost: see above */
 }
 
 /*
- * A segment has come with something to return.  @fb: the flow's entry, NULL: none.
+ * A segment has brought a word or a codepoint to return.  @fb: the flow's entry; NULL: none yet
  *
- * Return: the entry, made if need be; NULL: there is no room for it
+ * Return: the entry, a new one if @fb is NULL; NULL: there is no room for it
  */
 static struct tcpcc_feedback *feedback_heard(const struct feedback_segment *s,
 					     struct sock *sk,
@@ -685,7 +691,7 @@ feedback_take_word(const struct feedback_segment *s, struct sock *sk, u32 segs,
 	return fb;
 }
 
-/* @class: it is a codepoint and not the echo of a word */
+/* @class: @echo is a codepoint, not the echo of a word */
 static void feedback_take_echo(const struct feedback_segment *s,
 			       const struct tcp_sock *tp,
 			       struct tcpcc_feedback *fb, u32 ack, u32 echo,
@@ -695,7 +701,7 @@ static void feedback_take_echo(const struct feedback_segment *s,
 		feedback_count(s->fn, FB_IN_UNKNOWN, 1);
 		return;
 	}
-	/* older than what TCP has, which does not show it to the congestion control: see above */
+	/* TCP does not call the congestion control for an ACK before snd_una: see above */
 	if (!fb || !fb->sender || class != feedback_is_estcp(fb) ||
 	    (before(ack, READ_ONCE(tp->snd_una)) &&
 	     !tcpcc_fb_adds_up(fb->protocol))) {
@@ -707,9 +713,8 @@ static void feedback_take_echo(const struct feedback_segment *s,
 }
 
 /*
- * A segment of a connection, which TCP will accept.  @h: its header, has_word and
- * has_echo are not set if it has none; @size: bytes of data; @fresh: some of them TCP
- * has not yet
+ * Evaluates a segment that TCP will accept.  @h: its header; has_word and has_echo are not set
+ * if it has none; @size: bytes of data; @fresh: TCP does not have all of the segment yet
  */
 static void feedback_accepted(const struct feedback_segment *s, struct sock *sk,
 			      const struct sk_buff *skb, u32 ack,
@@ -726,7 +731,7 @@ static void feedback_accepted(const struct feedback_segment *s, struct sock *sk,
 		fb = feedback_take_word(s, sk,
 					max_t(u32, skb_shinfo(skb)->gso_segs, 1),
 					fb, h);
-	/* or the bits are those of TCP's own ECN */
+	/* with ECN the bits belong to TCP */
 	if (class == FEEDBACK_OTHER || tcpcc_ecn_negotiated(tp))
 		return;
 	if (class == FEEDBACK_ECHO) {
@@ -739,7 +744,7 @@ static void feedback_accepted(const struct feedback_segment *s, struct sock *sk,
 	}
 }
 
-/* A segment for this host that is of the class, or whose first option may be ours. */
+/* Checks an arriving segment that is of the class, or whose first option may be ours. */
 static void feedback_in(const struct feedback_segment *s, struct sk_buff *skb,
 			const struct nf_hook_state *state)
 {
@@ -783,7 +788,7 @@ static void feedback_in(const struct feedback_segment *s, struct sk_buff *skb,
 	sk = feedback_socket(s, skb, state, th, &held);
 	if (!sk || !feedback_acceptable(tcp_sk(sk), p, len, end))
 		feedback_count(s->fn, FB_IN_NOT_ACCEPTED, 1);
-	/* TCP would do it next, and will not do it again */
+	/* TCP would verify it next; now it need not do so again */
 	else if (nf_checksum(skb, NF_INET_LOCAL_IN, s->offset, IPPROTO_TCP,
 			     s->family))
 		feedback_count(s->fn, FB_IN_BAD_CHECKSUM, 1);
@@ -796,9 +801,9 @@ static void feedback_in(const struct feedback_segment *s, struct sk_buff *skb,
 }
 
 /*
- * How large a packet of a socket's may be: the path's MTU, or less if TCP has found by
- * probing that it does not get through.  @size: its data, bytes; what is more than a
- * segment has is a probe, and is to try more.
+ * The largest packet that a socket may send, bytes: the path's MTU, or less if TCP's probing has
+ * found that such a packet does not get through.  @size: its data, bytes.  A packet with more
+ * data than a segment is a probe, so only the path's MTU applies to it.
  */
 static unsigned int feedback_mtu(const struct sock *sk,
 				 const struct sk_buff *skb, unsigned int size)
@@ -814,8 +819,8 @@ static unsigned int feedback_mtu(const struct sock *sk,
 }
 
 /*
- * Whether @more bytes make this packet, of @size bytes of data, or one that it will become
- * too big.
+ * Whether this packet, with @size bytes of data, is too big if it gets @more bytes.  If it is a
+ * GSO packet this also applies to the packets into which GSO cuts it.
  */
 static bool feedback_too_big(const struct feedback_segment *s,
 			     const struct sock *sk, const struct sk_buff *skb,
@@ -827,7 +832,7 @@ static bool feedback_too_big(const struct feedback_segment *s,
 
 	if (more <= 0)
 		return false;
-	/* the length field of IP, unless it is beyond that already */
+	/* with @more it exceeds the length field of IP, and without it does not */
 	if (skb->len <= most && skb->len + more > most)
 		return true;
 	mtu = feedback_mtu(sk, skb, size);
@@ -836,7 +841,7 @@ static bool feedback_too_big(const struct feedback_segment *s,
 	return skb->len + more > mtu;
 }
 
-/* Lengths and checksum as TCP and IP would have written them. */
+/* Writes lengths and checksum as TCP and IP do. */
 static void feedback_finish(const struct feedback_segment *s,
 			    struct sk_buff *skb)
 {
@@ -853,7 +858,7 @@ static void feedback_finish(const struct feedback_segment *s,
 		struct ipv6hdr *iph = ipv6_hdr(skb);
 		unsigned int payload = skb->len - sizeof(*iph);
 
-		/* 0 of a packet that is too long for the field, until GSO cuts it */
+		/* if the packet is too long for the field: 0, until GSO cuts it */
 		iph->payload_len = payload > IPV6_MAXPLEN ? 0 : htons(payload);
 		th->check = ~tcp_v6_check(len, &iph->saddr, &iph->daddr, 0);
 	}
@@ -861,7 +866,7 @@ static void feedback_finish(const struct feedback_segment *s,
 	skb->csum_offset = offsetof(struct tcphdr, check);
 }
 
-/* Puts the header @h on a segment of our own, with @size bytes of data. */
+/* Adds the header @h to our own segment of @size bytes of data.  Return: whether it was added */
 static bool feedback_insert(const struct feedback_segment *s,
 			    const struct sock *sk, struct sk_buff *skb,
 			    unsigned int size, struct tcpcc_fb_header *h)
@@ -872,7 +877,7 @@ static bool feedback_insert(const struct feedback_segment *s,
 
 	len = tcpcc_fb_insert(fresh, skb->data + s->offset,
 			      skb_headlen(skb) - s->offset, h, &dropped);
-	/* LOCAL_OUT comes twice where there is a VRF */
+	/* with a VRF the hook at LOCAL_OUT is called twice */
 	if (len == -EEXIST)
 		return false;
 	if (len < 0) {
@@ -885,7 +890,7 @@ static bool feedback_insert(const struct feedback_segment *s,
 		feedback_count(s->fn, FB_OUT_TOO_BIG, 1);
 		return false;
 	}
-	/* TCP leaves headroom enough for this to be a comparison */
+	/* TCP leaves enough headroom, so this is normally only a comparison */
 	if (skb_cow_head(skb, max(more, 0))) {
 		feedback_count(s->fn, FB_OUT_NO_MEMORY, 1);
 		return false;
@@ -906,13 +911,13 @@ static bool feedback_insert(const struct feedback_segment *s,
 	return true;
 }
 
-/* Makes a segment of our own one of ESTCP's class. */
+/* Puts our own segment into ESTCP's class.  Return: whether that has changed it */
 static bool feedback_classify(const struct feedback_segment *s,
 			      struct sk_buff *skb, u8 dscp, u8 codepoint)
 {
 	u8 dsfield = dscp << TCPCC_DSCP_SHIFT | codepoint;
 
-	/* LOCAL_OUT comes twice where there is a VRF */
+	/* with a VRF the hook at LOCAL_OUT is called twice */
 	if (s->dsfield == dsfield)
 		return false;
 	if (skb_cow_head(skb, 0)) {
@@ -927,7 +932,8 @@ static bool feedback_classify(const struct feedback_segment *s,
 }
 
 /*
- * Codepoints: ours with data, the other's with an ACK without.  @sk: whose segment
+ * ESTCP: a sender's segment with data is put into the class, and an ACK without data returns the
+ * codepoint that waits.  @sk: the socket that sends; @data: the segment has data
  */
 static void feedback_out_class(const struct feedback_segment *s,
 			       const struct sock *sk, struct sk_buff *skb,
@@ -952,8 +958,8 @@ static void feedback_out_class(const struct feedback_segment *s,
 }
 
 /*
- * With the next segment, then, unless there is something newer, or with it, where both
- * count.
+ * Keeps an echo that could not be sent, for the next segment.  If a newer word has arrived
+ * meanwhile, the old rate is dropped, or the old difference is added to the newer one.
  */
 static void feedback_put_back(const struct feedback_segment *s,
 			      struct tcpcc_feedback *fb, u64 pending)
@@ -967,7 +973,7 @@ static void feedback_put_back(const struct feedback_segment *s,
 		atomic64_cmpxchg(&fb->pending, 0, pending);
 }
 
-/* A segment of an established socket of this host.  @fb: its entry */
+/* Handles a leaving segment of an established socket.  @fb: its entry */
 static void feedback_out(const struct feedback_segment *s,
 			 const struct sock *sk, struct sk_buff *skb,
 			 struct tcpcc_feedback *fb)
@@ -1016,13 +1022,13 @@ static void feedback_out(const struct feedback_segment *s,
 }
 
 /*
- * The hooks are called for each segment of everybody.  So they decide by the least that
- * says whose one is, and have no room on the stack: what needs some is called then.
+ * The hooks are called for each segment of the host.  So they check as little as possible, and use
+ * little stack.  A function that needs more stack is not inlined, and only called for our segments.
  */
 
 /*
- * Whether a segment that arrives is seen at once to be none of ours: feedback_in() would
- * see the same.  @offset: of the TCP header, bytes
+ * Whether an arriving segment is certainly not ours.  It is a quick check: feedback_in() would skip
+ * the same segments.  @offset: of the TCP header, bytes
  */
 static __always_inline bool feedback_is_others(const struct sk_buff *skb,
 					       unsigned int offset, u8 dsfield)
@@ -1032,12 +1038,12 @@ static __always_inline bool feedback_is_others(const struct sk_buff *skb,
 
 	if (len < options || feedback_class(dsfield))
 		return false;
-	/* no options, or another first */
+	/* no options, or the first is not ours */
 	return skb->data[offset + 12] >> 4 <= TCPCC_TCP_HEADER / 4 ||
 	       (len > options && skb->data[options] != TCPCC_FB_KIND);
 }
 
-/* Whether the socket that sends has no entry, since there are none or it has no cookie. */
+/* Whether the sending socket has no entry, because there are none or it has no cookie */
 static __always_inline bool feedback_has_none(const struct nf_hook_state *state)
 {
 	return !atomic_read(&feedback_of(state->net)->flows) ||
@@ -1153,7 +1159,7 @@ static const struct nf_hook_ops feedback_hooks[] = {
 /* ------------------------------------------------------------------------- */
 /* For congestion controls                                                   */
 
-/* What IP's options take of each packet of a socket, bytes */
+/* The length of the IP options in each packet of a socket, bytes */
 static u16 feedback_ip_options(const struct sock *sk)
 {
 	bool v6 = inet_csk(sk)->icsk_af_ops->net_header_len ==
@@ -1174,8 +1180,8 @@ static u16 feedback_ip_options(const struct sock *sk)
 }
 
 /*
- * Makes segments smaller by the room of the option, again if setting IP options or
- * connecting has started it from nothing.
+ * Makes segments smaller by the length of the option.  This must be repeated, because setting IP
+ * options and connecting reset icsk_ext_hdr_len.
  */
 static void feedback_reserve(struct sock *sk, const struct tcpcc_feedback *fb)
 {
@@ -1192,13 +1198,13 @@ static void feedback_reserve(struct sock *sk, const struct tcpcc_feedback *fb)
 /**
  * tcpcc_feedback_attach() - carry a congestion header on a socket's segments
  * @sk: connected, or about to be; locked
- * @protocol: whose header
+ * @protocol: enum tcpcc_fb_protocol of the header
  *
- * To be called from .init.  Its segments get smaller by the room of the option, if
- * the protocol has one.  A connection that uses ECN cannot have TCPCC_FB_ESTCP.
+ * To be called from .init.  If the protocol has an option, segments get smaller by its length.
+ * A connection that uses ECN cannot use TCPCC_FB_ESTCP.
  *
- * Return: for the other calls; NULL if there is no memory, or ECN in the way: then
- * there will be no feedback
+ * Return: the argument for the other calls; NULL: no memory, or ECN prevents it, and there will
+ * be no feedback
  */
 struct tcpcc_feedback *tcpcc_feedback_attach(struct sock *sk,
 					     enum tcpcc_fb_protocol protocol)
@@ -1217,7 +1223,7 @@ struct tcpcc_feedback *tcpcc_feedback_attach(struct sock *sk,
 	fb->request = TCPCC_FB_NO_LIMIT;
 	spin_lock_bh(&fn->lock);
 	rcu_read_lock();
-	/* what it has received so far */
+	/* the entry that it had as a receiver */
 	old = feedback_find(fn, fb->cookie);
 	if (old)
 		feedback_unlink(old);
@@ -1240,7 +1246,7 @@ failed:
 EXPORT_SYMBOL_GPL(tcpcc_feedback_attach);
 
 /**
- * tcpcc_feedback_detach() - carry nothing any more
+ * tcpcc_feedback_detach() - end what tcpcc_feedback_attach() began
  * @sk: the socket, locked or about to be freed
  * @fb: what attach returned; may be NULL
  *
@@ -1255,7 +1261,7 @@ void tcpcc_feedback_detach(struct sock *sk, struct tcpcc_feedback *fb)
 		return;
 	if (fb->reserve) {
 		icsk->icsk_ext_hdr_len = feedback_ip_options(sk);
-		/* TCP looks for itself before it sends the next time */
+		/* makes TCP compute the segment size again before it sends */
 		icsk->icsk_pmtu_cookie = 0;
 	}
 	fn = fb->fn;
@@ -1268,14 +1274,14 @@ void tcpcc_feedback_detach(struct sock *sk, struct tcpcc_feedback *fb)
 EXPORT_SYMBOL_GPL(tcpcc_feedback_detach);
 
 /**
- * tcpcc_feedback_request() - what the next segments carry
+ * tcpcc_feedback_request() - set what the next segments carry
  * @sk: the socket, locked
  * @fb: what attach returned, not NULL
  * @info: 28 bits that the protocol defines, see tcpcc_fb_rtt_info() for ACP and RCP,
  *	tcpcc_fb_xcp_info() for XCP
- * @word: what to ask for, 30 bits: for ACP and RCP see tcpcc_fb_encode(), for XCP bytes/s
+ * @word: word to send, 30 bits: for ACP and RCP see tcpcc_fb_encode(), for XCP bytes/s
  *
- * Both change with an ACK, not with a packet: what is sent has the last ones.
+ * All segments until the next call carry these values.
  */
 void tcpcc_feedback_request(struct sock *sk, struct tcpcc_feedback *fb,
 			    u32 info, u32 word)
@@ -1287,13 +1293,13 @@ void tcpcc_feedback_request(struct sock *sk, struct tcpcc_feedback *fb,
 EXPORT_SYMBOL_GPL(tcpcc_feedback_request);
 
 /**
- * tcpcc_feedback_take() - what has come back since this was last asked
+ * tcpcc_feedback_take() - take the echoes that have arrived since the last call
  * @fb: what attach returned, not NULL
- * @word: where to put it; all echoes as one, by tcpcc_fb_combine()
+ * @word: set to all echoes, combined by tcpcc_fb_combine()
  *
- * To be called for each ACK: the echo that it brought is there by then.
+ * To be called for each ACK; the ACK's own echo is included.
  *
- * Return: the number of echoes; 0: none, and @word is as it was
+ * Return: the number of echoes; 0: none, and @word is unchanged
  */
 u32 tcpcc_feedback_take(struct tcpcc_feedback *fb, u32 *word)
 {
@@ -1374,8 +1380,8 @@ static void __net_exit feedback_net_pre_exit(struct net *net)
 }
 
 /*
- * No segment gets here any more.  Receivers' entries go; what is left is of sockets that
- * the kernel has made without a reference to the namespace, and goes with them.
+ * No hook is called any more.  Receivers' entries are removed here.  Other entries belong to
+ * sockets that the kernel has made without a reference to the namespace, and are freed with them.
  */
 static void __net_exit feedback_net_exit(struct net *net)
 {
@@ -1412,8 +1418,9 @@ static int __init feedback_register(void)
 }
 
 /*
- * Whoever attaches needs our symbols, so there were only receivers' entries.  What waits for
- * an RCU grace period comes to the workqueue, which then is emptied.
+ * A module with senders uses our symbols, so there are only receivers' entries now.  After
+ * rcu_barrier() all work that waited for a grace period is in the workqueue, and
+ * destroy_workqueue() finishes it.
  */
 static void __exit feedback_unregister(void)
 {

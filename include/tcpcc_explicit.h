@@ -1,35 +1,36 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The explicit sender: what every sender needs whose routers tell it how to send.  The law,
- * which makes a window of what they say, is the module's own.
+ * The explicit sender: the common part of all senders that get explicit feedback from routers.
+ * Each module adds its own law, which computes a window from that feedback.
  *
- *           routers speak             silence, or they are not believed
+ *           words arrive               no words, or they are not believed
  *   START ----------------> FEEDBACK -----------------------------------> FALLBACK
  *                              ^                                              |
  *                              +----------------------------------------------+
- *                                            routers speak again
+ *                                            words arrive again
  *
- * START and FALLBACK are Reno.  So a path without such routers, or a peer that returns
- * nothing, gets what every path may get.  Silence is so many round trips in a row without a
- * word; how many is a parameter of each module, its patience.
+ * START and FALLBACK are Reno, for a path without such routers, or a peer that returns no words.
+ * FEEDBACK ends after several successive round trips without a word.  Their number is a parameter
+ * of each module, its patience.
  *
- * There are two kinds of senders, by what their law is.  Each has its struct first in its state.
- *   o The law says how much an ACK adds and a loss takes (ESTCP): struct explicit_sender.  Such
- *     a sender has .cong_avoid.  Reno, recovery, idle times and pacing are TCP's; a window
- *     stays as it is when the mode changes; and a round trip ends when what was sent at its
- *     beginning is acknowledged.
+ * There are two kinds of laws.  For each there is a struct, the first member of the sender's state.
+ *   o The law computes how much an ACK adds to the window, and how much a loss takes from it
+ *     (ESTCP): struct explicit_sender.  Such a sender has .cong_avoid.  TCP does Reno, recovery,
+ *     idle times and pacing.  A change of the mode does not change the window.  A round trip ends
+ *     when the data that was sent at its beginning is acknowledged.
  *   o The law sets the window or the rate (ACP, XCP, RCP): struct explicit_window.  Such a
- *     sender needs .cong_control, or TCP would take the window down at a loss.  Then TCP
- *     leaves all else to it as well, and that is here: windows with a fraction and their
- *     pacing, Reno, recovery, idle times, undo, and how much of a word is believed.  Reno
- *     differs from the kernel's in two ways: the first window is 1, and a window that is not
- *     filled any more stays.  At the end of FEEDBACK the grant is void: half of the window is
- *     left, and slow start is over.  A round trip is what the rate sample says.
+ *     sender needs .cong_control, because TCP would otherwise reduce the window at a loss.  With
+ *     .cong_control TCP leaves all of the following to the sender, and this file does it: windows
+ *     with a fraction and their pacing, Reno, recovery, idle times, undo, and a limit on how
+ *     much of a word is believed.  Reno differs from the kernel's in two ways: the first window
+ *     is 1, and a window that the application does not fill any more is not reduced.  When
+ *     FEEDBACK ends the grant is void: the window is halved, and slow start is over.  The rate
+ *     sample determines when a round trip ends.
  *
- * None of them sets TCP_CONG_NON_RESTRICTED.  With a router the window is what the receiver
- * says, and a receiver may lie: a process without privileges could agree with its peer on any
- * rate, on links that others share.  Who may set the default congestion control, a route's,
- * or has CAP_NET_ADMIN can choose one; the default is open to all.
+ * None of the modules sets TCP_CONG_NON_RESTRICTED.  With a router, the receiver's echo determines
+ * the window, and a receiver may lie: a process without privileges could agree with its peer on
+ * any rate, on links that others share.  A user who may set the default congestion control or that
+ * of a route, or has CAP_NET_ADMIN, can choose such a module.  Any process may use the default.
  */
 #ifndef _TCPCC_EXPLICIT_H
 #define _TCPCC_EXPLICIT_H
@@ -42,23 +43,23 @@
 #include "tcpcc_feedback.h"
 
 /*
- * Windows are in 1/65536 segment, in u64, and at most 2^30 segments: 400 Gb/s for
- * 10 s in packets of 512 bytes are that.  So a difference may be shifted once more.
+ * Windows are in 1/65536 segment, in u64, and at most 2^30 segments.  That is 400 Gb/s for 10 s
+ * in packets of 512 bytes.  A difference of windows may be shifted by EXPLICIT_SCALE again.
  */
 #define EXPLICIT_SCALE	16
 #define EXPLICIT_ONE	BIT_ULL(EXPLICIT_SCALE)
 #define EXPLICIT_MOST	(EXPLICIT_ONE << 30)
 
-/* The window that needs no evidence: with 1 a path could hardly show that it takes more */
+/* This window is always believed: with 1 a path could hardly show that it can carry more */
 #define EXPLICIT_LEAST	(2 * EXPLICIT_ONE)
 
-/* The largest rtt that is believed, us: bounds products (desired_is_bounded in tcp_acp) */
+/* A longer rtt counts as this, us: it bounds products (desired_is_bounded in tcp_acp) */
 #define EXPLICIT_RTT_CAP	(100 * USEC_PER_SEC)
 
-/* A heavy loss is at least of so many segments */
+/* A heavy loss is of at least so many segments */
 #define EXPLICIT_HEAVY_SEGS	8
 
-/* Round trips without words after a heavy loss, and how often that may double */
+/* Round trips in which words are ignored after a heavy loss, and how often that may double */
 #define EXPLICIT_REFUSED	8
 #define EXPLICIT_DOUBTS		7
 
@@ -66,41 +67,41 @@
 #define EXPLICIT_HOST_US	USEC_PER_MSEC
 
 enum explicit_mode {
-	EXPLICIT_START,		/* Reno, until a router speaks */
+	EXPLICIT_START,		/* Reno, until a first word arrives */
 	EXPLICIT_FEEDBACK,	/* the law */
-	EXPLICIT_FALLBACK,	/* Reno, since no router speaks any more */
+	EXPLICIT_FALLBACK,	/* Reno, because no words arrive any more */
 };
 
-/* Of each sender: what it knows of its path */
+/* State of each sender */
 struct explicit_sender {
-	struct tcpcc_feedback *fb;	/* where words come from; NULL: from nowhere */
-	u32	rtt_us;		/* the newest; 0: none yet */
-	u32	mrtt_us;	/* the least, by the law's measure; U32_MAX: none yet */
-	u32	round;		/* where this round trip began: segments delivered, or snd_nxt */
+	struct tcpcc_feedback *fb;	/* source of words; NULL: there is none */
+	u32	rtt_us;		/* newest rtt; 0: none yet */
+	u32	mrtt_us;	/* least rtt, as the law measures it; U32_MAX: none yet */
+	u32	round;		/* start of this round trip: tp->delivered, or snd_nxt */
 	u8	mode;		/* enum explicit_mode */
-	u8	silent;		/* round trips without a word */
-	bool	heard;		/* a word has come in this round trip */
+	u8	silent;		/* successive round trips without a word */
+	bool	heard;		/* a word has arrived in this round trip */
 };
 
-/* Of a sender that sets its window itself */
+/* State of a sender that sets its window itself */
 struct explicit_window {
 	struct explicit_sender ex;
 	u64	segs;		/* cwnd with its fraction, EXPLICIT_SCALE */
-	u64	undo;		/* that before the last loss */
-	u64	proven;		/* delivered in mrtt, of the last round trips, EXPLICIT_SCALE */
-	u32	mss;		/* that windows are in segments of, bytes */
+	u64	undo;		/* segs before the last loss */
+	u64	proven;		/* delivered in mrtt, in recent round trips, EXPLICIT_SCALE */
+	u32	mss;		/* size of the segments that windows count, bytes */
 	u32	lost;		/* tp->lost when this round trip began */
-	u32	fast_segs;	/* of this round trip's fastest rate sample: segments */
-	u32	fast_us;	/* and us; 0: none yet */
-	u16	refused;	/* round trips in which no word counts */
-	u8	doubts;		/* how often words were refused */
+	u32	fast_segs;	/* fastest rate sample of this round trip: its segments */
+	u32	fast_us;	/* and its interval, us; 0: none yet */
+	u16	refused;	/* so many more round trips ignore all words */
+	u8	doubts;		/* how often words were refused, up to EXPLICIT_DOUBTS */
 	u8	paced:1,	/* the window is spread over a round trip; in FEEDBACK only */
-		limited:1,	/* the application had too little for this round trip */
+		limited:1,	/* the application had too little to send in this round trip */
 		reducing:1;	/* Reno: cwnd goes down to ssthresh */
 };
 
 /* ------------------------------------------------------------------------- */
-/* Each sender                                                               */
+/* All senders                                                               */
 
 static inline void explicit_release(struct sock *sk)
 {
@@ -116,7 +117,7 @@ static inline void explicit_enter(struct explicit_sender *ex, enum explicit_mode
 	ex->silent = 0;
 }
 
-/* A round trip is over.  Return: FEEDBACK is too, after @patience of them without a word */
+/* At the end of a round trip.  Return: FEEDBACK must end: @patience round trips had no word */
 static inline bool explicit_is_silent(struct explicit_sender *ex, u32 patience)
 {
 	ex->silent = ex->heard ? 0 : min(ex->silent + 1, 255);
@@ -131,7 +132,7 @@ static inline bool explicit_is_silent(struct explicit_sender *ex, u32 patience)
 	return true;
 }
 
-/* The mode's name in /proc/net/tcpcc; the law says what FEEDBACK is called there. */
+/* The mode's name in /proc/net/tcpcc; @feedback is the name of FEEDBACK there. */
 static inline const char *explicit_mode_name(const struct explicit_sender *ex,
 					     const char *feedback)
 {
@@ -141,15 +142,15 @@ static inline const char *explicit_mode_name(const struct explicit_sender *ex,
 }
 
 /*
- * Room to send, in windows: what was lost twice takes a third round trip, in which the
- * window does not shrink.
+ * Size of the send buffer, in windows: a segment that is lost twice is delivered in a third
+ * round trip, and the window does not shrink until then.
  */
 static inline u32 explicit_sndbuf_expand(struct sock *sk)
 {
 	return 4;
 }
 
-/* What the module fills in, and what is left of it */
+/* Each module defines this.  The rest of a module is the same for all, and follows here. */
 static struct tcp_congestion_ops explicit_ops __read_mostly;
 
 static int __init explicit_register(void)
@@ -172,8 +173,9 @@ MODULE_LICENSE("GPL");
 /* Windows that the sender sets: pure functions                              */
 
 /*
- * The packets of @window that may be in flight.  @paced: the rate is explicit_rate(), which
- * lets the last of them go when its time has come; else the fraction of a packet has to wait.
+ * Packets that may be in flight.  If @paced, the fraction of @window counts as a packet, because
+ * the pacing rate, explicit_rate(), holds this packet back until it is due.  Otherwise the
+ * fraction does not count.
  */
 static inline u32 explicit_packets(u64 window, bool paced)
 {
@@ -181,17 +183,19 @@ static inline u32 explicit_packets(u64 window, bool paced)
 }
 
 /**
- * explicit_spread_us() - over how long a window is spread
- * @rtt_us: of the segment that was acknowledged last, us; 0: not known
- * @mrtt_us: us
+ * explicit_spread_us() - the time over which a window is spread
+ * @rtt_us: rtt of the segment that was acknowledged last, us; 0: not known
+ * @mrtt_us: least rtt, us
  *
- * Over the newest rtt it would be cwnd / rtt.  But that is of a packet that left m =
- * ceil(cwnd) packets ago.  Where that one saw a longer queue the next packet leaves later,
- * by 1 / cwnd of it, so that of a bunch x of packets remains x(k) = x(k - 1) -
- * x(k - 1 - m) / cwnd.  It grows if cwnd is below 1 / (2 * sin(pi / (4 * m + 2))), as 1 to
- * 1.6 and 2 to 2.2 are: a thousand users with 1.5 each would come to leave in bunches of
- * 300.  Over mrtt nothing would take a bunch apart.  Half of the queue does it at any
- * window.  An rtt above twice mrtt is an outlier, and counts as that.
+ * The time is mrtt plus half of the queueing delay.  Two other choices do not work:
+ *   o The newest rtt.  It belongs to a packet that left m = ceil(cwnd) packets ago.  If that
+ *     packet met a longer queue, the next packet leaves later, by 1 / cwnd of the difference.
+ *     So a bunch of x packets becomes x(k) = x(k - 1) - x(k - 1 - m) / cwnd.  It grows if cwnd
+ *     is below 1 / (2 * sin(pi / (4 * m + 2))), which is so from 1 to 1.6 and from 2 to 2.2.  A
+ *     thousand users with a cwnd of 1.5 each would finally send in bunches of 300.
+ *   o mrtt.  A bunch would never dissolve.
+ * With half of the queueing delay a bunch dissolves at any window.  An rtt above twice mrtt is
+ * an outlier, and counts as twice mrtt.
  *
  * Return: us
  */
@@ -200,21 +204,21 @@ static inline u32 explicit_spread_us(u32 rtt_us, u32 mrtt_us)
 	return mrtt_us + (clamp(rtt_us, mrtt_us, 2 * mrtt_us) - mrtt_us) / 2;
 }
 
-/* @window, at most EXPLICIT_MOST, in segments of @mss bytes, in a round trip: bytes/s */
+/* The rate of @window, at most EXPLICIT_MOST, in segments of @mss bytes, per @rtt_us: bytes/s */
 static inline u64 explicit_rate(u64 window, u32 mss, u32 rtt_us)
 {
 	u64 unit = (u64)clamp_t(u32, rtt_us, 1, EXPLICIT_RTT_CAP) << EXPLICIT_SCALE;
 
-	/* at most 2^20 bytes/us: so the product is below 2^63, the quotient 2^40 */
+	/* at most 2^20 bytes/us, so the first product is below 2^63 and the quotient below 2^40 */
 	return mul_u64_u64_div_u64(min(window * mss, unit << 20), USEC_PER_SEC,
 				   unit);
 }
 
 /**
- * explicit_desired() - a rate as a window (Eq. 3 of the ACP paper)
+ * explicit_desired() - the window for a rate (Eq. 3 of the ACP paper)
  * @rate: bytes/s, at most TCPCC_FB_RATE_MAX
  * @rtt_us: us, at most EXPLICIT_RTT_CAP
- * @size: of a packet, bytes
+ * @size: packet size, bytes
  *
  * Return: window, EXPLICIT_SCALE, at most EXPLICIT_MOST
  */
@@ -226,15 +230,16 @@ static inline u64 explicit_desired(u64 rate, u32 rtt_us, u32 size)
 		     EXPLICIT_MOST);
 }
 
-/* @window in segments of @was bytes as one in segments of @mss: of the same bytes */
+/* Converts @window from segments of @was bytes to segments of @mss bytes */
 static inline u64 explicit_resize(u64 window, u32 was, u32 mss)
 {
 	return min(mul_u64_u32_div(window, was, mss), EXPLICIT_MOST);
 }
 
 /*
- * What may be sent in Reno's recovery (RFC 6937), on the way from @prior to @ssthresh, when
- * @delivered and @out segments were delivered and sent in it, @acked of them by this ACK
+ * Segments that may be sent now in Reno's recovery (RFC 6937), which reduces the window from
+ * @prior to @ssthresh.  In this recovery @delivered segments were delivered, @acked of them by
+ * this ACK, and @out were sent.
  */
 static inline u32 explicit_reduction(u32 in_flight, u32 ssthresh, u32 prior,
 				     u32 delivered, u32 out, u32 acked)
@@ -255,9 +260,9 @@ static inline u32 explicit_reduction(u32 in_flight, u32 ssthresh, u32 prior,
 }
 
 /*
- * What a path delivers in a round trip, by a rate sample: a window.  A packet that waits in a
- * queue adds to what a round trip delivers, but nothing to this.  An interval counts as at
- * least a sixteenth of mrtt, for the quotient to fit; TCP makes no sample of less than mrtt.
+ * What the path delivers in mrtt according to a rate sample, as a window.  With a queue a round
+ * trip is longer and delivers more, but this value stays the same.  An interval counts as at least
+ * a sixteenth of mrtt, so that the quotient fits; TCP makes no sample shorter than mrtt.
  */
 static inline u64 explicit_proven(u32 segs, u32 interval_us, u32 mrtt_us)
 {
@@ -267,24 +272,24 @@ static inline u64 explicit_proven(u32 segs, u32 interval_us, u32 mrtt_us)
 		     EXPLICIT_MOST);
 }
 
-/* The largest window to go to: @trust per cent of what was proven; 0: all is believed */
+/* The largest window that is believed: @trust per cent of @proven; 0: any window */
 static inline u64 explicit_bound(u64 proven, u32 trust)
 {
 	if (!trust)
 		return EXPLICIT_MOST;
-	/* below 2^60 */
+	/* below 2^61 */
 	return clamp(div_u64(proven * trust, 100), EXPLICIT_LEAST, EXPLICIT_MOST);
 }
 
-/* Whether @rtt_us is longer than an empty path's: by a sixteenth, and what hosts may add */
+/* Whether @rtt_us exceeds @mrtt_us by more than a sixteenth and what hosts may add */
 static inline bool explicit_queue_stands(u32 rtt_us, u32 mrtt_us)
 {
 	return rtt_us > mrtt_us + (mrtt_us >> 4) + EXPLICIT_HOST_US;
 }
 
 /*
- * Whether a path can't do what was granted, by the segments of a round trip: more than a
- * quarter lost, and not few, as chance takes from a small window
+ * Whether the losses of a round trip show that the path cannot carry what was granted.  They are
+ * more than a quarter of what was delivered, and not few: a small window may lose a few by chance.
  */
 static inline bool explicit_loss_is_heavy(u32 lost, u32 delivered)
 {
@@ -307,7 +312,7 @@ static inline void explicit_set_rate(struct sock *sk, u64 bytes_ps)
 		   min_t(u64, bytes_ps, READ_ONCE(sk->sk_max_pacing_rate)));
 }
 
-/* What routers count for one of our packets, with @overhead bytes of link header, bytes */
+/* The size of our packets as routers count it, with @overhead bytes of link header; bytes */
 static inline u32 explicit_size(const struct sock *sk, u32 overhead)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -316,7 +321,7 @@ static inline u32 explicit_size(const struct sock *sk, u32 overhead)
 	       inet_csk(sk)->icsk_af_ops->net_header_len + overhead;
 }
 
-/* Ask for any rate, or for SO_MAX_PACING_RATE.  A limit of the application is a router's. */
+/* Asks for any rate, or for SO_MAX_PACING_RATE: its limit counts like that of a router. */
 static inline void explicit_request(struct sock *sk)
 {
 	struct explicit_sender *ex = inet_csk_ca(sk);
@@ -329,7 +334,7 @@ static inline void explicit_request(struct sock *sk)
 				       tcpcc_fb_encode(rate, false));
 }
 
-/* Where the window is now, if it is not ours: TCP or Reno has changed it. */
+/* Sets segs to cwnd, if TCP or Reno has changed cwnd */
 static inline void explicit_sync(struct sock *sk)
 {
 	struct explicit_window *w = inet_csk_ca(sk);
@@ -341,8 +346,8 @@ static inline void explicit_sync(struct sock *sk)
 }
 
 /*
- * .init, after the state was set to zero.  In the middle of a flow its window goes on from
- * where it is; one segment may have gone with the SYN (TCP Fast Open).
+ * .init, after the state was set to zero.  A new flow starts with a window of 1, also if one
+ * segment has gone with the SYN (TCP Fast Open).  A flow that has sent more keeps its window.
  */
 static inline void explicit_window_init(struct sock *sk, enum tcpcc_fb_protocol protocol)
 {
@@ -359,7 +364,7 @@ static inline void explicit_window_init(struct sock *sk, enum tcpcc_fb_protocol 
 	w->ex.fb = tcpcc_feedback_attach(sk, protocol);
 }
 
-/* What an ACK shows of the path: round trips, and the fastest rate sample of this one */
+/* Updates the rtts, and the fastest rate sample of this round trip, from an ACK */
 static inline void explicit_ack(struct sock *sk, const struct rate_sample *rs)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -373,14 +378,14 @@ static inline void explicit_ack(struct sock *sk, const struct rate_sample *rs)
 	w->limited |= rs->is_app_limited;
 	if (rs->delivered <= 0 || rs->interval_us <= 0)
 		return;
-	/* the larger of two fractions */
+	/* compares two quotients without a division */
 	if ((u64)rs->delivered * w->fast_us >= (u64)w->fast_segs * rs->interval_us) {
 		w->fast_segs = rs->delivered;
 		w->fast_us = min_t(u64, rs->interval_us, U32_MAX);
 	}
 }
 
-/* How many echoes the ACK brought, the newest as @word; 0: none that counts, @word stays */
+/* The number of echoes that arrived, combined in @word; 0: none that counts, @word is unchanged */
 static inline u32 explicit_take(struct sock *sk, u32 *word)
 {
 	struct explicit_window *w = inet_csk_ca(sk);
@@ -392,7 +397,7 @@ static inline u32 explicit_take(struct sock *sk, u32 *word)
 	return echoes;
 }
 
-/* A router's word has come.  @pacing: TCP is to pace this socket, if nobody does */
+/* A word of a router has arrived.  @pacing: let TCP pace this socket, if it is not paced yet */
 static inline void explicit_heard(struct sock *sk, bool pacing)
 {
 	struct explicit_window *w = inet_csk_ca(sk);
@@ -419,11 +424,11 @@ static inline void explicit_fall_back(struct sock *sk)
 	WRITE_ONCE(tp->snd_ssthresh, max(tcp_snd_cwnd(tp) / 2, 2U));
 	explicit_set_cwnd(sk, tp->snd_ssthresh);
 	explicit_sync(sk);
-	/* a loss that turns out to be none does not bring the grant back */
+	/* a spurious loss must not bring the granted window back */
 	tp->prior_ssthresh = 0;
 }
 
-/* What the path has shown in this round trip that it delivers in one, EXPLICIT_SCALE */
+/* What the path delivers in mrtt, according to this round trip so far, EXPLICIT_SCALE */
 static inline u64 explicit_shown(const struct explicit_window *w)
 {
 	if (!w->fast_us || w->ex.mrtt_us == U32_MAX)
@@ -431,7 +436,10 @@ static inline u64 explicit_shown(const struct explicit_window *w)
 	return explicit_proven(w->fast_segs, w->fast_us, w->ex.mrtt_us);
 }
 
-/* What is believed if a round trip delivers @proven.  A queue is an answer of the path's own. */
+/*
+ * The largest window that is believed if the path delivers @proven in mrtt.  If a queue stands,
+ * and @trust is not 0, this is @proven: the queue shows that the path delivers no more.
+ */
 static inline u64 explicit_trusted(const struct explicit_window *w, u64 proven, u32 trust)
 {
 	if (trust && explicit_queue_stands(w->ex.rtt_us, w->ex.mrtt_us))
@@ -440,8 +448,8 @@ static inline u64 explicit_trusted(const struct explicit_window *w, u64 proven, 
 }
 
 /*
- * The largest window to go to now, for a law that wants @window.  What this round trip has
- * shown so far costs a division: it is looked at only if it matters.
+ * The largest window that is believed now, for a law that computed @window.  explicit_shown()
+ * costs a division, so it is called only if it can make a difference.
  */
 static inline u64 explicit_most(const struct explicit_window *w, u64 window, u32 trust)
 {
@@ -453,12 +461,12 @@ static inline u64 explicit_most(const struct explicit_window *w, u64 window, u32
 }
 
 /**
- * explicit_round() - look whether a round trip is over, and at what it was like
+ * explicit_round() - if a round trip is over, evaluate it
  * @sk: the socket
  * @rs: rate sample of the ACK
- * @wary: after a heavy loss words count for nothing, for some round trips: they promise
- *	what the path can't do
- * @patience: round trips without a word that end FEEDBACK
+ * @wary: if there is a heavy loss, fall back and ignore words for some round trips, because
+ *	the path cannot carry what they grant
+ * @patience: successive round trips without a word that end FEEDBACK
  */
 static inline void explicit_round(struct sock *sk, const struct rate_sample *rs, bool wary,
 				  u32 patience)
@@ -471,8 +479,9 @@ static inline void explicit_round(struct sock *sk, const struct rate_sample *rs,
 	if (!rs->prior_delivered || before(rs->prior_delivered, w->ex.round))
 		return;
 	/*
-	 * an application that has little to send shows nothing of the path, and a small
-	 * window, as after an idle time, little
+	 * a round trip in which the application had too little to send does not measure the path,
+	 * so it does not lower the value; other round trips at most halve it, because a small
+	 * window, as after an idle time, shows little of the path
 	 */
 	if (!w->limited)
 		w->proven /= 2;
@@ -495,13 +504,13 @@ static inline void explicit_round(struct sock *sk, const struct rate_sample *rs,
 }
 
 /*
- * Before the law, in FEEDBACK: the window as TCP has left it.  @pacing: it is to be spread
- * over a round trip, where somebody paces.
+ * To be called in FEEDBACK before the law: takes the window over as TCP has left it.  @pacing:
+ * spread the window over a round trip, if the socket is paced.
  *
- * A router grants bytes.  So where segments change their size (path MTU, MTU probing) the
- * window keeps its bytes and not its number of segments, or it would be seven times the
- * grant for a round trip when 1280 bytes become 9000.  Where TCP has changed the window it
- * has done that already, as it does when a probe succeeds.
+ * A router grants bytes.  So if the segment size changes (path MTU, MTU probing), the window
+ * keeps its bytes and not its number of segments.  Otherwise it would be seven times the grant
+ * for a round trip when 1280 bytes become 9000.  If TCP has changed the window, as it does when a
+ * probe succeeds, TCP has converted it already.
  */
 static inline void explicit_begin(struct sock *sk, bool pacing)
 {
@@ -524,7 +533,7 @@ static inline void explicit_begin(struct sock *sk, bool pacing)
 	w->mss = mss;
 }
 
-/* The law's window, EXPLICIT_SCALE */
+/* Sets the window that the law computed, EXPLICIT_SCALE */
 static inline void explicit_set(struct sock *sk, u64 window)
 {
 	struct explicit_window *w = inet_csk_ca(sk);
@@ -533,7 +542,7 @@ static inline void explicit_set(struct sock *sk, u64 window)
 	explicit_set_cwnd(sk, explicit_packets(window, w->paced));
 }
 
-/* At which rate the window goes */
+/* Sets the pacing rate: the window per explicit_spread_us(), or no limit */
 static inline void explicit_pace(struct sock *sk)
 {
 	const struct explicit_window *w = inet_csk_ca(sk);
@@ -546,8 +555,9 @@ static inline void explicit_pace(struct sock *sk)
 }
 
 /*
- * TCP's own pacing rate, which it does not set beside .cong_control.  It says how large packets
- * TSO makes, and is for who paces: fq, SO_MAX_PACING_RATE, or bbr before us on this socket.
+ * TCP's own pacing rate, bytes/s, which TCP does not set if there is .cong_control.  It determines
+ * how large TSO packets are.  It is also the rate of a socket that is paced: by fq, because of
+ * SO_MAX_PACING_RATE, or because the socket used bbr before.
  */
 static inline u64 explicit_reno_rate(const struct sock *sk)
 {
@@ -566,9 +576,10 @@ static inline u64 explicit_reno_rate(const struct sock *sk)
 }
 
 /*
- * Reno's way down to ssthresh in recovery and after CE (once for each round trip), and its end.
+ * Reduces the window to ssthresh as Reno does, in recovery and after CE (once in a round trip),
+ * and sets it to ssthresh at the end.
  *
- * Return: whether it goes on: nothing may be added to the window
+ * Return: true: the reduction goes on, and the window must not grow
  */
 static inline bool explicit_recover(struct sock *sk, u32 acked)
 {
@@ -586,7 +597,7 @@ static inline bool explicit_recover(struct sock *sk, u32 acked)
 						     tp->prior_cwnd, tp->prr_delivered,
 						     tp->prr_out, acked));
 	}
-	/* who has come from bbr in recovery has no ssthresh to end at */
+	/* a socket that changed from bbr during recovery has no ssthresh */
 	if (!down && w->reducing && state != TCP_CA_Loss &&
 	    tp->snd_ssthresh < TCP_INFINITE_SSTHRESH)
 		explicit_set_cwnd(sk, tp->snd_ssthresh);
@@ -595,7 +606,7 @@ static inline bool explicit_recover(struct sock *sk, u32 acked)
 	return down;
 }
 
-/* Reno, for paths that do not speak: growth, recovery, and the pacing rate */
+/* Reno, for paths without feedback: growth, recovery, and the pacing rate */
 static inline void explicit_reno(struct sock *sk, u32 acked)
 {
 	if (!explicit_recover(sk, acked) && acked)
@@ -605,17 +616,18 @@ static inline void explicit_reno(struct sock *sk, u32 acked)
 }
 
 /*
- * Sending begins (tcpcc_cwnd_events), for the first time or after an idle time of more than
- * a timeout; or TCP sends again what it takes for lost, which is neither.
+ * Called when sending begins (tcpcc_cwnd_events).  The window is reset at the first segment, and
+ * after an idle time longer than the retransmission timeout.  It is not reset when TCP
+ * retransmits segments that it regards as lost.
  *
- * What a router granted may be in use by others by now, so that window is 1 again, and
- * the first echo brings it back.  Without a router the window shrinks as the kernel's
- * does: tcp_cwnd_restart() is not called for who has .cong_control.
+ * Other flows may now use what a router granted.  So in FEEDBACK the window is 1 again, and the
+ * first echo brings it back.  Without a router the window shrinks as the kernel's does: TCP does
+ * not call tcp_cwnd_restart() if there is .cong_control.
  *
- * TCP has made the first packet by now, as large as TSO makes them (of what the last rate
- * sends in a millisecond).  What follows it keeps to the new window.
+ * TCP has already built the first packet, of the size that TSO chose (what the last rate sends
+ * in a millisecond).  Only the packets after it obey the new window.
  *
- * Return: whether the window begins anew
+ * Return: whether the window was reset
  */
 static inline bool explicit_restart(struct sock *sk)
 {
@@ -647,8 +659,9 @@ static inline bool explicit_restart(struct sock *sk)
 }
 
 /*
- * Paced packets are of one segment, unless the rate is such that TCP makes larger ones: two
- * at once would be more than a window's fraction.  The output path asks: nothing may change.
+ * If the window is paced the least packet is one segment, because two at once may exceed the
+ * window.  At high rates TCP makes larger packets.  The output path calls this, so it must not
+ * change any state.
  */
 static inline u32 explicit_min_tso_segs(const struct sock *sk)
 {
@@ -657,7 +670,7 @@ static inline u32 explicit_min_tso_segs(const struct sock *sk)
 	return w->paced ? 1 : READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_min_tso_segs);
 }
 
-/* .ssthresh of Reno, which notes the window for undo */
+/* .ssthresh of Reno; saves the window for undo */
 static inline u32 explicit_ssthresh(struct sock *sk)
 {
 	struct explicit_window *w = inet_csk_ca(sk);
@@ -667,7 +680,7 @@ static inline u32 explicit_ssthresh(struct sock *sk)
 	return tcp_reno_ssthresh(sk);
 }
 
-/* .ssthresh of a law to which a loss says nothing where a router speaks */
+/* .ssthresh of a law that ignores losses in FEEDBACK */
 static inline u32 explicit_kept_ssthresh(struct sock *sk)
 {
 	const struct explicit_sender *ex = inet_csk_ca(sk);
@@ -678,7 +691,10 @@ static inline u32 explicit_kept_ssthresh(struct sock *sk)
 	return max(tcp_snd_cwnd(tcp_sk(sk)), 2U);
 }
 
-/* There was no loss.  In FEEDBACK only a timeout, or Reno, has taken anything away. */
+/*
+ * The loss was spurious.  In FEEDBACK the window is restored only after a timeout, or while Reno
+ * reduces it: nothing else has reduced it.
+ */
 static inline u32 explicit_undo_cwnd(struct sock *sk)
 {
 	struct explicit_window *w = inet_csk_ca(sk);

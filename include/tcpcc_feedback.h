@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The congestion header of explicit feedback: what it looks like on the wire,
- * functions that read and write it, and the interface of tcp_feedback.ko, which
- * carries it for a sender's congestion control.
+ * The congestion header of explicit feedback: its format on the wire, functions that
+ * read and write it, and the interface of tcp_feedback.ko, which carries it for a
+ * sender's congestion control.
  *
  * The header is a TCP option, in the form of RFC 6994 for experiments: kind 253
  * and a 16-bit experiment identifier (ExID).  Numbers are in network byte order.
@@ -18,23 +18,23 @@
  *   |                             word                              |
  *   +---------------------------------------------------------------+
  *
- * On segments with data of a host that is a receiver too, 16 bytes: the same
- * with length 16, and after it
+ * On segments with data of a host that also returns an echo, 16 bytes: the same
+ * with length 16, followed by
  *
  *   +---------------------------------------------------------------+
  *   |                             echo                              |
  *   +---------------------------------------------------------------+
  *
- * On segments without data, and on those of a receiver that is no sender of this
- * kind, 8 bytes: kind 253, length 8, ExID, echo.
+ * On segments without data, and on all segments of a receiver that does not itself use
+ * ACP, XCP or RCP, 8 bytes: kind 253, length 8, ExID, echo.
  *
  *   byte  0     kind, 253
  *   byte  1     length, 8, 12 or 16
  *   bytes 2-3   ExID, 0xAC50
  *   bytes 4-7   bits 31-28: protocol: 1 ACP, 2 XCP, 3 RCP
- *               bits 27-0: info: what the sender says of itself
- *   bytes 8-11  word: what routers change
- *   then        echo: the word of the last segment that the receiver got; of XCP:
+ *               bits 27-0: info: values that the sender reports to routers
+ *   bytes 8-11  word: the field that routers change
+ *   then        echo: the word of the last segment that the receiver got; with XCP:
  *               the sum of the words that it got since its last echo
  *
  * The info of ACP and RCP:
@@ -46,40 +46,42 @@
  * The info of XCP has two numbers, each with an exponent e and a mantissa m:
  *
  *   bits 27-24  e, bits 23-14  m: rtt, m << e microseconds; the largest: 33.5 s or more
- *   bits 13-9   e, bits 8-0    m: gap, m << e nanoseconds, the rtt over the window in
- *               packets; the largest: 1097 s or more
+ *   bits 13-9   e, bits 8-0    m: gap, m << e nanoseconds, the rtt divided by the window
+ *               in packets; the largest: 1097 s or more
  *
- * Of both 0 means: none yet.  Who writes one rounds it to the nearest, and takes the least
- * exponent that will do; who reads one takes every exponent.
+ * In both, 0 means that there is none yet.  The writer rounds to the nearest value and uses
+ * the smallest exponent that fits.  The reader accepts any exponent.
  *
  * A word of ACP and RCP is a rate:
  *
- *   bits 31-30  version, 0; a word of another version is left alone
- *   bit  29     H_congestion: the input of some router is above 95 % of its link
+ *   bits 31-30  version, 0; a word of another version is not changed
+ *   bit  29     H_congestion: the input of a router on the path is above 95 % of its link
  *   bits 28-24  exponent e
  *   bits 23-0   mantissa m
  *
- * and means m << e bytes/s; all of bits 28-0 set mean that nobody has set a limit
- * yet.  Who writes a rate rounds it down and takes the least exponent that will
- * do; who reads one takes every exponent, and what is above 100 GB/s for that.
- * The 30 bits of an XCP word are a number in two's complement, bytes/s, and add up.
+ * The rate is m << e bytes/s.  If bits 28-0 are all set, no limit has been set yet.  The
+ * writer rounds a rate down and uses the smallest exponent that fits.  The reader accepts
+ * any exponent, and takes a rate above 100 GB/s as 100 GB/s.
  *
- * A router may change the word, and only it, and corrects the TCP checksum by
- * the difference.  Protocol, info and echo are the hosts'.
+ * The lower 30 bits of an XCP word are a number in two's complement, bytes/s: a change of
+ * the rate.  Changes add up.
  *
- * The option is the first one of its segment, so that a host tells by one byte
- * that a segment carries none.  A router should look for it everywhere.
+ * A router may change the word and nothing else.  It corrects the TCP checksum by the
+ * difference.  Only hosts write protocol, info and echo.
  *
- * ESTCP has no option: what its routers say is two bits in the IP header, see
- * include/tcpcc_estcp.h.  Of what was taken of them a word is made that never is on
- * the wire:
+ * A host writes the option as the first one of the segment.  So the other host has to check
+ * only one byte to see that a segment has no such option.  A router should check all options.
+ *
+ * ESTCP has no option: its routers write two bits in the IP header, a codepoint (see
+ * include/tcpcc_estcp.h).  The codepoints that came back are counted in a word that is never
+ * sent:
  *
  *   bits 31-30  0
  *   bits 29-28  the codepoint that came last
  *   bits 27-21  ACKs that brought 11, bits 20-14: 10, bits 13-7: 01, bits 6-0: 00
  *
- * Where a count would pass 127, all four are halved before, rounding up, so that
- * their shares stay and none that has come is lost.
+ * If a count would exceed 127, all four counts are halved first, and rounded up.  So their
+ * shares are kept, and a count above 0 stays above 0.
  */
 #ifndef _TCPCC_FEEDBACK_H
 #define _TCPCC_FEEDBACK_H
@@ -104,7 +106,7 @@ struct sock;
 /* Offsets within the option */
 #define TCPCC_FB_INFO		4	/* after the protocol */
 #define TCPCC_FB_WORD		8
-#define TCPCC_FB_ECHO		12	/* 4 where there is no word */
+#define TCPCC_FB_ECHO		12	/* 4 if there is no word */
 
 #define TCPCC_FB_PROTOCOL_SHIFT	28
 #define TCPCC_FB_INFO_MASK	0xfffffffU
@@ -126,7 +128,7 @@ struct sock;
 #define TCPCC_FB_RATE_NONE	(~0ULL)
 #define TCPCC_FB_RATE_MAX	100000000000ULL
 
-/* What has come of codepoints */
+/* The word of ESTCP, which counts codepoints */
 #define TCPCC_FB_COUNT_BITS	7
 #define TCPCC_FB_COUNT_MAX	127U
 #define TCPCC_FB_LAST_SHIFT	28
@@ -144,13 +146,13 @@ enum tcpcc_fb_protocol {
 /**
  * struct tcpcc_fb_header - a congestion header, unpacked
  * @offset: where in the TCP header the option was found, bytes
- * @has_word: @protocol, @info and @word are there
- * @has_echo: @echo is there
- * @protocol: enum tcpcc_fb_protocol, or what the wire says
+ * @has_word: @protocol, @info and @word are valid
+ * @has_echo: @echo is valid
+ * @protocol: enum tcpcc_fb_protocol; of a received header, any value of 4 bits
  * @info: 28 bits; for ACP and RCP see tcpcc_fb_rtt_us(), for XCP tcpcc_fb_xcp_rtt_us() and
  *	tcpcc_fb_xcp_gap_ns()
- * @word: on its way
- * @echo: on its way back
+ * @word: the word on the way to the receiver
+ * @echo: the word on the way back to the sender
  */
 struct tcpcc_fb_header {
 	u8 offset;
@@ -163,13 +165,13 @@ struct tcpcc_fb_header {
 };
 
 /* ------------------------------------------------------------------------- */
-/* Infos                                                                     */
+/* Info                                                                      */
 
 /**
  * tcpcc_fb_rtt_info() - an rtt as the info of ACP and RCP
  * @rtt_us: us; 0: none yet
  *
- * Return: the info, with @rtt_us or TCPCC_FB_RTT_MAX if that is less
+ * Return: the info: @rtt_us, at most TCPCC_FB_RTT_MAX
  */
 static inline u32 tcpcc_fb_rtt_info(u32 rtt_us)
 {
@@ -178,7 +180,7 @@ static inline u32 tcpcc_fb_rtt_info(u32 rtt_us)
 
 /**
  * tcpcc_fb_rtt_us() - H_rtt in an info of ACP or RCP
- * @info: as it came; its four highest bits are reserved, and ignored
+ * @info: as received; its four highest bits are reserved and ignored
  *
  * Return: us, at most TCPCC_FB_RTT_MAX; 0: none yet
  */
@@ -187,13 +189,13 @@ static inline u32 tcpcc_fb_rtt_us(u32 info)
 	return info & TCPCC_FB_RTT_MAX;
 }
 
-/* The largest exponent of an XCP number that has a mantissa of so many bits */
+/* The largest exponent of an XCP number whose mantissa has @bits bits */
 static inline u32 tcpcc_fb_xcp_most(u32 bits)
 {
 	return (1 << (TCPCC_FB_XCP_BITS - bits)) - 1;
 }
 
-/* @value as exponent and mantissa of so many bits, to the nearest; halves go up */
+/* Rounds @value to an exponent and a mantissa of @bits bits; half is rounded up */
 static inline u32 tcpcc_fb_xcp_pack(u64 value, u32 bits)
 {
 	u32 e, m;
@@ -209,7 +211,7 @@ static inline u32 tcpcc_fb_xcp_pack(u64 value, u32 bits)
 	return e << bits | m;
 }
 
-/* What tcpcc_fb_xcp_pack() has packed into the lowest bits of @field */
+/* The inverse of tcpcc_fb_xcp_pack(); reads the lowest TCPCC_FB_XCP_BITS of @field */
 static inline u64 tcpcc_fb_xcp_unpack(u32 field, u32 bits)
 {
 	return (field & (BIT_ULL(bits) - 1)) <<
@@ -222,9 +224,9 @@ static inline u64 tcpcc_fb_xcp_unpack(u32 field, u32 bits)
  * @gap_ns: time between two packets of a window that is spread over a round trip, ns;
  *	0: none yet
  *
- * Both are rounded to the nearest number that there is: @rtt_us, up to 33521664, is off by
- * at most 0.1 %, @gap_ns, up to 511 << 31, by at most 0.2 %.  What is above becomes that.
- * A number above 0 does not become 0.
+ * Both are rounded to the nearest number that can be written.  The error of @rtt_us, up to
+ * 33521664, is at most 0.1 %, and that of @gap_ns, up to 511 << 31, at most 0.2 %.  A larger
+ * number becomes this limit.  A number above 0 does not become 0.
  *
  * Return: the info
  */
@@ -236,7 +238,7 @@ static inline u32 tcpcc_fb_xcp_info(u32 rtt_us, u64 gap_ns)
 
 /**
  * tcpcc_fb_xcp_rtt_us() - the rtt in an info of XCP
- * @info: as it came
+ * @info: as received
  *
  * Return: us, at most 33521664; 0: none yet
  */
@@ -247,7 +249,7 @@ static inline u32 tcpcc_fb_xcp_rtt_us(u32 info)
 
 /**
  * tcpcc_fb_xcp_gap_ns() - the gap in an info of XCP
- * @info: as it came
+ * @info: as received
  *
  * Return: ns, at most 511 << 31, which is 1097 s; 0: none yet
  */
@@ -262,9 +264,9 @@ static inline u64 tcpcc_fb_xcp_gap_ns(u32 info)
 /**
  * tcpcc_fb_encode() - a rate as a word
  * @rate: bytes/s; TCPCC_FB_RATE_NONE: no limit
- * @congested: H_congestion
+ * @congested: value of H_congestion
  *
- * Return: the word, its rate rounded down, at most TCPCC_FB_RATE_MAX
+ * Return: the word; its rate is rounded down, and at most TCPCC_FB_RATE_MAX
  */
 static inline u32 tcpcc_fb_encode(u64 rate, bool congested)
 {
@@ -279,7 +281,7 @@ static inline u32 tcpcc_fb_encode(u64 rate, bool congested)
 }
 
 /**
- * tcpcc_fb_decode() - the rate that a word stands for
+ * tcpcc_fb_decode() - the rate in a word
  * @word: of version 0
  *
  * Return: bytes/s, at most TCPCC_FB_RATE_MAX; TCPCC_FB_RATE_NONE: no limit
@@ -296,12 +298,12 @@ static inline u64 tcpcc_fb_decode(u32 word)
 }
 
 /**
- * tcpcc_fb_limit() - what a router makes of a word
- * @word: as it came
- * @rate: the most that this link wants, bytes/s
+ * tcpcc_fb_limit() - limit the rate in a word, as a router does
+ * @word: as received
+ * @rate: the highest rate that this link allows, bytes/s
  * @congested: H_congestion of this link
  *
- * Return: the word to go on, @word itself if its version is not known
+ * Return: the word to send on; @word itself if its version is unknown
  */
 static inline u32 tcpcc_fb_limit(u32 word, u64 rate, bool congested)
 {
@@ -313,10 +315,10 @@ static inline u32 tcpcc_fb_limit(u32 word, u64 rate, bool congested)
 }
 
 /**
- * tcpcc_fb_change() - the change of a rate that a word of XCP stands for
+ * tcpcc_fb_change() - the change of a rate in a word of XCP
  * @word: of version 0
  *
- * Return: bytes/s, -2^29 to 2^29 - 1, which is TCPCC_FB_NO_LIMIT: nobody has changed it
+ * Return: bytes/s, -2^29 to 2^29 - 1; 2^29 - 1 is TCPCC_FB_NO_LIMIT: no router has lowered it
  */
 static inline s32 tcpcc_fb_change(u32 word)
 {
@@ -325,7 +327,7 @@ static inline s32 tcpcc_fb_change(u32 word)
 
 /**
  * tcpcc_fb_change_word() - the change of a rate as a word of XCP
- * @change: bytes/s, within what 30 bits in two's complement can be
+ * @change: bytes/s, in the range of 30 bits in two's complement
  *
  * Return: the word
  */
@@ -335,7 +337,7 @@ static inline u32 tcpcc_fb_change_word(s32 change)
 }
 
 /**
- * tcpcc_fb_count() - how often a codepoint has come
+ * tcpcc_fb_count() - how often a codepoint was received
  * @word: of TCPCC_FB_ESTCP
  * @codepoint: 0 to 3
  *
@@ -347,7 +349,7 @@ static inline u32 tcpcc_fb_count(u32 word, u8 codepoint)
 }
 
 /**
- * tcpcc_fb_last() - which codepoint came last
+ * tcpcc_fb_last() - the codepoint that was received last
  * @word: of TCPCC_FB_ESTCP
  *
  * Return: 0 to 3
@@ -359,11 +361,11 @@ static inline u8 tcpcc_fb_last(u32 word)
 
 /**
  * tcpcc_fb_tally() - count one more codepoint
- * @old: the word before, 0 if there is none
- * @codepoint: what has come; all but its two lowest bits are ignored
- * @n: how often, at least 1
+ * @old: the word so far; 0: none
+ * @codepoint: the received one; all but its two lowest bits are ignored
+ * @n: how often, at least 1; more than 63 count as 63
  *
- * Return: the word with it
+ * Return: the new word
  */
 static inline u32 tcpcc_fb_tally(u32 old, u32 codepoint, u32 n)
 {
@@ -387,10 +389,11 @@ static inline u32 tcpcc_fb_tally(u32 old, u32 codepoint, u32 n)
 }
 
 /**
- * tcpcc_fb_adds_up() - whether words are differences, and none of them stands for another
+ * tcpcc_fb_adds_up() - whether words are differences
  * @protocol: enum tcpcc_fb_protocol
  *
- * Return: true: each counts, whenever it comes; false: the newest says all
+ * Return: true: words are differences, so each counts, even one that comes late; false: the
+ * newest word replaces all older ones
  */
 static inline bool tcpcc_fb_adds_up(u8 protocol)
 {
@@ -398,17 +401,17 @@ static inline bool tcpcc_fb_adds_up(u8 protocol)
 }
 
 /**
- * tcpcc_fb_combine() - two words, one after the other, as one
+ * tcpcc_fb_combine() - combine two successive words into one
  * @protocol: enum tcpcc_fb_protocol
- * @old: the word before, 0 if there is none
- * @word: the word that comes; of TCPCC_FB_ESTCP: the codepoint that comes
+ * @old: the word so far; 0: none
+ * @word: the next word; of TCPCC_FB_ESTCP: the next codepoint
  * @segs: segments that carried @word
  *
- * Of rates the newest wins.  Differences, which XCP has, add up; with one that no
- * router has seen, or beyond what a word can be, they are TCPCC_FB_NO_LIMIT, which is no
- * grant.  Codepoints are counted.
+ * A newer rate replaces an older one.  Differences (XCP) add up.  If no router has changed
+ * one of them, or if their sum is too large for a word, the result is TCPCC_FB_NO_LIMIT,
+ * which the sender does not take as a grant.  Codepoints are counted.
  *
- * Return: the word that says the same as both
+ * Return: the combined word
  */
 static inline u32 tcpcc_fb_combine(u8 protocol, u32 old, u32 word, u32 segs)
 {
@@ -429,11 +432,11 @@ static inline u32 tcpcc_fb_combine(u8 protocol, u32 old, u32 word, u32 segs)
 /* Options, in plain memory                                                  */
 
 /**
- * tcpcc_fb_header_len() - bytes of a TCP header with its options
- * @th: where it starts
- * @len: bytes that may be read from there
+ * tcpcc_fb_header_len() - length of a TCP header with its options
+ * @th: its first byte
+ * @len: bytes that may be read from @th on
  *
- * Return: 20 to 60, at most @len; 0: it lies
+ * Return: bytes, 20 to 60, at most @len; 0: the length in the header is invalid
  */
 static inline unsigned int tcpcc_fb_header_len(const u8 *th, unsigned int len)
 {
@@ -446,13 +449,12 @@ static inline unsigned int tcpcc_fb_header_len(const u8 *th, unsigned int len)
 }
 
 /**
- * tcpcc_fb_option() - bytes of the option that starts somewhere
+ * tcpcc_fb_option() - length of one option
  * @th: the TCP header
- * @at: offset of the option's first byte
- * @end: bytes of the TCP header, more than @at
+ * @at: offset of the option's first byte, bytes
+ * @end: length of the TCP header, bytes, more than @at
  *
- * Return: at least 1, so that @at plus this is at most @end; 0: no more options,
- * or none that could be read
+ * Return: bytes, at least 1, at most @end - @at; 0: no more options, or an invalid one
  */
 static inline unsigned int tcpcc_fb_option(const u8 *th, unsigned int at,
 					   unsigned int end)
@@ -466,7 +468,7 @@ static inline unsigned int tcpcc_fb_option(const u8 *th, unsigned int at,
 	return th[at + 1];
 }
 
-/* The option at @at, of @n bytes, bears our ExID. */
+/* Whether the option at @at, of @n bytes, has our ExID */
 static inline bool tcpcc_fb_is_ours(const u8 *th, unsigned int at,
 				    unsigned int n)
 {
@@ -477,8 +479,8 @@ static inline bool tcpcc_fb_is_ours(const u8 *th, unsigned int at,
 /**
  * tcpcc_fb_timestamp() - the timestamp of a segment (RFC 7323)
  * @th: TCP header
- * @len: bytes that may be read from there
- * @stamp: where to put it
+ * @len: bytes that may be read from @th on
+ * @stamp: set to TSval, if there is one
  *
  * Return: whether there is one
  */
@@ -502,14 +504,13 @@ static inline bool tcpcc_fb_timestamp(const u8 *th, unsigned int len, u32 *stamp
 /**
  * tcpcc_fb_parse() - find and unpack the congestion header of a segment
  * @th: TCP header
- * @len: bytes that may be read from there
- * @h: where to put it
+ * @len: bytes that may be read from @th on
+ * @h: set to the fields, if the header is found
  *
- * Nothing beyond @len is read, whatever the header says.  What the fields hold
- * is not judged: protocol and version may be unknown.
+ * Nothing beyond @len is read, even if the header claims to be longer.  The fields are not
+ * checked: protocol and version may be unknown.
  *
- * Return: 1: found; 0: there is none; -EBADMSG: there is one, of a length that
- * none has
+ * Return: 1: found; 0: there is none; -EBADMSG: there is one with an invalid length
  */
 static inline int tcpcc_fb_parse(const u8 *th, unsigned int len,
 				 struct tcpcc_fb_header *h)
@@ -544,12 +545,12 @@ static inline int tcpcc_fb_parse(const u8 *th, unsigned int len,
 }
 
 /**
- * struct tcpcc_fb_expected - what a connection can expect of a segment
- * @rcv_wup: the least sequence number that may still be on its way
- * @rcv_nxt: the next one to receive
- * @rcv_wnd: bytes that may come from @rcv_wup on
- * @snd_una: the first one not acknowledged
- * @snd_nxt: the next one to send
+ * struct tcpcc_fb_expected - state of a connection that limits which segments are valid
+ * @rcv_wup: the smallest sequence number at which a valid segment may end
+ * @rcv_nxt: the next sequence number to receive
+ * @rcv_wnd: receive window, bytes from @rcv_wup on
+ * @snd_una: the first sequence number that is not acknowledged
+ * @snd_nxt: the next sequence number to send
  * @snd_wnd: the largest window that the other end has offered, bytes, below 2^30
  */
 struct tcpcc_fb_expected {
@@ -562,16 +563,16 @@ struct tcpcc_fb_expected {
 };
 
 /**
- * tcpcc_fb_is_expected() - whether sequence number and ACK are those of a connection
- * @e: what it expects now, not at the last header: after 2 GiB of others without one that
- *     would be on the wrong side
- * @seq: of the segment's first byte
- * @end: after its last
+ * tcpcc_fb_is_expected() - whether sequence number and ACK are valid for a connection
+ * @e: its current state.  A copy from the last header would be wrong after 2 GiB of segments
+ *     without one, because sequence numbers wrap
+ * @seq: sequence number of the segment's first byte
+ * @end: sequence number after its last byte
  * @ack: its ACK
  *
  * By RFC 9293 section 3.10.7.4 and RFC 5961 section 5.2.
  *
- * Return: true: TCP will accept it, unless it looks into its timestamp
+ * Return: true: TCP will accept the segment, unless it rejects the timestamp
  */
 static inline bool tcpcc_fb_is_expected(const struct tcpcc_fb_expected *e,
 					u32 seq, u32 end, u32 ack)
@@ -586,11 +587,11 @@ static inline bool tcpcc_fb_is_expected(const struct tcpcc_fb_expected *e,
 
 /**
  * tcpcc_fb_build() - write the option
- * @opt: where, TCPCC_FB_LEN_BOTH bytes
- * @h: what; offset does not matter, nor do bits of protocol and info that the wire has no
- *	room for
+ * @opt: buffer of TCPCC_FB_LEN_BOTH bytes
+ * @h: the fields to write; offset is not used, and bits of protocol and info that do not fit
+ *	are cut off
  *
- * Return: its length, bytes; 0: there is nothing to write
+ * Return: length of the option, bytes; 0: @h has neither word nor echo
  */
 static inline unsigned int tcpcc_fb_build(u8 *opt,
 					  const struct tcpcc_fb_header *h)
@@ -617,20 +618,20 @@ static inline unsigned int tcpcc_fb_build(u8 *opt,
 }
 
 /**
- * tcpcc_fb_insert() - a TCP header with the congestion header as first option
- * @out: where to write it, TCPCC_TCP_HEADER_MAX bytes, apart from @th
- * @th: the TCP header as it is
- * @len: bytes that may be read from there
- * @h: what to insert; has_echo is cleared if there is no room for the echo
- * @dropped: the number of SACK blocks that gave way
+ * tcpcc_fb_insert() - copy a TCP header, with the congestion header as its first option
+ * @out: buffer for the copy, TCPCC_TCP_HEADER_MAX bytes; must not overlap @th
+ * @th: the TCP header
+ * @len: bytes that may be read from @th on
+ * @h: the congestion header; has_echo is cleared if there is no room for the echo
+ * @dropped: set to the number of SACK blocks that were left out
  *
- * Where options need more than 40 bytes, SACK blocks give way, the last first,
- * since it has been reported before and the receiver may say less (RFC 2018);
- * one stays.  Then the echo of a segment with a word gives way: the next one will
- * say it.  A header that is signed (MD5, TCP-AO) stays as it is.
+ * If the options need more than 40 bytes, SACK blocks are left out, the last one first: it
+ * has been reported before, and a receiver may report fewer blocks (RFC 2018).  One block
+ * stays.  If that is not enough, a segment with a word goes without its echo: the next
+ * segment can carry the echo.  A signed header (MD5, TCP-AO) is not changed.
  *
- * Return: bytes of the new header; -ENOSPC: there is no room; -EINVAL: this is
- * nothing to insert into; -EPERM: signed; -EEXIST: has one
+ * Return: length of the new header, bytes; -ENOSPC: there is no room; -EINVAL: @th is not
+ * valid, or @h is empty; -EPERM: @th is signed; -EEXIST: @th has a congestion header
  */
 static inline int tcpcc_fb_insert(u8 *out, const u8 *th, unsigned int len,
 				  struct tcpcc_fb_header *h,
@@ -661,7 +662,7 @@ static inline int tcpcc_fb_insert(u8 *out, const u8 *th, unsigned int len,
 	if (!need)
 		return -EINVAL;
 	if (end + need > TCPCC_TCP_HEADER_MAX) {
-		/* whole blocks, and one stays */
+		/* whole blocks; one is kept */
 		cut = (end + need - TCPCC_TCP_HEADER_MAX + 7) / 8;
 		cut = min(cut, blocks ? blocks - 1 : 0);
 		if (end + need - 8 * cut > TCPCC_TCP_HEADER_MAX &&
@@ -695,7 +696,7 @@ static inline int tcpcc_fb_insert(u8 *out, const u8 *th, unsigned int len,
 }
 
 /* ------------------------------------------------------------------------- */
-/* The carriage, tcp_feedback.ko                                             */
+/* The interface of tcp_feedback.ko                                          */
 
 struct tcpcc_feedback;
 

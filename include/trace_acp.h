@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Tracepoint acp:acp_update, one event per ACK that acknowledges something or
- * brings feedback.
+ * Tracepoint acp:acp_update, one event per ACK that acknowledges data or brings feedback.
  *
  *   echo 1 > /sys/kernel/tracing/events/acp/acp_update/enable
  */
@@ -15,7 +14,7 @@
 
 #include "trace_sock.h"
 
-/* Windows in 1/65536 segment; feedback in bytes/s, all ones: no limit. */
+/* Windows in 1/65536 segment; feedback_bps in bytes/s, all bits set: no limit. */
 TRACE_EVENT(acp_update,
 	TP_PROTO(const struct sock *sk, u32 mode, u32 echoes, u64 feedback_bps,
 		 bool congested, u32 rtt_us, u32 mrtt_us, u32 acked,

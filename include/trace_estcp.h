@@ -15,9 +15,9 @@
 #include "trace_sock.h"
 
 /*
- * Share and beta in 1/65536, alpha in 2^-24 segment; weight: the segments that the
- * ACK's codepoints count for; n: those of this phase.  A kernel with BPF can take
- * twelve arguments, so cwnd and ssthresh are taken from the socket.
+ * Share and beta in 1/65536, alpha in 2^-24 segment; weight: segments that the codepoints
+ * of this ACK count for; n: segments whose codepoints count in this phase.  A kernel with BPF
+ * allows at most twelve arguments, so cwnd and ssthresh are read from the socket.
  */
 TRACE_EVENT(estcp_update,
 	TP_PROTO(const struct sock *sk, u32 mode, u32 phases, u32 codepoint,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Tracepoints xcp:explicit_update and rcp:explicit_update, one event per ACK that acknowledges
- * something or brings feedback.
+ * data or brings feedback.
  *
  *   echo 1 > /sys/kernel/tracing/events/xcp/explicit_update/enable
  */
@@ -15,7 +15,7 @@
 
 #include "trace_sock.h"
 
-/* Feedback in bytes/s: of XCP a change, of RCP a rate; the window in 1/65536 segment. */
+/* feedback_bps in bytes/s, with XCP a change, with RCP a rate; the window in 1/65536 segment. */
 TRACE_EVENT(explicit_update,
 	TP_PROTO(const struct sock *sk, u32 mode, u32 echoes, s64 feedback_bps, u32 rtt_us,
 		 u32 mrtt_us, u32 acked, u64 window),
