@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Router qdisc "acp": the law of acp_law.c at work on packets.
+ * Router qdisc "acp": applies the law of acp_law.c to packets.
  *
- * Senders write into the congestion header their rtt and a rate, at first the
- * one they would like.  On arrival the rtt is read.  On departure the rate is
- * lowered to what this link wants, if that is less, and H_congestion is set if
- * the link is near its capacity.  The receiver sends back what it gets.
+ * A sender writes its rtt and a rate into the congestion header; at first this is the rate that the
+ * sender asks for.  On arrival the qdisc reads the rtt.  On departure it lowers the rate to the
+ * desired rate of this link, if that is less, and sets H_congestion if the link is near its
+ * capacity.  The receiver sends the result back to the sender.
  *
- * Time begins with the first packet that has a header: until then there is
- * nothing to control.
+ * The control periods begin with the first packet that has a header.  Before it there is nothing to
+ * control.
  *
- * With the option police, what exceeds a flow's grant on a link near its capacity is
- * dropped on arrival, and the law does not see it; see acp_police.c.  With the option
- * newcomers a flow that comes counts at once; see acp_newcomers.c.
+ * With the option police, packets that exceed the grant of their flow are dropped on arrival while
+ * the link is near its capacity.  The law does not count them; see acp_police.c.  With the option
+ * newcomers a new flow counts at once; see acp_newcomers.c.
  */
 
 #include <linux/module.h>
@@ -30,10 +30,10 @@
 
 struct acp {
 	struct acp_law law;
-	struct acp_police *police;	/* NULL: none */
+	struct acp_police *police;	/* NULL: off */
 	u64 policed_before;		/* @policed when this period began */
-	bool policing;			/* the last one was congested, or would have been */
-	struct acp_newcomers *newcomers;	/* NULL: they count as the law finds them */
+	bool policing;			/* the last period was congested, or packets were policed */
+	struct acp_newcomers *newcomers;	/* NULL: off, only the law estimates N */
 
 	/* see struct tc_acp_xstats */
 	struct tcpcc_arrivals arrivals;
@@ -48,7 +48,7 @@ static void acp_setup(void *state, u64 rate)
 
 	memset(acp, 0, sizeof(*acp));
 	acp_law_init(&acp->law, &acp_paper, rate);
-	/* not the paper's, whose users lose packets where they come at once: acp-storm */
+	/* unlike the paper: there, flows that begin at the same time lose packets (acp-storm) */
 	acp->law.gains.newcomers = 1;
 }
 
@@ -72,7 +72,7 @@ static void acp_restart(void *state)
 		acp_newcomers_init(acp->newcomers, acp->law.gains.flows);
 }
 
-/* Periods and windows have ended */
+/* Computes the periods and windows that have ended */
 static noinline void acp_reckon(struct acp *acp, u64 now_ns, u32 backlog)
 {
 	struct acp_law *a = &acp->law;
@@ -105,7 +105,7 @@ static bool acp_exceeds(struct acp *acp, struct sk_buff *skb)
 	       acp->policing;
 }
 
-/* A packet with a word has come: of a flow that is known, or of one more. */
+/* A packet with a word has arrived: if its flow is new, lower the desired rate. */
 static void acp_meet(struct acp *acp, struct sk_buff *skb)
 {
 	u32 was = acp_newcomers_saw(acp->newcomers, skb_get_hash(skb));
@@ -195,7 +195,7 @@ static int acp_change(void *state, u64 rate, const void *config,
 			return -ENOMEM;
 		}
 		get_random_bytes(&acp->police->key, sizeof(acp->police->key));
-		/* nobody was granted anything yet */
+		/* no grant has been computed yet */
 		acp->policing = false;
 	} else if (!g->police) {
 		kfree(acp->police);
@@ -207,7 +207,7 @@ static int acp_change(void *state, u64 rate, const void *config,
 			NL_SET_ERR_MSG(extack, "acp: no memory for newcomers: try again");
 			return -ENOMEM;
 		}
-		/* those that are there already are no newcomers */
+		/* flows that are there already are not new */
 		acp_newcomers_init(acp->newcomers, acp->law.clock.running ?
 				   (acp->law.flows >> ACP_SCALE) + 1 : was.flows);
 	} else if (!g->newcomers) {
@@ -218,7 +218,7 @@ static int acp_change(void *state, u64 rate, const void *config,
 	acp->law.gains = *g;
 	if (rate != acp->law.capacity)
 		acp_law_set_capacity(&acp->law, rate);
-	/* what the link begins with does not change one that has begun */
+	/* initial values have no effect on a link that has started */
 	if (!acp->law.clock.running && (g->flows != was.flows ||
 					g->interval_us != was.interval_us)) {
 		acp_law_init(&acp->law, g, rate);

@@ -5,41 +5,37 @@
  *   M. Lestas, A. Pitsillides, P. Ioannou, G. Hadjipollas, "Adaptive Congestion
  *   Protocol: A Congestion Control Protocol with Learning Capability".
  *
- * Each link wants one rate p of all flows that cross it.  Once per control
- * period d, the mean of the rtts that packets carry, it looks at the rate y at
- * which they came and at the queue q that never went away, and corrects p:
+ * Each link has one desired rate p for all flows that cross it.  A control period lasts for d, the
+ * mean of the rtts that packets carry.  Once per period the link takes the rate of arrivals y and
+ * the persistent queue q, and corrects p:
  *
  *   p' = p + (ki * (0.99 * C - y) - kq * q / d) / N,	0 <= p' <= C	(6, 7)
  *
- * C is the capacity.  N flows that follow p change y by N times as much, hence
- * the division, by an estimate: the N that best explains y = N * p.
+ * C is the capacity.  If N flows follow p, y changes N times as much as p; hence the division by N.
+ * N is an estimate, the number that fits y = N * p best:
  *
  *   N' = N + gamma * (y - N * p) * p / (1 + p^2),	N' >= 1		(8, 9)
  *
- * In equilibrium y = 0.99 * C, q = 0, N is the number of flows that follow p
- * (counting the others for as many as their rate makes them), p = 0.99 * C / N.
- * There is no state per flow.
+ * In equilibrium y = 0.99 * C, q = 0, N is the number of flows that follow p (any other flow
+ * counts as its rate divided by p), and p = 0.99 * C / N.  There is no state per flow.
  *
  * What the paper leaves open:
- *   o Order: y first; then p with N and q; then N with the y and the p of the
- *     period that ends; then d, for the period that begins.
- *   o Eq. 8 has a unit in 1 + p^2.  Rates are in bytes/s, the one unit that the
- *     paper names, so the 1 matters to nothing above 10 bytes/s.
- *   o While p is below one packet per d no flow can follow it, and y / p says
- *     nothing about their number: Eq. 8 pauses.  N is then at most C * d / packet,
- *     or an estimate from longer periods could keep p there for hours.
- *   o d is the mean over bytes, in which no rtt counts as more than twice the last d:
- *     see acp_law_arrive().  Without any, d stays.  It is at least 1 ms and at most 10 s,
- *     whatever packets say.
- *   o q is the least queue that packets saw on arrival, over windows as long as
- *     the propagation delay, d - queue / C, but at least 2 ms.  If none arrived it
- *     is the queue itself.
- *   o While no data passes, Appendix A does not update N.  Eq. 6 goes on, and would take p
- *     to C, which all had who then come back.  So p rises to 0.99 * C / N and no further:
- *     to what N users would have.  Once N is an estimate, that is so too while less passes
- *     than half of what one user is wanted to send: nobody is there who follows p, and
- *     Eq. 8 would take N to 1 for a packet now and then.  It is one when the link was full
- *     for the first time; before, N is a guess, and users who come are slow at first.
+ *   o Order: first y; then p, with N and q; then N, with the y and the p of the period that ends;
+ *     then d, for the period that begins.
+ *   o The term 1 + p^2 of Eq. 8 depends on the unit of p.  Rates are in bytes/s, the only unit that
+ *     the paper names, so the 1 is negligible above 10 bytes/s.
+ *   o While p is below one packet per d, no flow can follow p, and y / p is no measure of the
+ *     number of flows.  Eq. 8 then pauses, and N is limited to C * d / packet.  Otherwise an
+ *     estimate from longer periods could keep p that low for hours.
+ *   o d is the mean over bytes, in which an rtt counts as at most twice the last d: see
+ *     acp_law_arrive().  If no packet carries an rtt, d stays.  d is always from 1 ms to 10 s.
+ *   o q is the least queue that packets met on arrival, in a window as long as the propagation
+ *     delay, d - queue / C, but at least 2 ms.  If no packet arrived, q is the queue itself.
+ *   o While no data passes, Appendix A does not update N.  Eq. 6 alone would raise p to C, and then
+ *     all flows that come back would get C.  So p rises to at most 0.99 * C / N, the rate of each
+ *     of N flows.  Once N is an estimate, the same holds while y is below half of p: then no flow
+ *     follows p, and Eq. 8 would lower N to 1 because of a few packets.  N is an estimate once the
+ *     link was full for the first time.  Before that N is a guess, and new flows are slow at first.
  */
 
 #include <linux/kernel.h>
@@ -47,7 +43,7 @@
 
 #include "acp_law.h"
 
-/* Steps in which a link without arrivals comes to rest: p gets there in 1 / ki */
+/* Steps after which a link without arrivals is at rest: p needs 1 / ki of them */
 #define ACP_REST	256
 
 const struct acp_gains acp_paper = {
@@ -65,7 +61,7 @@ const struct acp_gains acp_paper = {
  * @a: dividend
  * @b: divisor, 1 to 2^48 - 1; a / b is below 2^47
  *
- * Return: a / b, ACP_SCALE
+ * Return: a / b, 2^-ACP_SCALE
  */
 static u64 acp_ratio(u64 a, u64 b)
 {
@@ -76,10 +72,12 @@ static u64 acp_ratio(u64 a, u64 b)
 }
 
 /**
- * acp_is_quiet() - whether a period says nothing of the number of users
+ * acp_is_quiet() - whether a period is no measurement of the number of flows
  * @a: link, with y and p of the period that ends
  *
- * One who follows sends p, or what p was a round trip ago.
+ * A flow that follows p sends at p, or at the p of one round trip ago.
+ *
+ * Return: true if no such flow is there
  */
 static bool acp_is_quiet(const struct acp_law *a)
 {
@@ -90,10 +88,10 @@ static bool acp_is_quiet(const struct acp_law *a)
  * acp_next_rate() - Eqs. 6 and 7
  * @a: link, with p and N of the period that ends
  *
- * Each of the two products is below 2^61, and so is their difference.  With 16
- * bits more, and 20 bits less, 2^57 are divided by N.
+ * Each of the two products is below 2^61, and so is their difference.  The division by LAW_UNIT
+ * takes 20 bits and adds 16, so below 2^57 is divided by N.
  *
- * Return: p of the period that begins, ACP_SCALE
+ * Return: p of the period that begins, 2^-ACP_SCALE bytes/s
  */
 static u64 acp_next_rate(const struct acp_law *a)
 {
@@ -115,10 +113,10 @@ static u64 acp_next_rate(const struct acp_law *a)
  * acp_next_flows() - Eqs. 8 and 9
  * @a: link, with p and N of the period that ends
  *
- * Written as N + gamma * (y / p - N) * p^2 / (1 + p^2), where the last factor is
- * one but for the slowest of rates.
+ * Computed as N + gamma * (y / p - N) * p^2 / (1 + p^2).  The last factor is 1 except at very low
+ * rates.
  *
- * Return: N of the period that begins, ACP_SCALE
+ * Return: N of the period that begins, 2^-ACP_SCALE
  */
 static u64 acp_next_flows(const struct acp_law *a)
 {
@@ -133,7 +131,7 @@ static u64 acp_next_flows(const struct acp_law *a)
 	if (acp_is_quiet(a))
 		return a->flows;
 
-	/* a divisor that acp_ratio() can take; p is at least a byte/s */
+	/* the divisor of acp_ratio() must be below 2^48; p is at least a byte/s */
 	if (p >> 47) {
 		p >>= 8;
 		y >>= 8;
@@ -152,7 +150,7 @@ static u64 acp_next_flows(const struct acp_law *a)
 }
 
 /**
- * acp_window_us() - over how long the queue's minimum is taken
+ * acp_window_us() - length of the window for the minimum of the queue
  * @a: link
  * @backlog: the queue now, bytes
  *
@@ -166,7 +164,7 @@ static u32 acp_window_us(const struct acp_law *a, u32 backlog)
 }
 
 /**
- * acp_law_init() - the link before its first packet
+ * acp_law_init() - initialise a link, before its first packet
  * @a: link
  * @gains: its constants
  * @capacity: bytes/s, at least 1, below 2^LAW_RATE_BITS
@@ -185,7 +183,7 @@ void acp_law_init(struct acp_law *a, const struct acp_gains *gains,
 	a->size = 1500;
 }
 
-/* What is counted in a period */
+/* Resets the counters of a period */
 static void acp_count_anew(struct acp_law *a)
 {
 	a->bytes = 0;
@@ -195,7 +193,7 @@ static void acp_count_anew(struct acp_law *a)
 }
 
 /**
- * acp_law_start() - begin to count time
+ * acp_law_start() - start or restart the clock
  * @a: link
  * @now_ns: time
  * @backlog: queue, bytes
@@ -207,7 +205,7 @@ void acp_law_start(struct acp_law *a, u64 now_ns, u32 backlog)
 }
 
 /**
- * acp_law_set_capacity() - the link has become faster or slower
+ * acp_law_set_capacity() - change the capacity
  * @a: link
  * @capacity: as in acp_law_init()
  */
@@ -219,12 +217,12 @@ void acp_law_set_capacity(struct acp_law *a, u64 capacity)
 }
 
 /**
- * acp_law_share() - more flows are there than the link had known
+ * acp_law_share() - raise N and lower p, because there are more flows than were known
  * @a: link
- * @was: how many were known, at least 1, below 2^16
- * @is: how many there are, more than @was, below 2^16
+ * @was: previously known number of flows, at least 1, below 2^16
+ * @is: present number of flows, more than @was, below 2^16
  *
- * What is wanted of all stays.
+ * The product of N and p does not change.
  */
 void acp_law_share(struct acp_law *a, u32 was, u32 is)
 {
@@ -261,13 +259,13 @@ void acp_law_step(struct acp_law *a)
 }
 
 /**
- * acp_law_advance() - let the periods and windows end that have ended
+ * acp_law_advance() - compute all periods and windows that have ended
  * @a: link
  * @now_ns: time
  * @backlog: queue since the last arrival or departure, bytes
  *
- * A link that was long without arrivals is at rest after ACP_REST steps, or nearly; the rest
- * of its idle time is skipped.
+ * After ACP_REST steps a link without arrivals is at rest, or nearly so; the rest of its idle time
+ * is skipped.
  */
 void acp_law_advance(struct acp_law *a, u64 now_ns, u32 backlog)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The law of an ACP link: its constants, its variables, what it counts.  It
- * knows nothing of qdiscs or packets; see acp_law.c.
+ * The control law of an ACP link: its constants, variables and counters.  It does not depend on
+ * qdiscs or packets; see acp_law.c.
  */
 #ifndef _TCPCC_ACP_LAW_H
 #define _TCPCC_ACP_LAW_H
@@ -11,19 +11,19 @@
 #include "law.h"
 
 /*
- * The desired rate is in 2^-16 bytes/s and the number of flows in 2^-16.  With
- * less the integral of Eq. 6 would stand still before it is where it belongs:
- * among many flows on a slow link one step is a small part of a byte/s.
+ * The desired rate is in units of 2^-16 bytes/s, the number of flows in units of 2^-16.  With fewer
+ * bits of fraction the integral of Eq. 6 would stop before the equilibrium: with many flows on a
+ * slow link one step is a small part of a byte/s.
  */
 #define ACP_SCALE	16
 
-/* The most flows that the estimator may count to */
+/* The largest estimate of the number of flows */
 #define ACP_FLOWS_MAX	BIT(24)
 
 /* A packet's rtt counts as at most this many control periods: see acp_law_arrive() */
 #define ACP_RTT_MOST	2
 
-/* An rtt's weight is its packet's size in units of 2^6 bytes: so the sum fits 64 bits */
+/* The weight of an rtt is its packet's size in units of 2^6 bytes, so that the sum fits 64 bits */
 #define ACP_WEIGHT	6
 
 /**
@@ -32,12 +32,12 @@
  * @kq: gain of the queue in Eq. 6, 1 / LAW_UNIT
  * @gamma: gain of Eq. 8, 1 / LAW_UNIT
  * @target: share of the capacity to fill, 1 / LAW_UNIT
- * @congestion: share of the capacity from which on to warn, 1 / LAW_UNIT
- * @flows: number of flows to begin with
- * @interval_us: control period to begin with, us
- * @newcomers: 1: a flow that was not seen lately counts at once, see acp_newcomers.c
- * @police: by which share a flow may exceed what it was granted, 1 / LAW_UNIT, which the
- *	law does not look at; 0: by any
+ * @congestion: share of the capacity above which H_congestion is set, 1 / LAW_UNIT
+ * @flows: initial number of flows
+ * @interval_us: initial control period, us
+ * @newcomers: 1: a flow that was not seen recently counts at once, see acp_newcomers.c
+ * @police: share by which a flow may exceed its grant, 1 / LAW_UNIT; 0: no limit.  The law itself
+ *	does not use it.
  */
 struct acp_gains {
 	u32 ki;
@@ -57,19 +57,19 @@ extern const struct acp_gains acp_paper;
  * struct acp_law - one link
  * @gains: its constants
  * @capacity: C, bytes/s
- * @rate: p, what it wants of each flow, ACP_SCALE
- * @flows: N, how many flows it takes to be there, ACP_SCALE
+ * @rate: p, the desired rate of each flow, 2^-ACP_SCALE bytes/s
+ * @flows: N, the estimated number of flows, 2^-ACP_SCALE
  * @input: y, rate of arrivals in the last period, bytes/s
  * @interval_us: d, control period, us
  * @size: mean size of packets in the last period that had any, bytes
- * @congested: arrivals exceed the threshold
- * @was_full: they have, in this period or an earlier one
- * @clock: whose window is the propagation delay, and queue is q
- * @periods: how many there were
+ * @congested: @input exceeded the congestion threshold in the last period
+ * @was_full: @congested was true in some period so far
+ * @clock: its window is the propagation delay, its queue is q
+ * @periods: control periods so far
  * @bytes: arrived in this period
  * @packets: arrived in this period
- * @rtt_weight: sizes of those that said an rtt, 2^ACP_WEIGHT bytes
- * @rtt_sum_us: the sum of what they said, each times its size, us * 2^ACP_WEIGHT bytes
+ * @rtt_weight: sum of the weights of the packets with an rtt, 2^ACP_WEIGHT bytes
+ * @rtt_sum_us: sum of their rtts, each times its weight, us * 2^ACP_WEIGHT bytes
  */
 struct acp_law {
 	struct acp_gains gains;
@@ -115,15 +115,15 @@ static inline bool acp_law_due(const struct acp_law *a, u64 now_ns)
  * acp_law_arrive() - a packet has arrived, to be queued or dropped
  * @a: link, advanced to this time
  * @len: size of the packet on the wire, bytes
- * @rtt_us: what its header says, us; 0: nothing
- * @backlog: the queue that it finds, bytes
+ * @rtt_us: the rtt in its header, us; 0: it has none
+ * @backlog: queue before the packet is added, bytes
  *
- * Anybody may claim any rtt, and the control period is everybody's.  So an rtt weighs as
- * many bytes as its packet has, and counts as at most ACP_RTT_MOST periods.  Who sends a
- * share k of the bytes can make the period (1 - k) / (1 - 2 * k) times as long, where a
- * plain mean has no bound (10 %: 1.12; 25 %: 1.5; from one half on only LAW_INTERVAL_MAX
- * stops it), or 1 - k times.  The price: if few honest packets have an rtt far above all
- * others, the period is shorter than their mean.
+ * A sender may claim any rtt, and all flows share the control period.  So an rtt is weighted by the
+ * size of its packet, and counts as at most ACP_RTT_MOST periods.  A sender with a share k of the
+ * bytes can then make the period at most (1 - k) / (1 - 2 * k) times as long (10 %: 1.12; 25 %:
+ * 1.5; from one half on only LAW_INTERVAL_MAX limits it), or shorten it to 1 - k times.  A plain
+ * mean has no upper limit.  The cost: if a few honest packets have an rtt far above all others, the
+ * period is shorter than the mean rtt.
  */
 static inline void acp_law_arrive(struct acp_law *a, u32 len, u32 rtt_us,
 				  u32 backlog)
@@ -132,7 +132,7 @@ static inline void acp_law_arrive(struct acp_law *a, u32 len, u32 rtt_us,
 
 	a->bytes += len;
 	a->packets++;
-	/* below 2^25 us; in 10 s below 2^37 */
+	/* the rtt is below 2^25 us, and the sum of the weights in 10 s below 2^37 */
 	if (rtt_us) {
 		a->rtt_sum_us += (u64)min(rtt_us, ACP_RTT_MOST * a->interval_us) * weight;
 		a->rtt_weight += weight;
@@ -141,10 +141,10 @@ static inline void acp_law_arrive(struct acp_law *a, u32 len, u32 rtt_us,
 }
 
 /**
- * acp_law_rate() - what the link wants of each flow
+ * acp_law_rate() - the desired rate
  * @a: link
  *
- * Return: bytes/s
+ * Return: p, bytes/s
  */
 static inline u64 acp_law_rate(const struct acp_law *a)
 {

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Flows that come to an ACP link, counted as they come.
+ * Counts new flows of an ACP link at once.
  *
- * The law's estimate of the number of flows (Eq. 8) closes a tenth of its error in a
- * control period.  A thousand flows that begin within one round trip are all told a rate
- * that was right for those before them, and their windows are a round trip's flight from
- * the next word.  So each flow that the link has not seen lately counts at once: where n
- * flows were known and one comes, what the link wants of each falls to n / (n + 1).  The
- * sum of what is wanted stays, and so does the law, which goes on from there.
+ * The law's estimate of the number of flows (Eq. 8) corrects a tenth of its error per control
+ * period.  If a thousand flows begin within one round trip, all of them get a rate that was right
+ * for the flows before, and they get the next rate only a round trip later.  So each flow that the
+ * link has not seen recently counts at once: if n flows were known and one more comes, the desired
+ * rate falls to n / (n + 1) of its value.  The sum of the desired rates of all flows does not
+ * change, and the law continues from there.
  *
- * A flow leaves a mark in one of ACP_PLACES places, by its hash.  From the share of places
- * without a mark follows how many flows there are (linear counting): n = -m * ln(1 - live /
- * m).  A mark goes after ACP_MARKED periods without a packet.  When flows go, what is
- * wanted of the others does not rise here: the law raises it, as it sees the link empty.
- * So the number that is known follows downward by a sixteenth of the difference in a
- * period, down to the flows that are there and as many more as chance may bring.  Short
- * flows, which come and go all the time, then find it large enough already.
+ * A flow sets a mark in one of ACP_PLACES = m places, by its hash.  The number of flows follows
+ * from the share of places with a mark, live / m (linear counting): n = -m * ln(1 - live / m).  A
+ * mark ends after ACP_MARKED periods without a packet.  If flows end, the desired rate does not
+ * rise here; the law raises it when the input falls.  @known then falls by a sixteenth of the
+ * difference per period, down to the number of flows plus a margin for chance (ACP_CHANCE).  So
+ * @known is usually large enough already for short flows, which come and go all the time.
  */
 
 #include <linux/kernel.h>
@@ -29,15 +28,15 @@
 #define ACP_PLACES_LN2	2839
 
 /*
- * Where n short flows are there on average, sqrt(n) more or less are there by chance (Poisson):
- * up to three times that is no reason to want less of each (acp-fig6, acp-storm).
+ * If there are n short flows on average, their number varies by sqrt(n) by chance (Poisson).  Up to
+ * three times as many more flows do not lower the desired rate (acp-fig6, acp-storm).
  */
 #define ACP_CHANCE	3
 
-/* By which part of the difference @known falls in a period, 2^-n */
+/* @known falls by this part of the difference in a period, 2^-n */
 #define ACP_KNOWN_FALLS	4
 
-/* How many flows have left so many marks: 34068 if there is no place without */
+/* The number of flows that have set so many marks: 34068 if all places have one */
 static u32 acp_newcomers_count(u32 live)
 {
 	u32 left = max(ACP_PLACES - live, 1U);
@@ -47,9 +46,9 @@ static u32 acp_newcomers_count(u32 live)
 }
 
 /**
- * acp_newcomers_init() - no flow was seen yet
+ * acp_newcomers_init() - initialise; no flow was seen yet
  * @c: flows
- * @flows: how many the law takes to be there, at least 1
+ * @flows: the number of flows that the law estimates, at least 1
  */
 void acp_newcomers_init(struct acp_newcomers *c, u32 flows)
 {
@@ -58,14 +57,14 @@ void acp_newcomers_init(struct acp_newcomers *c, u32 flows)
 }
 
 /**
- * acp_newcomers_period() - a control period has ended
+ * acp_newcomers_period() - end of a control period
  * @c: flows
  */
 void acp_newcomers_period(struct acp_newcomers *c)
 {
 	u32 i, flows, live = 0;
 
-	/* a link that was idle has many periods to reckon up, and no marks */
+	/* after an idle time many periods end at once; without marks there is no need to loop */
 	for (i = 0; c->live && i < ACP_PLACES; i++) {
 		c->mark[i] -= !!c->mark[i];
 		live += !!c->mark[i];
@@ -78,10 +77,10 @@ void acp_newcomers_period(struct acp_newcomers *c)
 }
 
 /**
- * acp_newcomers_met() - a flow has left a mark where there was none
+ * acp_newcomers_met() - a flow has set a mark in a place that had none
  * @c: flows
  *
- * Return: how many flows were known, if there are more now; else 0
+ * Return: the previous @known if it has risen; 0 if it has not
  */
 u32 acp_newcomers_met(struct acp_newcomers *c)
 {

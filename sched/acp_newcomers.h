@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Flows that come to an ACP link; see acp_newcomers.c. */
+/* New flows of an ACP link; see acp_newcomers.c. */
 #ifndef _TCPCC_ACP_NEWCOMERS_H
 #define _TCPCC_ACP_NEWCOMERS_H
 
 #include <linux/compiler.h>
 #include <linux/types.h>
 
-/* Places in which flows leave a mark, a power of two: up to 34000 flows can be told */
+/* Number of places for the marks of flows, a power of two: enough to count up to 34000 flows */
 #define ACP_PLACES	4096
 
-/* A mark stays for so many control periods, in which a round trip has time enough */
+/* A mark stays for so many control periods: long enough for a round trip */
 #define ACP_MARKED	4
 
 /**
  * struct acp_newcomers - how many flows a link has seen
- * @known: more flows than these lower what the link wants of each; at least 1
- * @live: places with a mark
- * @mark: of each place, for how many more periods it stays; 0: none
+ * @known: known number of flows, at least 1; if more are counted, the desired rate falls
+ * @live: number of places with a mark
+ * @mark: for each place, the number of periods that its mark stays; 0: no mark
  */
 struct acp_newcomers {
 	u32 known;
@@ -29,11 +29,11 @@ void acp_newcomers_period(struct acp_newcomers *c);
 u32 acp_newcomers_met(struct acp_newcomers *c);
 
 /**
- * acp_newcomers_saw() - a packet of a flow has come
+ * acp_newcomers_saw() - a packet of a flow has arrived
  * @c: flows
  * @hash: of the flow
  *
- * Return: how many flows were known, if there are more now; else 0
+ * Return: the previous @known if it has risen; 0 if it has not
  */
 static inline u32 acp_newcomers_saw(struct acp_newcomers *c, u32 hash)
 {

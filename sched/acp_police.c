@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who sends more than an ACP link granted.
+ * Finds flows that send more than an ACP link granted.
  *
- * The link wants the same rate p of each flow, so one number says what any of them was
- * granted: the sum of p over time.  A flow that has used less of it than that is within
- * its grant, and nothing need be known of it.  So only those are kept that are ahead of
- * it, with how far.  A flow that sends k times its grant gets ahead by k - 1 of it all the
- * time; one that is ahead by ACP_POLICE_PERIODS periods' worth is no transient any more,
- * and what it sends beyond is to be dropped.  It then gets its grant.
+ * The desired rate p is the same for each flow, so the grant of any flow is one number: the sum of
+ * p over time.  A flow that has used less than this sum is within its grant and needs no state.
+ * Only flows that are ahead of the sum are kept, with how far they are ahead.  A flow that sends k
+ * times its grant gets ahead by k - 1 grants in each period.  If a flow is ahead by the grant of
+ * ACP_POLICE_PERIODS periods, this is not a transient any more, and what it sends beyond that is to
+ * be dropped.  The flow then gets its grant.
  *
- * A grant is known to its flow a round trip later, and followed by Eq. 4's filter another
- * one later.  So the rate that is reckoned with rises with p at once and falls behind it by
- * an eighth in a period.  A flow may have @slack more than that, for what senders and
- * routers round differently, and never less than ACP_POLICE_LEAST packets in a period: TCP
- * can't send less than one in a round trip.
+ * A flow learns its grant a round trip later, and the filter of Eq. 4 follows the grant another
+ * round trip later.  So the granted rate rises with p at once, but falls by at most an eighth per
+ * period.  A flow may send @slack more than that, because senders and routers round differently.
+ * Its grant is at least ACP_POLICE_LEAST packets per period, because TCP cannot send less than one
+ * packet per round trip.
  *
- * The table is small, and its hash is keyed.  A flow that finds its set full is not
- * policed in that period, but takes from the flow that is least ahead as much as it sends,
- * and then its place: the places come to belong to those who send most.  So no flow within
- * its grant is taken for another's, but if two of 2^32 hashes are equal.
+ * The table is small, and its hash is keyed.  If the set of a flow is full, the flow is not
+ * policed.  Instead, each of its packets lowers the entry that is least ahead by the length of the
+ * packet, until the flow can take over that entry.  In the end the entries belong to the flows that
+ * send most.  A flow within its grant is never confused with another flow, unless two of 2^32
+ * hashes are equal.
  */
 
 #include <linux/kernel.h>
@@ -28,7 +29,7 @@
 #include "acp_law.h"
 #include "acp_police.h"
 
-/* What a flow is granted in a time, bytes; neither product overflows 64 bits */
+/* The grant of a flow in so many @us, bytes; neither product overflows 64 bits */
 static u64 acp_police_worth(u64 rate, u32 slack, u64 us)
 {
 	u64 bytes = div_u64(rate * min_t(u64, us, LAW_INTERVAL_MAX), USEC_PER_SEC);
@@ -37,10 +38,10 @@ static u64 acp_police_worth(u64 rate, u32 slack, u64 us)
 }
 
 /**
- * acp_police_grant() - a control period has ended
+ * acp_police_grant() - compute the grants at the end of a control period
  * @p: police
- * @rate: what the link wants of each flow, bytes/s, below 2^LAW_RATE_BITS
- * @slack: by which share a flow may exceed that, 1 / LAW_UNIT, at most 1
+ * @rate: the desired rate, bytes/s, below 2^LAW_RATE_BITS
+ * @slack: share by which a flow may exceed @rate, 1 / LAW_UNIT, at most LAW_UNIT
  * @interval_us: control period, us
  * @size: mean size of packets, bytes
  * @now_ns: time
@@ -60,14 +61,14 @@ void acp_police_grant(struct acp_police *p, u64 rate, u32 slack, u32 interval_us
 }
 
 /**
- * acp_police_exceeds() - whether a packet is beyond what its flow was granted
+ * acp_police_exceeds() - whether a packet exceeds what its flow may send
  * @p: police
- * @hash: of the flow
- * @len: of the packet, bytes
+ * @hash: hash of the flow
+ * @len: length of the packet, bytes
  *
- * If not, it counts as sent.
+ * If the packet does not exceed it, the packet counts as sent.
  *
- * Return: true if it is
+ * Return: true if the packet exceeds it
  */
 bool acp_police_exceeds(struct acp_police *p, u32 hash, u32 len)
 {
@@ -100,7 +101,7 @@ bool acp_police_exceeds(struct acp_police *p, u32 hash, u32 len)
  * acp_police_over() - how many flows are well ahead of their grant
  * @p: police
  *
- * Return: those that are ahead by half of what is allowed, of those that are known
+ * Return: the number of flows in the table that are ahead by more than half of the allowed amount
  */
 u32 acp_police_over(const struct acp_police *p)
 {

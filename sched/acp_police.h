@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Who sends more than an ACP link granted; see acp_police.c. */
+/* Flows that send more than an ACP link granted; see acp_police.c. */
 #ifndef _TCPCC_ACP_POLICE_H
 #define _TCPCC_ACP_POLICE_H
 
 #include <linux/siphash.h>
 #include <linux/types.h>
 
-/* Flows that are known at a time: a power of two of sets, and so many in each */
+/* Size of the table of flows: the number of sets, a power of two, and of flows in each set */
 #define ACP_POLICE_SETS	256
 #define ACP_POLICE_WAYS	4
 
-/* How far a flow may be ahead of its grant: so many periods of it, and so many packets */
+/* A flow may be ahead by the grant of so many periods plus so many packets */
 #define ACP_POLICE_PERIODS	8
 #define ACP_POLICE_PACKETS	16
 
-/* What a flow is always granted in a period: TCP's least window, and as much for chance */
+/* The least grant of a period, packets: TCP's least window, and as much again for chance */
 #define ACP_POLICE_LEAST	2
 
 /**
- * struct acp_police_set - flows whose hashes end alike
- * @used: what each has used of what was ever granted to one, bytes; a place is free if it
- *	is not ahead of that
- * @hash: of each
+ * struct acp_police_set - flows whose hashes have the same low bits
+ * @used: what each flow has used of the sum of all grants, bytes; a place is free if this is not
+ *	more than @granted of struct acp_police
+ * @hash: of each flow
  */
 struct acp_police_set {
 	u64 used[ACP_POLICE_WAYS];
@@ -29,12 +29,12 @@ struct acp_police_set {
 };
 
 /**
- * struct acp_police - what flows have sent of what they were granted
- * @key: of the hashes, so that nobody can choose flows that collide
- * @granted: what one flow was granted since the beginning, bytes
- * @rate: what it is granted now, bytes/s
- * @time_ns: when @granted was reckoned up
- * @ahead: by how much a flow may be ahead of it, bytes
+ * struct acp_police - grants, and the flows that are ahead of them
+ * @key: key of the hashes, so that flows that collide cannot be chosen on purpose
+ * @granted: sum of what one flow was granted since the beginning, bytes
+ * @rate: the present grant, bytes/s
+ * @time_ns: time of the last update of @granted
+ * @ahead: by how much a flow may be ahead of @granted, bytes
  * @set: the flows
  */
 struct acp_police {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Router qdisc "estcp": the law of estcp_law.c at work on packets.
+ * Router qdisc "estcp": applies the law of estcp_law.c to packets.
  *
- * On arrival a packet is data of the class or is not, by the DSCP in its outermost IP
- * header; TCP is not looked at, and may be encrypted.  Data that is dropped may
- * end the phase; data that leaves gets the codepoint of the phase that it leaves
- * in, so what is queued when a phase ends already tells of the next one.
- * Everything else shares the queue and is not touched: echoes, which carry a
- * codepoint back and have another DSCP, packets in which the two bits are ECN, and
- * those for which a change of the bits would be fatal (tcpcc_header_dsfield()).
+ * On arrival the DSCP in the outermost IP header decides whether a packet is data of the class.
+ * The TCP header is not read, and may be encrypted.  If data of the class is dropped, this may end
+ * the phase.  When data of the class leaves, it gets the codepoint of the present phase, so data
+ * that is in the queue when a phase ends already carries the codepoint of the next phase.  All
+ * other packets share the queue and are not changed: echoes (which carry a codepoint back, and have
+ * another DSCP), packets in which the two bits are ECN, and packets that could be dropped because
+ * of a change of the bits (tcpcc_header_dsfield()).
  *
- * Where a path has several such links, the last one has the word.
+ * If a path has several such links, the codepoint of the last one reaches the receiver.
  */
 
 #include <linux/module.h>
@@ -39,11 +39,11 @@ struct estcp {
 	u64 unwritable;
 };
 
-/* What is kept with a packet while it is queued */
+/* Data that is kept with a packet while it is queued */
 struct estcp_cb {
-	u32 backlog;	/* the queue that it met, bytes */
+	u32 backlog;	/* the queue on its arrival, bytes */
 	bool data;	/* of the class */
-	u8 ecn;		/* the bits with which it came */
+	u8 ecn;		/* ECN bits on its arrival */
 };
 
 static struct estcp_cb *estcp_cb(struct sk_buff *skb)

@@ -6,10 +6,10 @@
  *   H. Nishiyama, N. Ansari, N. Kato, "Wireless Loss-Tolerant Congestion Control
  *   Protocol Based on Dynamic AIMD Theory".
  *
- * A phase lasts from one overflow of the buffer to the next.  All senders shrink
- * their windows when it ends, by what is in the buffer, and then grow by 1 / g
- * packets per second each, whatever their round trip times are.  The link wants
- * phases of length D and, whenever one of length I has ended, corrects g:
+ * A phase lasts from one overflow of the buffer to the next.  When it ends, all senders reduce
+ * their windows by the amount in the buffer.  Then each window grows by 1 / g packets per second,
+ * whatever its rtt.  The target length of a phase is D.  At the end of each phase, of length I,
+ * the link corrects g:
  *
  *   g' = g + gamma * (D - I)
  *
@@ -17,51 +17,48 @@
  *
  *   g' - g* = (1 - gamma * B / N) * (g - g*),	g* = D * N / B
  *
- * which converges for 0 < gamma < 2 * N / B, at once for gamma = N / B.  A link
- * does not know N.  But it has just measured it: N / B = g / I.  With
+ * which converges for 0 < gamma < 2 * N / B, and in one step for gamma = N / B.  A link does not
+ * know N, but the last phase is a measurement: N / B = g / I.  With
  *
  *   gamma = kappa * g / I
  *
- * the factor is 1 - kappa for every N and B, so the default kappa of 1/2 halves
- * the distance with each phase.  This is not only so close to g*.  If part t of a
- * phase does not depend on g, as the round trip that a shrinking takes, it is
- * I = g * B / N + t; the factor is then 1 - kappa * (1 - t / D), still in (0, 1),
- * and I still comes to D.
+ * the factor is 1 - kappa for every N and B, so the default kappa of 1/2 halves the distance to g*
+ * in each phase.  This also holds far from g*.  If a part t of a phase does not depend on g, for
+ * example the round trip in which senders reduce their windows, then I = g * B / N + t.  The factor
+ * is then 1 - kappa * (1 - t / D), still in (0, 1), and I still converges to D.
  *
- * The paper's gamma is a constant, "determined from the stability analysis", without a
- * value.  It is not the default because there is no such constant for a link that does not
- * know N: what is stable for one flow, below 2 / B, closes 1 / N of the distance with each
- * phase, so that a hundred flows would need hundreds of phases.  The option gamma has it
- * for comparison: with "gamma 0.002 patience 0", half of what is stable for one flow on a
- * buffer of 500 packets, as the column "as printed" of the scenarios estcp-fig2,
- * estcp-fig3a and estcp-few-many.
+ * The gamma of the paper is a constant, "determined from the stability analysis", without a value.
+ * It is not the default because no constant suits a link that does not know N.  A gamma that is
+ * stable for one flow, below 2 / B, corrects 1 / N of the distance in each phase, so a hundred
+ * flows would need hundreds of phases.  The option gamma sets a constant, for comparison.  The
+ * column "as printed" of the scenarios estcp-fig2, estcp-fig3a and estcp-few-many has "gamma 0.002
+ * patience 0", half of the stable limit for one flow on a buffer of 500 packets.
  *
  * What the paper leaves open, and what is added:
- *   o An overflow drops many packets.  The first drop ends the phase; others do
- *     not count during the hold-off, by default D / 10, in which senders can
- *     react.  It must be longer than their round trips.
- *   o Only drops of data of the class count: no others were told a g.
- *   o The first phase begins with the first packet of the class, not with the
- *     link: there is nothing to be learned from time before it.
- *   o The first g is for a flow alone, of which a buffer takes hundreds of packets:
- *     from one that is too small the law is where it should be after a few short
- *     phases, from one that is too large after a few long ones.
- *   o g grows by a factor of at most 2 per phase.  A phase that ends early may be
- *     an accident, as of a flow in slow start, and the normalised gain would
- *     answer a phase of I = D / 100 with a factor of 50.  Downwards the
- *     normalised gain up to 1 has a bound of itself: 1 - kappa.
+ *   o An overflow drops many packets.  The first drop ends the phase.  During the hold-off, by
+ *     default D / 10, further drops do not count, so that senders have time to react.  The hold-off
+ *     must be longer than their round trips.
+ *   o Only drops of data of the class count, because only its senders get g.
+ *   o The first phase begins with the first packet of the class, not with the link, because the
+ *     time before it is no measurement.
+ *   o The initial g suits one flow, and a buffer of hundreds of packets.  If it is too small, the
+ *     law converges in a few short phases; if it is too large, in a few long phases.
+ *   o g grows by a factor of at most 2 per phase.  A phase may end early by accident, for example
+ *     if a flow is in slow start, and with the normalised gain a phase of I = D / 100 would give a
+ *     factor of 50.  Downwards the normalised gain needs no limit: with kappa up to 1 the factor is
+ *     at least 1 - kappa.
  *   o g stays in the range that marks can express.
- *   o In the paper g only changes when a phase ends, so one that is far too large
- *     stays for long: among few flows with a large buffer the first phase lasts
- *     g * B / N, and a hundred flows that come within five seconds overflow the
- *     buffer so often that, from a g of 100 ms, it is at its bound when they are all
- *     there, and phases then last 8 to 60 s.  With "patience" the link looks at
- *     its buffer after so many D, and then once per D in which data left.  The queue
- *     grows at a constant pace, so where it has come a share f of the way after one D
- *     the phase will last D / f, and g * f is right.  That is done below a half, down
- *     to an eighth: else the overflow is near, and says it better.  Before the first
- *     overflow the way is not known, and g is halved.  The default is 1.  The paper's is
- *     none, which is "patience 0"; it is not the default because of these first minutes.
+ *   o In the paper g changes only when a phase ends, so a g that is far too large stays for long.
+ *     With few flows and a large buffer the first phase lasts g * B / N.  If a hundred flows begin
+ *     within five seconds, they overflow the buffer so often that g has risen from 100 ms to its
+ *     upper bound when all flows are there; phases then last 8 to 60 s.  With "patience" the link
+ *     looks at its buffer after so many D, and then once per D if data left.  The queue grows at a
+ *     constant rate.  So if the queue after one D has come a share f of the way to the overflow,
+ *     the phase will last D / f, and g * f is right.  If f is at most a half, g is multiplied by f,
+ *     but by at least an eighth.  If f is larger, the overflow is near, and is a better
+ *     measurement.  Before the first overflow the way is not known, and g is halved.  The default
+ *     patience is 1.  The paper has none ("patience 0"), which is not the default because of these
+ *     first minutes.
  */
 
 #include <linux/kernel.h>
@@ -86,13 +83,13 @@ const struct estcp_config estcp_default = {
 };
 
 /**
- * estcp_step() - by how much g changes
+ * estcp_step() - the change of g at the end of a phase
  * @e: link
  * @length_us: I, us, at least 1
  *
- * Neither product overflows: with a gain of choice 2^32 * 2^32; normalised upwards less
- * than g << ESTCP_RATIO, 2^60, since a step of g or more is cut before, and downwards
- * less than four times as much.
+ * The products do not overflow.  With a constant gamma both factors are below 2^32.  With the
+ * normalised gain an upward product is below g << ESTCP_RATIO, 2^60, because a step of g or more is
+ * cut before.  A downward product is below four times that.
  *
  * Return: |g' - g|, 2^-ESTCP_SCALE us; upwards at most g
  */
@@ -119,7 +116,7 @@ static u64 estcp_step(const struct estcp_law *e, u32 length_us)
 	return part * ratio >> ESTCP_RATIO;
 }
 
-/* Another g, as near to it as may be */
+/* Sets g, limited to its range, and the share of marks for it */
 static void estcp_set(struct estcp_law *e, s64 g)
 {
 	e->g = clamp_t(s64, g, ESTCP_G_MIN, ESTCP_G_MAX);
@@ -138,7 +135,7 @@ static void estcp_be_patient(struct estcp_law *e)
 }
 
 /**
- * estcp_law_init() - the link before its first packet
+ * estcp_law_init() - initialise a link, before its first packet
  * @e: link
  * @config: its constants
  */
@@ -153,12 +150,12 @@ void estcp_law_init(struct estcp_law *e, const struct estcp_config *config)
 }
 
 /**
- * estcp_law_configure() - other constants, for a link at work
+ * estcp_law_configure() - change the constants of a link
  * @e: link
- * @config: its constants from now on
+ * @config: its new constants
  *
- * The phase goes on, and so does the hold-off.  A link that waits for its first
- * packet begins with the new g.
+ * If the link runs, the phase and the hold-off continue.  If the link still waits for its first
+ * packet, it begins with the new g.
  */
 void estcp_law_configure(struct estcp_law *e,
 			 const struct estcp_config *config)
@@ -172,7 +169,7 @@ void estcp_law_configure(struct estcp_law *e,
 }
 
 /**
- * estcp_law_start() - the first phase begins
+ * estcp_law_start() - begin the first phase
  * @e: link
  * @now_ns: time
  */
@@ -188,7 +185,7 @@ void estcp_law_start(struct estcp_law *e, u64 now_ns)
  * @e: link
  * @now_ns: time
  *
- * Return: true if that ended the phase
+ * Return: true if this has ended the phase; false in a hold-off
  */
 bool estcp_law_overflow(struct estcp_law *e, u64 now_ns)
 {
@@ -213,8 +210,8 @@ bool estcp_law_overflow(struct estcp_law *e, u64 now_ns)
 }
 
 /*
- * How far the queue has come in this phase, from the shortest to the longest that it
- * can be, 1 / ESTCP_UNIT; half the way if that is not known
+ * The share of the way from the shortest queue to the full buffer that the queue has come in this
+ * phase, 1 / ESTCP_UNIT; a half if the way is not known
  */
 static u32 estcp_done(const struct estcp_law *e, u32 backlog)
 {
@@ -227,12 +224,13 @@ static u32 estcp_done(const struct estcp_law *e, u32 backlog)
 }
 
 /**
- * estcp_law_hurry() - a smaller g, if no overflow is in sight
+ * estcp_law_hurry() - reduce g if no overflow is near
  * @e: link
- * @now_ns: time, and data leaves
- * @backlog: how long the queue is, bytes
+ * @now_ns: time, at which data leaves
+ * @backlog: the queue, bytes
  *
- * Once however late: time in which nothing left is no sign of a g too large.
+ * g is reduced only once, however late the call is: time in which no data left does not mean that g
+ * is too large.
  */
 void estcp_law_hurry(struct estcp_law *e, u64 now_ns, u32 backlog)
 {

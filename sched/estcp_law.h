@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The law of an ESTCP link: its constants, its variables.  It knows nothing of
- * qdiscs or packets; see estcp_law.c.
+ * The control law of an ESTCP link: its constants and variables.  It does not depend on qdiscs or
+ * packets; see estcp_law.c.
  */
 #ifndef _TCPCC_ESTCP_LAW_H
 #define _TCPCC_ESTCP_LAW_H
@@ -13,7 +13,7 @@
 
 #include "tcpcc_estcp.h"
 
-/* g is in 2^-16 us: the least step, of a link near its target, is far above that. */
+/* g is in units of 2^-16 us: even the small steps of a link near its target are far larger. */
 #define ESTCP_SCALE	16
 
 /* kappa is in units of 1 / ESTCP_UNIT, gamma in units of 1 / ESTCP_GAMMA_UNIT. */
@@ -21,14 +21,14 @@
 #define ESTCP_GAMMA_UNIT	1000000000
 
 /*
- * The most that gamma may be, 1 / ESTCP_GAMMA_UNIT, and the bounds of kappa: it
- * should be below 2, and more is there to see why
+ * The largest gamma, 1 / ESTCP_GAMMA_UNIT, and the bounds of kappa.  kappa should be below 2; more
+ * is allowed only to show why.
  */
 #define ESTCP_GAMMA_MAX	(4U * ESTCP_GAMMA_UNIT)
 #define ESTCP_KAPPA_MIN	1000
 #define ESTCP_KAPPA_MAX	(4 * ESTCP_UNIT)
 
-/* Bounds of D, us, and the most periods of it to be patient for */
+/* Bounds of D, us, and the largest patience, in units of D */
 #define ESTCP_TARGET_MIN	1000U
 #define ESTCP_TARGET_MAX	1000000000U
 #define ESTCP_PATIENCE_MAX	1000000U
@@ -36,12 +36,12 @@
 /**
  * struct estcp_config - the constants of a link
  * @target_us: D, how long a phase should last, us
- * @gamma: gain, 1 / ESTCP_GAMMA_UNIT; 0: by @kappa
+ * @gamma: gain, 1 / ESTCP_GAMMA_UNIT; 0: use @kappa
  * @kappa: normalised gain, 1 / ESTCP_UNIT
- * @first_us: g to begin with, us
- * @holdoff_us: after an overflow, how long others do not count, us; 0: D / 10
- * @patience: after how many D without an overflow to look at the buffer; 0: never
- * @dscp: of the class, which the law does not look at
+ * @first_us: initial g, us
+ * @holdoff_us: time after an overflow in which other overflows do not count, us; 0: D / 10
+ * @patience: number of D without an overflow after which to look at the buffer; 0: never
+ * @dscp: DSCP of the class; the law itself does not use it
  */
 struct estcp_config {
 	u32 target_us;
@@ -58,17 +58,17 @@ extern const struct estcp_config estcp_default;
 /**
  * struct estcp_law - one link
  * @config: its constants
- * @g: seconds per packet in which windows are to grow, 2^-ESTCP_SCALE us
- * @share: p, the share of packets to mark, TCPCC_ESTCP_SCALE
- * @pair: codepoint of this phase without a mark
- * @running: time counts
+ * @g: time in which each window is to grow by one packet, 2^-ESTCP_SCALE us
+ * @share: p, the share of packets to mark, 2^-TCPCC_ESTCP_SCALE
+ * @pair: codepoint of an unmarked packet in this phase
+ * @running: the first phase has begun
  * @phase: number of this phase
- * @start_ns: when it began
- * @hold_ns: until when overflows do not end it
+ * @start_ns: start of this phase
+ * @hold_ns: overflows before this time do not end the phase
  * @patience_ns: when to look at the buffer; U64_MAX: never
- * @last_us: I, length of the phase before, us; 0: there was none
+ * @last_us: I, length of the previous phase, us; 0: there was none
  * @full: the queue at the last overflow, bytes; 0: there was none
- * @least: the shortest since, bytes
+ * @least: the shortest queue since then, bytes
  */
 struct estcp_law {
 	struct estcp_config config;
@@ -93,7 +93,7 @@ bool estcp_law_overflow(struct estcp_law *e, u64 now_ns);
 void estcp_law_hurry(struct estcp_law *e, u64 now_ns, u32 backlog);
 
 /**
- * estcp_holdoff_us() - how long an overflow keeps others from counting
+ * estcp_holdoff_us() - time after an overflow in which other overflows do not count
  * @config: constants of a link
  *
  * Return: us
@@ -107,7 +107,7 @@ static inline u32 estcp_holdoff_us(const struct estcp_config *config)
 /**
  * estcp_law_full() - the buffer was full
  * @e: link
- * @backlog: that a dropped packet met, bytes
+ * @backlog: the queue when the dropped packet arrived, bytes
  */
 static inline void estcp_law_full(struct estcp_law *e, u32 backlog)
 {
@@ -116,9 +116,9 @@ static inline void estcp_law_full(struct estcp_law *e, u32 backlog)
 }
 
 /**
- * estcp_law_queue() - how long the queue is
+ * estcp_law_queue() - note the length of the queue
  * @e: link
- * @backlog: that a packet leaves behind, bytes
+ * @backlog: the queue that a departing packet leaves behind, bytes
  */
 static inline void estcp_law_queue(struct estcp_law *e, u32 backlog)
 {
@@ -139,9 +139,9 @@ static inline bool estcp_law_impatient(const struct estcp_law *e, u64 now_ns)
 }
 
 /**
- * estcp_law_codepoint() - what to write into a packet
+ * estcp_law_codepoint() - the codepoint to write into a packet
  * @e: link
- * @dice: a random number
+ * @dice: a random number of 32 bits
  *
  * Return: the two ECN bits
  */
@@ -152,7 +152,7 @@ static inline u8 estcp_law_codepoint(const struct estcp_law *e, u32 dice)
 }
 
 /**
- * estcp_law_g_us() - what the senders are told
+ * estcp_law_g_us() - g as it is signalled to the senders
  * @e: link
  *
  * Return: g, us

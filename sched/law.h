@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the laws of links share: rates from what has passed, and the clock of those that look
- * at the rate in one period and at the queue in another.
+ * Common parts of the control laws: rates computed from bytes and time, and the clock of the laws
+ * that measure the rate in one kind of period and the queue in another.
  */
 #ifndef _TCPCC_LAW_H
 #define _TCPCC_LAW_H
@@ -12,38 +12,38 @@
 #include <linux/time64.h>
 #include <linux/types.h>
 
-/* Gains and shares are in units of 1 / LAW_UNIT; the papers' are exact so. */
+/* Gains and shares are in units of 1 / LAW_UNIT, in which the values of the papers are exact. */
 #define LAW_UNIT	1000000
 
 /* Rates and capacities are below this, bytes/s (4.4 Tbit/s) */
 #define LAW_RATE_BITS	39
 
-/* Gains are at most this, of LAW_UNIT */
+/* The largest gain, 1 / LAW_UNIT */
 #define LAW_GAIN_MAX	(4 * LAW_UNIT)
 
-/* Bounds of a control period, us, whatever packets say */
+/* Bounds of a control period, us, whatever rtt packets carry */
 #define LAW_INTERVAL_MIN	1000U
 #define LAW_INTERVAL_MAX	10000000U
 
-/* The least time over which the queue's minimum is taken, us */
+/* The shortest window for the minimum of the queue, us */
 #define LAW_WINDOW_MIN	2000U
 
 /**
- * struct law_clock - control periods, and windows in which the least queue is looked for
+ * struct law_clock - control periods, and windows for the minimum of the queue
  * @control_ns: end of this period
  * @queue_ns: end of this window
- * @next_ns: the sooner of the two; U64_MAX: time does not count yet
- * @queue: the least queue in the window before, bytes
- * @queue_min: the least in this one so far, bytes
- * @running: time counts
+ * @next_ns: the earlier of the two; U64_MAX: the clock does not run yet
+ * @queue: the least queue in the previous window, bytes
+ * @queue_min: the least queue in this window so far, bytes
+ * @running: the clock runs
  *
- * There is no timer for either.  Between two packets the queue does not change and nobody
- * reads what the law wants, so what has ended since the last packet may as well be reckoned
- * up when the next one comes:
+ * There is no timer for periods and windows.  Between two packets the queue does not change, and
+ * the result of the law is not used.  So the periods and windows that have ended since the last
+ * packet are computed when the next packet arrives or leaves:
  *
  *	while (law_clock_due(c, now_ns))
  *		if (!law_clock_window(c, now_ns, window_us, backlog)) {
- *			(what the end of a period means)
+ *			(the step of the law at the end of a period)
  *			law_clock_period(c, interval_us);
  *		}
  */
@@ -69,9 +69,9 @@ static inline u64 law_share(u64 rate, u32 share)
 }
 
 /**
- * law_per_second() - what passed in a time, as a rate
- * @bytes: how many; more than 2^43 are taken for as many
- * @us: time, us
+ * law_per_second() - the rate at which bytes passed
+ * @bytes: number of bytes; more than 2^43 count as 2^43
+ * @us: time in which they passed, us, at least 1
  *
  * Return: bytes/s, below 2^LAW_RATE_BITS
  */
@@ -82,8 +82,8 @@ static inline u64 law_per_second(u64 bytes, u32 us)
 }
 
 /**
- * law_delay_us() - how long a link needs for a queue
- * @backlog: bytes
+ * law_delay_us() - time that a link needs to send a queue
+ * @backlog: the queue, bytes
  * @capacity: bytes/s, at least 1
  *
  * Return: us, at most LAW_INTERVAL_MAX
@@ -99,7 +99,7 @@ static inline u32 law_delay_us(u32 backlog, u64 capacity)
  * @c: clock
  * @now_ns: time
  *
- * Return: true if there is something to reckon up
+ * Return: true if a period or a window has ended
  */
 static inline bool law_clock_due(const struct law_clock *c, u64 now_ns)
 {
@@ -107,7 +107,7 @@ static inline bool law_clock_due(const struct law_clock *c, u64 now_ns)
 }
 
 /**
- * law_clock_init() - before time counts
+ * law_clock_init() - initialise a clock that does not run yet
  * @c: clock, all zero
  */
 static inline void law_clock_init(struct law_clock *c)
@@ -116,11 +116,11 @@ static inline void law_clock_init(struct law_clock *c)
 }
 
 /**
- * law_clock_start() - begin to count time, or begin anew
+ * law_clock_start() - start or restart the clock
  * @c: clock
  * @now_ns: time
- * @interval_us: of the first period, us
- * @window_us: of the first window, us
+ * @interval_us: length of the first period, us
+ * @window_us: length of the first window, us
  * @backlog: queue, bytes
  */
 static inline void law_clock_start(struct law_clock *c, u64 now_ns, u32 interval_us,
@@ -134,9 +134,9 @@ static inline void law_clock_start(struct law_clock *c, u64 now_ns, u32 interval
 }
 
 /**
- * law_clock_queue() - look at the queue
+ * law_clock_queue() - note the length of the queue
  * @c: clock
- * @backlog: how long it is, bytes
+ * @backlog: the queue, bytes
  */
 static inline void law_clock_queue(struct law_clock *c, u32 backlog)
 {
@@ -145,15 +145,15 @@ static inline void law_clock_queue(struct law_clock *c, u32 backlog)
 }
 
 /**
- * law_clock_window() - end a window, if that is what ends next
+ * law_clock_window() - end a window, if it does not end after the period
  * @c: clock, due
  * @now_ns: time
- * @window_us: length of those that come, us
+ * @window_us: length of the next windows, us
  * @backlog: queue since the last packet, bytes
  *
- * Windows that follow it without a packet are alike, and skipped.
+ * Further windows that end without a packet all have the same minimum, and are skipped.
  *
- * Return: false: a period ends before
+ * Return: true if a window has ended; false if the period ends first, and then nothing changes
  */
 static inline bool law_clock_window(struct law_clock *c, u64 now_ns, u32 window_us,
 				    u32 backlog)
@@ -173,9 +173,9 @@ static inline bool law_clock_window(struct law_clock *c, u64 now_ns, u32 window_
 }
 
 /**
- * law_clock_period() - the next period begins where this one ends
+ * law_clock_period() - begin the next period at the end of this one
  * @c: clock
- * @interval_us: its length, us
+ * @interval_us: length of the next period, us
  */
 static inline void law_clock_period(struct law_clock *c, u32 interval_us)
 {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Router qdisc "rcp": the law of rcp_law.c at work on packets.
+ * Router qdisc "rcp": applies the law of rcp_law.c to packets.
  *
- * Senders write into the congestion header their rtt and a rate, at first the one they would
- * like.  On arrival the rtt is read.  On departure the rate is lowered to what this link
- * wants, if that is less.  The receiver sends back what it gets.
+ * A sender writes its rtt and a rate into the congestion header; at first this is the rate that the
+ * sender asks for.  On arrival the qdisc reads the rtt.  On departure it lowers the rate to that of
+ * this link, if that is less.  The receiver sends the result back to the sender.
  *
- * Time begins with the first packet that has a header.
+ * The control periods begin with the first packet that has a header.
  */
 
 #include <linux/module.h>

@@ -5,33 +5,35 @@
  *   N. Dukkipati, M. Kobayashi, R. Zhang-Shen, N. McKeown, "Processor Sharing Flows in the
  *   Internet", IWQoS 2005; as one of the rivals in the ACP paper (Figs. 16, 17).
  *
- * A link wants one rate R of all flows that cross it.  At the end of each control period T it
- * looks at the rate y at which bytes came, at the queue q that is there, and at d, the mean of
- * the rtts that packets say:
+ * A link has one rate R for all flows that cross it.  At the end of each control period T the link
+ * computes R from the rate of arrivals y, the present queue q, and the mean d of the rtts that
+ * packets carry:
  *
  *   R' = R * (1 + T / d * (alpha * (gamma * C - y) - beta * q / d) / (gamma * C))
  *
- * R is at most gamma * C, and at least so many packets in d as the option floor says.  Unlike
- * ACP it needs no number of flows: C / R stands for it, which is why R is a factor.
+ * R is at most gamma * C, and at least the number of packets per d in the option floor.  Unlike ACP
+ * the law needs no estimate of the number of flows: C / R takes its place, so the change of R is
+ * proportional to R.
  *
- * There are two forms.  Here T = min(d, interval), and with an interval of 0 it is d.
- *   o Authors' later simulator (rcp.cc of ns-2): T = min(d, 10 ms), alpha and beta 0.4, floor
+ * There are two forms of RCP.  Here T = min(d, interval), or T = d if interval is 0.
+ *   o Later simulator of the authors (rcp.cc of ns-2): T = min(d, 10 ms), alpha and beta 0.4, floor
  *     0.01 packets.  These are the defaults.
- *   o The paper of 2005, with which the ACP paper compares: T = d, alpha 0.1, beta 1, and a
- *     floor of one packet.  Where the queue holds more than 0.9 * C * d the factor is negative,
- *     and R falls to the floor in one step; it is back after many round trips (acp-fig16).
+ *   o Paper of 2005, which the ACP paper compares with: T = d, alpha 0.1, beta 1, and a floor of
+ *     one packet.  If the queue is above 0.9 * C * d, the factor is negative, and R falls to the
+ *     floor in one step.  R needs many round trips to rise again (acp-fig16).
  *
  * What the papers leave open (as in rcp.cc):
- *   o y counts what arrived, also what then is dropped; q is what is there at the end of the
+ *   o y counts all arrivals, also packets that are then dropped.  q is the queue at the end of the
  *     period, not a minimum.
- *   o d follows the mean s of a period, weighted by bytes, with the gain T / d where s is above
- *     it, and with (R / C) * (s / d) * (T / d) where it is below: up fast, down slowly.
- *     Without an rtt it stays.  It is at least 1 ms and at most 10 s.
- *   o First R = start * C and d = 200 ms.  A floor's packet has the mean size of those that came.
+ *   o d follows the mean s of a period, weighted by bytes.  The gain is T / d if s is above d, and
+ *     (R / C) * (s / d) * (T / d) if s is below d: d rises fast and falls slowly.  If no packet
+ *     carries an rtt, d stays.  d is from 1 ms to 10 s.
+ *   o Initially R = start * C and d = 200 ms.  A packet of the floor has the mean size of the
+ *     packets that arrived.
  *   o Order: y, then d, then R with both, then T.
  *
- * While nothing comes R grows to gamma * C, as the equation says: who comes first after an idle
- * time may use the link.
+ * While no packet arrives, R grows to gamma * C by the equation.  The first flow after an idle time
+ * may therefore use the whole link.
  */
 
 #include <linux/kernel.h>
@@ -64,17 +66,17 @@ static u64 rcp_target(const struct rcp_law *r)
 static u64 rcp_bounded(const struct rcp_law *r, u64 rate)
 {
 	u64 most = rcp_target(r) << RCP_SCALE;
-	/* 10^-6 bytes in 10^-6 s; at most 2^50, and then below 2^57 */
+	/* 10^-6 bytes per 10^-6 s; the first product is at most 2^50, the quotient below 2^57 */
 	u64 least = mul_u64_u64_div_u64((u64)r->size * r->gains.floor, BIT(RCP_SCALE), r->rtt_us);
 
 	return clamp(rate, clamp(least, 1ULL, most), most);
 }
 
 /**
- * rcp_growth() - what R is multiplied by in a period
+ * rcp_growth() - the factor of R in a period
  * @r: link, with y, q, d and T of the period that ends
  *
- * Return: the factor, RCP_GROWTH; 0: it is negative
+ * Return: the factor, 2^-RCP_GROWTH; 0 if it is negative
  */
 static u64 rcp_growth(const struct rcp_law *r)
 {
@@ -86,10 +88,10 @@ static u64 rcp_growth(const struct rcp_law *r)
 	u64 unit = target * LAW_UNIT;
 	u64 step = abs(change);
 
-	/* more than T / d can make up for */
+	/* the factor is negative even with the smallest T / d */
 	if (change < 0 && step >> 20 >= unit)
 		return 0;
-	/* below 2^52, and not more after the second */
+	/* below 2^52 after the first line; the second does not increase it */
 	step = mul_u64_u64_div_u64(step, BIT_ULL(RCP_GROWTH), unit);
 	step = mul_u64_u64_div_u64(step, r->interval_us, r->rtt_us);
 	if (change >= 0)
@@ -97,7 +99,7 @@ static u64 rcp_growth(const struct rcp_law *r)
 	return BIT_ULL(RCP_GROWTH) - min(step, BIT_ULL(RCP_GROWTH));
 }
 
-/* @x times @factor, RCP_GROWTH, but at most @most */
+/* @x times @factor (2^-RCP_GROWTH), but at most @most */
 static u64 rcp_times(u64 x, u64 factor, u64 most)
 {
 	if (mul_u64_u64_shr(x, factor, 64) >> RCP_GROWTH)
@@ -105,7 +107,7 @@ static u64 rcp_times(u64 x, u64 factor, u64 most)
 	return min(mul_u64_u64_shr(x, factor, RCP_GROWTH), most);
 }
 
-/* R after so many periods in each of which it is multiplied by @factor, within its bounds */
+/* R multiplied by @factor in each of so many periods, within its bounds */
 static u64 rcp_grown(const struct rcp_law *r, u64 factor, u64 periods)
 {
 	u64 rate = r->rate;
@@ -118,7 +120,7 @@ static u64 rcp_grown(const struct rcp_law *r, u64 factor, u64 periods)
 	return rcp_bounded(r, rate);
 }
 
-/* d, with the mean that the packets of a period said */
+/* Updates d with the mean rtt of the packets of a period */
 static void rcp_average(struct rcp_law *r)
 {
 	u32 mean, gain_us;
@@ -132,7 +134,7 @@ static void rcp_average(struct rcp_law *r)
 		move = mul_u64_u32_div(mean - r->rtt_us, r->interval_us, r->rtt_us);
 		r->rtt_us += move;
 	} else {
-		/* times (R / C) * (mean / d); T times the last is at most T */
+		/* (mean - d) * (R / C) * (mean / d) * T / d; T * mean / d is at most T */
 		gain_us = mul_u64_u32_div(r->interval_us, mean, r->rtt_us);
 		move = mul_u64_u64_div_u64(r->rtt_us - mean, rcp_law_rate(r), r->capacity);
 		move = mul_u64_u32_div(move, gain_us, r->rtt_us);
@@ -142,7 +144,7 @@ static void rcp_average(struct rcp_law *r)
 }
 
 /**
- * rcp_law_init() - the link before its first packet
+ * rcp_law_init() - initialise a link, before its first packet
  * @r: link
  * @gains: its constants
  * @capacity: bytes/s, at least 1, below 2^LAW_RATE_BITS
@@ -160,7 +162,7 @@ void rcp_law_init(struct rcp_law *r, const struct rcp_gains *gains, u64 capacity
 	r->rate = rcp_bounded(r, law_share(capacity, kept.start) << RCP_SCALE);
 }
 
-/* What is counted in a period */
+/* Resets the counters of a period */
 static void rcp_count_anew(struct rcp_law *r)
 {
 	r->bytes = 0;
@@ -170,7 +172,7 @@ static void rcp_count_anew(struct rcp_law *r)
 }
 
 /**
- * rcp_law_start() - begin to count time
+ * rcp_law_start() - begin the first control period
  * @r: link
  * @now_ns: time
  */
@@ -182,7 +184,7 @@ void rcp_law_start(struct rcp_law *r, u64 now_ns)
 }
 
 /**
- * rcp_law_set_capacity() - the link has become faster or slower
+ * rcp_law_set_capacity() - change the capacity
  * @r: link
  * @capacity: as in rcp_law_init()
  */
@@ -195,7 +197,7 @@ void rcp_law_set_capacity(struct rcp_law *r, u64 capacity)
 /**
  * rcp_law_step() - the end of a control period
  * @r: link
- * @backlog: the queue then, bytes
+ * @backlog: the queue at that time, bytes
  */
 void rcp_law_step(struct rcp_law *r, u32 backlog)
 {
@@ -211,13 +213,13 @@ void rcp_law_step(struct rcp_law *r, u32 backlog)
 }
 
 /**
- * rcp_law_advance() - let the periods end that have ended
+ * rcp_law_advance() - compute all periods that have ended
  * @r: link
  * @now_ns: time
  * @backlog: queue since the last arrival or departure, bytes
  *
- * There is no timer for them, as with struct law_clock.  Periods in which nothing came are all
- * alike, and end at once.
+ * There is no timer for periods, as with struct law_clock.  All periods without arrivals have the
+ * same factor, and are computed in one step.
  */
 void rcp_law_advance(struct rcp_law *r, u64 now_ns, u32 backlog)
 {

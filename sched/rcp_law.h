@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The law of an RCP link: its constants, its variables, what it counts.  It knows
- * nothing of qdiscs or packets; see rcp_law.c.
+ * The control law of an RCP link: its constants, variables and counters.  It does not depend on
+ * qdiscs or packets; see rcp_law.c.
  */
 #ifndef _TCPCC_RCP_LAW_H
 #define _TCPCC_RCP_LAW_H
@@ -10,20 +10,20 @@
 
 #include "law.h"
 
-/* The rate is in 2^-16 bytes/s: a step may be a small part of a byte/s. */
+/* The rate is in units of 2^-16 bytes/s, because a step may be a small part of a byte/s. */
 #define RCP_SCALE	16
 
-/* Growth in one period is in 2^-32. */
+/* The factor of growth in one period is in units of 2^-32. */
 #define RCP_GROWTH	32
 
-/* The mean rtt to begin with, and the largest, us */
+/* The initial mean rtt, and the largest, us */
 #define RCP_RTT_FIRST	200000U
 #define RCP_RTT_MOST	LAW_INTERVAL_MAX
 
-/* The most packets in a mean rtt that the least rate may be, 1 / LAW_UNIT */
+/* The largest floor of the rate, packets per mean rtt, 1 / LAW_UNIT */
 #define RCP_FLOOR_MAX	(1000U * LAW_UNIT)
 
-/* The largest packet, bytes: a size table (tc-stab) may say any size */
+/* The largest packet size that counts, bytes; a size table (tc-stab) may yield any size */
 #define RCP_SIZE_MOST	BIT(20)
 
 /**
@@ -31,8 +31,8 @@
  * @alpha: gain of the spare rate, 1 / LAW_UNIT
  * @beta: gain of the queue, 1 / LAW_UNIT
  * @gamma: share of the capacity to fill, 1 / LAW_UNIT
- * @interval_us: control period T where d is not shorter, us; 0: d
- * @floor: the least rate, packets in d, 1 / LAW_UNIT
+ * @interval_us: control period T, unless d is shorter, us; 0: T is d
+ * @floor: the least rate, packets per d, 1 / LAW_UNIT
  * @start: the first rate, share of the capacity, 1 / LAW_UNIT
  */
 struct rcp_gains {
@@ -50,19 +50,19 @@ extern const struct rcp_gains rcp_default;
  * struct rcp_law - one link
  * @gains: its constants
  * @capacity: C, bytes/s
- * @rate: R, what it wants of each flow, RCP_SCALE
+ * @rate: R, the rate of each flow, 2^-RCP_SCALE bytes/s
  * @input: y, rate of arrivals in the last period, bytes/s
  * @rtt_us: d, mean rtt, us
  * @interval_us: T, control period, us
  * @queue: q, the queue at the end of the last period, bytes
  * @size: mean size of packets in the last period that had any, bytes
- * @running: time counts
- * @periods: how many there were
+ * @running: control periods are counted
+ * @periods: control periods so far
  * @control_ns: end of this period
  * @bytes: arrived in this period
  * @packets: arrived in this period
- * @rtt_bytes: of those that said an rtt
- * @rtt_sum: the sum of what they said, each times its bytes, us * bytes
+ * @rtt_bytes: bytes of the packets with an rtt
+ * @rtt_sum: sum of their rtts, each times the size of its packet, us * bytes
  */
 struct rcp_law {
 	struct rcp_gains gains;
@@ -106,13 +106,13 @@ static inline bool rcp_law_due(const struct rcp_law *r, u64 now_ns)
  * rcp_law_arrive() - a packet has arrived, to be queued or dropped
  * @r: link, advanced to this time
  * @len: size of the packet on the wire, bytes
- * @rtt_us: what its header says, us; 0: nothing
+ * @rtt_us: the rtt in its header, us; 0: it has none
  */
 static inline void rcp_law_arrive(struct rcp_law *r, u32 len, u32 rtt_us)
 {
 	r->bytes += len;
 	r->packets++;
-	/* in 10 s below 2^41 bytes; of at most 2^24 us each */
+	/* below 2^41 bytes in 10 s, times at most 2^24 us */
 	if (rtt_us && r->rtt_sum < BIT_ULL(62)) {
 		r->rtt_bytes += len;
 		r->rtt_sum += (u64)min(rtt_us, RCP_RTT_MOST) * len;
@@ -120,10 +120,10 @@ static inline void rcp_law_arrive(struct rcp_law *r, u32 len, u32 rtt_us)
 }
 
 /**
- * rcp_law_rate() - what the link wants of each flow
+ * rcp_law_rate() - the rate of each flow
  * @r: link
  *
- * Return: bytes/s
+ * Return: R, bytes/s
  */
 static inline u64 rcp_law_rate(const struct rcp_law *r)
 {

@@ -1,35 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Router qdiscs: what all kinds share.
+ * Router qdiscs: the common part of all kinds.
  *
- * A link with a rate of its own and one queue, first in, first out, limited in
- * packets.  What makes it acp or another kind is a struct tcpcc_kind: it sees
- * each packet when it arrives and when it leaves.
+ * A qdisc is a link with its own rate and one FIFO queue, limited in packets.  A struct tcpcc_kind
+ * makes it acp or another kind.  The kind is called for each packet that arrives or leaves.
  *
- * The rate is the link's, not one learned from a device: the law has to know its
- * capacity, and the queue has to be here.  Packets leave one by one, each when the
- * one before has had its time on the wire.  That time is kept with a fraction of
- * ns, so that the rate is exact also where a packet takes few of them.  A watchdog
- * that wakes us late costs nothing, up to TCPCC_CATCH_UP: what should have left
- * meanwhile leaves at once.
+ * The rate is configured, not learned from a device, because the law must know its capacity, and
+ * the queue must be in this qdisc.  Packets leave one by one, each after the time of the previous
+ * packet on the wire.  That time is kept with a fraction of a ns, so that the rate is exact even if
+ * a packet takes only a few ns.  If the watchdog fires late, by at most TCPCC_CATCH_UP, no capacity
+ * is lost: the packets that should have left leave at once.
  *
- * To read the clock is what costs most of all that is done with a packet.  What it
- * said last will do, if this tick is still the same, for a packet that arrives at a
- * queue that is not empty, and for one to leave if the wire was free then already.
- * So a packet may count to the period before its own, by the time of a packet on
- * the wire, or a tick while the device stands still; it counts once, whatever it
- * counts to.
+ * Reading the clock is the most expensive operation per packet.  So the last reading from the same
+ * tick is used in two cases: if a packet arrives at a queue that is not empty, and if the wire was
+ * already free at that reading when a packet leaves.  A packet may therefore count for a period
+ * that has ended before.  The error is at most the time of a packet on the wire, or a tick while
+ * the device is stopped.  Each packet counts exactly once in any case.
  *
- * Large packets are cut into segments before they are queued: each has a header
- * to be marked, and the limit is in packets.  (As with tbf and cake, their size
- * is then their own, without what a size table of tc's "stab" would add.)
+ * Large packets are cut into segments before they are queued, because each segment has a header to
+ * change, and the limit is in packets.  (As in tbf and cake, the size of a segment is its own
+ * length, without what a size table of tc's "stab" would add.)
  *
- * There is no timer for the control periods.  A law reckons up the periods that
- * have ended when a packet arrives or leaves, or when somebody asks for
- * statistics.  Nobody can see the difference: in between nothing changes that a
- * period's end would look at.  A timer would have to take the lock of the root
- * and outlive neither the queue nor the module, and a thousand idle links would
- * keep a thousand of them running.
+ * There is no timer for the control periods.  A law computes the periods that have ended when a
+ * packet arrives or leaves, or when statistics are read.  The result is the same, because in
+ * between nothing changes that the end of a period depends on.  A timer would need the lock of the
+ * root, it would have to end before the queue and the module do, and a thousand idle links would
+ * have a thousand running timers.
  */
 
 #include <linux/module.h>
@@ -50,7 +46,7 @@ static const struct tcpcc_kind *tcpcc_kind(const struct Qdisc *sch)
 	return container_of(sch->ops, struct tcpcc_kind, ops);
 }
 
-/* The struct of a kind's options */
+/* The struct of options of a kind */
 static const u32 *tcpcc_config(struct Qdisc *sch)
 {
 	struct tcpcc_sched *q = qdisc_priv(sch);
@@ -58,7 +54,7 @@ static const u32 *tcpcc_config(struct Qdisc *sch)
 	return (const u32 *)((u8 *)q->state + tcpcc_kind(sch)->config_at);
 }
 
-/* Of 64 bits, a packet's length takes 20, and what a byte takes has the rest. */
+/* @mult has as many bits as fit: its product with a length of 20 bits must fit 64 bits. */
 static void tcpcc_set_rate(struct tcpcc_sched *q, u64 rate)
 {
 	u64 mult = div64_u64(NSEC_PER_SEC, rate);
@@ -73,11 +69,11 @@ static void tcpcc_set_rate(struct tcpcc_sched *q, u64 rate)
 }
 
 /**
- * tcpcc_enqueue_segments() - cut a large packet, and queue what comes of it
+ * tcpcc_enqueue_segments() - cut a large packet into segments, and queue them
  * @skb: a packet of several segments
  * @sch: the qdisc
  * @now_ns: time
- * @to_free: list of packets to be freed, for those that are dropped
+ * @to_free: list to which dropped packets are added
  *
  * Return: NET_XMIT_SUCCESS, or NET_XMIT_DROP if no segment was queued
  */
@@ -106,7 +102,7 @@ int tcpcc_enqueue_segments(struct sk_buff *skb, struct Qdisc *sch, u64 now_ns,
 		kfree_skb(skb);
 		return NET_XMIT_DROP;
 	}
-	/* who calls us counts one packet, of the size that there was */
+	/* the caller counts one packet of the original size */
 	qdisc_tree_reduce_backlog(sch, 1 - queued, whole - len);
 	consume_skb(skb);
 	return NET_XMIT_SUCCESS;
@@ -119,7 +115,7 @@ static void tcpcc_new_rate(struct Qdisc *sch, u64 rate)
 	u64 free_ns = q->free_ns;
 
 	tcpcc_set_rate(q, rate);
-	/* what is on the wire may have been put there at a snail's pace */
+	/* a packet that was sent at a very low rate must not block the wire for long */
 	q->free_ns = now_ns;
 	tcpcc_spend(q, psched_mtu(qdisc_dev(sch)));
 	q->free_ns = min(q->free_ns, free_ns);
@@ -128,14 +124,14 @@ static void tcpcc_new_rate(struct Qdisc *sch, u64 rate)
 					   max(q->free_ns, now_ns));
 }
 
-/* Options of kinds are all of one type; what they may be is in their tables. */
+/* The options of all kinds have one type; their ranges are in the tables of the kinds. */
 static const struct nla_policy tcpcc_policy[TCPCC_ATTR_MAX + 1] = {
 	[TCA_TCPCC_BANDWIDTH]			= { .type = NLA_U64 },
 	[TCA_TCPCC_LIMIT]			= { .type = NLA_U32 },
 	[TCA_TCPCC_KIND ... TCPCC_ATTR_MAX]	= { .type = NLA_U32 },
 };
 
-/* Puts what was given of a kind's options into a struct of them. */
+/* Copies the options in @tb into @config, the struct of options of a kind. */
 static int tcpcc_take(const struct tcpcc_option *o, struct nlattr **tb,
 		      u32 *config, struct netlink_ext_ack *extack)
 {
@@ -201,7 +197,7 @@ int tcpcc_sched_change(struct Qdisc *sch, struct nlattr *opt,
 	if (!err)
 		err = kind->change(q->state, rate, config, extack);
 	if (!err) {
-		/* packets beyond a smaller limit stay: it is for those to come */
+		/* packets beyond a smaller limit stay in the queue; it applies to arrivals */
 		WRITE_ONCE(q->limit, most);
 		if (rate != q->rate)
 			tcpcc_new_rate(sch, rate);

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Finds the congestion header of a packet, and changes its word; tells the class of
- * a packet, and changes its ECN bits.
+ * Finds the congestion header of a packet and changes its word; reads the DSCP of a packet and
+ * changes its ECN bits.
  *
- * A router has no connection to know a packet by.  It takes the headers as they
- * come, in the order in which they come, and believes none of them before it has
- * checked that what it says is there.  Packets with a word are TCP over IPv4 or IPv6,
- * whole ones: a fragment's checksum could not be corrected.  The class is told by the
- * IP header alone.
+ * A router has no state of the connection.  It reads the headers one after the other, and checks
+ * each length against the data that is there.  Packets with a word are whole packets of TCP over
+ * IPv4 or IPv6; the checksum of a fragment could not be corrected.  For the class only the IP
+ * header is read.
  */
 
 #include <linux/ip.h>
@@ -21,15 +20,16 @@
 
 #include "sch_header.h"
 
-/* So many IPv6 extension headers are looked behind: no packet needs more. */
+/* The largest number of IPv6 extension headers to skip: no packet needs more. */
 #define TCPCC_EXTENSIONS	8
 
 /*
- * Where the TCP header of an IPv6 packet is.  @at: behind the IPv6 header; @next: what it says
- * comes there.  This runs under the qdisc's lock, and a packet has room for 8000 headers.
+ * Finds the TCP header of an IPv6 packet.  @at: end of the IPv6 header, bytes from skb->data;
+ * @next: the type of the next header.  The number of headers is limited because this runs under the
+ * lock of the qdisc, and a packet has room for 8000 headers.
  *
- * Return: bytes from skb->data; 0: this is no TCP, or nothing to change: a fragment, or what
- * an authentication header vouches for
+ * Return: bytes from skb->data; 0 if the packet is not TCP, or must not be changed because it is a
+ * fragment or has an authentication header
  */
 static unsigned int tcpcc_skip_extensions(const struct sk_buff *skb,
 					  unsigned int at, u8 next)
@@ -54,8 +54,8 @@ static unsigned int tcpcc_skip_extensions(const struct sk_buff *skb,
 }
 
 /*
- * Where the TCP header of a packet is, and where the packet ends.  Both are bytes
- * from skb->data.  0: this is no TCP, or not all of it.
+ * Finds the TCP header of a packet, and the end of the packet (@end).  Both are bytes from
+ * skb->data.  Returns 0 if the packet is not TCP, or not complete.
  */
 static __always_inline unsigned int tcpcc_find_tcp(const struct sk_buff *skb, unsigned int *end)
 {
@@ -104,12 +104,12 @@ static __always_inline unsigned int tcpcc_find_tcp(const struct sk_buff *skb, un
 /**
  * tcpcc_header_find() - read the congestion header of a packet
  * @skb: a packet, not yet queued, of one segment
- * @h: where to put what it says
+ * @h: filled with the header
  *
- * Notes with the packet where its word is, for tcpcc_header_word() and
- * tcpcc_header_change() when it leaves.
+ * Stores the place of the word with the packet, for tcpcc_header_word() and tcpcc_header_change()
+ * when the packet leaves.
  *
- * Return: 1: @h is filled; 0: there is none; -EBADMSG: it is not well formed
+ * Return: 1 if @h is filled; 0 if there is no header; -EBADMSG if it is not well formed
  */
 int tcpcc_header_find(struct sk_buff *skb, struct tcpcc_fb_header *h)
 {
@@ -151,12 +151,12 @@ int tcpcc_header_find(struct sk_buff *skb, struct tcpcc_fb_header *h)
 }
 
 /**
- * tcpcc_header_walk() - tcpcc_header_arrive() for all packets, whatever they are like
+ * tcpcc_header_walk() - tcpcc_header_arrive() for packets of any form
  * @skb: a packet, not yet queued, of one segment
- * @protocol: enum tcpcc_fb_protocol: whose words this router changes
- * @count: where to count it, in one of the four
+ * @protocol: enum tcpcc_fb_protocol: this router changes words of this protocol only
+ * @count: one of its four counters is incremented
  *
- * Return: the info of its header, 28 bits, or a negative number: it has no word of @protocol
+ * Return: the info of the header, 28 bits; a negative number if there is no word of @protocol
  */
 int tcpcc_header_walk(struct sk_buff *skb, u8 protocol, struct tcpcc_arrivals *count)
 {
@@ -184,9 +184,9 @@ int tcpcc_header_walk(struct sk_buff *skb, u8 protocol, struct tcpcc_arrivals *c
 }
 
 /**
- * tcpcc_header_far() - the word of a packet, in whichever part of it that is
+ * tcpcc_header_far() - read the word of a packet, also if it is not in the linear part
  * @skb: packet
- * @word: where, bytes from its network header
+ * @word: place of the word, bytes from the network header
  *
  * Return: see tcpcc_header_word()
  */
@@ -197,16 +197,16 @@ u32 tcpcc_header_far(const struct sk_buff *skb, unsigned int word)
 
 	p = skb_header_pointer(skb, skb_network_offset(skb) + word, sizeof(buffer),
 			       &buffer);
-	/* nobody shortens a queued packet, but who knows */
+	/* a queued packet should not become shorter; if it does, there is no word */
 	return p ? get_unaligned_be32(p) : TCPCC_FB_NO_LIMIT;
 }
 
 /**
- * tcpcc_header_unshare() - see to it that the word of a packet can be changed
+ * tcpcc_header_unshare() - make the word of a packet writable
  * @skb: packet
- * @word: where, bytes from its network header
+ * @word: place of the word, bytes from the network header
  *
- * Return: where it is then; NULL: there is no memory to unshare the packet
+ * Return: address of the word; NULL if there is no memory to unshare the packet
  */
 u8 *tcpcc_header_unshare(struct sk_buff *skb, unsigned int word)
 {
@@ -215,7 +215,7 @@ u8 *tcpcc_header_unshare(struct sk_buff *skb, unsigned int word)
 	return skb_network_header(skb) + word;
 }
 
-/* Whether the first @len bytes of a packet may be written to, made so if need be.  0 or -ENOMEM */
+/* Makes the first @len bytes of a packet writable.  Returns 0 or -ENOMEM. */
 static inline int tcpcc_header_writable(struct sk_buff *skb, unsigned int len)
 {
 	if (likely(len <= skb_headlen(skb) && !skb_cloned(skb)))
@@ -223,10 +223,10 @@ static inline int tcpcc_header_writable(struct sk_buff *skb, unsigned int len)
 	return skb_ensure_writable(skb, len);
 }
 
-/* The part of an IP header of either version that tells whose the ECN bits are */
+/* Bytes of an IP header, of either version, that tcpcc_header_dsfield() reads */
 #define TCPCC_IP_BEGIN	10
 
-/* Whether a packet's own IP header carries the ECN bits to TCP, whatever is encrypted */
+/* Whether the ECN bits of this IP header reach TCP, also if TCP is encrypted */
 static bool tcpcc_is_transport(u8 protocol)
 {
 	return protocol == IPPROTO_TCP || protocol == IPPROTO_ESP ||
@@ -234,19 +234,18 @@ static bool tcpcc_is_transport(u8 protocol)
 }
 
 /**
- * tcpcc_header_dsfield() - DSCP and ECN bits of a packet that has them for itself
+ * tcpcc_header_dsfield() - DSCP and ECN bits of a packet if the ECN bits may be changed
  * @skb: a packet of one segment
  *
- * All is said by the first bytes of the outermost IP header, so it holds for encrypted
- * packets too.  Where the bits stand for more than this packet they are not to be changed,
- * since somebody would drop it:
- *   o a tunnel (IPIP, GRE, what is in UDP): at its end 11 around a packet that has 00 is
- *     taken for an error (RFC 6040), and no other change gets through to a 00;
- *   o a fragment: a packet of which some fragments have 00 and others not is not put
- *     together (RFC 3168, section 5.3).
+ * Only the first bytes of the outermost IP header are read, so this works for encrypted packets
+ * too.  Two kinds of packets must not be changed, because they could then be dropped:
+ *   o tunnels (IPIP, GRE, tunnels in UDP): the end of the tunnel treats an outer 11 around an inner
+ *     00 as an error (RFC 6040), and does not copy any other change to an inner 00;
+ *   o fragments: if some fragments of a packet have 00 and others do not, the packet is not
+ *     reassembled (RFC 3168, section 5.3).
  * An IPv6 packet with extension headers may be either.
  *
- * Return: the eight bits, or a negative number: this is not IP, or one of these
+ * Return: the eight bits; a negative number if the packet is not IP, or must not be changed
  */
 int tcpcc_header_dsfield(const struct sk_buff *skb)
 {
@@ -275,14 +274,14 @@ int tcpcc_header_dsfield(const struct sk_buff *skb)
 }
 
 /**
- * tcpcc_header_set_ecn() - put other ECN bits into a packet
- * @skb: packet of which tcpcc_header_dsfield() has told them
+ * tcpcc_header_set_ecn() - write ECN bits into a packet
+ * @skb: packet for which tcpcc_header_dsfield() has returned the bits
  * @ecn: the two bits
  *
- * The checksum of an IPv4 header is corrected by the difference.  It makes up for
- * the bits also in a sum over the whole packet; IPv6 has nothing that would.
+ * The checksum of an IPv4 header is corrected by the difference.  This compensates the change also
+ * in a sum over the whole packet.  IPv6 has no header checksum, so there skb->csum is corrected.
  *
- * Return: 0 or, if there is no memory to unshare the packet, -ENOMEM
+ * Return: 0, or -ENOMEM if there is no memory to unshare the packet
  */
 int tcpcc_header_set_ecn(struct sk_buff *skb, u8 ecn)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The headers of the packets that a router forwards, and what it writes there. */
+/* Headers of the packets that a router forwards, and what the router changes in them. */
 #ifndef _TCPCC_SCH_HEADER_H
 #define _TCPCC_SCH_HEADER_H
 
@@ -14,12 +14,12 @@
 #include "tcpcc_feedback.h"
 
 /**
- * struct tcpcc_place - where a queued packet has its word
+ * struct tcpcc_place - the place of the word in a queued packet
  * @tcp: the TCP header, bytes from the network header
- * @word: the word, bytes from the network header; 0: there is none to change
- * @note: what else a law has to know of the packet when it leaves
+ * @word: the word, bytes from the network header; 0: there is no word to change
+ * @note: a number that the law needs when the packet leaves
  *
- * Kept with the packet while it is queued, so that it is read only once.
+ * It is kept with the packet while the packet is queued, so that the headers are parsed only once.
  */
 struct tcpcc_place {
 	u16 tcp;
@@ -36,10 +36,10 @@ static inline struct tcpcc_place *tcpcc_place(struct sk_buff *skb)
 }
 
 /**
- * struct tcpcc_arrivals - what packets have come, each counted once
+ * struct tcpcc_arrivals - packets that have arrived, each in one of these counters
  * @headers: with a word of the protocol
  * @echoes: with an echo only
- * @plain: without a header, or with another protocol's word
+ * @plain: without a header, or with a word of another protocol
  * @malformed: with a header that is not well formed
  */
 struct tcpcc_arrivals {
@@ -49,7 +49,7 @@ struct tcpcc_arrivals {
 	u64 malformed;
 };
 
-/* So much of a TCP header holds our option, if that is the first and has a word */
+/* Bytes of a TCP header up to the end of our option, if it is the first and has a word */
 #define TCPCC_USUAL	(TCPCC_TCP_HEADER + TCPCC_FB_LEN_DATA)
 
 /* The first four bytes of a header with a word and no echo */
@@ -64,8 +64,8 @@ int tcpcc_header_dsfield(const struct sk_buff *skb);
 int tcpcc_header_set_ecn(struct sk_buff *skb, u8 ecn);
 
 /*
- * A packet whose IP header @ip has @at bytes, is followed by TCP, and says that the packet has
- * @total in all: see tcpcc_header_usual()
+ * tcpcc_header_usual() for a TCP packet whose IP header @ip has @at bytes.  @total is the length
+ * of the packet according to the IP header.
  */
 static __always_inline int tcpcc_usual_tcp(struct sk_buff *skb, const u8 *ip, unsigned int at,
 					   unsigned int total, u8 protocol)
@@ -73,7 +73,7 @@ static __always_inline int tcpcc_usual_tcp(struct sk_buff *skb, const u8 *ip, un
 	const u8 *th = ip + at, *option = th + TCPCC_TCP_HEADER;
 	u32 info;
 
-	/* with room for any TCP header there is no need to know how long this one is */
+	/* with room for the longest TCP header the length of this one need not be checked */
 	if (total < at + TCPCC_TCP_HEADER_MAX || total > skb->len - skb_network_offset(skb) ||
 	    th[12] >> 4 < TCPCC_USUAL / 4 || get_unaligned_be32(option) != TCPCC_FIRST ||
 	    option[TCPCC_FB_WORD] >= 1 << (TCPCC_FB_VERSION_SHIFT - 24))
@@ -87,16 +87,17 @@ static __always_inline int tcpcc_usual_tcp(struct sk_buff *skb, const u8 *ip, un
 }
 
 /*
- * What most packets with a word are like: IP without options, TCP with our option as its first
- * one, all of that in one piece of memory, and data.  tcpcc_header_walk() finds in them what
- * this does.
+ * A fast path for the form of most packets with a word: IP without options, TCP with our option as
+ * the first one, all of these in the linear part of the skb, and data.  tcpcc_header_walk() would
+ * find the same in such a packet.
  *
- * Return: the info, 28 bits, if it has a word of @protocol; or a negative number: see there
+ * Return: the info, 28 bits, if the packet has this form and a word of @protocol; a negative
+ * number otherwise: call tcpcc_header_walk()
  */
 static __always_inline int tcpcc_header_usual(struct sk_buff *skb, u8 protocol)
 {
 	const u8 *ip = skb_network_header(skb);
-	/* of a header before the packet, a number below 0, it becomes too large */
+	/* a negative offset, of a header before skb->data, becomes too large for the next test */
 	const u64 network = (u32)skb_network_offset(skb);
 
 	if (skb_headlen(skb) < network + sizeof(struct iphdr) + TCPCC_USUAL)
@@ -113,15 +114,15 @@ static __always_inline int tcpcc_header_usual(struct sk_buff *skb, u8 protocol)
 }
 
 /**
- * tcpcc_header_arrive() - find the word of a packet that has come, and count the packet
+ * tcpcc_header_arrive() - find the word of a packet that has arrived, and count the packet
  * @skb: a packet, not yet queued, of one segment
- * @protocol: enum tcpcc_fb_protocol: whose words this router changes
- * @count: where to count it, in one of the four
- * @info: where to put the info of its header, 28 bits, if it has a word of @protocol
+ * @protocol: enum tcpcc_fb_protocol: this router changes words of this protocol only
+ * @count: one of its four counters is incremented
+ * @info: set to the info of the header, 28 bits, if the packet has a word of @protocol
  *
- * Another protocol's word is not for this router to change: the packet then has no place.
+ * The router must not change a word of another protocol: tcpcc_place() has no word then.
  *
- * Return: whether it has a word of @protocol
+ * Return: true if the packet has a word of @protocol
  */
 static __always_inline bool tcpcc_header_arrive(struct sk_buff *skb, u8 protocol,
 						struct tcpcc_arrivals *count, u32 *info)
@@ -139,11 +140,11 @@ static __always_inline bool tcpcc_header_arrive(struct sk_buff *skb, u8 protocol
 }
 
 /**
- * tcpcc_header_at() - where the word of a packet is
- * @skb: packet in which tcpcc_header_find() has found one
- * @place: where
+ * tcpcc_header_at() - address of the word of a packet
+ * @skb: packet in which tcpcc_header_find() has found a word
+ * @place: place of the word
  *
- * Return: NULL: not in its linear part
+ * Return: the address; NULL if the word is not in the linear part of the packet
  */
 static inline u8 *tcpcc_header_at(const struct sk_buff *skb, const struct tcpcc_place *place)
 {
@@ -153,11 +154,11 @@ static inline u8 *tcpcc_header_at(const struct sk_buff *skb, const struct tcpcc_
 }
 
 /**
- * tcpcc_header_word() - the word of a packet
- * @skb: packet in which tcpcc_header_find() has found one
- * @place: where
+ * tcpcc_header_word() - read the word of a packet
+ * @skb: packet in which tcpcc_header_find() has found a word
+ * @place: place of the word
  *
- * Return: the word; TCPCC_FB_NO_LIMIT if it is not there any more
+ * Return: the word; TCPCC_FB_NO_LIMIT if the packet has become too short for it
  */
 static inline u32 tcpcc_header_word(const struct sk_buff *skb, const struct tcpcc_place *place)
 {
@@ -167,19 +168,19 @@ static inline u32 tcpcc_header_word(const struct sk_buff *skb, const struct tcpc
 }
 
 /**
- * tcpcc_header_change() - put another word into a packet
- * @skb: packet in which tcpcc_header_find() has found one
- * @place: where
- * @at: tcpcc_header_at() of it
- * @old: the word that is there
- * @new: the word that is to be there
+ * tcpcc_header_change() - write another word into a packet
+ * @skb: packet in which tcpcc_header_find() has found a word
+ * @place: place of the word
+ * @at: tcpcc_header_at() of the packet
+ * @old: the present word
+ * @new: the word to write
  *
- * A checksum that the device will compute is left to it.  Any other is corrected
- * by the difference, and is as right or wrong as it was before: of an option at an
- * odd offset the bytes count in the other half of each 16 bits.  It makes up for the word also
- * in a sum over the whole packet.
+ * If the device will compute the TCP checksum, the checksum stays as it is.  Otherwise it is
+ * corrected by the difference of the words: a wrong checksum stays wrong.  At an odd offset each
+ * byte of the word is in the other half of a 16-bit unit of the sum.  A sum over the whole packet
+ * (CHECKSUM_COMPLETE) stays right, because the new checksum compensates the new word.
  *
- * Return: 0 or, if there is no memory to unshare the packet, -ENOMEM
+ * Return: 0, or -ENOMEM if there is no memory to unshare the packet
  */
 static inline int tcpcc_header_change(struct sk_buff *skb, const struct tcpcc_place *place,
 				      u8 *at, u32 old, u32 new)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Between the core of the router qdiscs (sch_core.c) and the kinds, each of
- * which is a control law and what it reads from and writes to packets.
+ * The interface between the core of the router qdiscs (sch_core.c) and the kinds.  A kind is a
+ * control law together with the code that reads and changes packets for it.
  */
 #ifndef _TCPCC_SCHED_H
 #define _TCPCC_SCHED_H
@@ -12,7 +12,7 @@
 #include <net/netlink.h>
 #include <net/pkt_sched.h>
 
-/* What a kind may have at most: attributes, and bytes of state, options and statistics */
+/* Limits of a kind: the largest attribute, and bytes of state, options and statistics */
 #define TCPCC_ATTR_MAX	31
 #define TCPCC_STATE_MAX	384
 #define TCPCC_CONFIG_MAX	64
@@ -20,12 +20,13 @@
 
 /**
  * struct tcpcc_option - an option of a kind: a u32 in its struct of options
- * @attr: attribute; 0: the table ends here
- * @at: where it is in that struct, bytes
- * @min: the least that it may be, in the attribute's unit
- * @max: the most
- * @error: what is said of any other
- * @shown: what a dump has instead of the value itself, which it gets; may be NULL
+ * @attr: attribute; 0: end of the table
+ * @at: offset in that struct, bytes
+ * @min: the smallest valid value, in the unit of the attribute
+ * @max: the largest valid value
+ * @error: error message for any other value
+ * @shown: computes the value that a dump shows from the struct of options; NULL: a dump shows the
+ *	option itself
  */
 struct tcpcc_option {
 	u16 attr;
@@ -36,7 +37,7 @@ struct tcpcc_option {
 	u32 (*shown)(const void *config);
 };
 
-/* The option of @_member of @_struct; what is left out in @... is NULL */
+/* An option that is @_member of @_struct.  @... may set @shown; otherwise @shown is NULL. */
 #define TCPCC_OPTION(_attr, _struct, _member, _min, _max, _error, ...)	\
 	{								\
 		.attr	= (_attr),					\
@@ -48,13 +49,13 @@ struct tcpcc_option {
 	}
 
 /**
- * struct tcpcc_hooks - what a kind does with each packet
- * @arrive: a packet is here, and will be queued or dropped; false: drop it
- * @drop: and now it is dropped, for the queue is full; may be NULL
- * @depart: a packet leaves, and may be marked
+ * struct tcpcc_hooks - callbacks of a kind for each packet
+ * @arrive: a packet arrives; returns false if the packet is to be dropped
+ * @drop: the queue is full, and the packet that @arrive accepted is dropped; may be NULL
+ * @depart: a packet leaves, and its header may be changed
  *
- * @state is the kind's own.  All run under the lock of the queue.  @backlog is the queue in
- * bytes, of which the packet is no part when it arrives or departs.
+ * @state is the state of the kind.  All callbacks run under the lock of the queue.  @backlog is
+ * the queue in bytes, without the packet that arrives or departs.
  */
 struct tcpcc_hooks {
 	bool (*arrive)(void *state, struct sk_buff *skb, u64 now_ns,
@@ -66,21 +67,23 @@ struct tcpcc_hooks {
 
 /**
  * struct tcpcc_kind - a kind of router
- * @ops: for the kernel; see TCPCC_QDISC_OPS()
- * @hooks: for packets
- * @table: its options
- * @attr_max: the last of its attributes
- * @state_size: bytes of its state, at most TCPCC_STATE_MAX
- * @config_at: where in its state the struct of its options is, bytes
- * @config_size: and how many it has, at most TCPCC_CONFIG_MAX
- * @setup: the state of a new link of @rate bytes/s
- * @restart: to that state, but with the options as they are
- * @change: takes a struct of options, each within its range, all or, with an error,
- *	none.  @rate is the bandwidth as it will be, bytes/s
- * @destroy: the link goes, or never was complete; may be NULL
- * @stats: its TCA_XSTATS at the time @now_ns, at most TCPCC_STATS_MAX bytes
+ * @ops: qdisc operations for the kernel; see TCPCC_QDISC_OPS()
+ * @hooks: callbacks for packets
+ * @table: table of the options
+ * @attr_max: the largest attribute
+ * @state_size: size of the state, bytes, at most TCPCC_STATE_MAX
+ * @config_at: offset of the struct of options in the state, bytes
+ * @config_size: size of the struct of options, bytes, at most TCPCC_CONFIG_MAX
+ * @setup: sets the state of a new link of @rate bytes/s
+ * @restart: sets the state of a new link again, but keeps the options
+ * @change: takes a struct of options, each within its range.  It takes all of them, or returns an
+ *	error and takes none.  @rate is the new bandwidth, bytes/s
+ * @destroy: frees what the state refers to, also if the setup of the link was not complete; may be
+ *	NULL
+ * @stats: writes TCA_XSTATS at the time @now_ns to @out, at most TCPCC_STATS_MAX bytes
  *
- * @state is the kind's own.  All callbacks run under the lock of the queue.
+ * @state is the state of the kind.  All callbacks run under the lock of the queue, except while the
+ * qdisc has no other user: when it is created or destroyed.
  */
 struct tcpcc_kind {
 	struct Qdisc_ops ops;
@@ -116,24 +119,24 @@ int tcpcc_sched_change(struct Qdisc *sch, struct nlattr *opt,
 int tcpcc_sched_dump(struct Qdisc *sch, struct sk_buff *msg);
 int tcpcc_sched_dump_stats(struct Qdisc *sch, struct gnet_dump *d);
 
-/* How far the shaper may have fallen behind and still make up for it, ns */
+/* The largest delay of the shaper that it makes up for, ns */
 #define TCPCC_CATCH_UP	NSEC_PER_MSEC
 
-/* A packet is at most this long, bytes, or its time would overflow */
+/* A length has at most so many bits: with more bytes the time of a packet would overflow */
 #define TCPCC_LEN_BITS	20
 
 /**
  * struct tcpcc_sched - a link
  * @rate: its bandwidth, bytes/s
- * @limit: of its queue, packets
- * @mult: time of a byte on the wire, ns << @shift
+ * @limit: limit of its queue, packets
  * @shift: see @mult
- * @free_ns: when the wire is free for the next packet
- * @free_part: and the fraction of ns to that, ns << @shift
- * @now_ns: what the clock said last
- * @now_jiffies: the tick of that
- * @watchdog: wakes us then
- * @state: the kind's
+ * @mult: time of a byte on the wire, ns << @shift
+ * @free_ns: time from which the wire is free for the next packet
+ * @free_part: fraction of a ns to add to @free_ns, ns << @shift
+ * @now_ns: the last reading of the clock
+ * @now_jiffies: jiffies at that reading
+ * @watchdog: timer that wakes the qdisc at @free_ns
+ * @state: state of the kind
  */
 struct tcpcc_sched {
 	u64 rate;
@@ -164,7 +167,7 @@ static inline u64 tcpcc_read_clock(struct tcpcc_sched *q)
 	return q->now_ns;
 }
 
-/* What the clock said last, or says now if that was in another tick */
+/* The last reading of the clock if it was made in this tick, otherwise a new reading */
 static inline u64 tcpcc_about_now(struct tcpcc_sched *q)
 {
 	unsigned long tick = jiffies;
@@ -173,9 +176,9 @@ static inline u64 tcpcc_about_now(struct tcpcc_sched *q)
 }
 
 /*
- * What follows is in line in functions of each kind, which TCPCC_QDISC() makes.  They know their
- * hooks, so that these are in line too: to call a kind by a pointer costs a packet 70
- * instructions, which is as much as its law (scripts/lab bench --instructions).
+ * The following functions are inlined into the functions of each kind, which TCPCC_QDISC() defines.
+ * There the hooks are constant, so the compiler inlines them too.  Calls by a pointer would cost 70
+ * instructions per packet, as much as the law (scripts/lab bench --instructions).
  */
 static __always_inline int tcpcc_enqueue_one(struct sk_buff *skb, struct Qdisc *sch, u64 now_ns,
 					     struct sk_buff **to_free,
@@ -190,7 +193,7 @@ static __always_inline int tcpcc_enqueue_one(struct sk_buff *skb, struct Qdisc *
 			hooks->drop(q->state, skb, now_ns);
 		return qdisc_drop(skb, sch, to_free);
 	}
-	/* an idle wire saves nothing up */
+	/* idle time is not credited */
 	if (!sch->q.qlen && q->free_ns < now_ns) {
 		q->free_ns = now_ns;
 		q->free_part = 0;
@@ -235,7 +238,7 @@ static __always_inline struct sk_buff *tcpcc_sched_dequeue(struct Qdisc *sch,
 	return skb;
 }
 
-/* .enqueue and .dequeue of the kind whose hooks are _id##_hooks, for TCPCC_QDISC_OPS() */
+/* Defines .enqueue and .dequeue of the kind with _id##_hooks, for TCPCC_QDISC_OPS() */
 #define TCPCC_QDISC(_id)						\
 static int _id##_enqueue(struct sk_buff *skb, struct Qdisc *sch,	\
 			 struct sk_buff **to_free)			\

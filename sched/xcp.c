@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Router qdisc "xcp": the law of xcp_law.c at work on packets.
+ * Router qdisc "xcp": applies the law of xcp_law.c to packets.
  *
- * Senders write into the congestion header their rtt, the gap between two packets of their
- * window, and a change of their rate, at first the largest.  On arrival the first two are
- * read.  On departure the change is lowered to what this link has for the packet.  The
- * receiver adds up what it gets, and sends the sum back.
+ * A sender writes into the congestion header its rtt, the gap between two packets of its window,
+ * and a change of its rate, at first the largest possible.  On arrival the qdisc reads the rtt and
+ * the gap.  On departure it lowers the change to the feedback of this link for the packet.  The
+ * receiver adds up the changes and sends the sum back.
  *
- * Time begins with the first packet that has a header.
+ * The control periods begin with the first packet that has a header.
  */
 
 #include <linux/module.h>

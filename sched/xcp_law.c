@@ -5,40 +5,41 @@
  *   D. Katabi, M. Handley, C. Rohrs, "Congestion Control for High Bandwidth-Delay
  *   Product Networks", SIGCOMM 2002; as one of the rivals in the ACP paper (Table I).
  *
- * Packets say the rtt of their flow and the gap X = rtt / cwnd between two of them.  Once
- * per mean rtt d a link looks at the rate y at which bytes came and at the queue Q that never
- * went away.  What its users together should add is
+ * Packets carry the rtt of their flow and the gap X = rtt / cwnd between two packets.  Once per
+ * mean rtt d a link takes the rate of arrivals y and the persistent queue Q.  All flows together
+ * should change their rates by
  *
  *   phi = alpha * (C - y) - beta * Q / d
  *
- * and beside that it takes h from all by what they send, and gives it back to all alike, so
- * that rates become equal where phi is 0:
+ * In addition, the link redistributes a rate h: it takes h from the flows in proportion to their
+ * rates, and gives it back in equal parts, so that rates become equal even if phi is 0:
  *
  *   h = max(0, gamma * y - |phi|)
  *
- * What is to be given, RP = max(0, phi) + h, is shared out by X: a flow sends rtt / X packets
- * in a round trip, so each flow gets the same.  What is to be taken, RN = max(0, -phi) + h, is
- * shared out by bytes: each flow loses the same share of its rate.  In one period
+ * Positive feedback, RP = max(0, phi) + h, is distributed in proportion to X.  A flow sends rtt / X
+ * packets in a round trip, so each flow gets the same.  Negative feedback, RN = max(0, -phi) + h,
+ * is distributed in proportion to bytes, so each flow loses the same share of its rate.  In one
+ * period
  *
  *   packet i:  p = RP * X_i / sum(X)    n = RN * len_i / sum(len)    feedback F = p - n
  *
- * Both sums are of the period before, so what is handed out may differ from RP and RN; it is
- * never more.  A packet that brings less feedback than p - n, since a link before this one
- * allows less, keeps that, and n makes up for the difference.
+ * Both sums are those of the previous period.  So the distributed feedback may be less than RP and
+ * RN, but never more.  If a packet arrives with less feedback than p - n, because a link before
+ * this one allows less, it keeps that feedback, and n is increased by the difference.
  *
- * What the paper leaves open, and how it is here (the first two as in the authors' own
- * simulator, ns-2's xcpq.cc):
- *   o d is the mean of rtts weighted by X, in which no rtt counts as more than a second.
- *   o Q is the least queue that packets left behind them, over windows of half of the
+ * What the paper leaves open (the first two as in the authors' own simulator, ns-2's xcpq.cc):
+ *   o d is the mean of rtts weighted by X, in which an rtt counts as at most a second.
+ *   o Q is the least queue that departing packets left behind, in windows of half of the
  *     propagation delay, d - queue / C, but at least 2 ms.
- *   o Periods begin with the first packet that has a header; none is shorter than 1 ms.  One
- *     without a packet ends what there was to hand out, and d is 50 ms.
- *   o F is in whole bytes/s on the wire, rounded to the nearest, and what was written counts
- *     as handed out: near the equilibrium a packet's part is gamma * len / d, which is 100
- *     bytes/s where d is a second.
+ *   o Periods begin with the first packet that has a header; none is shorter than 1 ms.  After a
+ *     period without a packet there is nothing to distribute, and d is 50 ms.
+ *   o F on the wire is in whole bytes/s, rounded to the nearest, and the rounded value counts as
+ *     distributed.  Near the equilibrium the part of a packet is gamma * len / d, which is 100
+ *     bytes/s if d is a second.
  *
- * A link believes what packets say of X and d, and a flow that says a larger X gets more: that
- * is XCP.  Against it sch_tcpcc has nothing; the bounds above only keep the sums right.
+ * A link does not check the X and d in packets, and a flow that claims a larger X gets more.  This
+ * is a property of XCP.  sch_tcpcc has no protection against it; the bounds above only keep the
+ * sums right.
  */
 
 #include <linux/kernel.h>
@@ -46,7 +47,7 @@
 
 #include "xcp_law.h"
 
-/* The least units that a period's sum counts as: so the quotients fit */
+/* A sum of units of a period counts as at least this, so that the quotients do not overflow */
 #define XCP_GAPS_LEAST	1024U
 #define XCP_BYTES_LEAST	64U
 
@@ -56,16 +57,16 @@ const struct xcp_gains xcp_paper = {
 	.gamma	= 100000,
 };
 
-/* @rate bytes/s, below 2^42, to be shared out among packets with so many @units in all */
+/* Distributes @rate, bytes/s, below 2^42, among packets with so many @units in total */
 static void xcp_share_out(struct xcp_residue *r, u64 rate, u64 units, u8 shift)
 {
 	r->left = rate << XCP_SCALE;
 	r->units = units;
-	/* below 2^58; times 2^16 by 2^10, or 2^8 by 2^6 */
+	/* @left is below 2^58; times 2^16 / 2^10 or 2^8 / 2^6 */
 	r->per = mul_u64_u64_div_u64(r->left, BIT(shift), units);
 }
 
-/* Half of the propagation delay, us: over how long the queue's minimum is taken */
+/* Length of the window for the minimum of the queue: half of the propagation delay, us */
 static u32 xcp_window_us(const struct xcp_law *x, u32 backlog)
 {
 	u32 delay_us = law_delay_us(backlog, x->capacity);
@@ -74,7 +75,7 @@ static u32 xcp_window_us(const struct xcp_law *x, u32 backlog)
 }
 
 /**
- * xcp_law_init() - the link before its first packet
+ * xcp_law_init() - initialise a link, before its first packet
  * @x: link
  * @gains: its constants
  * @capacity: bytes/s, at least 1, below 2^LAW_RATE_BITS
@@ -90,7 +91,7 @@ void xcp_law_init(struct xcp_law *x, const struct xcp_gains *gains, u64 capacity
 	x->rtt_us = XCP_INTERVAL;
 }
 
-/* What is counted in a period */
+/* Resets the counters of a period */
 static void xcp_count_anew(struct xcp_law *x)
 {
 	x->bytes = 0;
@@ -100,7 +101,7 @@ static void xcp_count_anew(struct xcp_law *x)
 }
 
 /**
- * xcp_law_start() - begin to count time
+ * xcp_law_start() - start or restart the clock
  * @x: link
  * @now_ns: time
  * @backlog: queue, bytes
@@ -120,7 +121,7 @@ void xcp_law_step(struct xcp_law *x)
 	u64 raise, cut, shuffled, spare;
 
 	x->input = law_per_second(x->bytes, x->rtt_us);
-	/* the sum is short of 2^-4 in each product */
+	/* each product in the sum was divided by 2^4 */
 	x->rtt_us = x->rtt_weight ?
 		    clamp_t(u64, div64_u64(x->rtt_sum, max(x->rtt_weight >> 4, 1ULL)),
 			    LAW_INTERVAL_MIN, XCP_RTT_MOST) : XCP_INTERVAL;
@@ -147,12 +148,13 @@ void xcp_law_step(struct xcp_law *x)
 }
 
 /**
- * xcp_law_advance() - let the periods and windows end that have ended
+ * xcp_law_advance() - compute all periods and windows that have ended
  * @x: link
  * @now_ns: time
  * @backlog: queue since the last arrival or departure, bytes
  *
- * A period without arrivals leaves nothing to hand out, and a second one is like it.
+ * After a period without arrivals there is nothing to distribute, and further such periods change
+ * nothing.
  */
 void xcp_law_advance(struct xcp_law *x, u64 now_ns, u32 backlog)
 {

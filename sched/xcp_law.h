@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The law of an XCP link: its constants, its variables, what it counts.  It knows
- * nothing of qdiscs or packets; see xcp_law.c.
+ * The control law of an XCP link: its constants, variables and counters.  It does not depend on
+ * qdiscs or packets; see xcp_law.c.
  */
 #ifndef _TCPCC_XCP_LAW_H
 #define _TCPCC_XCP_LAW_H
@@ -10,30 +10,30 @@
 
 #include "law.h"
 
-/* Feedback and what is left of it is in 2^-16 bytes/s: a packet's part may be few bytes/s. */
+/* Feedback is in units of 2^-16 bytes/s, because the part of a packet may be a few bytes/s. */
 #define XCP_SCALE	16
 
-/* An rtt counts as at most this, us, as in the authors' code, and a gap as at most its rtt. */
+/* An rtt counts as at most this, us, as in the authors' code; a gap counts as at most its rtt. */
 #define XCP_RTT_MOST	1000000U
 
-/* The period to begin with, and where no packet says an rtt, us */
+/* The initial period, and the period if no packet carries an rtt, us */
 #define XCP_INTERVAL	50000U
 
-/* Shifts of struct xcp_residue's per: of gaps, which are many, and of bytes */
+/* Shifts of @per of struct xcp_residue, for gaps (the larger sums) and for bytes */
 #define XCP_RAISE_SHIFT	16
 #define XCP_CUT_SHIFT	8
 
-/* X of a packet that says no rtt */
+/* X of a packet that carries no rtt */
 #define XCP_NO_GAP	U32_MAX
 
-/* The most that a link gives to one packet or takes by it, bytes/s */
+/* The largest feedback of a link in one packet, positive or negative, bytes/s */
 #define XCP_FEEDBACK_MOST	BIT(28)
 
 /**
  * struct xcp_gains - the constants of the law
  * @alpha: gain of the spare rate, 1 / LAW_UNIT
  * @beta: gain of the queue, 1 / LAW_UNIT
- * @gamma: share of the input that is taken from all and given to all, 1 / LAW_UNIT
+ * @gamma: share of the input that is redistributed among the flows, 1 / LAW_UNIT
  */
 struct xcp_gains {
 	u32 alpha;
@@ -44,10 +44,11 @@ struct xcp_gains {
 extern const struct xcp_gains xcp_paper;
 
 /**
- * struct xcp_residue - what is left of one period's sum, and how it is shared out
- * @left: not handed out yet, XCP_SCALE
- * @per: part of a packet for each of its units, 2^-@XCP_SCALE bytes/s << @shift
- * @units: of all packets of the period before
+ * struct xcp_residue - the part of a period's sum that is not distributed yet
+ * @left: the rest of the sum, 2^-XCP_SCALE bytes/s
+ * @per: part of a packet for each of its units, 2^-XCP_SCALE bytes/s << XCP_RAISE_SHIFT or
+ *	XCP_CUT_SHIFT
+ * @units: units of all packets of the previous period
  */
 struct xcp_residue {
 	u64 left;
@@ -62,14 +63,14 @@ struct xcp_residue {
  * @spare: phi, by how much the input should change, bytes/s
  * @input: y, rate of arrivals in the last period, bytes/s
  * @rtt_us: d, mean rtt, us
- * @clock: whose queue is Q
- * @periods: how many there were
- * @raise: what is left to give to packets; their units are gaps, ns
- * @cut: what is left to take by packets; their units are bytes
+ * @clock: its queue is Q
+ * @periods: control periods so far
+ * @raise: positive feedback; the unit of a packet is its gap, ns
+ * @cut: negative feedback; the unit of a packet is its length, bytes
  * @bytes: arrived in this period
- * @gaps_ns: the sum of the gaps X of its packets
- * @rtt_sum: the sum of their rtts, each times its gap, us * ns * 2^-4
- * @rtt_weight: and of these gaps, ns
+ * @gaps_ns: sum of the gaps X of the packets of this period
+ * @rtt_sum: sum of their rtts, each times its gap, in units of 2^4 us * ns
+ * @rtt_weight: sum of these gaps, ns
  */
 struct xcp_law {
 	struct xcp_gains gains;
@@ -107,11 +108,11 @@ static inline bool xcp_law_due(const struct xcp_law *x, u64 now_ns)
 }
 
 /**
- * xcp_gap_ns() - the gap that counts of what a packet says
- * @rtt_us: its rtt, us; 0: nothing
- * @gap_ns: its gap, ns
+ * xcp_gap_ns() - the gap X of a packet as it counts in the law
+ * @rtt_us: the rtt in the packet, us; 0: it has none
+ * @gap_ns: the gap in the packet, ns
  *
- * Return: X, ns, at most 2^30, or XCP_NO_GAP
+ * Return: X, ns, at most 2^30; XCP_NO_GAP if there is no rtt
  */
 static inline u32 xcp_gap_ns(u32 rtt_us, u64 gap_ns)
 {
@@ -124,8 +125,8 @@ static inline u32 xcp_gap_ns(u32 rtt_us, u64 gap_ns)
  * xcp_law_arrive() - a packet has arrived, to be queued or dropped
  * @x: link, advanced to this time
  * @len: size of the packet on the wire, bytes
- * @rtt_us: what its header says, us; 0: nothing
- * @gap: xcp_gap_ns() of it
+ * @rtt_us: the rtt in its header, us; 0: it has none
+ * @gap: xcp_gap_ns() of the packet
  */
 static inline void xcp_law_arrive(struct xcp_law *x, u32 len, u32 rtt_us, u32 gap)
 {
@@ -133,7 +134,7 @@ static inline void xcp_law_arrive(struct xcp_law *x, u32 len, u32 rtt_us, u32 ga
 	if (gap == XCP_NO_GAP)
 		return;
 	x->gaps_ns += gap;
-	/* a product is below 2^46; a mean over 2^62 of them is one of enough */
+	/* a product is below 2^46; a sum of 2^62 has enough of them for the mean */
 	if (x->rtt_sum < BIT_ULL(62)) {
 		x->rtt_sum += ((u64)gap * min(rtt_us, XCP_RTT_MOST)) >> 4;
 		x->rtt_weight += gap;
@@ -150,24 +151,24 @@ static inline void xcp_law_depart(struct xcp_law *x, u32 backlog)
 	law_clock_queue(&x->clock, backlog);
 }
 
-/* What is left for a packet of so many @units, XCP_SCALE */
+/* The part of a packet with so many @units, 2^-XCP_SCALE bytes/s */
 static inline u64 xcp_part(const struct xcp_residue *r, u32 units, u8 shift)
 {
-	/* one that has more than all had before: the product might not fit */
+	/* more units than all packets of the previous period: the product might overflow */
 	if (units >= r->units)
 		return r->left;
 	return min(r->left, mul_u64_u64_shr(r->per, units, shift));
 }
 
 /**
- * xcp_law_feedback() - what becomes of a departing packet's feedback
+ * xcp_law_feedback() - the new feedback of a departing packet
  * @x: link, advanced to this time
  * @len: size of the packet on the wire, bytes
- * @gap: xcp_gap_ns() of it; XCP_NO_GAP: it gets no feedback
- * @wanted: the feedback that it brings, bytes/s, of 30 bits
+ * @gap: xcp_gap_ns() of the packet; XCP_NO_GAP: it gets no feedback
+ * @wanted: the feedback that the packet carries, bytes/s, 30 bits with sign
  *
- * Return: feedback to go on with, bytes/s, at most @wanted and within XCP_FEEDBACK_MOST, unless
- * @wanted is below that
+ * Return: feedback to write into the packet, bytes/s: at most @wanted, and from -XCP_FEEDBACK_MOST
+ * to XCP_FEEDBACK_MOST unless @wanted is lower; 0 if @gap is XCP_NO_GAP
  */
 static inline s32 xcp_law_feedback(struct xcp_law *x, u32 len, u32 gap, s32 wanted)
 {
@@ -179,14 +180,14 @@ static inline s32 xcp_law_feedback(struct xcp_law *x, u32 len, u32 gap, s32 want
 	/* below 2^58 each */
 	give = xcp_part(&x->raise, gap, XCP_RAISE_SHIFT);
 	take = xcp_part(&x->cut, len, XCP_CUT_SHIFT);
-	/* what there is no room for in this packet is for the next ones */
+	/* what does not fit into this packet stays for the next ones */
 	if (unlikely((give | take) >= most)) {
 		give = min(give, take + most);
 		take = min(take, give + most);
 	}
 	given = (give - take + half) >> XCP_SCALE;
 	if (wanted < given) {
-		/* a link before this one allows less: so much is left here to give */
+		/* a link before this one allows less: the negative part makes up for it */
 		take = min_t(s64, give - ((s64)wanted << XCP_SCALE), x->cut.left);
 		given = wanted;
 	}

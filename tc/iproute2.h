@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What tc of iproute2 6.1 and later offers to a plug-in, declared here because
- * its own headers are in no package.  tc finds "struct qdisc_util NAME_qdisc_util"
- * in q_NAME.so, and the functions are those that the tc program itself exports;
- * tests/test_sch.py looks whether it does.
+ * The interface of tc (iproute2 6.1 and later) for plug-ins.  It is declared here because no
+ * package contains the headers of tc.  tc finds "struct qdisc_util NAME_qdisc_util" in q_NAME.so.
+ * The functions are exported by the tc program itself; tests/test_sch.py checks this.
  */
 #ifndef _TCPCC_IPROUTE2_H
 #define _TCPCC_IPROUTE2_H
@@ -34,7 +33,7 @@ struct qdisc_util {
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 
-/* size of a message that tc gives to parse_qopt */
+/* size of the message buffer that tc passes to parse_qopt, bytes */
 #define TC_MESSAGE	1024
 
 enum output_type {

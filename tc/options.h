@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Options of our router qdiscs in tc: each kind has a table of them, and what it
- * reads from the command line and prints follows from that.
+ * Options of our router qdiscs in tc.  Each kind has a table of options, from which the command
+ * line is parsed and the output is printed.
  */
 #ifndef _TCPCC_TC_OPTIONS_H
 #define _TCPCC_TC_OPTIONS_H
@@ -42,9 +42,9 @@ struct option {
 
 /**
  * struct kind - a router qdisc
- * @name: of it
- * @usage: its options in words
- * @options: and as a table, which ends with one that has no name
+ * @name: name of the kind
+ * @usage: text that describes its options
+ * @options: table of its options; an option without a name ends it
  */
 struct kind {
 	const char *name;
@@ -52,7 +52,7 @@ struct kind {
 	const struct option *options;
 };
 
-/* A number that fits into a u32 in 1 / @unit */
+/* Reads a number as a u32 in units of 1 / @unit; returns -1 if it does not fit */
 static int get_number(__u32 *value, const char *str, unsigned int unit)
 {
 	char *end;
@@ -135,7 +135,7 @@ static int parse_options(const struct kind *k, int argc, char **argv,
 	return 0;
 }
 
-/* Both forms of a time: a text with its unit, and s in JSON */
+/* Prints a time: as text with a unit, in JSON in s */
 static void print_us(const char *lead, const char *name, uint64_t us)
 {
 	const char *unit = us >= 1000000 ? "s" : us >= 1000 ? "ms" : "us";
@@ -212,7 +212,7 @@ static int print_options(const struct kind *k, struct rtattr *opt)
 	return 0;
 }
 
-/* An older or a newer kernel has less or more of a struct of statistics. */
+/* Copies statistics.  The struct of an older or newer kernel may be shorter or longer. */
 static void take_xstats(void *st, size_t size, struct rtattr *xstats)
 {
 	size_t there = RTA_PAYLOAD(xstats);

@@ -78,7 +78,7 @@ static int acp_print_xstats(const struct qdisc_util *qu, FILE *f,
 	return 0;
 }
 
-/* what tc looks for, by this name */
+/* tc looks for a symbol of this name */
 extern struct qdisc_util acp_qdisc_util;
 
 struct qdisc_util acp_qdisc_util = {

@@ -51,7 +51,7 @@ static int estcp_print_xstats(const struct qdisc_util *qu, FILE *f,
 		return 0;
 	take_xstats(&st, sizeof(st), xstats);
 
-	/* the option g has that name */
+	/* the name "g" is taken by the option g */
 	print_us("  ", "current_g", st.g);
 	print_number(" ", "share", (double)st.share / TC_ESTCP_UNIT);
 	print_count(" ", "phase", st.phase);
@@ -69,7 +69,7 @@ static int estcp_print_xstats(const struct qdisc_util *qu, FILE *f,
 	return 0;
 }
 
-/* what tc looks for, by this name */
+/* tc looks for a symbol of this name */
 extern struct qdisc_util estcp_qdisc_util;
 
 struct qdisc_util estcp_qdisc_util = {

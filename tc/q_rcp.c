@@ -65,7 +65,7 @@ static int rcp_print_xstats(const struct qdisc_util *qu, FILE *f, struct rtattr 
 	return 0;
 }
 
-/* what tc looks for, by this name */
+/* tc looks for a symbol of this name */
 extern struct qdisc_util rcp_qdisc_util;
 
 struct qdisc_util rcp_qdisc_util = {

@@ -44,7 +44,7 @@ static int xcp_print_xstats(const struct qdisc_util *qu, FILE *f, struct rtattr 
 	take_xstats(&st, sizeof(st), xstats);
 
 	tc_print_rate(PRINT_ANY, "input", "  input %s", st.input);
-	/* tc has no rates below 0 */
+	/* tc cannot print rates below 0 */
 	tc_print_rate(PRINT_ANY, "to_raise", " to_raise %s", st.spare > 0 ? st.spare : 0);
 	tc_print_rate(PRINT_ANY, "to_cut", " to_cut %s", st.spare < 0 ? -(__u64)st.spare : 0);
 	print_us(" ", "control_interval", st.interval);
@@ -63,7 +63,7 @@ static int xcp_print_xstats(const struct qdisc_util *qu, FILE *f, struct rtattr 
 	return 0;
 }
 
-/* what tc looks for, by this name */
+/* tc looks for a symbol of this name */
 extern struct qdisc_util xcp_qdisc_util;
 
 struct qdisc_util xcp_qdisc_util = {
