@@ -4,18 +4,18 @@
     sudo mn --custom scripts/mn_tcpcc.py --controller none --topo tcpcc,SCENARIO[,KEY=VALUE]...
             [--test traffic | --test bulk | --test rtts]
 
-SCENARIO is one of scripts/lab list, KEY=VALUE what scripts/lab run takes as --set; cc=NAME is the
-scenario's column of that name, or a congestion control.  With --test traffic each user is an iperf3
-that comes and goes as the network's file says; with --test bulk the first sender has all flows at
-once, as long as the scenario lasts; with --test rtts each host pings once.  Without a test there is
-Mininet's prompt.  Hosts are called s0, s1, ... (senders), d and b (a link's delay and
-its queue), r (receivers).
+SCENARIO is a name from scripts/lab list.  KEY=VALUE is a setting as in scripts/lab run --set.
+cc=NAME is a column of the scenario, or a congestion control.  With --test traffic each user is an
+iperf3 that starts and stops at the times in the network's file.  With --test bulk the first sender
+has all flows at once, for the duration of the scenario.  With --test rtts each sender pings once.
+Without a test, Mininet shows its prompt.  The hosts are s0, s1, ... (senders), d and b (a link's
+delay and its queue), and r (receivers).
 
     sudo mn --custom scripts/mn_tcpcc.py --controller none --topo tcpcc,acp-fig8,cc=acp,scale=0.1
     sudo mn --custom scripts/mn_tcpcc.py --controller none \\
             --topo tcpcc,dumbbell,cc=acp,qdisc=acp,flows=4,rate=20mbit,rtt=40ms --test traffic
 
-The modules of congestion controls and queues must be installed; iperf3 and ethtool, too.
+The modules of congestion controls and queues must be installed, and iperf3 and ethtool.
 """
 
 import json
@@ -29,7 +29,7 @@ from mininet.log import info, output
 from mininet.node import Node
 from mininet.topo import Topo
 
-# mn executes this file without telling it where it is.
+# mn executes this file without __file__.
 sys.path.insert(0, str(Path(sys._getframe().f_code.co_filename).resolve().parent))
 
 from labkit import libraries
@@ -46,11 +46,14 @@ FIRST_PORT = 5201
 
 
 class Place(Node):
-    """A namespace of the network, set up by the lab's own commands."""
+    """A namespace of the network, which the lab's commands set up."""
 
     def popen(self, *args, **kwargs):
-        """Enters the namespace of the network alone.  mnexec enters that of mounts, too, and leaves
-        a chroot by that: in a guest of the lab it then writes to /proc/sys of the host."""
+        """Runs a command in the network namespace only.
+
+        mnexec also enters the mount namespace, and so leaves a chroot.  In a guest of the lab it
+        would then write to /proc/sys of the host.
+        """
         return super().popen(*args, mncmd=["nsenter", "-n", "-t", str(self.pid)], **kwargs)
 
     def config(self, commands=(), **_):
@@ -82,7 +85,7 @@ class Network(Topo):
                          intfName2=hop.device(hop.b), addr2=hop.mac(hop.b))  # fmt: skip
 
     def _commands(self, place):
-        """Pairs of a command and its input."""
+        """The setup of a place: pairs of a command and its input."""
         s, row = self.settings, self.row
         devices = [hop.device(place) for hop in row.hops if place in (hop.a, hop.b)]
         version = "" if s.ip == 4 else "-6 "
@@ -97,7 +100,7 @@ class Network(Topo):
 
 
 def traffic(net):
-    """Each user is an iperf3; prints what each had in the second half of the last stage."""
+    """Runs an iperf3 for each user; prints each rate in the second half of the last stage."""
     topo = net.topo
     s, row = topo.settings, topo.row
     users = row.net.users
@@ -130,7 +133,7 @@ def traffic(net):
 
 
 def _mbps(report, since):
-    """The mean from a time on of what iperf3 reports; - if it had ended."""
+    """The mean rate in iperf3's report from since, s, on, in Mb/s; - if iperf3 had ended."""
     try:
         intervals = [interval["sum"] for interval in json.loads(report)["intervals"]]
     except (ValueError, KeyError):
@@ -141,7 +144,7 @@ def _mbps(report, since):
 
 
 def bulk(net):
-    """All flows from the first sender to its receiver; prints bytes a second, as the bench does."""
+    """Sends all flows from the first sender to its receiver; prints bytes/s like the bench."""
     s, row = net.topo.settings, net.topo.row
     to = row.address(row.receiver(0), s.ip)
     served = net[row.receiver(0)].popen([GUEST / "transfer.py", "serve", to, str(s.flows), "1"],
@@ -150,11 +153,11 @@ def bulk(net):
     sent = net[row.senders[0]].popen([GUEST / "transfer.py", "send", to, str(s.flows),
                                       str(round(s.end * 1e3)), "mininet", net.topo.cc])  # fmt: skip
     output(sent.communicate()[0].decode())
-    served.terminate()  # a flow's reset may be lost
+    served.terminate()  # because the reset of a flow may be lost
 
 
 def rtts(net):
-    """Each sender pings its receiver; prints what the network's file says beside it."""
+    """Pings from each sender to its receiver; prints the rtt, and that of the network's file."""
     row, ip = net.topo.row, net.topo.settings.ip
     for number, (name, group) in enumerate(zip(row.senders, row.net.groups, strict=True)):
         address = row.address(row.receiver(number), ip)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The verbs of scripts/lab."""
+"""The subcommands of scripts/lab."""
 
 import argparse
 import contextlib
@@ -33,7 +33,7 @@ def _parser() -> Parser:
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
 
     def verb(name: str, does: Callable[[argparse.Namespace], int], text: str, **more: Any):
-        # argparse expands % in help, and not in description
+        # argparse expands % in help, but not in description.
         added = verbs.add_parser(name, help=text.replace("%", "%%"), description=text, **more)
         added.set_defaults(does=does)
         return added
@@ -244,7 +244,7 @@ def _seed(text: str) -> int:
 
 
 def _seeds(text: str) -> tuple[int, ...]:
-    """Seeds of a list such as 1,4,7-9, in its order; at most 1000."""
+    """Parses a list of seeds such as 1,4,7-9, and keeps its order; at most 1000 seeds."""
     found: list[int] = []
     for part in text.split(","):
         first, dash, last = part.partition("-")
@@ -272,7 +272,7 @@ def _describe_keys() -> str:
     )
 
 
-# Verbs ------------------------------------------------------------------------------------------
+# Subcommands ------------------------------------------------------------------------------------
 
 
 def _list(args: argparse.Namespace) -> int:
@@ -357,7 +357,7 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _laboratory(args: argparse.Namespace) -> Laboratory:
-    """What --kernel, --kernel-tree, --variant and --module ask for."""
+    """The laboratory that --kernel, --kernel-tree, --variant and --module select."""
     modules = tuple(path.expanduser().absolute() for path in getattr(args, "module", ()))
     tree = args.kernel_tree and args.kernel_tree.expanduser().absolute()
     return Laboratory(args.kernel, args.variant, modules, tree)
@@ -540,7 +540,7 @@ def _demo(args: argparse.Namespace) -> int:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """The exit status; everything that goes wrong is one line on standard error."""
+    """Runs the command; returns its exit status.  An error is one line on standard error."""
     signal.signal(signal.SIGTERM, _interrupted)
     try:
         args = _parser().parse_args(argv)

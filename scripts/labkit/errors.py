@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The one exception that users see."""
+"""The only exception type that is shown to users."""
 
 
 class LabError(Exception):
-    """Something the user must know; its text is one line saying what to do next.
+    """An error for the user; the message is one line that also says what to do next.
 
-    status is the exit status: 1 for a failed run, 2 for bad usage or input.
-    log is what the failure left behind (the end of a kernel or build log), shown below the line.
+    status: the exit status, 1 for a failed run, 2 for bad usage or input.
+    log: the end of the kernel or build log of the failure, shown together with the message.
     """
 
     def __init__(self, message: str, status: int = 1, log: str = "") -> None:

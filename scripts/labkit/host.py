@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What builds need of the host: processes, locks, files, and a line that says how far they are."""
+"""Host functions for builds: processes, locks, files, and a progress line."""
 
 import contextlib
 import fcntl
@@ -15,11 +15,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-LOOK_S = 1.0  # what a look at a thing that is built takes at most
+LOOK_S = 1.0  # the longest time that a process holds the lock only to check if a build exists
 
 
 def environment(**extra: str) -> dict[str, str]:
-    """A build's environment: nothing of a calling make, nothing of the user's language or flags."""
+    """The environment variables of a build, without those of a calling make and without the user's
+    language and compiler flags."""
     keep = ("HOME", "TMPDIR", "http_proxy", "https_proxy", "no_proxy")
     kept = {name: os.environ[name] for name in keep if name in os.environ}
     path = os.environ.get("PATH", "/usr/bin:/bin") + ":/usr/sbin:/sbin"
@@ -27,10 +28,11 @@ def environment(**extra: str) -> dict[str, str]:
 
 
 def run_logged(command, log: Path, *, cwd=None, poll=None, keep=(), **env: str) -> int:
-    """Runs a command with its output in log; returns its status.
+    """Runs a command with its output in log; returns its exit status.
 
-    It gets a process group of its own, ended with us; keep is the lock that it holds on to should
-    we be killed.  poll is called about once a second.
+    The command gets its own session; an exception here terminates its process group.  keep: file
+    descriptors that the command inherits, so that it still holds the lock if this process is
+    killed.  poll is called about once a second.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("wb") as out:
@@ -50,7 +52,7 @@ def run_logged(command, log: Path, *, cwd=None, poll=None, keep=(), **env: str) 
 
 
 def output_of(command: list[str]) -> str:
-    """What a command prints; nothing if it fails."""
+    """The standard output of a command; empty if the command fails."""
     done = subprocess.run(
         command, env=environment(), stdin=subprocess.DEVNULL, capture_output=True, text=True
     )
@@ -58,16 +60,17 @@ def output_of(command: list[str]) -> str:
 
 
 def missing_packages(tools: dict[str, str]) -> list[str]:
-    """Of tools, a package by program, the packages that this machine lacks."""
+    """The packages that are missing on this machine; tools maps each program to its package."""
     path = environment()["PATH"]
     return [package for tool, package in tools.items() if not shutil.which(tool, path=path)]
 
 
 @contextlib.contextmanager
 def locked(path: Path, shown: "Progress | None" = None) -> Iterator[int]:
-    """Holds path for this process alone: two builds of one thing never mix.
+    """Locks path, so that two processes never build the same thing at once; yields the lock's fd.
 
-    Who only looks whether it is built holds it for less than LOOK_S: shown is not told of that.
+    A process that only checks whether the thing is built holds the lock for less than LOOK_S.
+    So shown displays the wait only after LOOK_S.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.with_name(path.name + ".lock").open("w") as lock:
@@ -79,7 +82,7 @@ def locked(path: Path, shown: "Progress | None" = None) -> Iterator[int]:
 
 
 def _taken(lock: IO[str], within_s: float) -> bool:
-    """Whether the lock came to be ours within that time."""
+    """Whether this process could take the lock within within_s seconds."""
     end = time.monotonic() + within_s
     while True:
         try:
@@ -92,36 +95,37 @@ def _taken(lock: IO[str], within_s: float) -> bool:
 
 
 def write_marker(path: Path, text: str) -> None:
-    """Writes a marker whole or not at all."""
+    """Writes a marker file atomically."""
     part = path.with_name(path.name + ".part")
     part.write_text(text)
     part.rename(path)
 
 
 def digest_of(*parts: str) -> str:
-    """Twelve hexadecimal digits that stand for these texts."""
+    """A digest of these texts: twelve hexadecimal digits."""
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
 
 
 def file_digest(path: Path) -> str:
-    """What stands for the content of a file."""
+    """The SHA-256 digest of a file's content."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def tail_of(log: Path, lines: int = 25) -> str:
-    """The end of a log, nothing if there is none."""
+    """The last lines of a log; empty if there is no log."""
     return "\n".join(log.read_text(errors="replace").splitlines()[-lines:]) if log.exists() else ""
 
 
 def first_error(log: Path) -> str:
-    """The line of a build's log that says why it failed."""
+    """The first line with an error in a build's log."""
     text = log.read_text(errors="replace")
     found = re.search(r"^.*\b(?:error|ERROR)\b:? .*$", text, re.M)
     return found[0].strip() if found else f"see {log}"
 
 
 class Progress:
-    """One line on standard error: what goes on.  Rewritten on a terminal, sparse elsewhere."""
+    """A progress line on standard error: rewritten in place on a terminal; elsewhere a new line at
+    most every SPARSE_S seconds for each phase."""
 
     SPARSE_S = 20
 
@@ -146,7 +150,7 @@ class Progress:
             self._line(f"{self.title}: ready after {_clock(time.monotonic() - self.start)}\n")
 
     def show(self, phase: str, part: float = 0.0, unit: str = "", total: int = 0) -> None:
-        """Says that phase is done to this part (0 to 1; 0 when unknown)."""
+        """Shows the progress of a phase; part is 0 to 1, and 0 if it is unknown."""
         now = time.monotonic()
         if phase != self.phase:
             self.phase, self.phase_start, self.last, self.first = phase, now, 0.0, part
@@ -181,7 +185,10 @@ def _clock(seconds: float) -> str:
 
 
 def sync_sources(files: dict[str, Path], stage: Path) -> None:
-    """Makes stage hold these sources and no others; what has not changed keeps its object."""
+    """Copies these sources to stage, and removes other sources there.
+
+    An unchanged file is not copied, so that make does not compile it again.
+    """
     for name, path in files.items():
         copy = stage / name
         if not copy.exists() or copy.read_bytes() != path.read_bytes():
@@ -193,7 +200,10 @@ def sync_sources(files: dict[str, Path], stage: Path) -> None:
 
 
 def forget_old(home: Path, keep: int) -> None:
-    """Removes the module builds of the past, but none that a run may still be using."""
+    """Removes old builds: all but the newest keep, except those used within the last day.
+
+    A run may still use a recent build.
+    """
     builds = sorted((p for p in home.iterdir() if p.is_dir() and p.name != "stage"),
                     key=lambda p: p.stat().st_mtime, reverse=True)
     for old in builds[keep:]:

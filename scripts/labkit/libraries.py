@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The libraries that the laboratory uses, in a virtual environment of the project's own.
+"""The libraries that the laboratory uses, in a virtual environment.
 
-scripts/requirements.txt names each with its version and the digests of its files.  The environment
-is in the cache, python/<digest of that file and of which Python this is>; scripts/setup makes it,
-and scripts/lab and the other commands start themselves again in it, and make it if need be.  It is
-of the system's Python, and only this module may be imported without it: it uses Python's own
-library alone.
+scripts/requirements.txt lists each library with its version and the digests of its files.  The
+environment is in the cache, python/<digest of that file and of the Python's name>.  scripts/setup
+makes it.  scripts/lab and the other commands make it if it is missing, and restart themselves in
+it.  It uses the system's Python.  Only this module may be imported outside the environment, because
+it needs only Python's standard library.
 """
 
 import contextlib
@@ -22,31 +22,34 @@ from .paths import REPO, cache_root
 
 PYTHON = Path("/usr/bin/python3")
 REQUIREMENTS = REPO / "scripts" / "requirements.txt"
-KEPT = 3  # environments of the past and present
-_READY = ".ready"  # is in one that is whole
+KEPT = 3  # environments, the current one included
+_READY = ".ready"  # file that is present in a complete environment
 
 
 def home(root: Path | None = None) -> Path:
-    """Where the environment is, or is to be; in the cache root, or in the user's."""
+    """The directory of the environment, which may not exist yet.
+
+    root: a cache root; default: that of this user.
+    """
     digest = hashlib.sha256(REQUIREMENTS.read_bytes() + PYTHON.resolve().name.encode())
     return (root or cache_root()) / "python" / digest.hexdigest()[:12]
 
 
 def ready(where: Path) -> bool:
-    """Whether an environment is there as a whole."""
+    """Whether the environment in this directory is complete."""
     return (where / _READY).exists()
 
 
 def inside() -> bool:
-    """Whether this Python is that of the environment, in whichever cache."""
+    """Whether this Python runs in the environment, in any cache."""
     return Path(sys.prefix).name == home().name and ready(Path(sys.prefix))
 
 
 def enter(arguments: list[str] | None = None) -> None:
-    """Goes on in the environment: what runs starts again there, or instead Python with arguments.
+    """Restarts this program in the environment, or starts Python there with arguments.
 
-    If it is not there it is made, as the lab's kernel is.  Where that fails, one line says what to
-    do, and the status is 1.
+    Makes the environment if it is missing.  If that fails, prints one line that says what to do,
+    and exits with status 1.
     """
     if arguments is None and inside():
         return
@@ -63,9 +66,9 @@ def enter(arguments: list[str] | None = None) -> None:
 
 
 def borrow() -> None:
-    """Makes the libraries importable where another program has begun, such as Mininet.
+    """Makes the libraries importable in a process of another program, such as Mininet.
 
-    If they are not installed, says so in one line and ends with status 1.
+    If they are not installed, prints one line and exits with status 1.
     """
     where = _installed()
     if not where:
@@ -75,7 +78,10 @@ def borrow() -> None:
 
 
 def _installed() -> Path | None:
-    """The environment, if it is there; under sudo also that of the user who called it."""
+    """The directory of a complete environment, or None.
+
+    Under sudo, it also looks in the cache of the user who called sudo.
+    """
     places = [home()]
     if user := os.environ.get("SUDO_USER"):
         places.append(home(Path(f"~{user}/.cache/tcpcc").expanduser()))
@@ -90,9 +96,9 @@ def _die(why: str) -> NoReturn:
 
 
 def make() -> None:
-    """Makes the environment if it is not there; LabError if that fails.
+    """Makes the environment if it is not ready; LabError if that fails.
 
-    It counts only when all of it is there: what was interrupted is begun anew.
+    An interrupted installation is removed, and the next call starts again.
     """
     from .host import Progress, forget_old, locked, run_logged, tail_of, write_marker
 
@@ -115,12 +121,12 @@ def make() -> None:
                 if not ready(where):
                     shutil.rmtree(where, ignore_errors=True)
     with contextlib.suppress(OSError):
-        os.utime(where)  # is in use
+        os.utime(where)  # so that forget_old() sees that it is in use
     forget_old(where.parent, KEPT)
 
 
 def _why(said: str, log: Path) -> LabError:
-    """What pip's last words come to."""
+    """The error message for the last lines of pip's output."""
     if "connection broken" in said or "Temporary failure" in said or "Max retries" in said:
         return LabError("PyPI cannot be reached, from where libraries are installed: check the"
                         " network, or name a mirror in pip's configuration")  # fmt: skip
@@ -129,7 +135,7 @@ def _why(said: str, log: Path) -> LabError:
 
 
 def main() -> int:
-    """The exit status of scripts/setup's part."""
+    """Makes the environment for scripts/setup; returns the exit status."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         make()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The commands' arguments: what their parsers have in common."""
+"""The argument parser that all commands use."""
 
 import argparse
 from typing import NoReturn
@@ -8,7 +8,7 @@ from .errors import LabError
 
 
 class Parser(argparse.ArgumentParser):
-    """Errors are one line, as everywhere: a LabError of status 2."""
+    """Raises a LabError of status 2 for an argument error, so that it is one line."""
 
     def error(self, message: str) -> NoReturn:
         raise LabError(f"{message} (see {self.prog} --help)", status=2)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Where things live: the source tree, and the cache of everything fetched or built."""
+"""Paths: the source tree, and the cache of all downloads and builds."""
 
 import os
 from pathlib import Path
@@ -19,7 +19,7 @@ def cache_root() -> Path:
 
 
 def cache(*parts: str) -> Path:
-    """The directory of that name in the cache, created if need be."""
+    """The directory of this name in the cache; creates it if it is missing."""
     path = cache_root().joinpath(*parts)
     path.mkdir(parents=True, exist_ok=True)
     return path

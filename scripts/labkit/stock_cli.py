@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The verbs of scripts/stock."""
+"""The subcommands of scripts/stock."""
 
 import argparse
 import contextlib
@@ -70,7 +70,10 @@ def _run_verb(args: argparse.Namespace) -> int:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """The exit status; everything that goes wrong is one line on standard error."""
+    """Runs the command; returns its exit status.
+
+    An error is one line on standard error, after the guest's log if there is one.
+    """
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         args = _parser().parse_args(argv)

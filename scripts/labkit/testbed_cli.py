@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The verbs of scripts/testbed."""
+"""The subcommands of scripts/testbed."""
 
 import argparse
 import json
@@ -82,7 +82,10 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """The exit status; everything that goes wrong is one line on standard error."""
+    """Runs the command; returns its exit status.
+
+    An error is one line on standard error, after the log of a failed run if there is one.
+    """
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         return _run(_parser().parse_args(argv))

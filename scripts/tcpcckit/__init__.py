@@ -1,3 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The command tcpcc, for the user's own machine: system.py asks the kernel and its tools, and
-each verb says what that means.  Python's standard library only."""
+"""The command tcpcc, for the user's machine.
+
+system.py reads the state of the kernel with the kernel's tools, and each subcommand interprets it.
+Uses only Python's standard library.
+"""

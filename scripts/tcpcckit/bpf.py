@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The senders as BPF: loads, replaces, unloads and sets them, by libbpf.
+"""The senders as BPF: loads, replaces, unloads and configures them with libbpf.
 
-An object, NAME.bpf.o, has one sender or two.  Loaded, each is a congestion control, and all that
-belongs to it is pinned in a directory below /sys/fs/bpf/tcpcc: a link, or the struct_ops map
-itself where the kernel has no links for it (before 6.4), and the maps of its variables.
+An object, NAME.bpf.o, has one or two senders.  Each loaded sender is a congestion control.  Its
+parts are pinned in a directory below /sys/fs/bpf/tcpcc: a link, or the struct_ops map if the kernel
+has no links for it (before 6.4), and the maps of its variables.
 """
 
 import ctypes
@@ -22,31 +22,31 @@ from .system import TcpccError, read
 PINS = Path("/sys/fs/bpf/tcpcc")
 _BTF = Path("/sys/kernel/btf/vmlinux")
 _HERE = Path(__file__).resolve().parent
-# In a checkout, and beside the command as it is installed
+# The folders of objects in a checkout, and next to the installed command
 _FOLDERS = (_HERE.parents[1] / "bpf/build", _HERE.parents[2] / "lib/tcpcc/bpf")
 
-# Of include/uapi/linux/bpf.h and btf.h
+# Constants of include/uapi/linux/bpf.h and btf.h
 _MAP_STRUCT_OPS = 26
 _STRUCT_OPS = 44
 _F_LINK = 1 << 13
 _LOG_STATS = 4
 _KIND_DATASEC = 15
 _CLOCK_MONOTONIC_COARSE = 6
-# Of capability.h: what BPF needs at all, and what programs need that read the kernel's memory
+# Constants of capability.h: for BPF, and for programs that read the kernel's memory
 _CAPABILITIES = {"CAP_BPF": 39, "CAP_PERFMON": 38}
 
-# Names that a kernel's description of itself has if the kernel can do that
-_OWN_HOOK = b"cwnd_event_tx_start"  # a hook for the start of sending: from 7.1 on
-_LINKS = b"bpf_struct_ops_link"  # a struct_ops map can be linked: from 6.4 on
+# Names in a kernel's BTF that show its features
+_OWN_HOOK = b"cwnd_event_tx_start"  # a hook for the start of sending: 7.1 and later
+_LINKS = b"bpf_struct_ops_link"  # links for struct_ops maps: 6.4 and later
 
 _PARAMS, _HZ = ".data.params", ".rodata.hz"
-# What is pinned of an object beside its senders, and how
+# The maps of an object that are pinned in addition to its senders, and the names of the pins
 _PINNED = {_PARAMS: "parameters", ".data.watched": "watched", "tcpcc_events": "events"}
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """A variable of a sender, as the object describes it."""
+    """A parameter of a sender, from its description in the object."""
 
     name: str
     text: str
@@ -58,18 +58,18 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Verified:
-    """What the verifier counted for a program."""
+    """The verifier's counts for a program."""
 
     program: str
-    instructions: int  # that it looked at
-    states: int  # that it kept
+    instructions: int  # that it processed
+    states: int  # that it stored
 
 
 # libbpf -----------------------------------------------------------------------------------------
 
 
 def _libbpf() -> ctypes.CDLL:
-    """The library, with the types of what is used of it."""
+    """The library, with the types of the functions that are used."""
     try:
         lib = ctypes.CDLL("libbpf.so.1", use_errno=True)
     except OSError:
@@ -115,7 +115,7 @@ def _libbpf() -> ctypes.CDLL:
 
 
 class Object:
-    """An object that is open."""
+    """An open object."""
 
     def __init__(self, path: Path) -> None:
         self.lib = _libbpf()
@@ -132,7 +132,7 @@ class Object:
         self.lib.bpf_object__close(self.pointer)
 
     def load(self) -> None:
-        """Into the kernel, whose verifier may refuse it."""
+        """Loads the object into the kernel; TcpccError if that fails, such as in the verifier."""
         ticks = ctypes.c_uint(round(1 / time.clock_getres(_CLOCK_MONOTONIC_COARSE)))
         if hz := self.maps.get(_HZ):
             self.lib.bpf_map__set_initial_value(hz, ctypes.byref(ticks), 4)
@@ -152,24 +152,24 @@ class Object:
 
     @property
     def programs(self) -> dict[str, int]:
-        """By name."""
+        """The pointers of the programs, by name."""
         each = self._each(self.lib.bpf_object__next_program)
         return {self.lib.bpf_program__name(one).decode(): one for one in each}
 
     @property
     def maps(self) -> dict[str, int]:
-        """By name; of a section's variables it is the section's."""
+        """The pointers of the maps, by name; a map of variables has the name of their section."""
         each = self._each(self.lib.bpf_object__next_map)
         return {self.lib.bpf_map__name(one).decode(): one for one in each}
 
     @property
     def senders(self) -> dict[str, int]:
-        """The struct_ops maps."""
+        """The pointers of the struct_ops maps, by name."""
         return {name: one for name, one in self.maps.items()
                 if self.lib.bpf_map__type(one) == _MAP_STRUCT_OPS}  # fmt: skip
 
     def variables(self, section: str) -> dict[str, int]:
-        """The offset of each variable in a section."""
+        """The offset of each variable in a section, bytes."""
         btf = self.lib.bpf_object__btf(self.pointer)
         found = self.lib.btf__find_by_name_kind(btf, section.encode(), _KIND_DATASEC)
         if found < 0:
@@ -186,7 +186,7 @@ class Object:
 
     @property
     def parameters(self) -> list[Parameter]:
-        """In the object's own words, which are a module's."""
+        """The parameters, from their descriptions in the object, which are those of the module."""
         offsets = self.variables(_PARAMS)
         pattern = rb"parameter=(\w+):([^\0]*) \((\d+) to (\d+), default (\d+)\)\0"
         return [
@@ -200,7 +200,7 @@ class Object:
 
 
 def folder() -> Path:
-    """Where the objects are."""
+    """The folder of the objects; TcpccError if there are none."""
     for path in _FOLDERS:
         if any(path.glob("*.bpf.o")):
             return path
@@ -209,7 +209,7 @@ def folder() -> Path:
 
 @functools.cache
 def _abilities() -> frozenset[bytes]:
-    """Which of the names above this kernel has; it is read once, for it is several megabytes."""
+    """The features of this kernel; cached, because the BTF has several megabytes."""
     if not _BTF.exists():
         raise TcpccError("this kernel does not describe itself (CONFIG_DEBUG_INFO_BTF): no BPF")
     described = _BTF.read_bytes()
@@ -217,7 +217,7 @@ def _abilities() -> frozenset[bytes]:
 
 
 def _object(sender: str) -> Path:
-    """A sender's object for this kernel."""
+    """The path of a sender's object for this kernel."""
     own_hook = _OWN_HOOK in _abilities()
     names = [f"{sender}.tx_start.bpf.o"] * own_hook + [f"{sender}.bpf.o"]
     for name in names:
@@ -227,7 +227,7 @@ def _object(sender: str) -> Path:
 
 
 def senders() -> list[str]:
-    """What can be loaded."""
+    """The names of the senders that can be loaded."""
     return sorted({path.name.partition(".")[0] for path in folder().glob("*.bpf.o")})
 
 
@@ -235,7 +235,7 @@ def senders() -> list[str]:
 
 
 def verify(sender: str) -> list[Verified]:
-    """Lets the verifier look at a sender's programs, and registers nothing."""
+    """Runs the verifier on a sender's programs, without registering them; returns its counts."""
     with Object(_object(sender)) as found:
         logs = {}
         for name, program in found.programs.items():
@@ -251,9 +251,9 @@ def verify(sender: str) -> list[Verified]:
 
 
 def load(sender: str) -> list[str]:
-    """Registers a sender's congestion controls, in place of an older version's, and pins them.
+    """Registers and pins a sender's congestion controls; they replace an older version's.
 
-    Returns their names.  Flows that use the older version keep it until they end.
+    Returns their names.  Flows with the older version use it until they end.
     """
     _need_rights("load")
     home = PINS / sender
@@ -274,14 +274,14 @@ def load(sender: str) -> list[str]:
 
 
 def _lacking() -> list[str]:
-    """The capabilities that loading needs and that this process does not have."""
+    """The capabilities for loading that this process does not have."""
     said = re.search(r"^CapEff:\s*(\w+)", read("/proc/self/status"), re.M)
     effective = int(said[1], 16) if said else 0
     return [name for name, bit in _CAPABILITIES.items() if not effective >> bit & 1]
 
 
 def _need_rights(verb: str) -> None:
-    """What every verb needs; whether the rest is there the kernel says."""
+    """TcpccError if a subcommand lacks basic rights; the kernel checks the other rights."""
     if "CAP_BPF" in _lacking():
         raise TcpccError(f"run it as root: sudo tcpcc {verb} ...; or with the capabilities"
                          f" {' and '.join(_CAPABILITIES)}")  # fmt: skip
@@ -294,11 +294,11 @@ def _need_rights(verb: str) -> None:
 
 
 def _register(lib: ctypes.CDLL, sender: int, pin: Path, links: bool) -> None:
-    """Makes a struct_ops map a congestion control, or the new one behind a link that there is."""
+    """Registers a struct_ops map as a congestion control, or replaces that of an existing link."""
     fd = lib.bpf_map__fd(sender)
     old = lib.bpf_obj_get(os.fsencode(pin)) if links and pin.exists() else -1
     if old >= 0:
-        # libbpf fills the map in; it is to have no link of its own
+        # libbpf only fills in the map; it must not get a link of its own
         made = _attach(lib, sender, pin, fill_only=True)
         if lib.bpf_link_update(old, fd, None):
             raise TcpccError(f"cannot replace {pin.name}: {os.strerror(ctypes.get_errno())}")
@@ -306,7 +306,7 @@ def _register(lib: ctypes.CDLL, sender: int, pin: Path, links: bool) -> None:
         return
     made = _attach(lib, sender, pin)
     if links and made == fd:
-        # Before 1.2 libbpf knows of no links
+        # libbpf before 1.2 does not support links
         made = lib.bpf_link_create(fd, 0, _STRUCT_OPS, None)
         if made < 0:
             raise TcpccError(_in_use(pin.name))
@@ -314,7 +314,10 @@ def _register(lib: ctypes.CDLL, sender: int, pin: Path, links: bool) -> None:
 
 
 def _attach(lib: ctypes.CDLL, sender: int, pin: Path, fill_only: bool = False) -> int:
-    """What libbpf made: a link, or before 1.2 the map; with fill_only it may be neither."""
+    """Attaches a struct_ops map; returns the fd of the link, or of the map before libbpf 1.2.
+
+    fill_only: the attachment may fail.
+    """
     link = lib.bpf_map__attach_struct_ops(sender)
     if link:
         fd = lib.bpf_link__fd(link)
@@ -338,14 +341,14 @@ def _pin(lib: ctypes.CDLL, fd: int, path: Path) -> None:
 
 
 def _home(sender: str) -> Path:
-    """Where what belongs to a sender is pinned."""
+    """The directory with a loaded sender's pins; TcpccError if it is not loaded."""
     if (PINS / sender).is_dir():
         return PINS / sender
     raise TcpccError(f"{sender} is not loaded as BPF; loaded: {', '.join(loaded()) or 'none'}")
 
 
 def unload(sender: str) -> None:
-    """Takes a sender's congestion controls away; flows that use one keep it until they end."""
+    """Unregisters a sender's congestion controls; flows that use one keep it until they end."""
     _need_rights("unload")
     home = _home(sender)
     links = _LINKS in _abilities()
@@ -368,7 +371,7 @@ def loaded() -> list[str]:
 
 
 def sender_of(cc: str) -> str:
-    """The sender that is loaded as that congestion control; empty if none is."""
+    """The loaded sender that provides a congestion control; empty if there is none."""
     return next((sender for sender in loaded() if (PINS / sender / cc).exists()), "")
 
 
@@ -395,7 +398,7 @@ def _write(lib: ctypes.CDLL, fd: int, value: bytes) -> None:
 
 
 def parameters(sender: str) -> dict[str, int]:
-    """What the parameters of a sender that is loaded are."""
+    """The values of a loaded sender's parameters, by name."""
     home = _home(sender)
     with Object(_object(sender)) as found:
         known = found.parameters
@@ -407,7 +410,7 @@ def parameters(sender: str) -> dict[str, int]:
 
 
 def set_parameter(sender: str, name: str, text: str) -> None:
-    """Sets a parameter, with the range and the words of a module's."""
+    """Sets a parameter; it has the range and the error messages of the module's parameter."""
     _need_rights("set")
     home = _home(sender)
     with Object(_object(sender)) as found:
@@ -428,18 +431,20 @@ def set_parameter(sender: str, name: str, text: str) -> None:
     os.close(fd)
 
 
-# What senders tell ------------------------------------------------------------------------------
+# Records of senders -----------------------------------------------------------------------------
 
 
 class Views:
-    """The last record of each flow in the rings of the senders that are loaded, while it is open.
+    """The last record of each flow from the rings of the loaded senders.
 
-    A record is what the module's tracepoint has: members in order, by the object's own words.
+    The senders write records while this object is open.
+
+    A record has the fields of the module's tracepoint, in the order that the object describes.
     """
 
     def __init__(self) -> None:
         self.lib = _libbpf()
-        self.last: dict[tuple[int, int], dict[str, int]] = {}  # by local and peer's port
+        self.last: dict[tuple[int, int], dict[str, int]] = {}  # by the local and the peer's port
         self._rings = [ring for sender in loaded() if (ring := self._open(sender))]
 
     def _open(self, sender: str) -> tuple[int, int, object] | None:
@@ -469,13 +474,13 @@ class Views:
         return watched, ring, take
 
     def read(self) -> dict[tuple[int, int], dict[str, int]]:
-        """All that came until now."""
+        """The last record of each flow so far, by the local and the peer's port."""
         for _watched, ring, _take in self._rings:
             self.lib.ring_buffer__consume(ring)
         return self.last
 
     def close(self) -> None:
-        """Senders write no more records."""
+        """Closes the rings; the senders stop writing records."""
         for watched, ring, _take in self._rings:
             _write(self.lib, watched, b"\0")
             os.close(watched)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Choosing a congestion control: for one destination and a while (try), and for good (set).
+"""Selects a congestion control: temporarily for one destination (try), or permanently (set).
 
-A try is a host route of its own, copied from the route that the host has, with congctl.  What it
-added is written to a file below /run first.  The file is locked as long as the try lives, so that
-a file which anybody can lock is of a try that was killed: the next call removes its routes.
+A try is a host route, copied from the existing route to the host, with congctl.  Its routes are
+first written to a file below /run.  The file is locked while the try runs.  If another process can
+lock the file, the try was killed: the next call removes its routes.
 """
 
 import contextlib
@@ -28,27 +28,27 @@ from .system import Kernel, TcpccError
 RUN = Path("/run/tcpcc")
 SYSCTL_FILE = Path("/etc/sysctl.d/90-tcpcc.conf")
 LOAD_FILE = Path("/etc/modules-load.d/tcpcc.conf")
-# Where systemctl enable notes what a boot loads as BPF
+# The directory in which systemctl enable registers BPF senders for the next boot
 UNITS = Path("/etc/systemd/system/sysinit.target.wants")
 KEY = "net.ipv4.tcp_congestion_control"
 
-# Marks our routes; a number that no routing daemon of /etc/iproute2/rt_protos has.
+# The protocol of our routes; no routing daemon in /etc/iproute2/rt_protos has this number.
 PROTOCOL = "242"
 
-# Of a route as ip prints it: what is about that entry and not about the way, each with a value,
+# Words in a route as ip prints it that describe the entry and not the path, each with a value,
 _NOT_COPIED = {"proto", "metric", "scope", "table", "pref", "error", "expires", "nhid", "congctl",
                "tos"}  # fmt: skip
-# and what is about the device's state.
+# and words that describe the device's state.
 _STATES = {"linkdown", "dead", "offload", "trap", "rt_trap", "pervasive", "offload_failed"}
 _TYPES = {"local", "broadcast", "multicast", "anycast", "blackhole", "unreachable", "prohibit",
           "throw"}  # fmt: skip
 
 
-# What a kernel has ------------------------------------------------------------------------------
+# Congestion controls of a kernel ----------------------------------------------------------------
 
 
 def how_to_get(kernel: Kernel, cc: str) -> str:
-    """One line that says why a congestion control is not there, and what to do."""
+    """A message that says why a congestion control is not available, and what to do."""
     if f"tcp_{cc}" not in {*system.MODULES, "tcp_ccp", "tcp_acp"}:
         names = {*kernel.available, *(n[4:] for n in kernel.installed if n.startswith("tcp_"))}
         there = ", ".join(sorted(names - {"diag", "feedback", "acp_host"}))
@@ -63,7 +63,7 @@ def how_to_get(kernel: Kernel, cc: str) -> str:
 
 
 def load(kernel: Kernel, cc: str) -> None:
-    """Has the kernel know a congestion control.  TcpccError says what to do where it does not."""
+    """Loads a congestion control into the kernel.  TcpccError says what to do if that fails."""
     if cc in kernel.available:
         return
     if not kernel.provides(cc):
@@ -86,12 +86,12 @@ def need_root(verb: str) -> None:
         raise TcpccError(f"this needs root: sudo tcpcc {verb}")
 
 
-# For a while ------------------------------------------------------------------------------------
+# Temporary --------------------------------------------------------------------------------------
 
 
 @dataclass
 class Try:
-    """Routes that are there for a while."""
+    """Temporary routes to a host."""
 
     cc: str
     host: str
@@ -101,14 +101,14 @@ class Try:
     path: str = ""
 
     def remove(self) -> None:
-        """Takes the routes away; who did so before us is welcome."""
+        """Removes the routes; ignores routes that were removed already."""
         for route in self.routes:
             with contextlib.suppress(TcpccError):
                 system.ask("ip", route[0], "route", "del", *route[1:])
 
 
 def addresses(host: str) -> list[str]:
-    """All addresses of a name, or the one that it is."""
+    """All addresses of a name; for an address, the address."""
     try:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except (socket.gaierror, UnicodeError):
@@ -117,7 +117,7 @@ def addresses(host: str) -> list[str]:
 
 
 def host_route(address: str, shown: str, cc: str) -> list[str]:
-    """Arguments of ip route add for one address, of what "ip -o route get fibmatch" shows."""
+    """The arguments of ip route add for an address; shown: output of ip -o route get fibmatch."""
     words = shown.replace("\\", " ").split()
     if not words or words[0] in _TYPES:
         raise TcpccError(f"{address} is this machine, or has no way out of it")
@@ -135,12 +135,12 @@ def host_route(address: str, shown: str, cc: str) -> list[str]:
         elif word not in _STATES:
             into.append(word)
     family, bits = ("-6", 128) if ":" in address else ("-4", 32)
-    own = ["metric", "1"] if family == "-6" else []  # 0 would become 1024
+    own = ["metric", "1"] if family == "-6" else []  # without it the kernel uses 1024
     return [family, f"{address}/{bits}", *kept, *own, "proto", PROTOCOL, "congctl", cc, *paths]
 
 
 def _planned(host: str, cc: str) -> list[list[str]]:
-    """The routes of a try; an address without a way is left out if another has one."""
+    """The routes of a try; skips an address without a route if another address has one."""
     planned, wrong = [], ""
     for address in addresses(host):
         family = "-6" if ":" in address else "-4"
@@ -160,7 +160,7 @@ def _netns() -> int:
 
 @contextlib.contextmanager
 def trying(host: str, cc: str, seconds: float) -> Iterator[Try]:
-    """The routes of a try are there meanwhile.  TcpccError if they cannot be."""
+    """Context of a try: adds its routes, and removes them at the end.  TcpccError if that fails."""
     made = Try(cc, host, time.time() + seconds, _netns(), _planned(host, cc))
     RUN.mkdir(mode=0o755, exist_ok=True)
     descriptor, name = tempfile.mkstemp(".json", "try-", RUN)
@@ -195,7 +195,7 @@ def _write(file: IO[str], made: Try) -> None:
 
 
 def _check(route: list[str], cc: str) -> None:
-    """Rules and other tables may come before the one that has our route."""
+    """TcpccError if packets do not use our route, because a rule or another table has priority."""
     address = route[1].partition("/")[0]
     if system.metrics(system.route_to(address)).get("congestion") != cc:
         raise TcpccError(f"packets to {address} take another route than the main table's: see"
@@ -205,8 +205,8 @@ def _check(route: list[str], cc: str) -> None:
 def tries() -> list[tuple[Try, bool]]:
     """The tries on this machine, and whether each still runs.
 
-    Without root their files can be read and locked as well; one that can be locked is of a try
-    that was killed.
+    This needs no root, because every user can read and lock their files.  If a file can be locked,
+    its try was killed.
     """
     found = []
     for path in sorted(RUN.glob("try-*.json")):
@@ -226,7 +226,7 @@ def tries() -> list[tuple[Try, bool]]:
 
 
 def sweep() -> list[Try]:
-    """Undoes tries of this namespace that were killed, as root; returns them."""
+    """As root, removes the routes of killed tries of this namespace; returns these tries."""
     if not system.is_root():
         return []
     gone = [made for made, alive in tries() if not alive and made.netns == _netns()]
@@ -237,7 +237,7 @@ def sweep() -> list[Try]:
 
 
 class _Ended(Exception):
-    """A signal asks the try to end."""
+    """A signal ends the try."""
 
 
 def _end(*_: object) -> NoReturn:
@@ -245,9 +245,9 @@ def _end(*_: object) -> NoReturn:
 
 
 def try_(host: str, cc: str, seconds: float, command: list[str], say: Any) -> int:
-    """tcpcc try: until the time is over, the command is done, or a signal comes.
+    """tcpcc try: runs until the time is over, the command ends, or a signal arrives.
 
-    say(text, data) tells the user.  The exit status is the command's.
+    say(text, data) shows a message to the user.  Returns the exit status of the command.
     """
     need_root(f"try {host}")
     if command and not shutil.which(command[0]):
@@ -281,18 +281,18 @@ def try_(host: str, cc: str, seconds: float, command: list[str], say: Any) -> in
                 if child and child.poll() is None:
                     child.terminate()
                     child.wait()
-    except _Ended:  # while the routes were made
+    except _Ended:  # a signal while the routes were added
         status = 130
     say("undone: new connections use the system's choice again", {"event": "undone"})
     return status
 
 
-# For good ---------------------------------------------------------------------------------------
+# Permanent --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Change:
-    """What set or unset did."""
+    """The effects of set or unset."""
 
     files: list[str]
     before: str
@@ -303,7 +303,7 @@ class Change:
 def overriding(directories: tuple[str, ...] = ("/etc/sysctl.d", "/run/sysctl.d",
                                                "/usr/local/lib/sysctl.d",
                                                "/usr/lib/sysctl.d")) -> list[str]:  # fmt: skip
-    """Files that sysctl reads after ours and that name another default."""
+    """The files that set the default, too, and that sysctl reads after ours."""
     first: dict[str, Path] = {}
     for directory in directories:
         for path in Path(directory).glob("*.conf"):
@@ -314,19 +314,19 @@ def overriding(directories: tuple[str, ...] = ("/etc/sysctl.d", "/run/sysctl.d",
 
 
 def persistent() -> str:
-    """What our own file chooses; empty without one."""
+    """The congestion control in our file; empty without a file."""
     found = re.search(rf"^{re.escape(KEY)} = (\w+)", system.read(SYSCTL_FILE), re.M)
     return found[1] if found else ""
 
 
 def set_(cc: str) -> Change:
-    """tcpcc set: the system's default, now and after each boot."""
+    """tcpcc set: sets the system's default, now and after each boot."""
     need_root(f"set {cc}")
     kernel = system.kernel()
     load(kernel, cc)
     before = kernel.default
     _apply(cc)
-    # set twice: what was before the first
+    # if set is called twice, keep the default from before the first call
     kept = re.search(r"^# before: (\w+)", system.read(SYSCTL_FILE), re.M)
     first = kept[1] if kept else before
     _replace(SYSCTL_FILE, "# Written by tcpcc set; tcpcc unset removes it.\n"
@@ -346,7 +346,7 @@ def set_(cc: str) -> Change:
 
 
 def unset() -> Change:
-    """tcpcc unset: removes both files; the default is again what it was before set."""
+    """tcpcc unset: removes both files, and restores the default from before set."""
     need_root("unset")
     kept = re.search(r"^# before: (\w+)", system.read(SYSCTL_FILE), re.M)
     kernel = system.kernel()
@@ -370,7 +370,7 @@ def _apply(cc: str) -> None:
 
 
 def _replace(path: Path, text: str) -> None:
-    """Writes a file as a whole or not at all."""
+    """Writes a file atomically."""
     path.parent.mkdir(exist_ok=True)
     part = path.with_name(f"{path.name}.new")
     part.write_text(text)

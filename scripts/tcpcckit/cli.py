@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The verbs of tcpcc."""
+"""The subcommands of tcpcc."""
 
 import argparse
 import json
@@ -17,7 +17,7 @@ TRY_SECONDS = 600.0
 
 
 class _Parser(argparse.ArgumentParser):
-    """Errors are one line, as all others."""
+    """Raises a TcpccError for an argument error, so that it is one line."""
 
     def error(self, message: str) -> NoReturn:
         raise TcpccError(f"{message} (see {self.prog} --help)", status=2)
@@ -171,7 +171,7 @@ def _watch(args: argparse.Namespace) -> int:
 
 
 def _split(words: list[str]) -> tuple[list[str], bool, list[str]]:
-    """What is before and behind --, and whether there is one."""
+    """The words before --, whether there is a --, and the words after it."""
     if "--" not in words:
         return words, False, []
     k = words.index("--")
@@ -179,7 +179,7 @@ def _split(words: list[str]) -> tuple[list[str], bool, list[str]]:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """The exit status; everything that goes wrong is one line on standard error."""
+    """Runs the command; returns its exit status.  An error is one line on standard error."""
     try:
         if sys.platform != "linux":
             raise TcpccError("this is for Linux")

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""tcpcc doctor: what limits TCP here, or to one host, now, and the command that mends it.
+"""tcpcc doctor: finds what limits TCP now, here or to one host, and the command that mends it.
 
-look() collects what the machine says; findings() judges it, and asks nothing itself.
+look() collects data from the machine.  findings() evaluates the data, without access to the
+machine.
 """
 
 import json
@@ -14,12 +15,13 @@ from . import choose, system
 from .system import Flow, Kernel, TcpccError
 from .units import rate, size
 
-# A limit is one that holds a flow back for this share of the time that it has something to send.
+# Something is a limit if it limits a flow for this share of the time with data to send.
 LIMITED = 0.1
-FULL = 0.9  # of a buffer
-# Losses of this share while the round trip is within a quarter of its least come from no queue.
+FULL = 0.9  # share of a buffer from which on it counts as full
+# If at least LOST of the segments are lost, and the rtt is less than NEAR times the minimum, the
+# losses are not caused by a queue.
 LOST, NEAR = 0.01, 1.25
-# So many segments say something about a path.
+# A flow with fewer segments is not evaluated.
 ENOUGH_SEGS = 1000
 
 SHAPERS = {"tbf", "htb", "hfsc", "cake", "netem", "acp", "estcp", "rcp", "xcp"}
@@ -27,13 +29,13 @@ _SYSCTLS = ("tcp_rmem", "tcp_wmem", "tcp_mem", "tcp_window_scaling", "tcp_sack",
             "tcp_ecn", "tcp_moderate_rcvbuf", "tcp_mtu_probing",
             "tcp_slow_start_after_idle")  # fmt: skip
 
-# Without a flow to measure: of this round trip is said what the buffers carry.
+# Without a flow to measure, the rate that buffers allow is shown for this round trip.
 USUAL_RTT_S = 0.1
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One check: state is ok, note or limits; mend is a command, or empty."""
+    """The result of a check: state is ok, note or limits; mend is a command, or empty."""
 
     check: str
     state: str
@@ -43,32 +45,32 @@ class Finding:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the machine says, as plain data."""
+    """The data from the machine."""
 
     kernel: Kernel
     sysctls: dict[str, str]
     counters: dict[str, int]
     host: str = ""
-    flows: tuple[Flow, ...] = ()  # with the host; without one, all
+    flows: tuple[Flow, ...] = ()  # to the host; all flows if host is empty
     route: dict[str, Any] = field(default_factory=dict)
     device: str = ""
     mtu: int = 0
-    features: dict[str, bool] | None = None  # None: ethtool is not there
+    features: dict[str, bool] | None = None  # None: ethtool is not installed
     qdiscs: tuple[dict[str, Any], ...] = ()  # of the device
     policers: tuple[str, ...] = ()  # of the device: ingress, egress
-    overriding: tuple[str, ...] = ()  # files that sysctl reads after that of tcpcc set
-    view: bool = True  # /proc/net/tcpcc is there
+    overriding: tuple[str, ...] = ()  # files that sysctl reads after the file of tcpcc set
+    view: bool = True  # /proc/net/tcpcc exists
 
     @property
     def senders(self) -> list[Flow]:
-        """Flows that have sent enough to be judged, the largest first."""
+        """The flows that have sent enough for an evaluation, the largest first."""
         found = [flow for flow in self.flows if flow.sent_bytes > flow.received_bytes]
         found = [f for f in found if f.sent_segs >= ENOUGH_SEGS and f.rtt_min_s]
         return sorted(found, key=lambda flow: -flow.sent_bytes)
 
 
 def look(host: str = "") -> Evidence:
-    """Asks this machine; nothing is sent and nothing is changed."""
+    """Collects data from this machine; sends nothing, and changes nothing."""
     kernel = system.kernel()
     sysctls = {name: system.sysctl(name) for name in _SYSCTLS}
     flows = system.flows()
@@ -112,7 +114,7 @@ def look(host: str = "") -> Evidence:
 
 
 def findings(e: Evidence) -> list[Finding]:
-    """All checks in the order of a packet's way: kernel, buffers, TCP, device, path."""
+    """The results of all checks, in a packet's order: kernel, buffers, TCP, device, path."""
     made = [*_choice(e), *_modules(e), *_buffers(e), *_protocol(e), *_memory(e)]
     if e.host:
         made += [*_route(e), *_device(e)]
@@ -165,7 +167,7 @@ def _largest(text: str) -> int:
 
 
 def _buffers(e: Evidence) -> Iterator[Finding]:
-    """A buffer also has what surrounds the data: half of it is taken to be window."""
+    """Checks the buffers; half of a buffer counts as window, because it also holds overhead."""
     flow = max(e.senders, key=lambda f: f.bdp_bytes, default=None)
     for name, what in (("tcp_wmem", "sending"), ("tcp_rmem", "receiving")):
         most = _largest(e.sysctls.get(name, ""))
@@ -192,7 +194,7 @@ def _buffers(e: Evidence) -> Iterator[Finding]:
 
 
 def _round_up(number: float) -> int:
-    """To a power of two, from 4 MiB on and below what the kernel takes."""
+    """Rounds up to a power of two, from 4 MiB to 1 GiB, the kernel's limit."""
     return min(1 << 30, max(1 << 22, 1 << (int(number) - 1).bit_length()))
 
 
@@ -331,8 +333,8 @@ def _flow(e: Evidence, flow: Flow) -> Iterator[Finding]:
         yield Finding("receive window", "limits", f"{_name(flow)}: the peer's window was the limit"
                       f" for {window:.0%} of the time; this is to be done there",
                       f'sudo sysctl -w net.ipv4.tcp_rmem="4096 131072 {needed}"')  # fmt: skip
-    # where segments leave as soon as they are written, TCP takes a full buffer for a lazy writer;
-    # and one that holds less than two flights is full only now and then
+    # If segments leave as soon as they are written, TCP treats a full buffer as a slow application.
+    # A buffer for less than two BDPs is full only from time to time.
     full = flow.app_limited and flow.queued_bytes >= FULL * flow.sndbuf_bytes
     small = flow.app_limited and flow.sndbuf_bytes < 2 * flow.bdp_bytes
     if buffer >= LIMITED or full or small:
@@ -366,7 +368,7 @@ def _flow(e: Evidence, flow: Flow) -> Iterator[Finding]:
 
 
 def text(made: list[Finding]) -> str:
-    """For the eye: what limits first, each with the command that mends it."""
+    """The findings as text: limits come first, each with the command that mends it."""
     width = max(len(one.check) for one in made)
     lines = []
     for state in ("limits", "note", "ok"):

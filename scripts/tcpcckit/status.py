@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""tcpcc status: modules, and which namespaces, routes, sockets and devices use what."""
+"""tcpcc status: the modules, and their use by namespaces, routes, sockets and devices."""
 
 import time
 from collections import Counter
@@ -13,7 +13,7 @@ Json = dict[str, Any]
 
 
 def of_namespace(space: Namespace) -> Json:
-    """Its default, and its routes, sockets and qdiscs."""
+    """The default, routes, sockets and qdiscs of a namespace."""
     return {
         "name": space.name,
         "default": system.sysctl("tcp_congestion_control", space.path),
@@ -32,7 +32,7 @@ def of_namespace(space: Namespace) -> Json:
 
 
 def status() -> Json:
-    """All of it.  Other namespaces need root; one that goes away meanwhile is left out."""
+    """The full status.  Other namespaces need root; one that vanishes meanwhile is left out."""
     kernel = system.kernel()
     shown: Json = {
         "kernel": kernel.release,
@@ -60,7 +60,7 @@ def status() -> Json:
 
 
 def text(shown: Json) -> str:
-    """The same for the eye."""
+    """The status as text."""
     modules = shown["modules"]
     installed = [name for name, of in modules.items() if of["installed"]]
     loaded = [f"{name} ({of['users']} in use)" if of["users"] else name
@@ -97,7 +97,7 @@ def text(shown: Json) -> str:
 
 
 def _list(names: list[str], width: int = 84) -> str:
-    """Names in lines below each other."""
+    """Names as text, wrapped into lines."""
     lines = [""]
     for name in names:
         if lines[-1] and len(lines[-1]) + len(name) + 2 > width:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What this machine says of itself: ss, ip, tc, nstat, ethtool, /proc and /sys, as plain data.
+"""Data from this machine: from ss, ip, tc, nstat, ethtool, /proc and /sys.
 
-Functions named parse_... take what a tool printed, so that tests can give them recorded outputs.
+Functions named parse_... take the output of a tool, so that tests can use recorded outputs.
 Rates are in bits per second, times in seconds, windows in segments, sizes in bytes.
 """
 
@@ -30,9 +30,9 @@ IPV4 = Path("/proc/sys/net/ipv4")
 
 
 class TcpccError(Exception):
-    """Something the user must know; its text is one line that says what to do.
+    """An error for the user; the message is one line that also says what to do.
 
-    status is the exit status: 1 for what failed, 2 for bad usage.
+    status: the exit status, 1 for a failure, 2 for bad usage.
     """
 
     def __init__(self, message: str, status: int = 1) -> None:
@@ -41,9 +41,9 @@ class TcpccError(Exception):
 
 
 def ask(*command: str, netns: str | None = None) -> str:
-    """What a tool prints, in this network namespace or in that of a path (needs root).
+    """The output of a tool, in this network namespace or in that of the path netns (needs root).
 
-    Raises TcpccError with the tool's last line where it fails or is not installed.
+    TcpccError with the tool's last line if the tool fails; also if it is not installed.
     """
     line = [*(["nsenter", f"--net={netns}"] if netns else []), *command]
     path = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin:/usr/bin:/bin"
@@ -60,7 +60,7 @@ def ask(*command: str, netns: str | None = None) -> str:
 
 
 def read(path: Path | str) -> str:
-    """A file's text without the last newline; empty where it is not there or not for us."""
+    """The text of a file, stripped; empty if it does not exist or is not readable."""
     try:
         return Path(path).read_text(errors="replace").strip()
     except OSError:
@@ -68,7 +68,7 @@ def read(path: Path | str) -> str:
 
 
 def sysctl(name: str, netns: str | None = None) -> str:
-    """A value below net.ipv4; empty where this kernel does not have it."""
+    """A sysctl below net.ipv4; empty if this kernel does not have it."""
     if netns:
         return ask("cat", str(IPV4 / name), netns=netns).strip()
     return read(IPV4 / name)
@@ -79,21 +79,21 @@ def sysctl(name: str, netns: str | None = None) -> str:
 
 @dataclass(frozen=True)
 class Kernel:
-    """The running kernel: what it can load, and what may keep it from that."""
+    """The running kernel: what it can load, and what may prevent loading."""
 
     release: str
     loads_modules: bool
-    installed: dict[str, str] = field(default_factory=dict)  # module, or an alias of one: module
-    loaded: dict[str, int] = field(default_factory=dict)  # module: how many use it
-    secure_boot: bool | None = None  # None: not a machine that has it
+    installed: dict[str, str] = field(default_factory=dict)  # module or alias: module
+    loaded: dict[str, int] = field(default_factory=dict)  # module: reference count
+    secure_boot: bool | None = None  # None: not available
     lockdown: str = "none"
-    headers: bool = False  # there to build modules with
+    headers: bool = False  # whether headers for building modules are installed
     available: tuple[str, ...] = ()  # congestion controls, loaded or built in
     allowed: tuple[str, ...] = ()  # those that every process may choose
     default: str = ""
 
     def provides(self, cc: str) -> bool:
-        """Whether a flow may have that congestion control here."""
+        """Whether a flow can use a congestion control here."""
         return cc in self.available or (self.loads_modules and f"tcp_{cc}" in self.installed)
 
     @property
@@ -103,7 +103,7 @@ class Kernel:
 
 
 def parse_modules(dep: str, alias: str) -> dict[str, str]:
-    """Of modules.dep and modules.alias: each name that modprobe takes, and its module."""
+    """Parses modules.dep and modules.alias: each name that modprobe accepts, and its module."""
     paths = [line.partition(":")[0] for line in dep.splitlines()]
     names = [Path(path).name.partition(".ko")[0].replace("-", "_") for path in paths if path]
     found = {name: name for name in names}
@@ -114,7 +114,7 @@ def parse_modules(dep: str, alias: str) -> dict[str, str]:
 
 
 def kernel() -> Kernel:
-    """The running one."""
+    """The running kernel."""
     release = os.uname().release
     tree = Path("/lib/modules") / release
     loaded = {}
@@ -125,7 +125,7 @@ def kernel() -> Kernel:
     efi = Path("/sys/firmware/efi/efivars")
     secure = None
     if efi.is_dir():
-        # four bytes of attributes, and the value
+        # the file has four bytes of attributes, then the value
         variables = sorted(efi.glob("SecureBoot-*"))
         try:
             secure = bool(variables) and variables[0].read_bytes()[-1:] == b"\1"
@@ -147,7 +147,7 @@ def kernel() -> Kernel:
 
 @dataclass(frozen=True)
 class Namespace:
-    """A network namespace; path is None for the caller's own."""
+    """A network namespace; path is None for that of the caller."""
 
     name: str
     path: str | None = None
@@ -158,7 +158,7 @@ def is_root() -> bool:
 
 
 def namespaces() -> list[Namespace]:
-    """The caller's own, and as root those with a name, and those of processes without."""
+    """The namespace of the caller; for root also those with names, and other ones of processes."""
     found = [Namespace("this")]
     if not is_root():
         return found
@@ -184,9 +184,9 @@ def namespaces() -> list[Namespace]:
 
 @dataclass(frozen=True)
 class Flow:
-    """A TCP connection as ss -tinm shows it, and what /proc/net/tcpcc adds."""
+    """A TCP connection as ss -tinm shows it, with the fields of /proc/net/tcpcc."""
 
-    local: str  # address:port, as ss has it
+    local: str  # address:port, as ss prints it
     peer: str
     state: str
     cc: str
@@ -197,7 +197,7 @@ class Flow:
     rtt_min_s: float = 0.0
     delivery_bps: float = 0.0
     pacing_bps: float = 0.0
-    capacity_bps: float = 0.0  # the congestion control's own estimate; 0: it has none
+    capacity_bps: float = 0.0  # the congestion control's estimate; 0: none
     busy_s: float = 0.0
     rwnd_limited_s: float = 0.0
     sndbuf_limited_s: float = 0.0
@@ -209,8 +209,8 @@ class Flow:
     retransmitted_segs: int = 0
     sent_segs: int = 0
     unacked_segs: int = 0
-    sndbuf_bytes: int = 0  # what the socket may hold to send, with all overhead
-    queued_bytes: int = 0  # what it holds
+    sndbuf_bytes: int = 0  # limit of the send buffer, including overhead
+    queued_bytes: int = 0  # bytes in the send buffer
     view: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -220,17 +220,17 @@ class Flow:
 
     @property
     def rate_bps(self) -> float:
-        """The best estimate of what the path carries."""
+        """The best estimate of the path's capacity, bit/s."""
         return self.capacity_bps or self.delivery_bps
 
     @property
     def bdp_bytes(self) -> float:
-        """Bytes that the path holds without a queue."""
+        """The bandwidth-delay product, bytes: the content of the path without a queue."""
         return self.rate_bps * self.rtt_min_s / 8
 
     @property
     def queue_segs(self) -> float:
-        """Segments that wait in the path: what the round trip has beyond its least."""
+        """The segments in the path's queue, from the rtt minus its minimum."""
         if not self.mss_bytes:
             return 0.0
         return max(0.0, self.rtt_s - self.rtt_min_s) * self.delivery_bps / 8 / self.mss_bytes
@@ -241,18 +241,19 @@ class Flow:
 
 
 def address_of(end: str) -> str:
-    """192.0.2.1 of 192.0.2.1:80 and of [::ffff:192.0.2.1]:80, 2001:db8::1 of [2001:db8::1]:80."""
+    """The address of address:port: 192.0.2.1 for 192.0.2.1:80 and for [::ffff:192.0.2.1]:80,
+    2001:db8::1 for [2001:db8::1]:80."""
     host = end.rpartition(":")[0].strip("[]").partition("%")[0].rstrip("]")
     return host.removeprefix("::ffff:")
 
 
-# Of ss -i: words that stand alone and are no congestion control's name
+# Words of ss -i without a value that are not the name of a congestion control
 _FLAGS = {"ts", "sack", "ecn", "ecnseen", "fastopen", "app_limited", "ts_recent"}
 _TWO_WORDS = {"send", "pacing_rate", "delivery_rate", "max_pacing_rate"}
 
 
 def parse_sockets(text: str) -> list[Flow]:
-    """Of ss -tinmHO: a connection in each line."""
+    """Parses the output of ss -tinmHO, which has a connection in each line."""
     return [flow for line in text.splitlines() if (flow := _flow(line.split()))]
 
 
@@ -296,7 +297,7 @@ def _flow(words: list[str]) -> Flow | None:
 
 
 def parse_view(text: str) -> dict[tuple[str, str], dict[str, Any]]:
-    """Of /proc/net/tcpcc: by local and peer address the fields, numbers where they are."""
+    """Parses /proc/net/tcpcc: the fields by local and peer address; numbers as int."""
     found = {}
     for line in text.splitlines():
         local, peer, *fields = line.split()
@@ -306,7 +307,7 @@ def parse_view(text: str) -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def flows(netns: str | None = None) -> list[Flow]:
-    """The connections of a namespace, with what this project's congestion controls tell."""
+    """The connections of a namespace, with the fields of this project's congestion controls."""
     try:
         shown = ask("cat", "/proc/net/tcpcc", netns=netns) if netns else read("/proc/net/tcpcc")
     except TcpccError:
@@ -324,7 +325,7 @@ def flows(netns: str | None = None) -> list[Flow]:
 
 
 def metrics(route: dict[str, Any]) -> dict[str, Any]:
-    """Of a route of ip -j: its metrics, such as mtu and congestion, in one dictionary."""
+    """The metrics of a route of ip -j, such as mtu and congestion, in one dictionary."""
     found: dict[str, Any] = {}
     for part in route.get("metrics", []):
         found |= part
@@ -337,7 +338,7 @@ def routes(netns: str | None = None) -> list[dict[str, Any]]:
 
 
 def route_to(address: str, exact: bool = False) -> dict[str, Any]:
-    """The route that a packet to an address takes; exact: the entry of the table it comes from."""
+    """The route of packets to an address; exact: the entry in the routing table."""
     how = ["fibmatch"] * exact
     try:
         found = json.loads(ask("ip", "-j", "route", "get", *how, address) or "[]")
@@ -354,11 +355,11 @@ def qdiscs(netns: str | None = None) -> list[dict[str, Any]]:
 
 
 def parse_features(text: str) -> dict[str, bool]:
-    """Of ethtool -k: what is on."""
+    """Parses the output of ethtool -k: whether each feature is on."""
     return {name: value == "on"
             for name, value in re.findall(r"^\s*([\w-]+): (on|off)\b", text, re.M)}  # fmt: skip
 
 
 def counters() -> dict[str, int]:
-    """The kernel's counters since boot, as nstat names them; nstat's history stays as it is."""
+    """The kernel's counters since boot, by nstat's names; does not change nstat's history."""
     return json.loads(ask("nstat", "-asz", "-j"))["kernel"]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Numbers with units, for the eye."""
+"""Numbers with units, as text."""
 
 
 def rate(bps: float) -> str:
-    """95.6 Mb/s of 95639784."""
+    """A rate as text: 95639784 becomes "95.6 Mb/s"."""
     for scale, unit in ((1e9, "Gb/s"), (1e6, "Mb/s"), (1e3, "kb/s")):
         if bps >= scale:
             return f"{bps / scale:.3g} {unit}"
@@ -11,7 +11,7 @@ def rate(bps: float) -> str:
 
 
 def size(count: float) -> str:
-    """4 MiB of 4194304."""
+    """A size as text: 4194304 becomes "4 MiB"."""
     for scale, unit in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
         if count >= scale:
             return f"{count / scale:.3g} {unit}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""tcpcc watch: the window, rate, capacity and queue of flows, while they send."""
+"""tcpcc watch: shows the window, rate, capacity and queue of flows while they send."""
 
 import json
 import os
@@ -14,13 +14,13 @@ from .system import Flow
 from .units import rate
 
 BARS = " ▁▂▃▄▅▆▇█"
-# So wide that a terminal of 80 columns has them all
+# The columns and their widths, which fit into 80 columns of a terminal
 _COLUMNS = (("flow", 22), ("cc", 10), ("window", 7), ("rate", 10), ("capacity", 10), ("rtt", 8),
             ("least", 8), ("queue", 5))  # fmt: skip
 
 
 def row(flow: Flow) -> dict[str, Any]:
-    """What is shown of a flow, with units in the names."""
+    """The fields of a flow that are shown, with units in their names."""
     return {
         "local": flow.local, "peer": flow.peer, "cc": flow.cc, "window_segs": flow.cwnd_segs,
         "rate_bps": flow.delivery_bps, "pacing_bps": flow.pacing_bps,
@@ -33,7 +33,7 @@ def row(flow: Flow) -> dict[str, Any]:
 
 @dataclass
 class Watch:
-    """Which flows are looked at, and how their windows have been."""
+    """The selection of flows, and the history of their windows."""
 
     addresses: list[str] = field(default_factory=list)  # empty: all
     port: int = 0
@@ -43,7 +43,7 @@ class Watch:
     )
 
     def chosen(self, flows: list[Flow]) -> list[Flow]:
-        """Established flows to the addresses and port, those that sent most first."""
+        """The established flows to the addresses and port; those that sent most come first."""
         found = [
             flow for flow in flows
             if flow.state == "ESTAB"
@@ -53,7 +53,7 @@ class Watch:
         return sorted(found, key=lambda flow: -flow.sent_bytes)[: self.most]
 
     def frame(self, flows: list[Flow], width: int) -> str:
-        """A table, and below each flow its window so far."""
+        """A table of flows, with the history of the window below each flow."""
         lines = ["".join(f"{name:>{w}}" if k > 1 else f"{name:<{w}}"
                          for k, (name, w) in enumerate(_COLUMNS))]  # fmt: skip
         for flow in flows:
@@ -80,13 +80,13 @@ def _ms(seconds: float) -> str:
 
 
 def bars(values: "deque[int]") -> str:
-    """A bar for each value; the largest is a full one."""
+    """A bar for each value; that of the largest value is full."""
     top = max(values) or 1
     return "".join(BARS[round(value / top * (len(BARS) - 1))] for value in values)
 
 
 def _with_views(flows: list[Flow], views: bpf.Views) -> list[Flow]:
-    """Beside what ss shows of a flow, what its BPF sender tells."""
+    """The flows with the fields that their BPF senders record, in addition to those of ss."""
     last = views.read()
     found = []
     for flow in flows:
@@ -98,7 +98,7 @@ def _with_views(flows: list[Flow], views: bpf.Views) -> list[Flow]:
 
 
 def watch(host: str, port: int, interval_s: float, count: int, as_json: bool) -> int:
-    """Shows flows until Ctrl-C, or so many times; as JSON, an object in each line."""
+    """Shows flows every interval_s until Ctrl-C, or count times; as JSON, one object per line."""
     seen = Watch(choose.addresses(host) if host else [], port)
     live = sys.stdout.isatty() and not as_json
     shown = 0

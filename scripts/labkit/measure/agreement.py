@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Does the lab tell the truth?  Each sender on one path, in the lab and elsewhere, side by side.
+"""Validates the lab: measures each sender on one path, in the lab and in other places.
 
-Elsewhere is a distribution's kernel as it comes, in QEMU and in real time, where the lab's own
-program carries out the same plan and takes the same samples; the lab's kernel with another HZ,
-where the clock of jiffies ticks more often; and the lab with segmentation offload.
+The other places are: an unmodified kernel of a distribution in QEMU, in real time, where the lab's
+agent executes the same plan and takes the same samples; the lab kernel with a larger HZ; and the
+lab with segmentation offload.
 
-And scenarios of the lab beside scripts/testbed: iperf3 in real time on that stock kernel, with
-nothing of the lab's but the commands that set the path up.
+It also compares scenarios of the lab with scripts/testbed: iperf3 in real time on that stock
+kernel, which uses only the lab's commands for the setup of the path.
 """
 
 import base64
@@ -36,17 +36,17 @@ from .runner import run_all
 Json = dict[str, Any]
 
 PATH = ("rate=40mbit", "rtt=40ms", "buffer=1bdp", "duration=12", "sample=20ms")
-BUFFER = 132  # packets, that 1bdp is
-BESIDE = ("scatter=200ms",)  # in the runs beside CUBIC
-SEEDS = 10  # of them
+BUFFER = 132  # packets, equal to 1bdp
+BESIDE = ("scatter=200ms",)  # additional settings of the runs with CUBIC
+SEEDS = 10  # of the runs with CUBIC
 
-# Each sender, and the router that it is for
+# Each sender, and the settings of its router
 SENDERS = {
     "cubic": (), "bbr": (), "ccpd_path": (), "mccp": (),
     "acp": ("qdisc=acp",), "estcp": ("qdisc=estcp",),
 }  # fmt: skip
 
-# For the test bed: scenarios and their cases, slow enough for an emulated processor
+# Scenarios and cases for the test bed, slow enough for an emulated processor
 SCENARIOS = (
     ("field-buffers", "1 BDP, 20 Mb/s, 200 ms"),
     ("field-aqm", "codel, ECN off, 10 Mb/s, 150 ms"),
@@ -60,16 +60,16 @@ TESTBED = "test bed"
 
 STOCK = "stock 6.12"
 PLACES = (STOCK, "HZ 250", "HZ 1000", "offload")
-FILES = ("summary.json", "flows.csv", "links.csv")  # that a run leaves
-BEFORE_NS = 10 * 10**9  # from the end of set-up to the beginning of traffic, on a stock kernel
+FILES = ("summary.json", "flows.csv", "links.csv")  # output of a run
+BEFORE_NS = 10 * 10**9  # from the end of the setup to the start of traffic, on a stock kernel
 
 
 @dataclass(frozen=True)
 class Measure:
-    """One number of a sender's runs, alone and beside CUBIC.
+    """A number that is computed from a sender's runs.
 
-    of() takes the run alone and those beside CUBIC.  slack says by how much it may be another
-    elsewhere, from what it is in the lab.
+    of: takes the run of the sender alone, and the runs with CUBIC.  slack: takes the value in the
+    lab, and returns the largest allowed difference in another place.  scale: factor for display.
     """
 
     name: str
@@ -88,10 +88,10 @@ def _share(alone: Json, pairs: list[Json]) -> float | None:
     return fmean(of[0] / sum(of) for of in rates) if rates else None
 
 
-# A tenth of what can be: of the rate, of the round trip, of the buffer, of a window, of all that
-# two have.  How often a packet is lost varies by more: half as many again, or ten.  Who of two has
-# more is chance's in one run (0.49 and 0.71 in two places): it is the mean of several, in which
-# each flow starts at another moment.
+# The allowed difference is a tenth of the rate, round trip, buffer, window, or the sum of two
+# flows.  The number of losses varies more: by a half, or 10.  The share of one of two flows is
+# random in a single run (0.49 and 0.71 in two places).  So it is the mean of several runs, in which
+# the flows start at different times.
 MEASURES = (
     Measure("goodput", "Mb/s", _alone("goodput_bps"), lambda lab: 0.1 * lab, 1e-6),
     Measure("rtt", "ms", _alone("rtt_mean_s"), lambda lab: 0.1 * lab, 1e3),
@@ -105,9 +105,9 @@ MEASURES = (
 
 @dataclass(frozen=True)
 class Row:
-    """A measure of a sender: in the lab, and in each place where it was measured.
+    """A measure of a sender, in the lab and in other places.
 
-    path is the scenario's case, where there are several.
+    path: the scenario's case, if there are several.
     """
 
     cc: str
@@ -117,7 +117,7 @@ class Row:
     path: str = ""
 
     def agrees(self, place: str) -> bool:
-        """Whether it is the same there, but for what the measure allows; or is nowhere at all."""
+        """Whether the difference is within the slack, or the value is missing in both places."""
         there = self.elsewhere[place]
         if self.lab is None or there is None:
             return self.lab is there
@@ -133,7 +133,7 @@ class Row:
 
 
 def jobs(ccs: Iterable[str], seeds: int, *more: str) -> list[Job]:
-    """The runs of each: one alone, and so many beside CUBIC."""
+    """The runs of each sender: one alone, and one with CUBIC for each seed."""
     dumbbell, made = scenario.load("dumbbell"), []
     for cc in ccs:
         sets = [*PATH, *SENDERS[cc], *more]
@@ -145,9 +145,9 @@ def jobs(ccs: Iterable[str], seeds: int, *more: str) -> list[Job]:
 
 
 def on_stock(wanted: list[Job], *, version: str = "6.12", timeout_s: float = 3600) -> list[Json]:
-    """The results of runs on that stock kernel, one after the other in one guest."""
+    """Makes the runs on a stock kernel, one after the other in one guest; returns their results."""
     kernel = stock.ensure(version)
-    # Packed, since an argument has at most 128 KiB
+    # Compressed, because an argument has at most 128 KiB
     script = base64.b64encode(gzip.compress("\n".join(map(_script, wanted)).encode())).decode()
     done = boot(kernel, ["sh", "-euc", f'eval "$(echo {script} | base64 -d | gunzip)"'],
                 modules=stock.build(kernel), timeout_s=timeout_s)  # fmt: skip
@@ -168,7 +168,7 @@ def on_stock(wanted: list[Job], *, version: str = "6.12", timeout_s: float = 360
 
 
 def _script(job: Job) -> str:
-    """Sets the path up, has the plan begin when it is there, and packs what was measured."""
+    """The shell script of a run: sets up the path, executes the plan, and packs the output."""
     plan = compile_plan(job.settings, job.cc, job.seed)
     return f"""
 cd "$(mktemp -d)"
@@ -193,7 +193,7 @@ for space in s0 d b r; do ip netns del $space; done
 def measure(
     ccs: Iterable[str] = SENDERS, places: Iterable[str] = PLACES, seeds: int = SEEDS
 ) -> list[Row]:
-    """Each measure of these senders in the lab and in these places."""
+    """Measures these senders in the lab and in these places."""
     ccs, places = list(ccs), list(places)
 
     def in_lab(variant: str = "", *more: str) -> list[Json]:
@@ -230,7 +230,7 @@ def _mean_rtt(run: Json, pairs: list[Json]) -> float:
     return fmean(flow["rtt_mean_s"] for flow in run["flows"])
 
 
-# What iperf3 tells too, here of all flows of a run
+# The measures that iperf3 also reports, here over all flows of a run
 _OF_IPERF3 = {
     "goodput": _total("goodput_bps"), "rtt": _mean_rtt, "retransmits": _total("retransmits"),
 }  # fmt: skip
@@ -242,7 +242,10 @@ def on_testbed(
     wanted: Iterable[tuple[str, str]], ccs: Iterable[str], *, version: str = "6.12",
     timeout_s: float = 3600,
 ) -> list[list[Json]]:  # fmt: skip
-    """What scripts/testbed measures on that stock kernel: of each scenario's case these columns."""
+    """Runs scripts/testbed on a stock kernel: the columns ccs of each scenario and case in wanted.
+
+    Returns the results, a list for each scenario.
+    """
     wanted = list(wanted)
     kernel = stock.ensure(version)
     options = " ".join(["--json --out /tmp/said", *(f"--cc {cc}" for cc in ccs)])
@@ -261,10 +264,10 @@ def beside_testbed(
     wanted: Iterable[tuple[str, str]] = SCENARIOS, ccs: Iterable[str] = ON_TESTBED,
     seeds: int = SEEDS,
 ) -> list[Row]:  # fmt: skip
-    """Each measure that iperf3 has, in the lab and in the test bed on a stock kernel.
+    """The measures of iperf3, in the lab and in the test bed on a stock kernel.
 
-    The lab's is the mean of so many seeds.  The test bed's is one run, whose losses and jitter are
-    drawn anew each time.
+    The lab's value is the mean over the seeds.  That of the test bed is from one run, whose losses
+    and jitter are random each time.
     """
     rows, wanted, ccs = [], list(wanted), list(ccs)
     with Progress("lab agree", wanted=True) as shown:
@@ -289,7 +292,7 @@ def beside_testbed(
 
 
 def table(rows: list[Row]) -> str:
-    """In Markdown: a line for each sender and measure; bold what does not agree."""
+    """A Markdown table, a line for each sender and measure; values that do not agree are bold."""
     places = list(rows[0].elsewhere)
     lines = [f"| | | lab | {' | '.join(places)} |", "|---|---" + "|--:" * (1 + len(places)) + "|"]
     for row in rows:

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the modules cost, beside what is wanted and what others cost.
+"""The cost of the modules, compared with bounds and with the cost of other modules.
 
-run() boots one guest after the other.  Each measures what an ACK costs a congestion control
-(tests/kunit/cc_bench.c), what a segment costs a host (feedback_bench.c), what a packet costs a
-router (sch_bench.c), and how long transfers take: short parts, many times, of which the median
-counts, so that what else the machine does disturbs little.  A number is the median of guests, which
-share nothing, with their range.
+run() boots guests one after the other.  Each measures the cost of an ACK in a congestion control
+(tests/kunit/cc_bench.c), of a segment in a host (feedback_bench.c), of a packet in a router
+(sch_bench.c), and the throughput of transfers.  The measurements are short and repeated, and their
+median counts, so that other load on the machine has little influence.  A result is the median over
+the independent guests, with their range.
 
-count() has the same programs on Debian's own kernel, emulated with a clock that counts
-instructions: what they say is the same on any machine, however busy.
+count() runs the same programs on a kernel of Debian, emulated with a clock that counts
+instructions.  So the results do not depend on the machine or its load.
 """
 
 import json
@@ -33,7 +33,7 @@ from ..world.stock import StockKernel
 
 WHOLE = "from socket to socket"
 
-# What is measured at hosts, by the name in feedback_bench.c: its bound, ns
+# The measurements at hosts, by the name in feedback_bench.c: the bound, ns
 HOSTS = {
     WHOLE: None,
     "empty hook": None,
@@ -51,8 +51,8 @@ HOSTS = {
 }
 FAMILIES = ("v4", "v6")
 
-# Routers, and what they are compared with: how tc makes one, and what packets it is for, as
-# sch_bench.c takes them
+# Routers, and qdiscs for comparison: the arguments of tc, and the packets as parameters of
+# sch_bench.c
 ROUTERS = {
     "acp": ("acp bandwidth 1tbit", ""),
     "acp(newcomers=0)": ("acp bandwidth 1tbit newcomers 0", ""),
@@ -65,14 +65,14 @@ ROUTERS = {
     "cake": ("cake bandwidth 1tbit", ""),
     "pfifo": ("pfifo", ""),
 }
-OURS = ("acp", "estcp", "xcp", "rcp")  # which may cost as much as fq_codel, and a tenth of cake
-# What is no code of ours
+OURS = ("acp", "estcp", "xcp", "rcp")  # bounds: the cost of fq_codel, and a tenth of that of cake
+# Not this project's code
 THEIRS = {"reno", "cubic", "bbr", "vegas", "dctcp", "fq_codel", "pie", "cake", "pfifo", WHOLE}
 OF_CAKE = 0.1
 TRAFFIC = {"50 flows": "", "1 flow": "flows=1", "10000 flows": "flows=10000", "IPv6": "v6=1"}
 
-# Congestion controls, the module of each, and what an ACK may cost at most as much as; acp, estcp,
-# xcp and rcp without a router: they are Reno then
+# Congestion controls: the module, and the congestion control whose cost of an ACK is the bound.
+# acp, estcp, xcp and rcp run without a router, so they act as Reno.
 SENDERS = {
     "reno": ("", ""),
     "cubic": ("", ""),
@@ -97,14 +97,14 @@ SENDERS = {
     "newjersey": ("tcp_newjersey", ""),
 }
 ACKS = ("open", "open, 44 segments", "recovery", "limited")  # of cc_bench.c
-LEAST = 0.5  # ns or instructions: less is not measured, and is no measure of others
-FEW = 10  # instructions: of fewer a ratio is not compared with that of before
-MANY = 100_000  # sockets, of which the memory of each can be told
+LEAST = 0.5  # ns or instructions: the smallest value as a divisor, because less is not measurable
+FEW = 10  # instructions: ratios of smaller costs are not checked for regressions
+MANY = 100_000  # sockets: from this number on, the memory of each can be measured
 BYTES = "bytes"
-NS, INSTRUCTIONS = "ns", "instructions"  # what is measured in
+NS, INSTRUCTIONS = "ns", "instructions"  # the units of cost
 RATE = "Gb/s"
 
-# How fast a host sends: where to, how many flows, and the qdisc there
+# Transfers of a host: the destination, the number of flows, and the qdisc
 HOST = {
     "veth": ("192.0.2.2", 1, ""), "veth, 64 flows": ("192.0.2.2", 64, ""),
     "veth, fq": ("192.0.2.2", 1, "fq"), "veth, 64 flows, fq": ("192.0.2.2", 64, "fq"),
@@ -112,34 +112,34 @@ HOST = {
 }  # fmt: skip
 SENT = [cc for cc, (module, of) in SENDERS.items() if of] + ["bbr", "cubic"]
 SHARE = 0.9  # of CUBIC's throughput, at least
-BEYOND = {"ccpd_path": "bbr"}  # whose throughput is to be above that of another
+BEYOND = {"ccpd_path": "bbr"}  # the throughput of the first must be above that of the second
 
-TIMEOUT_S = 300  # a guest's
-COUNT_TIMEOUT_S = 900  # an emulated one's
-BUSY = 0.5  # processors that others use, from where on they are mentioned
+TIMEOUT_S = 300  # of a guest
+COUNT_TIMEOUT_S = 900  # of an emulated guest
+BUSY = 0.5  # processors: a higher load by other programs is mentioned in notes
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How much of it all is done."""
+    """The extent of the measurements."""
 
     runs: int = 6
     batches: int = 4000
     packets: int = 100_000
-    times: int = 4  # of so many packets each
-    ms: int = 250  # a transfer's
-    sockets: tuple[int, ...] = (1, 1000, 100_000)  # that have an ACK in turn
+    times: int = 4  # repetitions of so many packets
+    ms: int = 250  # duration of a transfer
+    sockets: tuple[int, ...] = (1, 1000, 100_000)  # numbers of sockets that get ACKs in turn
     chunks: int = 100  # of 200 ACKs, in each round
     rounds: int = 3
 
     @property
     def steps(self) -> int:
-        """Of one guest: lines that it writes while it measures."""
+        """The number of lines that a guest prints while it measures, for progress."""
         return len(self.sockets) + len(FAMILIES) + len(ROUTERS) + len(HOST) * (len(SENT) + 1)
 
 
 QUICK = Effort(1, 20, 10_000, 1, 10, (1,), 20, 1)
-COUNT_GUESTS = 3  # that differ in what they draw at random
+COUNT_GUESTS = 3  # with different random numbers
 COUNTED = Effort(3, 20, 10_000, 1, 0, (1,), 10, 1)
 
 
@@ -151,29 +151,29 @@ class Row:
     unit: str
     samples: tuple[float, ...]
     family: str = ""
-    sockets: int = 0  # of an ACK: how many have one in turn
+    sockets: int = 0  # for ACKs: number of sockets that get ACKs in turn
     bound: float | None = None
-    least: bool = False  # bound is the least that is wanted, not the most
+    least: bool = False  # the bound is a minimum, not a maximum
     ratios: tuple[float, ...] = ()  # of each guest
-    of: str = ""  # what they are to
-    most: float | None = None  # that the ratio may be
-    # A router's beside pfifo: with 10 000 flows fq_codel takes 439 instructions in some runs, and
-    # 502 in others
+    of: str = ""  # name of the divisor of ratios
+    most: float | None = None  # bound of the ratio
+    # Of a router: the ratios to pfifo, because fq_codel varies: with 10 000 flows it takes 439
+    # instructions in some runs, and 502 in others.
     to_pfifo: tuple[float, ...] = ()
 
     @property
     def steady(self) -> tuple[float, ...]:
-        """The ratios that do not change but with what the row is of, of each guest."""
+        """The ratios with a stable divisor, of each guest."""
         return self.to_pfifo or self.ratios
 
     @property
     def steady_of(self) -> str:
-        """What they are to."""
+        """The divisor of steady."""
         return "pfifo" if self.to_pfifo else self.of
 
     @property
     def key(self) -> str:
-        """Which no other row of the same measurement has."""
+        """A text that is unique among the rows of a measurement."""
         return ", ".join(filter(None, (self.what, self.family, f"of {self.steady_of}")))
 
     @property
@@ -213,7 +213,7 @@ class Row:
 
 
 def run(laboratory: Laboratory, effort: Effort) -> list[Row]:
-    """Measures all of it; says on standard error how far it is."""
+    """Makes all measurements in guests of the lab; shows the progress on standard error."""
     logs = []
     with Progress("bench", True) as shown:
         for number in range(effort.runs):
@@ -229,7 +229,7 @@ def run(laboratory: Laboratory, effort: Effort) -> list[Row]:
 def _measure(
     laboratory: Laboratory, effort: Effort, number: int, progress: Callable[[float], None]
 ) -> str:
-    """What a guest says of one run."""
+    """Runs the measurements in one guest; returns its log."""
     with Guest(laboratory.kernel, seed=number + 1) as guest:
         guest.put("transfer.py", (GUEST / "transfer.py").read_text())
         guest.boot(_job(effort, number), laboratory.modules, real_time=True)
@@ -249,11 +249,11 @@ def _measure(
 
 
 def count(kernel: StockKernel, guests: int = COUNT_GUESTS, effort: Effort = COUNTED) -> list[Row]:
-    """The same of instructions, on a stock kernel in an emulated processor.
+    """Counts instructions instead of time, on a stock kernel with an emulated processor.
 
-    All is measured effort.runs times in each of the guests, one after the other. It would always be
-    the same but for interrupts (see undisturbed()), and for what a guest draws at random: which
-    flows meet in one bucket of a hash.
+    Each guest repeats all measurements effort.runs times.  The results differ only because of
+    interrupts (see undisturbed()), and because of a guest's random numbers, which decide which
+    flows share a bucket of a hash.
     """
     made = stock.build(kernel, ("W=1", "TCPCC_BENCH=y"))
     job = f"set -e\n{_MEASURES}"
@@ -274,10 +274,10 @@ def count(kernel: StockKernel, guests: int = COUNT_GUESTS, effort: Effort = COUN
 
 def undisturbed(runs: list[dict[tuple[str, ...], list[float]]]
                 ) -> list[dict[tuple[str, ...], list[float]]]:  # fmt: skip
-    """What the two runs with the fewest instructions say, for each name on its own.
+    """For each name, the numbers of the two runs with the fewest instructions.
 
-    An interrupt can only add instructions. It may come in any run, and at any place of it: of three
-    counts of one thing the two smallest are those without it, and their difference is the noise.
+    An interrupt only adds instructions, and can occur anywhere in any run.  So the two smallest of
+    three counts are those without an interrupt, and their difference is the noise.
     """
     names = [name for name in runs[0] if all(name in run for run in runs)]
     least = {name: sorted((run[name] for run in runs), key=statistics.median) for name in names}
@@ -286,7 +286,7 @@ def undisturbed(runs: list[dict[tuple[str, ...], list[float]]]
 
 _AGAIN = "bench: again"
 
-# Functions of the shell, with what they need of effort as arguments
+# Shell functions; values of Effort are their arguments
 _MEASURES = """
 acks()
 {
@@ -323,7 +323,7 @@ packets()
 
 
 def _measures(effort: Effort) -> str:
-    """The part of a guest's script that asks what an ACK, a segment and a packet cost."""
+    """The part of a guest's script that measures the cost of ACKs, segments and packets."""
     hosts = "\n".join(f"host {int(family == 'v6')} {effort.batches}" for family in FAMILIES)
     routers = "\n".join(
         f"router {shlex.quote(name)} {qdisc}\n" + "\n".join(
@@ -350,7 +350,7 @@ ip link del v0
 
 
 def _job(effort: Effort, number: int) -> str:
-    """The script of a guest of the lab; which congestion control is the first changes."""
+    """The script of guest number of the lab; the order of the congestion controls rotates."""
     ccs = SENT[number % len(SENT) :] + SENT[: number % len(SENT)]
     sends = "\n".join(
         f"sends {shlex.quote(name)} {address} {flows} {qdisc or 'noqueue'}"
@@ -399,7 +399,8 @@ _LINE = re.compile(
 
 
 def parse(log: str) -> dict[tuple[str, ...], list[float]]:
-    """The numbers of one run, by what they are of: ns."""
+    """The numbers in the log of one run, by their names: times in ns, memory in bytes, transfers in
+    bytes/s."""
     found: dict[tuple[str, ...], list[float]] = {}
     for line in log.splitlines():
         if not (m := _LINE.fullmatch(line)):
@@ -422,9 +423,9 @@ def parse(log: str) -> dict[tuple[str, ...], list[float]]:
 def rows(
     runs: list[dict[tuple[str, ...], list[float]]], sockets: Iterable[int], unit: str = NS
 ) -> list[Row]:
-    """The results of some runs; an error if one of them lacks a number.
+    """The results of runs; LabError if a number is missing in one of them.
 
-    Of instructions there are no bounds in ns, and no transfers.
+    With instructions as unit there are no bounds in ns, and no transfers.
     """
 
     def medians(*key: str) -> tuple[float, ...]:
@@ -472,7 +473,7 @@ def rows(
 
 
 def _all_of(runs: list[dict[tuple[str, ...], list[float]]], *key: str) -> list[list[float]]:
-    """The numbers of that name, of each run."""
+    """The numbers with this name, a list for each run."""
     if any(key not in found for found in runs):
         raise LabError(f"a run of the bench has no number for {' '.join(key)}")
     return [found[key] for found in runs]
@@ -480,17 +481,17 @@ def _all_of(runs: list[dict[tuple[str, ...], list[float]]], *key: str) -> list[l
 
 @dataclass(frozen=True)
 class Change:
-    """A number of two benches: of ratios the least and the most that their guests had."""
+    """A ratio in two benches, a and b: its minimum and maximum over the guests of each."""
 
     what: str
-    of: str  # what it is a multiple of
+    of: str  # divisor of the ratio
     a: tuple[float, float]
     b: tuple[float, float]
     more_is_better: bool
 
     @property
     def verdict(self) -> str:
-        """worse or better where what the guests had does not overlap."""
+        """worse or better if the two ranges do not overlap; else empty."""
         if self.a[0] <= self.b[1] and self.b[0] <= self.a[1]:
             return ""
         return "better" if (self.b[0] > self.a[1]) == self.more_is_better else "worse"
@@ -501,7 +502,7 @@ class Change:
 
 
 def is_bench(path: Path) -> bool:
-    """Whether that is a file that lab bench --json wrote."""
+    """Whether path is a file that lab bench --json wrote."""
     try:
         rows = json.loads(path.read_text())
         return isinstance(rows, list) and bool(rows) and all(row["what"] for row in rows)
@@ -510,10 +511,10 @@ def is_bench(path: Path) -> bool:
 
 
 def changes(before: Path, after: Path) -> list[Change]:
-    """What became another multiple from one bench to another, of what both measured.
+    """Compares the ratios that two benches have in common.
 
-    LabError of status 2 if one is none, or they have nothing in common.  Times are not compared:
-    they are of a machine, and of what else it did.
+    LabError of status 2 if a file is not a bench, or if they have no ratio in common.  Times are
+    not compared, because they depend on the machine and its load.
     """
     a, b = (_ratios(path) for path in (before, after))
     found = [Change(*key, a[key], b[key], key[1].endswith("'s")) for key in a if key in b]
@@ -523,7 +524,7 @@ def changes(before: Path, after: Path) -> list[Change]:
 
 
 def _ratios(path: Path) -> dict[tuple[str, str], tuple[float, float]]:
-    """The ratios of a file that lab bench --json wrote: by what they are of, least and most."""
+    """The minimum and maximum of each ratio in a file that lab bench --json wrote."""
     if not is_bench(path):
         raise LabError(f"{path} is no file that lab bench --json wrote, as the other is", status=2)
     found = {}
@@ -538,7 +539,7 @@ def _ratios(path: Path) -> dict[tuple[str, str], tuple[float, float]]:
 
 
 def told(made: list[Change]) -> str:
-    """Changes for the eye."""
+    """Changes as text for a terminal."""
     lines = [
         f"  {c.what:<36}{c.a[0]:8.3f} to {c.a[1]:.3f}{c.b[0]:12.3f} to {c.b[1]:.3f}"
         f"  {c.verdict:<8}{'of ' * bool(c.of)}{c.of}" for c in made if c.verdict
@@ -551,15 +552,15 @@ def told(made: list[Change]) -> str:
 
 
 def noise(made: list[Row]) -> float:
-    """By how much of itself a ratio of ours was another when it was measured again: the most."""
+    """The largest relative spread of a ratio of this project's code over the samples."""
     return max(max(row.steady) / min(row.steady) - 1 for row in made if _told(row))
 
 
 def regressions(made: list[Row], known: dict[str, float], noise_before: float) -> list[str]:
-    """What of ours costs more than it did, beside what was measured with it, and beyond the noise.
+    """Messages for ratios of this project's code that have grown by more than the noise.
 
-    known has the steady ratios of before by Row.key, and noise_before is what noise() was then: of
-    several guests, while made may be of one.
+    known: the earlier steady ratios by Row.key.  noise_before: the earlier result of noise(), from
+    several guests, because made may be from only one.
     """
     most = 1 + max(noise(made), noise_before)
     return [
@@ -569,13 +570,12 @@ def regressions(made: list[Row], known: dict[str, float], noise_before: float) -
 
 
 def _told(row: Row) -> bool:
-    """Whether it has a ratio of ours that says something: where there is hardly an instruction it
-    does not."""
+    """Whether the row has a ratio of this project's code, and its cost is above FEW."""
     return bool(row.ratios) and min(row.samples) > FEW and row.what.split(",")[0] not in THEIRS
 
 
 def table(made: list[Row]) -> str:
-    """Results for the eye."""
+    """Results as text for a terminal."""
     unit = made[0].unit
     hosts = {what: [r for r in made if r.what == what and r.family] for what in HOSTS}
     lines = []
@@ -617,7 +617,7 @@ def table(made: list[Row]) -> str:
 
 
 def _throughput(made: list[Row]) -> list[str]:
-    """Of each congestion control what a core sends, as a share of CUBIC's."""
+    """Lines with a core's throughput for each congestion control, also as a share of CUBIC's."""
     found = {(r.what, r.unit): r for r in made}
     lines = ["a core's throughput, Gb/s (of CUBIC's)",
              f"  {'':<14}{''.join(f'{path:>20}' for path in HOST)}"]  # fmt: skip
@@ -648,7 +648,7 @@ def _verdict(of: list[Row]) -> str:
 
 
 def notes(made: list[Row], load: float) -> list[str]:
-    """What must be said of the results; load: processors that others used before it began."""
+    """Remarks on the results; load: processors that other programs used before the start."""
     said = []
     if missed := sum(r.met is False for r in made):
         said.append(f"{missed} of {sum(r.met is not None for r in made)} bounds not met")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Runs by cell, which is a scenario's column in a case: what its seeds come to, and how it differs
-from another whose runs have the same seeds."""
+"""Runs grouped by cell, a column of a scenario in a case: means over the seeds, and differences
+between cells over the same seeds."""
 
 from . import intervals
 from .intervals import Interval
@@ -9,8 +9,9 @@ from .statistics import rounded
 
 Key = tuple[str, str, str]  # scenario, column or congestion control, case
 
-# What cells are compared by, and whether more of it is better (1) or worse (-1).  A transfer, a
-# request or a short flow that did not end counts: as long as it was given, or by the number of it.
+# The metrics for comparing cells, and whether more is better (1) or worse (-1).  A transfer that
+# did not end counts with its timeout; requests and short flows that did not end are counted in
+# separate metrics.
 DIRECTIONS = {
     "goodput_bps": 1, "utilization": 1, "jain": 1, "completion_s": -1, "rtt_mean_s": -1,
     "queue_mean": -1, "queue_max": -1, "drops": -1, "retransmits": -1, "request_p95_s": -1,
@@ -22,7 +23,7 @@ DIRECTIONS = {
 
 
 def key(run: Json) -> Key:
-    """The cell of a run."""
+    """The key of a run's cell."""
     return run["scenario"], run.get("column", run["cc"]), run.get("case", "")
 
 
@@ -35,8 +36,7 @@ def by_cell(results: list[Json]) -> dict[Key, list[Json]]:
 
 
 def means(runs: list[Json]) -> dict[str, Interval]:
-    """What the runs of a cell come to, by metric: the mean, in the metric's unit, of those runs in
-    which it was measured."""
+    """The mean of each metric over a cell's runs in which it was measured, in the metric's unit."""
     found = {}
     for name in DIRECTIONS:
         values = [v for run in runs if (v := at_least(run, name)) is not None]
@@ -46,10 +46,9 @@ def means(runs: list[Json]) -> dict[str, Interval]:
 
 
 def differences(a: list[Json], b: list[Json]) -> dict[str, Interval]:
-    """By metric, the mean of b less a over the seeds of which both have a run that measured it, in
-    the metric's unit.
+    """The mean of b - a of each metric, in its unit, over the seeds for which both measured it.
 
-    Of several runs of a seed in one of them, the last counts.
+    If there are several runs with a seed, the last one counts.
     """
     first, second = ({run["seed"]: run for run in runs} for runs in (a, b))
     shared = [seed for seed in first if seed in second]
@@ -63,17 +62,17 @@ def differences(a: list[Json], b: list[Json]) -> dict[str, Interval]:
 
 
 def reference(cells: dict[Key, list[Json]], of: Key) -> Key | None:
-    """The cell that another is told against: the first column's of its case; None if it is that."""
+    """The cell to compare with: that of the first column in the same case; None if it is of."""
     first = next(k for k in cells if (k[0], k[2]) == (of[0], of[2]))
     return None if first == of else first
 
 
 def with_cells(results: list[Json]) -> list[Json]:
-    """The results, each with `cell`: what all runs of its cell among them come to.
+    """The results, each with an additional `cell`: a summary of all runs of its cell.
 
-    That is `seeds`, how many; `metrics`, by name n, mean, low and high, the last two only if n is
-    at least 2; and, unless it is the first column's, `differences`: `to` that column, and `metrics`
-    of the runs of the same seeds, this column's less that one's.
+    It has `seeds`, their number; and `metrics`: by name n, mean, low and high (the last two only if
+    n is at least 2).  If it is not that of the first column it also has `differences`: `to`, the
+    first column, and `metrics`, this column minus the first one over the same seeds.
     """
     cells = by_cell(results)
     told: dict[Key, Json] = {}

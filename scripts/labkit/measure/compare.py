@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Two sets of results, run by run: what became better or worse from one to the other.
+"""Compares two sets of results, run by run.
 
 A set is a file that `scripts/lab run --json` wrote, a directory of such files (or one that
-`scripts/lab run --out` filled), or a commit: then it is the runs that the store keeps of it, made
-when there were no changes that had not been committed.
+`scripts/lab run --out` filled), or a commit: the runs in the store that were made from this commit
+without uncommitted changes.
 """
 
 import json
@@ -21,7 +21,7 @@ from .metrics import Json, at_least
 
 @dataclass(frozen=True)
 class Row:
-    """A metric of a cell, over the seeds that both sets have: its means, and b less a."""
+    """A metric of a cell over the seeds in both sets: the means a and b, and their difference."""
 
     cell: Key
     metric: str
@@ -31,19 +31,19 @@ class Row:
 
     @property
     def changed(self) -> bool:
-        """Whether any run differs from the same one of the other set."""
+        """Whether a run differs from the same run of the other set."""
         return any((self.difference.value, self.difference.low, self.difference.high))
 
     @property
     def verdict(self) -> str:
-        """worse or better if all of the interval is; else nothing, as of one seed."""
+        """worse or better if the interval excludes 0; else empty, also for one seed."""
         low, high = self.difference.low, self.difference.high
         if low is None or low <= 0 <= high:
             return ""
         return "better" if (low > 0) == (DIRECTIONS[self.metric] > 0) else "worse"
 
     def json(self) -> Json:
-        """One object, SI units; low, high and verdict are absent where there are none."""
+        """An object in SI units; low, high and verdict are absent if they have no value."""
         scenario, column, case = self.cell
         shown = {"scenario": scenario, "cc": column} | ({"case": case} if case else {})
         shown |= {"metric": self.metric, "n": self.difference.n, "a": self.a, "b": self.b}
@@ -55,7 +55,7 @@ class Row:
 
 @dataclass
 class Comparison:
-    """All rows, by cell, and what must be said of the two sets."""
+    """All rows, ordered by cell, and notes on the two sets."""
 
     rows: list[Row] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -68,9 +68,9 @@ class Comparison:
 
 
 def read(text: str) -> list[Json]:
-    """The results of a set, which text names: a file, a directory or a commit.
+    """Reads the results of a set; text is a file, a directory or a commit.
 
-    LabError of status 2 if it is none of these, or what is in it is no result.
+    LabError of status 2 if it is none of these, or if its content is not a result.
     """
     path = Path(text)
     try:
@@ -114,7 +114,7 @@ _KINDS = {"scenario": str, "cc": str, "seed": int, "settings": dict, "flows": li
 
 
 def _fault(run: Any) -> str:
-    """What is wrong with it, if anything."""
+    """The error in a result; empty if there is none."""
     if not isinstance(run, dict):
         return "not an object"
     for name, kind in _KINDS.items():
@@ -152,9 +152,9 @@ def _of_commit(text: str) -> list[Json]:
 
 
 def compare(a: list[Json], b: list[Json]) -> Comparison:
-    """Pairs the runs of two sets by scenario, column, case and seed; see read() for these.
+    """Compares the runs of two sets with the same scenario, column, case and seed.
 
-    LabError of status 2 if they have no run, or no metric, in common.
+    a, b: results of read().  LabError of status 2 if they have no run or metric in common.
     """
     first, second = ({(key(run), run["seed"]): run for run in runs} for runs in (a, b))
     shared = [name for name in first if name in second]

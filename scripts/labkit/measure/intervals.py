@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
 """95 % intervals over seeds, by the percentile bootstrap.
 
-The seeds of a cell are drawn again, with replacement, DRAWS times; the interval has the middle
-95 % of what the statistic is of these draws.  The draws are always the same ones, so that the same
-numbers have the same interval.
+The seeds of a cell are drawn DRAWS times with replacement.  The interval contains the middle 95 %
+of the statistic's values over these draws.  The draws are always the same, so that the same numbers
+have the same interval.
 
-With few seeds such an interval is too short: it can't leave what was measured, and with two or
-three seeds it is from the least to the most of them.  Of normal numbers it has the true mean in
-about 50 % of cases with 2 seeds, 75 % with 3, 84 % with 5, 90 % with 10, 93 % with 20.  Whoever
-shows one of 2 or 3 seeds says so.
+With few seeds such an interval is too short: it cannot be wider than the range of the measurements,
+and with two or three seeds it is that range.  For normally distributed numbers it contains the true
+mean in about 50 % of cases with 2 seeds, 75 % with 3, 84 % with 5, 90 % with 10, 93 % with 20.
+Every display of an interval from 2 or 3 seeds must mention that.
 """
 
 import functools
@@ -20,18 +20,18 @@ import numpy as np
 
 LEVEL = 0.95
 DRAWS = 5_000
-FEW = 3  # seeds: so many, or less, are said beside the interval
+FEW = 3  # seeds: for so many or fewer, their number is shown with the interval
 _SEED = 17  # of the draws
 
-# By how many seeds something has: which of them each draw has, a row a draw.
+# By the number of seeds of a cell: the indices of the drawn seeds, a row for each draw.
 Draws = Mapping[int, np.ndarray]
 
 
 @dataclass(frozen=True)
 class Interval:
-    """A statistic of n seeds, in the unit of what it is of, and its interval, low to high.
+    """A statistic over n seeds, and its interval from low to high, in the statistic's unit.
 
-    low and high are None if n is 1, or if the statistic has no value in some of the draws.
+    low and high are None if n is 1, or if the statistic is not defined for some of the draws.
     """
 
     n: int
@@ -40,7 +40,7 @@ class Interval:
     high: float | None = None
 
     def json(self) -> dict[str, Any]:
-        """n and mean, and low and high if there are any."""
+        """An object with n and mean, and with low and high if they are not None."""
         shown = {"n": self.n, "mean": self.value}
         return shown if self.low is None else shown | {"low": self.low, "high": self.high}
 
@@ -48,10 +48,10 @@ class Interval:
 def bounds(
     statistic: Callable[[Draws], np.ndarray], counts: Iterable[int]
 ) -> tuple[float, float] | tuple[None, None]:
-    """The interval of what a statistic is of each draw, of cells with so many seeds, 2 or more.
+    """The interval of a statistic over cells; counts: their numbers of seeds, each 2 or more.
 
-    All cells that have as many seeds are drawn alike: what is compared in one draw is of the same
-    seeds.  There is none if the statistic is not finite in one of the draws.
+    Cells with the same number of seeds share the drawn indices, so that a draw compares the same
+    seeds.  Returns (None, None) if the statistic is not finite in one of the draws.
     """
     from scipy import stats  # takes half a second
 
@@ -68,9 +68,9 @@ def bounds(
 
 
 def mean(values: Sequence[float]) -> Interval:
-    """The mean of a number for each seed, with its interval.
+    """The mean of values, one for each seed, with its interval.
 
-    ValueError if there is none.
+    ValueError if there are no values.
     """
     if not len(values):
         raise ValueError("a mean of no seeds")
@@ -79,7 +79,7 @@ def mean(values: Sequence[float]) -> Interval:
 
 @functools.cache
 def _mean(values: tuple[float, ...]) -> Interval:
-    """A report's page, its short form and its records ask for the same."""
+    """Cached, because a report's page, its short form and its records need the same means."""
     own = np.asarray(values, dtype=float)
     n = len(own)
     if n == 1:
@@ -88,8 +88,8 @@ def _mean(values: tuple[float, ...]) -> Interval:
 
 
 def difference(a: Sequence[float], b: Sequence[float]) -> Interval:
-    """The mean of b - a, where a[i] and b[i] are of the same seed: what seeds do to both goes.
+    """The mean of b - a; a[i] and b[i] have the same seed, so that its common effect cancels.
 
-    ValueError if they are not as many, or none.
+    ValueError if the lengths differ or are 0.
     """
     return mean([to - of for of, to in zip(a, b, strict=True)])

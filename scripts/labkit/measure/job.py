@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A run that is wanted, and what stands for it."""
+"""A run to be made, and its identity."""
 
 import json
 import math
@@ -12,7 +12,7 @@ from ..model.settings import Settings
 from ..world.laboratory import Laboratory
 from ..world.plan import compile_plan
 
-BOOT_PACKETS = 200_000  # that are forwarded in the time in which a guest boots
+BOOT_PACKETS = 200_000  # a boot takes as long as forwarding so many packets
 
 
 @dataclass(frozen=True)
@@ -32,20 +32,23 @@ class Job:
 
     @property
     def packets(self) -> float:
-        """About how many there will be, and what booting costs: a run takes as long as that."""
+        """The estimated duration of the run, boot included, in packets that are forwarded."""
         return BOOT_PACKETS + self.data_packets
 
     @property
     def data_packets(self) -> float:
-        """About how many full ones there will be."""
+        """The estimated number of full data packets."""
         s = self.settings
         most = math.inf if s.bytes is None else s.bytes * s.flows * 8
         return min(most, sum(x.rate for x in s.net.links) * s.end) / s.frame / 8
 
 
 def identity(laboratory: Laboratory, job: Job) -> str:
-    """Of all that a run's result depends on but its seed: kernel, its own modules, programs, what
-    they execute, and the settings, by some of which only the result is made, as by its stages."""
+    """The digest of everything except the seed that determines a run's result.
+
+    It covers the kernel, the modules, the programs, the plan, and the settings.  Some settings,
+    such as stages, change only how the result is computed.
+    """
     plan = compile_plan(job.settings, job.cc, job.seed, laboratory.others)
     modules = (laboratory.digest(name) for name in plan.modules)
     wanted = (repr(job.settings), repr(job.settings.net))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Refuses a run that something else than the path and its congestion control has shaped."""
+"""Refuses a run that was limited by something else than the path and its congestion control."""
 
 from typing import Any
 
@@ -9,15 +9,15 @@ from ..world.topology import BLACKOUT, LAST_HOP, POLICER, Row
 
 Json = dict[str, Any]
 
-# Counters that say the hosts, not the path, held a flow back.  A run that moves one is no
-# measurement of congestion control.
+# Counters that show that the hosts, not the path, limited a flow.  A run in which one of them is
+# not 0 is not a measurement of congestion control.
 LIMITS = {
     "TcpExtTCPMemoryPressures": "TCP ran out of memory",
     "TcpExtTCPAbortOnMemory": "TCP ran out of memory",
     "TcpExtTCPBacklogDrop": "the receiver's backlog overflowed",
     "TcpExtListenDrops": "the receiver refused connections",
 }
-# The same, unless host=default asked for buffers that may hold a flow back.
+# More such counters, unless host=default, whose small buffers may limit a flow.
 BUFFER_LIMITS = {
     "TcpExtPruneCalled": "the receive buffer overflowed",
     "TcpExtRcvPruned": "the receive buffer overflowed",
@@ -29,18 +29,18 @@ BUFFER_LIMITS = {
     "TcpExtTCPToZeroWindowAdv": "the receive window closed",
     "TcpExtTCPWqueueTooBig": "the send queue overflowed",
 }
-# A flow may be limited by a window for this share of its time, or for two of the clock ticks
-# (10 ms) that the kernel counts such time in.
+# A flow may be limited by a window for this share of its time, or for two clock ticks (10 ms), the
+# resolution of the kernel's measurement.
 LIMITED_SHARE = 0.01
 LIMITED_S = 0.02
-# The kernel's own count of time limited by the send buffer misses a sender that sleeps until there
-# is room: how often it found its queue empty and the window open tells.
+# The kernel's time limited by the send buffer does not include a sender that sleeps until there is
+# space.  So the number of times that the queue was empty and the window open is limited, too.
 STARVED = 3
 STARVED_SHARE = 0.05
 
 
 def check(summary: Json, settings: Settings) -> None:
-    """Refuses a run that something else than the path and its congestion control has shaped."""
+    """Raises LabError if the hosts, and not the path or the congestion control, limited a flow."""
     small = "default" in settings.host
     limits = LIMITS if small else LIMITS | BUFFER_LIMITS
     for space, name, value in summary["counters"]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Numbers by their names, from results; and a result beside what a paper has measured."""
+"""Metrics: numbers of a result, by name; and the comparison of a result with a paper's numbers."""
 
 import re
 from collections.abc import Callable
@@ -14,7 +14,7 @@ Json = dict[str, Any]
 
 
 def place(result: Json, scenario: Scenario, column: str = "", case: str = "") -> Json:
-    """The result as one of that scenario's, beside what its paper measured."""
+    """Adds the scenario, column and case to a result, and the comparison with its paper."""
     named = {"scenario": scenario.name, "cc": result["cc"]}
     if column and column != result["cc"]:
         named["column"] = column
@@ -30,14 +30,14 @@ def place(result: Json, scenario: Scenario, column: str = "", case: str = "") ->
 
 
 def packets_per_s(result: Json) -> int:
-    """How fast the run was: full packets of its flows' data in a second of wall time."""
+    """The speed of the run: full packets of its flows' data per second of wall time."""
     settings = result["settings"]
     carried = sum(flow["bytes"] for flow in result["flows"])
     return round(carried / (settings["mtu"] - HEADERS[settings["ip"]]) / result["wall_s"])
 
 
 def payload_bps(settings: Json) -> float:
-    """The bottleneck's rate for a flow's data at the end of a run, as capacity is estimated."""
+    """The bottleneck's rate for payload at the end of a run, bit/s, as senders estimate it."""
     rates = [c["rate"] for c in settings.get("change", ()) if "rate" in c]
     mtu = settings["mtu"]
     share = (mtu - HEADERS[settings["ip"]]) / (mtu + ETHERNET_HEADER)
@@ -50,32 +50,35 @@ def _capacity_error(r: Json) -> float:
 
 
 def _buffer_error(r: Json) -> float:
-    """Of a flow alone: others' packets are in the buffer too."""
+    """The error of the estimated buffer, for a single flow, because others share the buffer."""
     (flow,) = r["flows"]
     return abs(flow["estimated_buffer"] / r["settings"]["buffer"] - 1)
 
 
 def _level_error(r: Json) -> float:
-    """Of a flow alone, against the sampled queue; one packet is as near as a level can be."""
+    """The error of the estimated level against the sampled queue, for a single flow.
+
+    The divisor is at least one packet, the resolution of a level.
+    """
     (flow,) = r["flows"]
     queue = r["links"][0]["queue_equilibrium"]
     return abs(flow["estimated_level"] - queue) / max(queue, 1.0)
 
 
 def _share_error(r: Json) -> float:
-    """Of the mean of all flows: how fair their shares are is another measure."""
+    """The error of the flows' total estimated share; fairness is another metric."""
     shares = [f["estimated_share_bps"] for f in r["flows"]]
     return abs(sum(shares) / payload_bps(r["settings"]) - 1)
 
 
 def _of_fair(r: Json) -> list[float]:
-    """Each flow's goodput, as a share of what the link would carry of each if all had the same."""
+    """Each flow's goodput divided by an equal share of the link's rate, without headers."""
     fair = payload_bps(r["settings"]) / r["settings"]["flows"]
     return [f["goodput_bps"] / fair for f in r["flows"]]
 
 
 def _flows_error(r: Json) -> float:
-    """Of the routers that take their flows to be so many."""
+    """The largest error of the routers' estimates of the number of flows."""
     links = r["links"]
     users = [link.get("users", len(r["flows"])) for link in links]
     return max(abs(x["flows_estimated"] / n - 1) for x, n in zip(links, users, strict=True) if n)
@@ -88,9 +91,10 @@ def _mean(values: Any) -> float:
 
 @dataclass(frozen=True)
 class Metric:
-    """A number of a run: what makes it of a result, and what it is, in words.
+    """A number of a run.
 
-    of may raise KeyError, ValueError, ZeroDivisionError or IndexError: then it was not measured.
+    of: computes it from a result; if it raises KeyError, ValueError, ZeroDivisionError or
+    IndexError, the metric was not measured.  says: its description on the schema page.
     """
 
     of: Callable[[Json], float | None]
@@ -98,7 +102,7 @@ class Metric:
 
 
 def _sum(values: Any) -> float:
-    """What nobody has is not measured."""
+    """The sum; ValueError, which means not measured, if there are no values."""
     values = list(values)
     if not values:
         raise ValueError
@@ -106,7 +110,7 @@ def _sum(values: Any) -> float:
 
 
 def _flows(over: Callable[[Any], float], name: str, says: str) -> dict[str, Metric]:
-    """A metric that each flow has."""
+    """A metric that combines a field of each flow with over."""
     return {name: Metric(lambda r: over(f[name] for f in r["flows"]), says)}
 
 
@@ -119,7 +123,7 @@ def _stages(name: str, says: str) -> dict[str, Metric]:
 
 
 def _spread(of: str, what: str, says: str) -> dict[str, Metric]:
-    """What is said beside the flows: how long it took."""
+    """Metrics for the times of calls, requests and so on: the mean, percentiles and maximum."""
     return {
         f"{of}_{share}_s": Metric(lambda r, name=f"{what}_{share}_s": r[of][name],
                                   f"{says}: {words}")
@@ -129,7 +133,7 @@ def _spread(of: str, what: str, says: str) -> dict[str, Metric]:
     }  # fmt: skip
 
 
-# What a paper's number may be compared with, from a result, as the page of the schema has it.
+# All metrics by name, with their descriptions for the schema page.
 METRICS: dict[str, Metric] = {
     **_flows(_mean, "completion_s", "s from a flow's start to its last byte's"
              " arrival, with bytes: the mean over flows"),
@@ -249,7 +253,7 @@ class Name:
     """A metric's name, and what it is restricted to."""
 
     base: str
-    which: str = ""  # of these flows, or of this link
+    which: str = ""  # the flows or the link; empty: all
     stage: int | None = None
 
 
@@ -262,10 +266,12 @@ def split(name: str) -> Name:
 
 
 def metric(result: Json, name: str) -> float | None:
-    """A metric of a run; with completion_s:cubic, :reno,cubic, :0 or :0-9 of those of its flows;
-    with :link3 of that link; with @1 of the second stage.
+    """The value of a metric in a run.
 
-    None if it was not measured: a flow that never finished has no completion time.
+    name: completion_s:cubic, :reno,cubic, :0 or :0-9 is of these flows, :link3 of this link, @1 of
+    the second stage.
+
+    None if it was not measured, such as the completion time of a flow that never finished.
     """
     asked = split(name)
     try:
@@ -276,19 +282,19 @@ def metric(result: Json, name: str) -> float | None:
 
 
 def given(result: Json, name: str) -> float | None:
-    """What counts for a metric that was not measured: a flow that did not finish took as long as it
-    was given.  None if nothing does."""
+    """The substitute for a metric that was not measured: the timeout for the completion time of a
+    flow that did not finish, else None."""
     return result["settings"].get("timeout") if split(name).base == "completion_s" else None
 
 
 def at_least(result: Json, name: str) -> float | None:
-    """A metric of a run, or what counts for it."""
+    """The value of a metric in a run, or its substitute from given()."""
     found = metric(result, name)
     return given(result, name) if found is None else found
 
 
 def part(result: Json, which: str, stage: int | None) -> Json:
-    """The result as if nothing else had been measured."""
+    """The result reduced to the flows or the link that which selects, and to a stage."""
     flows, links = result["flows"], result["links"]
     if numbers := re.fullmatch(r"(\d+)(?:-(\d+))?", which):
         first = int(numbers[1])
@@ -308,7 +314,7 @@ def part(result: Json, which: str, stage: int | None) -> Json:
 
 
 def _ratio(values: list[float]) -> float:
-    """Of the largest to the least."""
+    """The largest value divided by the smallest."""
     return max(values) / min(values)
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Turns what a guest measured into the result object, unless limits.py refuses it.
+"""Computes the result object from a guest's measurements, unless limits.py refuses them.
 
-SI units throughout: seconds, bits per second, packets.  What was not measured is absent.
+All units are SI: seconds, bits per second, packets.  Values that were not measured are absent.
 """
 
 import json
@@ -24,9 +24,9 @@ Json = dict[str, Any]
 
 
 def build(run: Path, job: Job, kernel: str, made: Json) -> Json:
-    """The result of the run in that directory, without what only its scenario knows.
+    """The result of the run in a directory, without the fields that depend on its scenario.
 
-    made has how long it took (wall_s), and its provenance.
+    made: an object with the duration (wall_s) and the provenance.
     """
     settings = job.settings
     summary = json.loads((run / "summary.json").read_text())
@@ -34,7 +34,7 @@ def build(run: Path, job: Job, kernel: str, made: Json) -> Json:
     sampled = settings.sample != 0
     end = summary["end_s"]
     started = [_flow(flow, settings) for flow in summary["flows"] if flow["started"]]
-    # The numbers after those of the flows are of short ones, and of ones in the other direction.
+    # Larger ids are those of short flows, and of flows in the reverse direction.
     flows = [flow for flow in started if flow["id"] < settings.flows]
     others = [flow for flow in started if flow["id"] >= settings.flows]
     if settings.app:
@@ -112,8 +112,8 @@ def _flow(flow: Json, settings: Settings) -> Json:
 
 
 def _requests(flows: list[Json], summary: Json, path: Path) -> None:
-    """Adds to each flow how many times its application wrote, how many of these writes have
-    arrived, and how long that took, from the write to the arrival of its last byte."""
+    """Adds to each flow the number of writes of its application, the number of these that arrived,
+    and their delay from the write to the arrival of the last byte."""
     table = series(path, (1, 3))
     written = {flow["id"]: flow["requests"] for flow in summary["flows"]}
     for flow in flows:
@@ -128,9 +128,11 @@ def _requests(flows: list[Json], summary: Json, path: Path) -> None:
 
 
 def _said(path: Path, end: float) -> tuple[int, int, np.ndarray]:
-    """How much was sent, how much of it never arrived, and how long the rest took.
+    """The number of messages that were sent, the number of these that were lost, and the sorted
+    delays of all that arrived, s.
 
-    What is as young at the end as the slowest was when it arrived may only be on its way.
+    Messages sent within the largest delay before the end are not counted as sent or lost, because
+    they may still be on the way.
     """
     table = series(path, (0, 1, 2))
     arrived = table[~np.isnan(table[:, 2])]
@@ -143,10 +145,10 @@ def _said(path: Path, end: float) -> tuple[int, int, np.ndarray]:
 
 
 def _video(path: Path, settings: Settings, end: float) -> Json:
-    """What the viewers had: means over them.
+    """The results of video viewers, as means over the viewers.
 
-    A viewer waits before the first chunk (startup), and where a chunk took longer than what was in
-    store lasted; that is also so of the chunk that is on its way at the end.
+    A viewer waits for the first chunk (startup), and rebuffers if a chunk takes longer than its
+    buffer lasts.  The chunk that is on its way at the end of the run also counts.
     """
     table = series(path, (0, 1, 2, 4, 5))
     each = []
@@ -170,13 +172,13 @@ def _video(path: Path, settings: Settings, end: float) -> Json:
     return shown
 
 
-LINE = 200  # characters of what a program wrote that a result has
+LINE = 200  # maximum characters of a program's output in a result
 
 
 def _program(run: Path, number: int, settings: Settings) -> Json:
-    """How a program of the user's went, and the last line that it wrote.
+    """The duration of a user's program, and the last line of its output.
 
-    LabError if it failed: the run is not what it was to be.
+    LabError if the program failed, because then the run is not valid.
     """
     of = settings.program[number]
     shown: Json = {"host": of.host, "program": Path(of.path).name, "at_s": of.at}
@@ -200,7 +202,7 @@ def _there(path: Path) -> bool:
 
 
 def _spread(of: str, times: np.ndarray) -> Json:
-    """Of sorted times: nothing of none."""
+    """Mean, percentiles and maximum of sorted times, s; empty if there are none."""
     if not len(times):
         return {}
     last = len(times) - 1
@@ -210,17 +212,17 @@ def _spread(of: str, times: np.ndarray) -> Json:
     }
 
 
-# Who estimates the path's capacity, the size of its buffer and its level.
+# Senders that estimate the path's capacity, the size of its buffer and the queue level.
 ESTIMATORS = ("ccp", "ccpd", "ccpd_path")
 
 
 def _flow_means(flows: list[Json], path: Path, end: float) -> list[float]:
-    """Adds each flow's; returns the rates of those that live in the second half of the run.
+    """Adds means to each flow; returns the rates of the flows in the second half of the run, bit/s.
 
-    Who was there all that time and is not in the series got no connection, and has nothing.
+    A flow that should exist then, but is not in the series, has no connection: its rate is 0.
 
-    The columns are time, flow, window, in flight, rtt, four estimates or nothing, bytes, ssthresh
-    or nothing, state, and BBR's gain or nothing.
+    The columns are time, flow, window, in flight, rtt, four estimates, bytes, ssthresh, state, and
+    BBR's gain.  Estimates, ssthresh and gain may be empty.
     """
     table = series(path, (0, 1, 2, 3, 4, 13, 14, "cc_buffer_segs", "cc_level_segs", 7, 6, 10,
                           "cc_cwnd_gain"))  # fmt: skip
@@ -254,9 +256,9 @@ def _flow_means(flows: list[Json], path: Path, end: float) -> list[float]:
 
 
 def _estimates(flow: Json, rows: np.ndarray, weight: np.ndarray) -> None:
-    """What the sender makes of its path: at the end, and the last half's mean of what varies."""
+    """Adds a sender's estimates: its last ones, and means over the last half of those that vary."""
     half = rows[:, 0] > (flow["start_s"] + flow["end_s"]) / 2
-    half[-1] = True  # a short flow may have no sample later: then its last one stands for them
+    half[-1] = True  # a short flow may have no sample in the last half: then the last one is used
     flow["in_flight_equilibrium"] = weighted(rows[half, 3], weight[half])
     for name, column in (("capacity_bps", 5), ("min_rtt_s", 6), ("buffer", 7)):
         if not np.isnan(rows[-1, column]):
@@ -268,7 +270,7 @@ def _estimates(flow: Json, rows: np.ndarray, weight: np.ndarray) -> None:
 
 def _links(summary: Json, settings: Settings, path: Path | None) -> list[Json]:
     names = Row(settings).link_names()
-    # A sample of each link at each moment, in this order.
+    # The series has one row per link for each sample time, in the order of names.
     rows = series(path, LINK_COLUMNS) if path else np.empty((0, len(LINK_COLUMNS)))
     return [
         _link(summary, settings, k, name, rows[k :: len(names)]) for k, name in enumerate(names)
@@ -276,7 +278,7 @@ def _links(summary: Json, settings: Settings, path: Path | None) -> list[Json]:
 
 
 def _link(summary: Json, settings: Settings, k: int, name: str, table: np.ndarray) -> Json:
-    """Means over time: intervals between samples may double in the course of a run."""
+    """The result of link k.  Means are weighted by time, because sample intervals may double."""
     counted = next(link for link in summary["links"] if link["name"] == name)
     end = summary["end_s"]
 
@@ -322,23 +324,23 @@ def _link(summary: Json, settings: Settings, k: int, name: str, table: np.ndarra
     return link
 
 
-# Phases of ESTCP after which their length should be what it is to be.
+# After so many phases of ESTCP their length should be in equilibrium.
 SETTLED_PHASES = 10
 
 
 def _shifts(table: np.ndarray) -> np.ndarray:
-    """When the phases of a link's series began, but the first."""
+    """The start times of the phases in a link's series, without the first phase, s."""
     return table[1:, 0][np.diff(table[:, 5]) > 0]
 
 
-# What a decrease of a window is at least, as a share of it.
+# The smallest change of a window that counts as a decrease, as a share of the window.
 DECREASE = 0.03
 
 
 def _slowest_answer(flows: list[Json], run: Path) -> float | None:
-    """How long after a phase's beginning the last flow shrinks, in its own round-trip times.
+    """The longest time from a phase's start to the decrease of a flow, in the flow's rtts.
 
-    None if there are no phases.
+    None if there are no phases or decreases.
     """
     links = series(run / "links.csv", LINK_COLUMNS)
     shifts = _shifts(links)[SETTLED_PHASES:-1]

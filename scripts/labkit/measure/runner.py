@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Makes runs, side by side, and keeps them."""
+"""Makes runs in parallel, and stores them."""
 
 import contextlib
 import importlib
@@ -23,12 +23,12 @@ from .job import Job
 
 @dataclass(frozen=True)
 class Task:
-    """A run that is to be made, and where it is kept: to be looked at, or packed."""
+    """A run to be made, and the directory for it; packed: compress its series."""
 
     job: Job
     home: Path
     packed: bool = False
-    pcap: Path | None = None  # directory for what packets it had
+    pcap: Path | None = None  # directory for its captured packets
 
 
 def run_all(
@@ -37,13 +37,14 @@ def run_all(
     pcap: Path | None = None,
     ended: Callable[[int, Any], None] = lambda index, result: None, keep: Path | None = None,
 ) -> list[Any]:  # fmt: skip
-    """Makes the runs side by side; results in order, or the error of the first that failed.
+    """Makes the runs in parallel; returns the results in order, or raises the first error.
 
-    Each is kept with its series, in a directory of out or of the cache that its result names.
-    progress is told the index of a run, the share of its virtual time that is done, and where it
-    has links.csv so far; ended that index and the result.  pcap is a directory in which each run
-    leaves its packets in one of its own; keep one in which runs are kept as the report's are, and
-    not made if they are there.
+    parallel: number of runs at the same time; 0: one for each processor.  out: the directory for
+    the runs with their series; default: the cache.  The result names its directory.  progress is
+    called with the index of a run, the share of its virtual time that is done, and the directory
+    with the partial links.csv.  pcap: the directory for captured packets, a subdirectory for each
+    run.  ended is called with the index and the result.  keep: a directory for runs in the form of
+    the report's; a run that it has is not made again.
     """
     for job in jobs:
         laboratory.check(job.settings, job.cc)
@@ -72,12 +73,12 @@ def run_each(
     laboratory: Laboratory, tasks: list[Task], parallel: int = 0,
     progress: Callable[[int, float, Path], None] = lambda index, share, run: None,
 ) -> Generator[tuple[int, Any], None, None]:  # fmt: skip
-    """Runs side by side, as many as parallel or processors: the index of each, as they end, and its
-    result, or the LabError that says what was wrong.
+    """Makes runs in parallel; yields the index of each when it ends, and its result or LabError.
 
-    Any other exception ends all guests, and so does a caller who does not want the rest.
+    parallel: number of runs at the same time; 0: one for each processor.  Any other exception
+    kills all guests, and so does a caller that closes the generator early.
     """
-    # numpy takes its time to load, in which the first guest can boot.
+    # Import numpy, which takes long, while the first guest boots.
     threading.Thread(target=importlib.import_module, args=(f"{__package__}.result",)).start()
     with ThreadPoolExecutor(parallel or os.cpu_count()) as pool:
         pending = {
@@ -102,8 +103,11 @@ def make(
     progress: Callable[[float, Path], None] = lambda share, run: None, packed: bool = False,
     pcap: Path | None = None,
 ) -> Any:  # fmt: skip
-    """One run's result, which is kept in home with all that was sampled, and in pcap its packets,
-    if they are wanted."""
+    """Makes a run; returns its result, and stores it with the samples in home.
+
+    progress is called with the share of virtual time that is done, and the directory with the
+    partial links.csv.  pcap: the directory for captured packets; None: no capture.
+    """
     started = time.monotonic()
     plan = compile_plan(job.settings, job.cc, job.seed, laboratory.others)
     if pcap:

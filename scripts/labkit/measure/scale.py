@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What more costs: processors at a router, a million sockets, and in the lab flows, packets, runs.
+"""Scaling: processors at a router, a million sockets; in the lab flows, packets and runs.
 
-measure() makes all of it, each part on its own, as the plain tables that JSON keeps.  What is told
-of them is in tell/summary.py.
+measure() makes all measurements, each part separately, as tables for JSON.  tell/summary.py writes
+the document about them.
 """
 
 import json
@@ -35,29 +35,29 @@ Json = dict[str, Any]
 MOST_CPUS = 16  # of an emulated machine
 QDISCS = {name: bench.ROUTERS[name] for name in ("pfifo", *bench.OURS, "fq_codel", "pie", "cake")}
 SENDERS = [cc for cc, (_, of) in bench.SENDERS.items() if of] + ["cubic", "bbr"]
-DEVICES = 64  # that have a qdisc, to see what memory each takes
-NOISE = 1 << 18  # bytes that all of the kernel's objects may be more or less
-MEMORY = 8 << 30  # of a guest with a million sockets
+DEVICES = 64  # with a qdisc, to measure the memory of each
+NOISE = 1 << 18  # bytes of variation in the total of the kernel's objects
+MEMORY = 8 << 30  # bytes of a guest with a million sockets
 
 # The same network in the lab, in ns-3 and in Mininet, as in tests/speed
 NETWORK = {"rate": "100mbit", "rtt": "40ms", "buffer": "334", "start": "1ms"}
-GOAL_TIMES, GOAL_PACKETS, GOAL_FLOWS = 10, 50_000, 50  # of ns-3; a second; of so many flows
-HOST_NETEM = "tc qdisc add dev lo root netem delay 1ms"  # whether this machine's own kernel has it
-RUNS_S = "0.3"  # virtual, of each of many runs
-CORES = (1, 2, 16, 64)  # of a whole report
+GOAL_TIMES, GOAL_PACKETS, GOAL_FLOWS = 10, 50_000, 50  # times ns-3; packets/s; flows for these
+HOST_NETEM = "tc qdisc add dev lo root netem delay 1ms"  # checks if this machine's kernel has netem
+RUNS_S = "0.3"  # virtual seconds of a run, for measurements with many runs
+CORES = (1, 2, 16, 64)  # for which the time of a whole report is computed
 
-BOOT = "boot"  # keys of "start"
+BOOT = "boot"  # key in "start"
 TIMEOUT_S = 1800
 FRESH_TIMEOUT_S = 7200
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How much of it all is done."""
+    """The extent of the measurements."""
 
-    rounds: int = 3  # of each number of processors
+    rounds: int = 3  # for each number of processors
     sockets: int = 1_000_000
-    flows: tuple[int, ...] = (1, 50, 1000, 5000)  # beside ns-3 and Mininet
+    flows: tuple[int, ...] = (1, 50, 1000, 5000)  # compared with ns-3 and Mininet
     turns: int = 1
     mininet_s: int = 5
     more_flows: tuple[int, ...] = (1, 10, 100, 1000, 5000)
@@ -74,8 +74,11 @@ QUICK = Effort(1, 10_000, (1,), 1, 1, (1, 10), ((12, 1), (12, 2)), (1, 2), False
 def measure(
     laboratory: Laboratory, effort: Effort, jobs: Callable[[], list[Job]], fresh: bool = False
 ) -> Json:
-    """All of it; jobs plans the report, if it is asked what that costs; fresh: also what the first
-    run costs, with an empty cache."""
+    """Makes all measurements.
+
+    jobs: plans the runs of the report, to estimate their cost.  fresh: also measures the first run
+    with an empty cache.
+    """
     parts: dict[str, Callable[[], Any]] = {
         "processors": lambda: processors(effort),
         "memory": lambda: memory(laboratory, effort),
@@ -104,7 +107,7 @@ _PROCESSORS = re.compile(
 
 
 def processors(effort: Effort) -> Json:
-    """Packets a second of each qdisc by the number of processors that transmit, of each round."""
+    """Packets/s of each qdisc in each round, by the number of processors that transmit."""
     most = min(os.cpu_count() or 1, MOST_CPUS)
     numbers = [1 << n for n in range(most.bit_length())]
     kernel = stock.ensure("6.12")
@@ -131,7 +134,8 @@ done
 
 
 def parse_processors(log: str) -> Json:
-    """By qdisc and number of processors what each round had; and the most that was lost of it."""
+    """Parses the packets/s of each round by qdisc and number of processors, and the largest share
+    of lost packets."""
     rates: dict[str, dict[str, list[int]]] = {}
     lost = 0.0
     for m in _PROCESSORS.finditer(log):
@@ -143,8 +147,10 @@ def parse_processors(log: str) -> Json:
 
 
 def spared(of: Json) -> float:
-    """What most processors make of what one makes where they share no lock: as many, of real ones
-    that have nothing else to do."""
+    """The speedup without a shared lock (noqueue) from one processor to the most processors.
+
+    On idle real processors it would be their number.
+    """
     one, most = (of["rates"]["noqueue"][str(of["processors"][end])] for end in (0, -1))
     return statistics.median(b / max(a, 1) for a, b in zip(one, most, strict=True))
 
@@ -156,8 +162,8 @@ _QDISC = re.compile(r"qdisc (\w+) (\d+) (\d+) (\d+)")
 
 
 def memory(laboratory: Laboratory, effort: Effort) -> Json:
-    """Bytes of a socket, of what each sender has more, of a receiver's entry and of each qdisc;
-    and how much more all of it is when it was made and removed a second time."""
+    """The bytes of a socket, of each sender in addition to it, of a receiver's entry, and of each
+    qdisc; and the growth of memory when all of them are created and removed a second time."""
     modules = " ".join(dict.fromkeys(bench.SENDERS[cc][0] for cc in SENDERS if cc != "cubic"))
     qdiscs = "\n".join(f"qdisc {name} {qdisc}" for name, (qdisc, _) in QDISCS.items())
     said = in_guest(laboratory, f"""modprobe -a {modules} tcp_feedback sch_tcpcc
@@ -199,8 +205,8 @@ qdisc()
 
 
 def parse_memory(log: str, sockets: int) -> Json:
-    """The numbers of a guest's log; what has grown is what is left of the last time, beyond what
-    there was before it."""
+    """Parses the log of a guest; grown is the memory that remains after the last removal, minus the
+    memory before it."""
     found = bench.parse(log)
     wanted = [("memory", name, str(sockets)) for name in (*SENDERS, "socket")]
     entry = _ENTRY.search(log)
@@ -211,7 +217,7 @@ def parse_memory(log: str, sockets: int) -> Json:
         raise LabError("the bench has no number for some of the memory", log=log)
 
     def row(name: str) -> Json:
-        # of a sender it is counted from before the first time, of sockets from before each
+        # For a sender, left counts from before the first round; for sockets, from before each.
         *_, before, left = 0, *found["left", name, str(sockets)]
         held = found["memory", name, str(sockets)]
         return {"bytes": round(held[-1]), "grown": round(left - before * (name != "socket"))}
@@ -225,13 +231,13 @@ def parse_memory(log: str, sockets: int) -> Json:
 
 
 def grown(of: Json) -> list[str]:
-    """What has grown by more than noise, of what memory() has found."""
+    """The names in a result of memory() that have grown by more than NOISE."""
     rows = [("socket", of["socket"]), *of["senders"].items(), *of["qdiscs"].items()]
     return [name for name, row in rows if row["grown"] > NOISE]
 
 
 def in_guest(laboratory: Laboratory, job: str, memory: int = 4 << 30) -> str:
-    """What a shell script in a guest with real time says, after the kernel's log."""
+    """Runs a shell script in a guest in real time; returns the kernel's log and its output."""
     with Guest(laboratory.kernel, memory=memory) as guest:
         before = "exec >/run/lab/stdout 2>/run/lab/stderr; trap 'dmesg >/run/lab/log' EXIT; set -e"
         guest.boot(f"{before}\n{job}", laboratory.modules, real_time=True)
@@ -248,11 +254,11 @@ def in_guest(laboratory: Laboratory, job: str, memory: int = 4 << 30) -> str:
         return guest.text("log") + guest.text("stdout")
 
 
-# The lab beside others --------------------------------------------------------------------------
+# The lab compared with others -------------------------------------------------------------------
 
 
 def lab(laboratory: Laboratory, effort: Effort) -> Json:
-    """Packets a second by the number of flows, beside ns-3 and Mininet on the same network."""
+    """Packets/s by the number of flows, compared with ns-3 and Mininet on the same network."""
     command = [REPO / "tests/speed/speed.py", "--rounds", str(effort.turns), "--json", "--flows",
                *map(str, effort.flows)]  # fmt: skip
     rows = []
@@ -267,10 +273,10 @@ def lab(laboratory: Laboratory, effort: Effort) -> Json:
 
 
 def mininet(laboratory: Laboratory, effort: Effort) -> dict[str, int] | str:
-    """Packets a second of Mininet by the number of flows, or why there are none.
+    """Packets/s of Mininet by the number of flows, or a text that says why there are none.
 
-    It is in a guest of the lab with real time, and so on one core and the lab's own kernel: on the
-    machine's own it would change settings of all of it, and need its netem.
+    Mininet runs in a guest of the lab in real time, so on one core with the lab kernel.  On the
+    machine's kernel it would change global settings, and need netem.
     """
     if not shutil.which("mn"):
         return "mn is not installed"
@@ -286,7 +292,7 @@ def mininet(laboratory: Laboratory, effort: Effort) -> dict[str, int] | str:
 
 
 def parse_mininet(log: str) -> dict[str, int]:
-    """Packets a second by the number of flows."""
+    """Parses packets/s by the number of flows."""
     found = re.findall(r"^flows (\d+)$.*?^transfer: mininet: \w+: (\d+) bytes/s$", log, re.M | re.S)
     if len(found) != len(re.findall(r"^flows \d+$", log, re.M)):
         raise LabError("Mininet has no number for some of the flows", log=log)
@@ -297,14 +303,16 @@ def parse_mininet(log: str) -> dict[str, int]:
 
 
 def cpu_s() -> float:
-    """Processor time of this process and of all that have ended."""
+    """The processor time of this process and of its children that have ended, s."""
     used = [resource.getrusage(of) for of in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(of.ru_utime + of.ru_stime for of in used)
 
 
 def run_one(laboratory: Laboratory, where: Path, sets: dict[str, Any], seeds: int = 1) -> Json:
-    """Runs CUBIC on the dumbbell one after the other, kept as the report's are: their time, the
-    most memory that a guest had, and bytes of what was kept."""
+    """Runs CUBIC on the dumbbell for each seed, one after the other, stored like the report's runs.
+
+    Returns their time, the largest memory of a guest, and the bytes that were stored.
+    """
     of = scenario.load("dumbbell")
     settings = scenario.override(of, [f"{k}={v}" for k, v in sets.items()], of.column_of("cubic"))
     jobs = [Job(of, settings, "cubic", seed) for seed in range(1, seeds + 1)]
@@ -325,10 +333,10 @@ def run_one(laboratory: Laboratory, where: Path, sets: dict[str, Any], seeds: in
 
 
 def growth(laboratory: Laboratory, effort: Effort) -> Json:
-    """How time, memory and what is kept grow with flows, with rate times duration, with runs."""
+    """Measures how time, memory and storage grow with flows, rate times duration, and runs."""
     with tempfile.TemporaryDirectory() as name:
         where = Path(name)
-        run_one(laboratory, where, {"duration": "0.1"})  # libraries are loaded once
+        run_one(laboratory, where, {"duration": "0.1"})  # loads the libraries before measuring
         flows = [{"flows": n} | run_one(laboratory, where, NETWORK | {"flows": n, "duration": 10})
                  for n in effort.more_flows]  # fmt: skip
         packets = [
@@ -343,20 +351,23 @@ def growth(laboratory: Laboratory, effort: Effort) -> Json:
 
 
 def exponent(rows: list[Json], x: str, y: str) -> float:
-    """Of y by x, from the middle of the rows to the last, by least squares: 1 is in proportion."""
+    """The exponent of y as a power of x, by least squares over the second half of the rows.
+
+    1 means that y is proportional to x.
+    """
     far = sorted(rows, key=lambda row: row[x])[(len(rows) - 1) // 2 :]
     logs = [[math.log(max(row[of], 1e-3)) for row in far] for of in (x, y)]
     return statistics.linear_regression(*logs).slope
 
 
 def packets_per_core_s(of: Json) -> float:
-    """Of what growth() has found: packets, and what a boot is taken for, by processor time."""
+    """Packets per second of processor time in a result of growth(); a boot counts BOOT_PACKETS."""
     rows = [*of["flows"], *of["packets"]]
     return (sum(row["packets"] + BOOT_PACKETS for row in rows) / sum(row["cpu_s"] for row in rows))
 
 
 def report(jobs: list[Job], of: Json) -> Json:
-    """What all runs of the report cost: packets, and seconds on some numbers of cores."""
+    """The cost of all runs of the report: packets, and hours on several numbers of cores."""
     rate = packets_per_core_s(of)
     total, longest = (how(job.packets for job in jobs) for how in (sum, max))
     hours = {str(n): round(max(total / n, longest) / rate / 3600, 2) for n in CORES}
@@ -365,7 +376,8 @@ def report(jobs: list[Job], of: Json) -> Json:
 
 
 def start(laboratory: Laboratory, fresh: bool) -> Json:
-    """Seconds of a boot; and with an empty cache of the kernel's build, and of the demo then."""
+    """The seconds of a boot; if fresh, also of the kernel's build with an empty cache, and of the
+    demo after it."""
     began = time.monotonic()
     with Guest(laboratory.kernel) as guest:
         guest.boot("true", laboratory.modules)
@@ -383,11 +395,11 @@ def start(laboratory: Laboratory, fresh: bool) -> Json:
     return made
 
 
-# For the eye ------------------------------------------------------------------------------------
+# Text for the terminal --------------------------------------------------------------------------
 
 
 def tables(made: Json) -> dict[str, str]:
-    """Of each part what people read."""
+    """The results of each part as text."""
     told = {
         "processors": _told_processors(made["processors"]),
         "memory": _told_memory(made["memory"]),

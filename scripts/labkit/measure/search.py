@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Looks for the path on which one congestion control does worst against others.
+"""Searches for the path on which a congestion control performs worst compared with others.
 
-A path is a point of the unit cube (model/draw.py).  A quarter of the budget goes to points drawn at
-random; from the worst of these on, CMA-ES (Hansen and Ostermeier 2001; the library cma) moves a
-cloud of points to where the ratio of goodputs is less.  What the worst path has and does not need
-to be so is dropped at last.  The same seed makes the same runs; those that are kept are not made
-again, so that a search that was interrupted goes on.
+A path is a point of the unit cube (model/draw.py).  A quarter of the budget is used for random
+points.  From the worst of these, CMA-ES (Hansen and Ostermeier 2001; the library cma) moves a cloud
+of points towards smaller ratios of goodputs.  At the end, properties that the worst path does not
+need are removed.  The same seed makes the same runs.  Stored runs are not repeated, so that an
+interrupted search continues.
 """
 
 import contextlib
@@ -29,11 +29,11 @@ from .runner import Task
 
 Point = list[float]
 Settings = dict[str, str]  # of a path, as a scenario has them
-CLOUD = 10  # points of a generation
-WIDTH = 0.2  # of the first one, of the cube's side
-AS_BAD = 1.1  # times the least ratio: what is dropped makes it no better than that
+CLOUD = 10  # points in a generation
+WIDTH = 0.2  # of the first generation, as a share of the cube's side
+AS_BAD = 1.1  # removing a property may increase the ratio by this factor at most
 
-# What a path may have and need not: dropped one after the other.
+# Optional properties of a path, in the order in which they are removed.
 OPTIONAL = ("reverse", "aggregate", "batch", "jitter", "loss", "police", "change", "ecn", "qdisc",
             "start", "scatter", "flows")  # fmt: skip
 
@@ -41,9 +41,10 @@ OPTIONAL = ("reverse", "aggregate", "batch", "jitter", "loss", "police", "change
 def lowest(
     values: Callable[[list[Point]], list[float]], size: int, seed: int, budget: int
 ) -> tuple[Point, float]:
-    """The point of the unit cube where values was least, of budget points, and what it was.
+    """Minimizes values over the unit cube; returns the best point and its value.
 
-    values is asked for many points at once; what cannot be is math.inf.
+    values: takes a list of points, and returns a value for each; math.inf for an impossible point.
+    size: dimension of the cube.  budget: number of points.
     """
     import cma
 
@@ -55,7 +56,7 @@ def lowest(
     if math.isinf(found[0][0]) or left < CLOUD:
         return found[0][1], found[0][0]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about plots, which nobody wants
+        warnings.simplefilter("ignore")  # they are about plots, which are not used
         cloud = cma.CMAEvolutionStrategy(found[0][1], WIDTH, {
             "bounds": [0, 1], "popsize": CLOUD, "seed": seed % 2**31 + 1, "verbose": -9,
         })  # fmt: skip
@@ -71,7 +72,10 @@ def lowest(
 
 @dataclass
 class Search:
-    """A search for the path on which cc does worst against others, by the mean over seeds."""
+    """A search for the path with the smallest ratio of cc's goodput to the best of against.
+
+    The goodputs are means over the seeds.
+    """
 
     laboratory: Laboratory
     cc: str
@@ -81,11 +85,11 @@ class Search:
     seeds: int = 2
     parallel: int = 0
     told: Callable[[str], None] = lambda text: None
-    made: int = 0  # runs, now
+    made: int = 0  # number of runs so far
     least: float = field(default=math.inf)
 
     def run(self, seed: int, budget: int) -> tuple[Settings, float]:
-        """The path, and the ratio of goodputs there; LabError if none could be compared."""
+        """Searches; returns the path and its ratio.  LabError if no path could be compared."""
         point, ratio = lowest(
             lambda points: self.ratios([self._path(point) for point in points]),
             len(draw.AXES), seed, budget,
@@ -95,7 +99,7 @@ class Search:
         return self.simplest(self._path(point), ratio)
 
     def simplest(self, path: Settings, ratio: float) -> tuple[Settings, float]:
-        """The path without what it does not need to be as bad."""
+        """Removes optional properties of the path without which the ratio stays as small."""
         for key in OPTIONAL:
             without = {k: v for k, v in path.items() if k != key}
             if len(without) < len(path) and (now := self.ratios([without])[0]) <= ratio * AS_BAD:
@@ -103,9 +107,9 @@ class Search:
         return path, self.ratios([path])[0]
 
     def ratios(self, paths: list[Settings]) -> list[float]:
-        """Of each path the goodput of cc, as a share of the largest of the others'.
+        """For each path the goodput of cc, divided by the largest goodput of the others.
 
-        math.inf where a run is refused, or where nobody has any.
+        math.inf if a run is refused, or if the others have no goodput.
         """
         tasks = {
             (n, cc, seed): task
@@ -133,7 +137,7 @@ class Search:
         return draw.path(self.ranges.ranges, point, self.ranges.packets)
 
     def _task(self, path: Settings, cc: str, seed: int) -> Task | None:
-        """None where the path is none with what it has been set to."""
+        """The task of a run; None if the path is not valid together with sets."""
         of = Scenario("search", "A path that was searched for", settings=path)
         try:
             settings = scenario.override(of, self.sets)
@@ -144,7 +148,7 @@ class Search:
         return Task(job, store.home(self.laboratory, job), packed=True)
 
     def _results(self, tasks: dict[Any, Task]) -> dict[Any, float]:
-        """The goodput of each run, kept or made now; not those that are refused."""
+        """The goodput of each run, stored or made now; without runs that are refused."""
         found, missing = {}, {}
         for key, task in tasks.items():
             if run := store.find(task.home, task.job):
@@ -162,7 +166,7 @@ class Search:
 
 
 def write(target: Path, of: Search, path: Settings, ratio: float, command: str) -> None:
-    """The path as a scenario's file, with the settings that every path had."""
+    """Writes the path as a scenario's file, including the settings of all paths."""
     settings = scenario.overridden(Scenario("", "", settings=path), of.sets)
     names = ", ".join(f'"{cc}"' for cc in dict.fromkeys((of.cc, *of.against)))
     lines = [
@@ -183,7 +187,7 @@ def write(target: Path, of: Search, path: Settings, ratio: float, command: str) 
 
 
 def ranges_of(path: Path | None, seed: int) -> draw.Draw:
-    """[draw] of a file; by default that of field-random."""
+    """The [draw] of a scenario's file with another seed; default: that of field-random."""
     of = scenario.load(str(path) if path else "field-random", seed=seed)
     if not of.drawn:
         raise LabError(f"{path} has no [draw]: see scripts/scenarios/field-random.toml", status=2)

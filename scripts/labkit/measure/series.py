@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Reads what was sampled in the course of a run."""
+"""Reads the samples of a run."""
 
 import gzip
 import re
@@ -7,25 +7,28 @@ from pathlib import Path
 
 import numpy as np
 
-# Of a link's series: time, queue, bytes sent; of kind acp the rate that it wants of each flow, and
-# how many flows it takes to be there; of kind estcp the number of the phase; of all the longest
-# queue since the sample before, and the mean of the queue since then.
+# Columns of a link's series: time, queue, bytes sent; for acp its rate for each flow, and its
+# estimated number of flows; for estcp the number of the phase; for all the longest queue since the
+# last sample, and the mean queue since then.
 LINK_COLUMNS = (0, 2, 5, 7, 8, 10, 11, "queue_mean")
 
 
 def queue_of(links: np.ndarray) -> np.ndarray:
-    """The queue in a series of these columns: of each interval its mean, where the lab's own link
-    tells it of every packet; else what there was at its end."""
+    """The queue in a series with LINK_COLUMNS, packets, a value for each sample.
+
+    It is the mean of the interval, which the lab's link measures; without it, the queue at the end
+    of the interval.
+    """
     return np.where(np.isnan(links[:, 7]), links[:, 1], links[:, 7])
 
 
 def series(path: Path, columns: tuple[int | str, ...]) -> np.ndarray:
-    """Columns of a series, by number or name; what a row leaves empty is not a number.
+    """Reads columns of a series, by number or name; empty fields are nan.
 
-    Nor is a column that the series lacks: a sender's fields are there if it has told any.
+    A column that does not exist is nan, too: the fields of a sender exist only if it reports them.
     """
     header, _, rows = text(path).partition("\n")
-    rows = rows[: rows.rfind("\n") + 1]  # whole ones, while a run goes on
+    rows = rows[: rows.rfind("\n") + 1]  # complete rows only: the run may still write
     if not rows:
         return np.empty((0, len(columns)))
     whole = re.sub(r",(?=[,\n])", ",nan", rows)
@@ -39,7 +42,7 @@ def series(path: Path, columns: tuple[int | str, ...]) -> np.ndarray:
 
 
 def text(path: Path) -> str:
-    """Of a file, or of the packed one in its place."""
+    """The text of a file, or of its compressed version if that exists."""
     packed = path.with_name(f"{path.name}.gz")
     return gzip.decompress(packed.read_bytes()).decode(errors="replace") if packed.exists() else (
         path.read_text(errors="replace"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A run by its stages: what each flow and each link came to in each, and how soon."""
+"""The stages of a run: the means of each flow and link in each stage, and the settling times."""
 
 from pathlib import Path
 from typing import Any
@@ -12,17 +12,17 @@ from .statistics import jain, over_time
 
 Json = dict[str, Any]
 
-# How far from its mean a window may be that has settled: this share of it, or one packet.
+# The largest deviation of a settled window from its mean: this share of the mean, or one packet.
 SETTLED = 0.1
-# Windows have converged when Jain's index of their means over so many seconds is so high: of two
-# windows, when they differ by a sixteenth.
+# Windows have converged when Jain's index of their means over so many seconds reaches this value;
+# for two windows, when they differ by a sixteenth.
 ALIKE, ALIKE_OVER_S = 0.999, 5
 
 
 def of_stages(flows: list[Json], links: list[Json], settings: Settings, run: Path) -> list[Json]:
-    """Each stage: its second half's means, and how long it took to settle to them.
+    """For each stage, the means over its second half, and the time until they were reached.
 
-    Of windows there is also the mean of the whole stage, with what went before that.
+    For windows there is also the mean over the whole stage, including the time before that.
     """
     table = series(run / "flows.csv", (0, 1, 2, 7, 6, 10, "cc_bw_bps", "cc_cwnd_gain"))
     of_flow = {flow["id"]: table[table[:, 1] == flow["id"]] for flow in flows}
@@ -48,7 +48,7 @@ def of_stages(flows: list[Json], links: list[Json], settings: Settings, run: Pat
                 settled.append(_settled(whole[:, 0], whole[:, 2], mean))
                 there.append(rows)
             elif share and flow["start_s"] <= half[0] and flow["end_s"] >= until:
-                # no connection all that time: it has nothing of its share
+                # no connection during the stage: its share is 0
                 errors.append(1.0)
                 settled.append(until)
         if errors:
@@ -76,15 +76,15 @@ def _flow_stage(rows: np.ndarray, since: float) -> Json:
     return {"goodput_bps": rate, "cwnd_equilibrium": over_time(rows[:, 0], rows[:, 2], since)}
 
 
-# States in which TCP is on its way to a smaller window: CWR and recovery.
+# The states in which TCP reduces its window: CWR and recovery.
 REDUCING = (2, 3)
 
 
 def kept_share(windows: np.ndarray, states: np.ndarray, gains: np.ndarray) -> Json:
-    """What share of its window a flow has left when TCP has dealt with a loss or a mark: a mean.
+    """The mean ratio of a flow's window after to before a reduction because of a loss or mark.
 
-    BBR takes its window back where it goes on with another gain (from 2.89 to 2 after its start),
-    whether or not there was a loss: a recovery in which the gain has changed does not count.
+    BBR reduces its window when its gain changes (from 2.89 to 2 after its start), independently of
+    losses.  So a recovery in which the gain changes does not count.
     """
     reducing = np.isin(states, REDUCING).astype(int)
     begun, ended = (np.flatnonzero(np.diff(reducing) == way) for way in (1, -1))
@@ -97,10 +97,12 @@ def kept_share(windows: np.ndarray, states: np.ndarray, gains: np.ndarray) -> Js
 
 
 def _windows(rows: np.ndarray, since: float) -> Json:
-    """Of a flow in a stage: its mean window; the same where one that is being reduced counts as
-    what it will be, which is what the congestion control has decided on; the window that the first
-    reduction met; how long it is from one reduction to the next; what is left of it then; its least
-    and largest one; and the least rate that a router has granted."""
+    """The windows of a flow in a stage, and the smallest rate that a router granted.
+
+    cwnd_mean is the mean window.  window_mean is the mean of the congestion control's decisions: a
+    window that TCP is reducing counts as its target.  cwnd_reduced is the window before the first
+    reduction, and cycle_s the time between reductions.  For cwnd_kept see kept_share().
+    """
     decided = np.where(np.isin(rows[:, 5], REDUCING), np.fmin(rows[:, 2], rows[:, 4]), rows[:, 2])
     found = {
         "cwnd_mean": over_time(rows[:, 0], rows[:, 2], since),
@@ -110,7 +112,7 @@ def _windows(rows: np.ndarray, since: float) -> Json:
     found |= kept_share(rows[:, 2], rows[:, 5], rows[:, 7])
     if len(granted := rows[rows[:, 6] > 0, 6]):
         found["granted_least_bps"] = granted.min()
-    # Each reduction sets ssthresh, which is not a number before the first of all.
+    # Each reduction sets ssthresh, which is nan before the first one.
     reduced = np.flatnonzero(np.diff(np.nan_to_num(rows[:, 4]))) + 1
     if len(reduced):
         found["cwnd_reduced"] = rows[: reduced[0] + 1, 2].max()
@@ -120,7 +122,7 @@ def _windows(rows: np.ndarray, since: float) -> Json:
 
 
 def _converged(flows: list[np.ndarray], since: float, until: float) -> float:
-    """When all windows were first alike; if they never were, the end."""
+    """The time when all windows first converged, s; until if they never did."""
     at = np.arange(since + ALIKE_OVER_S, until, ALIKE_OVER_S / 10)
     means = []
     for rows in flows:
@@ -132,7 +134,7 @@ def _converged(flows: list[np.ndarray], since: float, until: float) -> float:
 
 
 def _settled(times: np.ndarray, values: np.ndarray, mean: float) -> float:
-    """When a window, or a number of flows, was last away from its mean."""
+    """The last time when a window, or a number of flows, was not near its mean, s."""
     away = times[np.abs(values - mean) > max(1, SETTLED * mean)]
     return away[-1] if len(away) else times[0]
 
@@ -148,13 +150,13 @@ def _link_stage(rows: np.ndarray, since: float, rate: float) -> Json:
     return found
 
 
-# A link is full when it has carried this share of its rate for so many seconds.
+# A link is full if it carries this share of its rate, over so many seconds.
 FULL, FULL_OVER_S = 0.97, 0.5
 
 
 def _link_changes(rows: np.ndarray, then: Json, rate: float, since: float) -> Json:
-    """What a stage's beginning does to a link: its largest queue, when it was full, which never is
-    the stage's end, and how the estimated number of flows comes to what it is then."""
+    """The transient of a link in a stage: the largest queue, the time until the link is full (the
+    whole stage if never), and how the estimated number of flows settles."""
     times, sent = rows[:, 0], rows[:, 2]
     at = times[times >= times[0] + FULL_OVER_S]
     carried = (np.interp(at, times, sent) - np.interp(at - FULL_OVER_S, times, sent)) * 8
@@ -172,12 +174,12 @@ def _link_changes(rows: np.ndarray, then: Json, rate: float, since: float) -> Js
     return found
 
 
-# Bytes that a sender with a congestion header keeps free in each segment, and those it uses.
+# Bytes that a sender with a congestion header reserves in each segment, and bytes that it uses.
 HEADER_SPACE, HEADER_LENGTH = 16, 12
 WITH_HEADER = ("acp", "rcp", "xcp")
 
 
 def _on_link(flow: Json, settings: Settings) -> float:
-    """Bytes on the link for each of a flow's data."""
+    """Bytes on the link for each byte of a flow's data."""
     space, used = (HEADER_SPACE, HEADER_LENGTH) if flow["cc"] in WITH_HEADER else (0, 0)
     return (settings.frame - space + used) / (settings.mtu - HEADERS[settings.ip] - space)

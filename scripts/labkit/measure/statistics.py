@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Arithmetic on what was measured."""
+"""Arithmetic on measurements."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,26 +8,27 @@ import numpy as np
 
 
 def jain(rates: Sequence[float]) -> float | None:
-    """Jain's fairness index; None if nobody has anything, which is neither fair nor unfair."""
+    """Jain's fairness index; None if all rates are 0, because it is not defined then."""
     squares = sum(r * r for r in rates)
     return sum(rates) ** 2 / (len(rates) * squares) if squares else None
 
 
 def weighted(values: np.ndarray, weights: np.ndarray) -> float:
-    """The mean of at least one sample, each weighted by the time since the sample before it.
+    """The mean of one or more samples, each weighted by the time since the sample before it.
 
-    All count alike if that is no time: a flow may have one sample, at the moment it begins.
+    If all weights are 0, the samples count equally: a flow may have only one sample, at its start.
     """
     return np.average(values, weights=weights if weights.any() else None)
 
 
 def over_time(times: np.ndarray, values: np.ndarray, since: float) -> float:
-    """The mean of samples over time from since on: intervals between them may become longer."""
+    """The mean of samples from since on, weighted by time, because intervals may become longer."""
     return weighted(values, np.diff(times, prepend=since))
 
 
 def rounded(value: Any) -> Any:
-    """Nine digits: all that was measured, and nothing of how a library adds."""
+    """A value with all floats rounded to nine digits, so that it does not depend on the order in
+    which a library adds."""
     if isinstance(value, dict):
         return {k: rounded(v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):

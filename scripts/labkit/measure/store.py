@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Where runs are kept: a directory each, with all that was sampled, whole or not there.
+"""The store of runs: a directory for each, with all samples, written atomically.
 
-Its name says all that the run depends on.  What is asked for again, as by the report, is found by
-that name alone; what scripts/lab run makes is named for people, too.  A result is a reading of the
-samples: when the code that reads them has changed, they are read again, and nothing is run.
+The name contains a digest of everything on which the run depends.  The report finds its runs by the
+digest and the seed alone; the directories of scripts/lab run have names for people, too.  A result
+is computed from the samples.  If the code for that changes, the result is computed again, without
+another run.
 """
 
 import contextlib
@@ -24,9 +25,9 @@ from ..world.laboratory import Laboratory
 from . import provenance
 from .job import Job, identity
 
-KEPT_DAYS = 60  # a run that nobody has asked for again for so long is removed
+KEPT_DAYS = 60  # a run that was not used for so long is removed
 
-# What is left of a run beside its result; the last are there with app=, voice=, ... only.
+# The files of a run in addition to its result; the last ones exist only with app=, voice=, ...
 LEFT = ("setup.sh", "plan", "summary.json", "console")
 SERIES = ("flows.csv", "links.csv", "requests.csv", "voice.csv", "ask.csv", "video.csv",
           "programs.csv")  # fmt: skip
@@ -34,26 +35,26 @@ WRITTEN = ("program*.out", "program*.err")  # by the user's programs
 
 
 def root() -> Path:
-    """Where runs are that may be asked for again."""
+    """The directory of the runs that the report can use again."""
     return cache("report")
 
 
 def home(laboratory: Laboratory, job: Job) -> Path:
-    """The directory of a run that may be asked for again."""
+    """The directory of a run that the report can use again."""
     return root() / f"{identity(laboratory, job)}-{job.seed}"
 
 
 def shown_home(laboratory: Laboratory, job: Job, out: Path | None) -> Path:
-    """The directory, in out or the cache, of a run that somebody wants to look at."""
+    """The directory, in out or the cache, of a run for the user, with a readable name."""
     name = f"{job.scenario.name}-{job.cc}-{job.seed}-{identity(laboratory, job)}"
     return (out or cache("run")) / name
 
 
 def keep(measured: Path, target: Path, built: Any, packed: bool) -> None:
-    """Keeps a run's result, and what it left in measured, all of it or nothing.
+    """Stores a run's result and its files from measured in target, atomically.
 
-    Series are packed in a fifth of their room, or as they are, for people.  LabError if there is
-    no room.
+    packed: compress the series, to a fifth of their size; else they stay readable.  LabError if
+    there is no space.
     """
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -72,7 +73,7 @@ def keep(measured: Path, target: Path, built: Any, packed: bool) -> None:
             _write(whole / "result.json", built)
             with contextlib.suppress(FileNotFoundError):
                 target.rename(Path(part, "old"))
-            # Should another process have put the same run there meanwhile, it is the same.
+            # If another process has stored this run meanwhile, it is identical.
             with contextlib.suppress(FileExistsError):
                 whole.rename(target)
     except OSError as error:
@@ -80,7 +81,7 @@ def keep(measured: Path, target: Path, built: Any, packed: bool) -> None:
 
 
 def keep_packets(measured: Path, target: Path) -> None:
-    """Moves what was captured to target; says how many packets are not in a file, if any."""
+    """Moves captured packets to target; prints how many packets are missing in a file, if any."""
     try:
         target.mkdir(parents=True, exist_ok=True)
         for path in sorted(measured.glob("*.pcap")):
@@ -95,8 +96,10 @@ def keep_packets(measured: Path, target: Path) -> None:
 
 
 def merge(folder: Path) -> tuple[int, int]:
-    """Copies the runs in folder, which another machine may have made, to where the report finds
-    them: how many, and how many were there.  A run that is not whole is left out."""
+    """Copies the runs in folder, perhaps from another machine, to the report's store.
+
+    Skips incomplete runs.  Returns the number of new runs, and of those that the store had.
+    """
     new = there = 0
     for path in sorted(folder.glob("*/result.json")):
         name = path.parent.name
@@ -114,10 +117,10 @@ def merge(folder: Path) -> tuple[int, int]:
 
 
 def find(home: Path, job: Job) -> Any:
-    """The result of a run made before, if it is there, or None.
+    """The result of a stored run, or None.
 
-    Nor is it there if limits.py refuses what was sampled, or if it was made before what it is of
-    was committed.
+    Also None if limits.py refuses the samples, or if the run was made with uncommitted changes that
+    are committed now.
     """
     with contextlib.suppress(OSError, ValueError, KeyError, LabError):
         found = json.loads((home / "result.json").read_text())
@@ -141,8 +144,8 @@ def _write(path: Path, built: Any) -> None:
 
 
 def of_commit(commit: str) -> list[Any]:
-    """The results of all runs that may be asked for again and were made of that commit (its whole
-    hash), without changes."""
+    """The results of all runs in the report's store that were made from a commit (its full hash)
+    without uncommitted changes."""
     found = []
     for path in sorted(root().glob("*/result.json")):
         with contextlib.suppress(OSError, ValueError):
@@ -154,7 +157,7 @@ def of_commit(commit: str) -> list[Any]:
 
 
 def sweep() -> None:
-    """Removes runs that nobody has asked for again for long."""
+    """Removes runs that were not used for KEPT_DAYS."""
     oldest = time.time() - KEPT_DAYS * 86400
     for old in root().iterdir():
         with contextlib.suppress(OSError):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """Results as tables for other programs: a row for each flow and each link of each run.
 
-kind says which of the two a row is.  All rows have what the run is (scenario, cc, column, case,
-seed, kernel, commit, series) and its settings, set_rate and so on; then a flow's or a link's own
-numbers, in the units that results have.  What a row does not have is empty.
+The column kind says which of the two a row is.  All rows have the run's identity (scenario, cc,
+column, case, seed, kernel, commit, series) and its settings, set_rate and so on; then the numbers
+of the flow or link, in the units of results.  Fields that do not apply are empty.
 """
 
 import json
@@ -19,13 +19,13 @@ _RUN = ("scenario", "cc", "column", "case", "seed", "kernel", "virtual_s", "seri
 
 
 def frame(results: list[Json]) -> polars.DataFrame:
-    """The table of these results."""
+    """The table of the results."""
     rows = [row for result in results for row in _rows(result)]
     return polars.DataFrame(rows, infer_schema_length=None)
 
 
 def write(results: list[Json], csv: Path | None, parquet: Path | None) -> None:
-    """Writes the table to these files; LabError if that cannot be done."""
+    """Writes the table to these files; None: no file.  LabError if that fails."""
     table = frame(results)
     for path, save in ((csv, table.write_csv), (parquet, table.write_parquet)):
         if path:
@@ -52,7 +52,7 @@ def _rows(result: Json) -> list[Json]:
 
 
 def _cell(value: Any) -> Any:
-    """A setting as one value: a list of one is that, and what else has parts is JSON."""
+    """A setting as one value: the element of a list of one, and JSON for other structures."""
     if isinstance(value, list | tuple) and len(value) == 1 and not isinstance(value[0], dict):
         return value[0]
     return json.dumps(value) if isinstance(value, list | tuple | dict) else value

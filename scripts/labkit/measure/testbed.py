@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A scenario of the lab in real time, on the running kernel, with iperf3.
+"""Runs a scenario of the lab in real time, on the running kernel, with iperf3.
 
-All of it is in namespaces that belong to one process: network, mounts (so that the names of ip
-netns are its own) and processes.  The kernel removes them when that process ends, and it ends when
-this program does, even by SIGKILL.  Sysctls are those of these namespaces; what only the whole
-machine has (tcp_mem, module parameters) is never changed.
+Everything runs in namespaces of one process: network, mounts (so that the names of ip netns are
+private) and processes.  The kernel removes them when that process ends, and it ends when this
+program ends, even by SIGKILL.  Only sysctls of these namespaces are changed, never global settings
+of the machine (tcp_mem, module parameters).
 """
 
 import ctypes
@@ -38,15 +38,15 @@ Json = dict[str, Any]
 
 FIRST_PORT = 5201
 
-# What the lab's own kernel or traffic program does, or what would change the whole machine
+# Settings that need the lab's kernel or its agent, or would change the whole machine
 NOT_HERE = ("trace", "rtt_trace", "loss_trace", "drop", "short", "sizes", "voice", "ask", "video",
             "program", "stages", "app", "ssthresh", "reverse", "lie", "cross", "change", "param",
             "switch", "blackout")  # fmt: skip
 TOOLS = {"ip": "iproute2", "tc": "iproute2", "ss": "iproute2", "ethtool": "ethtool",
          "iperf3": "iperf3", "unshare": "util-linux", "sysctl": "procps"}  # fmt: skip
 
-BUSY = 0.9  # of a processor's time, from which on it may be the limit
-LATE_S = 1e-6  # a clock coarser than that has no timers for a shaper
+BUSY = 0.9  # share of a processor's time from which on the processor may be the limit
+LATE_S = 1e-6  # with a coarser clock, timers are not exact enough for a shaper
 
 
 def check(settings: Settings, ccs: list[str]) -> None:
@@ -62,7 +62,7 @@ def check(settings: Settings, ccs: list[str]) -> None:
                            status=2)  # fmt: skip
     for cc in dict.fromkeys(ccs):
         with socket.socket() as probe:
-            try:  # loads the module, as any program of root would
+            try:  # loads the module, as for any program of root
                 probe.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, cc.encode())
             except OSError:
                 there = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text()
@@ -73,13 +73,14 @@ def check(settings: Settings, ccs: list[str]) -> None:
 
 
 def setup_of(settings: Settings, cc: str, seed: int) -> str:
-    """The lab's set-up for the running kernel: no modules by name, buffers for each namespace."""
+    """The lab's setup script for the running kernel: without modprobe, and with socket buffers set
+    in each namespace."""
     text = for_stock_kernels(compile_plan(settings, cc, seed).setup, settings)
     text = re.sub(r"^(modprobe|echo .*>/sys/module).*\n", "", text, flags=re.M)
     limits = re.search(r'^sysctl -qw net\.ipv4\.tcp_mem=.*?netdev_max_backlog=\d+\n', text,
                        re.M | re.S)  # fmt: skip
     assert limits
-    # in a batch of ip, a word with spaces has its quotes around the whole
+    # in a batch of ip, the quotes must be around the whole word
     own = " ".join(f'"{name}={value}"' for name, value
                    in re.findall(r'(net\.ipv4\.tcp_[rw]mem)="([^"]*)"', limits[0]))  # fmt: skip
     text = text.replace(limits[0], "")
@@ -87,7 +88,7 @@ def setup_of(settings: Settings, cc: str, seed: int) -> str:
 
 
 def missing_qdisc(said: str) -> str:
-    """One line if the set-up failed for want of a qdisc; tc says no more than that."""
+    """An error message if the setup failed because the kernel lacks a qdisc; else empty."""
     if "qdisc kind is unknown" not in said:
         return ""
     return (f"kernel {os.uname().release} lacks a qdisc that the path needs (netem and tbf at"
@@ -95,7 +96,7 @@ def missing_qdisc(said: str) -> str:
 
 
 def plan_of(job: Job) -> Json:
-    """What guest/realtime.py is to do."""
+    """The plan for guest/realtime.py."""
     s, row = job.settings, Row(job.settings)
     flows = []
     for k, (user, cc) in enumerate(zip(row.net.users, s.ccs(job.cc), strict=True)):
@@ -115,15 +116,15 @@ _libc = ctypes.CDLL(None)
 
 
 def _with_us() -> None:
-    """Between fork and exec: an end with ours (PR_SET_PDEATHSIG)."""
+    """Runs between fork and exec: the child is killed when this process ends (PR_SET_PDEATHSIG)."""
     _libc.prctl(1, signal.SIGKILL)
 
 
 def run(job: Job, out: Path, warn: Callable[[str], None] = lambda text: None) -> Json:
-    """Makes one run, and returns its result, as scripts/lab run has it.
+    """Makes a run, and returns its result in the form of scripts/lab run.
 
-    What iperf3 and tc have said goes to the directory out.  warn is told where the machine and not
-    the network may have been the limit.
+    out: the directory for the output of iperf3 and tc.  warn: called with a message if the machine,
+    and not the network, may have been the limit.
     """
     check(job.settings, job.settings.every_cc(job.cc))
     plan, start = plan_of(job), time.monotonic()
@@ -157,7 +158,7 @@ def run(job: Job, out: Path, warn: Callable[[str], None] = lambda text: None) ->
 
 
 def result(job: Job, measured: Json, wall_s: float, out: Path) -> Json:
-    """The same object as the lab's, of what iperf3 and tc have measured."""
+    """A result in the form of the lab's, from the measurements of iperf3 and tc."""
     s, row = job.settings, Row(job.settings)
     flows = [
         _flow(report, user.start, cc, s)
@@ -197,7 +198,7 @@ def result(job: Job, measured: Json, wall_s: float, out: Path) -> Json:
 
 
 def _flow(report: Json, start: float, cc: str, s: Settings) -> Json:
-    """Of iperf3's report: bytes that arrived, what was sent again, means over its intervals."""
+    """A flow from iperf3's report: received bytes, retransmits, and means over the intervals."""
     end = report["end"]
     if (used := end["sender_tcp_congestion"]) != cc:
         raise LabError(f"iperf3 ran {used} instead of {cc}")

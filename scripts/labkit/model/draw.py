@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Paths drawn at random: [draw] in a scenario's file is how many, a seed, and ranges.
+"""Random paths: [draw] in a scenario's file gives their number, a seed, and ranges of values.
 
 [draw] has paths, how many; seed; packets, which no run has more of; and a range for each of AXES in
 [draw.ranges].  A point of the unit cube, with a coordinate for each of AXES, is a path.
@@ -24,16 +24,16 @@ from . import traces, units
 from .settings import ETHERNET_HEADER, RED_BUFFER
 
 FRAME_BITS = (1500 + ETHERNET_HEADER) * 8
-ROUNDS = 8  # round-trip times that a run lasts at least
-LONGEST_S = 30  # and at most, where that is more
-LEAST_PACKETS = 4  # of path and buffer, for each flow
+ROUNDS = 8  # a run lasts at least so many round-trip times,
+LONGEST_S = 30  # and at most so many seconds, unless ROUNDS takes longer
+LEAST_PACKETS = 4  # that path and buffer together hold for each flow
 TRACES = {
     "cellular": {"trace": "scripts/traces/cellular-down.gz"},
     "wifi": {"trace": "scripts/traces/wifi.gz"},
     "orbit": {"trace": "scripts/traces/orbit.gz", "rtt_trace": "scripts/traces/orbit.rtt",
               "loss_trace": "scripts/traces/orbit.loss"},
 }  # fmt: skip
-RED_MOST = 4000  # packets of red's buffer: of more the kernel's average would overflow
+RED_MOST = 4000  # packets of red's buffer; the kernel's average overflows with a larger one
 GOLDEN = (math.sqrt(5) - 1) / 2
 
 
@@ -47,13 +47,13 @@ def _time(text: str) -> float:
 
 @dataclass(frozen=True)
 class Axis:
-    """How its numbers are written, if it is not one of a list of names; and what it is."""
+    """One property of a path that can be drawn."""
 
-    parse: Callable[[str], float] | None
-    says: str
+    parse: Callable[[str], float] | None  # reads a number; None: the values are names
+    says: str  # description on the schema page
 
 
-# What a path may have, in the order of a point's coordinates.
+# The properties of a path, in the order of a point's coordinates.
 AXES: dict[str, Axis] = {
     "rate": Axis(units.rate, "of the bottleneck"),
     "rtt": Axis(_time, "round-trip time, the shortest"),
@@ -75,15 +75,15 @@ AXES: dict[str, Axis] = {
 
 @dataclass(frozen=True)
 class Range:
-    """What a path may have of one kind: numbers from low to high, or one of several names."""
+    """The values of one property: numbers from low to high, or one of several names."""
 
     low: float = 0.0
     high: float = 0.0
     names: tuple[str, ...] = ()
-    chance: float = 1.0
+    chance: float = 1.0  # 0 to 1: share of the paths that have the property
 
     def at(self, place: float) -> Any:
-        """What is at this place, from 0 to 1; None if it is not there."""
+        """The value at a coordinate from 0 to 1; None if the path does not have the property."""
         inner = (place - (1 - self.chance)) / self.chance if self.chance else -1.0
         if inner < 0:
             return None
@@ -94,11 +94,11 @@ class Range:
 
 @dataclass(frozen=True)
 class Draw:
-    """How many paths, by which seed, from what ranges, and packets of a run at most."""
+    """The [draw] table of a scenario."""
 
-    paths: int
+    paths: int  # how many
     seed: int
-    packets: int
+    packets: int  # of a run, at most
     ranges: dict[str, Range]
 
     def points(self) -> Iterable[list[float]]:
@@ -106,14 +106,17 @@ class Draw:
         return ([dice.random() for _ in AXES] for _ in range(self.paths))
 
     def cases(self) -> list[tuple[str, dict[str, str]]]:
-        """The settings of each path, behind a name that says what it is."""
+        """For each path: a name that lists its settings, and the settings."""
         width = len(str(self.paths))
         of = (path(self.ranges, point, self.packets) for point in self.points())
         return [(f"{n:0{width}} {name(one)}", one) for n, one in enumerate(of, 1)]
 
 
 def read(table: dict[str, Any], seed: int | None = None) -> Draw:
-    """[draw] of a file, or with another seed; ValueError says what is wrong with it."""
+    """Reads the [draw] table of a file; seed, if given, replaces its seed.
+
+    ValueError describes the error in the table.
+    """
     known = ("paths", "seed", "packets", "ranges")
     if set(table) != {*known} or not isinstance(table["ranges"], dict):
         raise ValueError(f"[draw] has {', '.join(known[:3])}, and [draw.ranges]; all are needed")
@@ -161,9 +164,9 @@ def path(ranges: dict[str, Range], point: list[float], packets: int) -> dict[str
     if "rtt_trace" in trace:
         rtt = min(traces.steps(_time, "45ms")(trace["rtt_trace"]).values)
     one = not has["flows"] or has["moves"] == "steps" or "rtt_trace" in trace
-    spread = None if one else has["spread"]  # round-trip times that differ
+    spread = None if one else has["spread"]  # longest round-trip time / shortest
     longest = min(ranges["rtt"].high, rtt * (spread or 1))
-    # A run of so many packets has to last some round trips.
+    # Limit the rate, so that a run of so many packets lasts at least ROUNDS round trips.
     rate = min(has["rate"], packets * FRAME_BITS / ROUNDS / longest)
     if trace:
         rate = traces.trace(trace["trace"])[0].rate
@@ -202,7 +205,10 @@ def path(ranges: dict[str, Range], point: list[float], packets: int) -> dict[str
 
 
 def steps(rate: float, depth: float, span: float, duration: float) -> str:
-    """Another rate after each span, from rate/depth to rate, in an order without a period."""
+    """A change setting: a new rate after each span s, from rate/depth to rate, not periodic.
+
+    rate: bit/s; span, duration: s.
+    """
     count = min(200, math.ceil(duration / span) - 1)
     rates = (rate / depth ** (k * GOLDEN % 1) for k in range(1, count + 1))
     changes = [f"{k * span:.4g}:rate={_rate(r)}" for k, r in enumerate(rates, 1)]
@@ -210,7 +216,7 @@ def steps(rate: float, depth: float, span: float, duration: float) -> str:
 
 
 def name(of: dict[str, str]) -> str:
-    """A path's settings, in short: of a list of changes how many they are, of files their names."""
+    """A path's settings in short form: the number of steps, and file names without directories."""
     said = {"trace": "", **of, "change": f"{of.get('change', '').count(',') + 1} steps"}
     return " ".join(
         f"{key}={value.rpartition('/')[2]}" for key, value in said.items()
@@ -219,7 +225,7 @@ def name(of: dict[str, str]) -> str:
 
 
 def _rate(bps: float) -> str:
-    """To three digits, as all that is drawn."""
+    """A rate in bit/s as text, rounded to three digits like all drawn values."""
     shown = float(f"{bps:.3g}")
     for size, unit in ((1e9, "gbit"), (1e6, "mbit")):
         if shown >= size:

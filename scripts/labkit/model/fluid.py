@@ -1,36 +1,36 @@
 # SPDX-License-Identifier: GPL-2.0
 """Fluid models of two papers: delay differential equations of one link.
 
-ACP's, Eqs. (19) and (20) of its paper.
+The model of ACP, Eqs. (19) and (20) of its paper:
 
     x'(t) = -ki/tau x(t - tau) - kq/tau^2 q(t - tau)
     q'(t) = x(t), but 0 where the queue is empty and x(t) < 0
 
-x is the input rate above capacity, packets/s; q the queue, packets; tau the delay, s.
+x is the input rate minus the capacity, packets/s; q is the queue, packets; tau is the delay, s.
 
-With time in delays and the queue in rate times delay, tau is gone from the equations; and what
-solves them does so times any positive number.  So the angle in the plane of x and q/tau is all that
-matters of where a trajectory starts, and half a circle has every start that there is.
+If time is in units of the delay, and the queue in units of rate times delay, the equations do not
+contain tau.  A solution multiplied by a positive number is a solution, too.  So only the angle of
+the start in the plane of x and q/tau matters, and a half circle covers all starts.
 
-What was before t = 0 the paper does not say.  A start here stands for a past in which x and q were
-what they are at 0, which is what Matlab's dde23 takes; or a whole past is given.
+The paper does not define x and q for t < 0.  Here they are constant, with their values at t = 0, as
+in Matlab's dde23; or the caller gives the whole history.
 
-ACP's with its estimate of the number of users, Eqs. (1) and (11) to (18): what that is, and what
-the law makes of it, change together.
+The model of ACP with its estimate M of the number of users N, Eqs. (1) and (11) to (18).  The rate
+p and the estimate depend on each other.
 
     p'(t) = (ki/tau (C - y(t)) - kq/tau^2 q(t)) / M(t), from 0 to C;  y(t) = N p(t - tau)
     M'(t) = gamma/tau (y(t) - M(t) p(t)) p(t) / (1 + p(t)^2), at least 1
 
-CCPD's, Section III of its paper: the queue of Eq. (1) and the rate of Eq. (2), with the Smith
-predictor, which is the traffic in flight F(t), what was sent in the last round trip.
+The model of CCPD, Section III of its paper: the queue of Eq. (1) and the rate of Eq. (2).  F(t) is
+the Smith predictor: the traffic in flight, sent during the last round trip.
 
     x'(t) = u(t - Tff) + d(t), but 0 where the queue is empty and that is below 0
     u(t) = Kp (B - x(t - Tfb) - F(t)) + Kd d/dt (B - x(t - Tfb) - F(t)), at least 0
 
-u is the sender's rate, d that of others less the capacity, B the buffer, Tff + Tfb the round trip.
-With time in round trips and segments in bandwidth-delay products neither is left in the equations:
-a path is B alone.  While the queue is not empty, x(t - Tfb) + F(t) is all that was ever sent less
-what others let pass: the delays are gone from the loop, and (1 + Kd) u' = -Kp (u + d).
+u is the sender's rate, d the rate of other senders minus the capacity, B the buffer, and Tff + Tfb
+the round trip.  If time is in round trips and segments are in bandwidth-delay products, B is the
+only parameter of a path.  While the queue is not empty, x(t - Tfb) + F(t) is the sum of the
+integrals of u and d.  Then the loop contains no delay, and (1 + Kd) u' = -Kp (u + d).
 """
 
 from collections.abc import Callable
@@ -40,10 +40,10 @@ from typing import Any
 import numpy as np
 
 KI, KQ = 0.1587, 0.3175
-STEPS = 50  # in a delay
-DELAYS = 60  # after which a trajectory should have arrived
+STEPS = 50  # per delay
+DELAYS = 60  # after so many a trajectory should have reached the origin
 
-# The starts of Figs. 19 and 20: x, q, tau
+# The starts of the trajectories in Figs. 19 and 20: x, q, tau
 PORTRAITS = {
     "start": [(x, 100, 1) for x in range(0, 101, 20)] + [(100, q, 1) for q in range(80, -1, -20)],
     "delay": [(100, 0, ms / 1000) for ms in range(100, 601, 100)],
@@ -54,13 +54,14 @@ def trajectories(
     x0: Any, q0: Any, tau: Any = 1.0, *, delays: int = DELAYS, steps: int = STEPS, ki: float = KI,
     kq: float = KQ, saturates: bool = True,
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-    """x and q from t = 0, a row for each step, a column for each trajectory.
+    """x and q from t = 0: a row for each step, a column for each trajectory.
 
-    x0 and q0 have a number for each; or its whole past, steps + 1 rows that end at t = 0.
+    x0 and q0 have one number per trajectory, or its whole history: steps + 1 rows that end at
+    t = 0.  tau: the delay, s.  steps: per delay.  saturates: the queue cannot become negative.
 
-    The step is a whole part of the delay, so that x' is known at both its ends, and the trapezoidal
-    rule has no equation to solve.  Between them x is a straight line, along which the queue is
-    followed exactly, down to zero and up from there.  The error falls with the square of the step.
+    The delay is a whole number of steps.  So x' is known at both ends of a step, and the
+    trapezoidal rule is explicit.  Within a step x is linear, and the queue is its exact integral,
+    limited to 0 from below.  The error falls with the square of the step.
     """
     x0, q0, tau = (np.asarray(value, float) for value in (x0, q0, tau))
     h = tau / steps
@@ -76,7 +77,7 @@ def trajectories(
         if not saturates:
             q[k + 1] = q[k] + h / 2 * (a + b)
             continue
-        # from below zero to above: first the queue falls, no further than to zero
+        # If x becomes positive in this step, the queue first falls, but not below 0, then rises.
         crosses = (a < 0) & (b > 0)
         share = np.where(crosses, -a / np.where(crosses, b - a, 1), 1)
         end = np.where(crosses, 0, b)
@@ -91,14 +92,14 @@ def portrait(name: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def dominant_root(ki: float = KI, kq: float = KQ) -> complex:
-    """Of the model without saturation, per delay: s^2 + (ki s + kq) e^-s = 0, furthest right.
+    """The root of s^2 + (ki s + kq) e^-s = 0 with the largest real part, in 1/delay.
 
-    By Newton's method from a grid.  A root with Re s >= 0 has |s|^2 <= ki |s| + kq, so that none is
-    outside the grid.
+    This is the characteristic equation of the model without saturation.  Newton's method starts
+    from a grid.  A root with Re s >= 0 satisfies |s|^2 <= ki |s| + kq, so it is in the grid.
     """
     re, im = np.meshgrid(np.linspace(-2, 1, 31), np.linspace(0, 4, 41))
     s = (re + 1j * im).ravel()
-    with np.errstate(all="ignore"):  # some go far away
+    with np.errstate(all="ignore"):  # some starts diverge
         for _ in range(50):
             decay = np.exp(-s)
             s -= (s * s + (ki * s + kq) * decay) / (2 * s + (ki - ki * s - kq) * decay)
@@ -107,17 +108,18 @@ def dominant_root(ki: float = KI, kq: float = KQ) -> complex:
 
 
 GAMMA = 0.1
-CAPACITY = 1e7  # bytes/s, beside which the 1 of 1 + p^2 is nothing
+CAPACITY = 1e7  # bytes/s, so large that the 1 in 1 + p^2 is negligible
 
 
 def acp(
     before: Any, after: Any, *, delays: int = 300, steps: int = 50, gamma: float = GAMMA,
     estimate: str = "law", proportional: float = 0.0,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
-    """y / C, M and q / (C tau) after users that were before, and at rest, have become after.
+    """y / C, M and q / (C tau) after the number of users changes, a row for each step.
 
-    A row for each step, a column for each pair.  The estimate follows the law; or is y / p; or is
-    kept.  Proportional action adds so much of what C - y changes by.
+    before, after: the numbers of users, a column for each pair; the model is in equilibrium before.
+    estimate: M follows the law ("law"), is y / p ("ratio"), or is constant ("kept").
+    proportional: gain of the derivative of C - y, which is added to the slope of p.
     """
     before, after = np.broadcast_arrays(np.asarray(before, float), np.asarray(after, float))
     h = 1 / steps
@@ -143,14 +145,14 @@ def ccpd(
     kp: Any, kd: Any, buffer: Any, *, trips: int = 200, steps: int = 50, cross: float = 0.0,
     predicts: bool = True,
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-    """u and x of CCPD's model from an empty path, a row for each step, a column for each sender.
+    """u and x of CCPD's model, from an empty path: a row for each step, a column for each sender.
 
-    kp is in 1/round trip, buffer in bandwidth-delay products; half of a round trip is before the
-    queue.  From the middle on others send the share cross of the capacity.  Without the predictor
-    the traffic in flight is left out.
+    kp: in 1/round trip.  buffer: in bandwidth-delay products.  Tff and Tfb are half a round trip.
+    cross: share of the capacity that other senders use in the second half of the run.
+    predicts: whether the control law includes the traffic in flight F(t).
 
-    The rate at the end of a step is part of the traffic in flight, so any gain may be used with any
-    step.  The error falls with the step.
+    The traffic in flight includes the rate at the end of the step (implicit method), so any gain is
+    stable with any step.  The error falls with the step.
     """
     kp, kd, buffer = np.broadcast_arrays(*(np.asarray(v, float) for v in (kp, kd, buffer)))
     h, half = 1 / steps, steps // 2
@@ -177,13 +179,13 @@ def ccpd(
 
 
 def _starts(count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Every direction, from a rate below capacity without queue to one above."""
+    """x and q of count starts on the half circle, from x = -1 to x = 1 with q >= 0."""
     angle = np.linspace(-np.pi / 2, np.pi / 2, count)
     return np.sin(angle), np.cos(angle).round(15)
 
 
 def _remaining(x: np.ndarray, q: np.ndarray, tau: Any = 1.0) -> float:
-    """The largest distance from the origin after DELAYS, to the start's."""
+    """The largest distance from the origin after DELAYS, as a share of the distance at start."""
     distance = np.hypot(x, q / tau)
     return (distance[DELAYS * STEPS :].max(axis=0) / distance[0]).max()
 
@@ -199,7 +201,7 @@ def _of_starts() -> float:
 
 
 def _of_pasts() -> float:
-    """Pasts of ten levels at random, one after the other; and such in which there was nothing."""
+    """The remaining distance for random histories: 10 levels each, and x, q for t < 0 = 0."""
     draw = np.random.default_rng(1)
     row = np.arange(STEPS + 1) * 10 // (STEPS + 1)
     x0, q0 = draw.uniform(-1, 1, (10, 1000))[row], draw.uniform(0, 1, (10, 1000))[row]
@@ -211,13 +213,13 @@ def _of_pasts() -> float:
 
 
 def _queue_per_ms() -> float:
-    """The least rise of the largest queue from one delay of Fig. 20 to the next."""
+    """The smallest increase of the maximum queue from one delay of Fig. 20 to the next, per ms."""
     _, q = portrait("delay")
     return (np.diff(q.max(axis=0)) / np.diff(np.array(PORTRAITS["delay"])[:, 2] * 1e3)).min()
 
 
 def _scaling() -> float:
-    """How far trajectories with delays from 10 ms to 10 s are from that with 1 s, once scaled."""
+    """The largest difference between scaled trajectories, delays of 10 ms to 10 s against 1 s."""
     sine, tau = np.meshgrid(np.linspace(-1, 1, 19), np.geomspace(0.01, 10, 31))
     sine, tau = sine.ravel(), tau.ravel()
     cosine = np.sqrt(1 - sine**2)
@@ -227,13 +229,13 @@ def _scaling() -> float:
 
 
 def _queues() -> float:
-    """The most queues that any start leads to, one after the other."""
+    """The largest number of separate queues (empty to not empty) over all starts."""
     _, q = trajectories(*_starts(361))
     return ((q[0] > 0) + ((q[1:] > 0) & (q[:-1] == 0)).sum(axis=0)).max()
 
 
 def _margin() -> float:
-    """How many of the delays that the router reckons with the true one may be."""
+    """The largest stable ratio of the true delay to the delay that the router assumes."""
     low, high = 1.0, 8.0
     while high - low > 0.01:
         many = (low + high) / 2
@@ -244,8 +246,8 @@ def _margin() -> float:
     return low
 
 
-# Users that were there, and as many times those that are there then.  When there are many times
-# as many at once p falls to nothing, and y / p says what nobody can be: there Eq. (8) has to pause.
+# The number of users before the change, and its factor.  With a much larger factor p falls to
+# almost 0, and y / p is not a possible number of users: Eq. (8) has to pause there.
 _BEFORE, _TIMES = np.meshgrid([10, 20, 50, 200, 1000], [0.1, 0.2, 0.5, 0.9, 1.1, 1.25, 1.5])
 
 
@@ -255,24 +257,24 @@ def _acp(**options: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _acp_rate() -> float:
-    """How far from the capacity the input is in the end, at most."""
+    """The largest difference of the input rate from the capacity at the end, as a share."""
     return np.abs(_acp()[0][-1000:] - 1).max()
 
 
 def _acp_flows() -> float:
-    """How far from the number of users the estimate is in the end, at most."""
+    """The largest difference of the estimate from the number of users at the end, as a share."""
     return np.abs(_acp()[1][-1000:] / (_BEFORE * _TIMES) - 1).max()
 
 
 def _theorem() -> float:
-    """The error of the estimate to its bound, Eq. (15), at most, for any p above a least one."""
+    """The largest ratio of the estimate's error to its bound, Eq. (15), for p above a minimum."""
     draw, steps, worst = np.random.default_rng(1), 4000, 0.0
     for least in (0.1, 1, 10, 1e6):
         p = least * (1 + 9 * draw.random((steps, 50)) ** 3)
         users, m = draw.integers(1, 1000, 50), draw.uniform(1, 1000, 50)
         first, h = np.abs(m - users), 0.02
         for k in range(steps):
-            # Eqs. (10) to (12), step by step: their solution, (15), is not used
+            # Integrates Eqs. (10) to (12) step by step; does not use their solution, (15).
             m = m + GAMMA * h * (users * p[k] - m * p[k]) * p[k] / (1 + p[k] ** 2)
             bound = first * np.exp(-GAMMA * least**2 / (1 + least**2) * h * (k + 1))
             worst = max(worst, (np.abs(m - users) / bound).max())
@@ -280,19 +282,20 @@ def _theorem() -> float:
 
 
 def _acp_varies(users: float, estimate: str) -> float:
-    """Ten users become so many: how much the input still varies in the end, of the capacity."""
+    """Ten users become users: the range of the input at the end, as a share of the capacity."""
     y, _, _ = acp(10, users, estimate=estimate)
     return np.ptp(y[-1000:])
 
 
 def _acp_undershoot(proportional: float) -> float:
-    """Ten users become fifteen: how far below the capacity the input comes after that."""
+    """Ten users become fifteen: the lowest input after that, as a share below the capacity."""
     y, _, _ = acp(10, 15, proportional=proportional)
     return 1 - y.min()
 
 
-# Gains per round trip from 0.5 to 100 and paths whose buffer is larger than 1 + 1 / Kp.  What is
-# off decays with (1 + Kd) / Kp round trips, at most 22: the 400 of a run are 18 of these.
+# Gains from 0.5 to 100 per round trip, and paths whose buffer is larger than 1 + 1 / Kp.  The error
+# decays with the time constant (1 + Kd) / Kp round trips, at most 22: the 400 round trips of a run
+# are 18 time constants.
 _KP, _KD, _ROOM = np.meshgrid([0.5, 1, 2, 4, 10, 100], [0, 0.5, 2, 10], [0.1, 0.5, 2, 10])
 _BUFFER = 1 + 1 / _KP + _ROOM
 
@@ -303,32 +306,32 @@ def _ccpd(cross: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _ccpd_off(cross: float = 0.0) -> float:
-    """How far from what is left of the capacity the rate is in the end, at most."""
+    """The largest difference of the rate from the remaining capacity at the end."""
     u, _ = _ccpd(cross)
     return np.abs(u[-1000:] - (1 - cross)).max()
 
 
 def _ccpd_level() -> float:
-    """How far from B - 1 - 1/Kp the queue is in the end, at most, of the buffer."""
+    """The largest difference of the queue from B - 1 - 1/Kp at the end, as a share of B."""
     _, x = _ccpd()
     return (np.abs(x[-1000:] - _ROOM) / _BUFFER).max()
 
 
 def _ccpd_overflow(cross: float = 0.0) -> float:
-    """What the queue had needed beyond the buffer, at most."""
+    """The largest excess of the queue over the buffer."""
     _, x = _ccpd(cross)
     return (x - _BUFFER).max()
 
 
 def _ccpd_small() -> float:
-    """With a buffer below 1 + 1/Kp: how far the rate is from Kp B / (1 + Kp), at most."""
+    """The largest difference of the rate from Kp B / (1 + Kp), with a buffer below 1 + 1/Kp."""
     kp, share = np.meshgrid([0.5, 1, 2, 4, 10], [0.1, 0.3, 0.5, 0.9])
     u, _ = ccpd(kp, 0, share * (1 + 1 / kp))
     return np.abs(u[-1000:] - share).max()
 
 
 def _ccpd_unpredicted() -> float:
-    """Without the traffic in flight, Kp 2: how much the rate still varies, of the capacity."""
+    """The range of the rate at the end without the predictor, Kp 2, as a share of the capacity."""
     u, _ = ccpd(2, 0, 10, predicts=False)
     return np.ptp(u[-1000:])
 

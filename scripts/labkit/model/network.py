@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Networks: bottleneck links in a row, and users whose paths are a part of the row; or links
+"""Networks: bottleneck links in a row, with users whose paths are a part of the row; or links
 between nodes.
 
     users 1            users 3, 4           users 5 to 7
@@ -57,20 +57,20 @@ class Link:
 
     rate: int  # bit/s
     delay: float  # s, one way
-    # the nodes from and to which it goes; None in a row
+    # the nodes at its beginning and its end; None in a row
     ends: tuple[str, str] | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
 class Group:
-    """Users that come from one host: alike in path and round trip."""
+    """Users on one host, with the same path and round-trip time."""
 
     first: int  # links, from 0
     last: int
     rtt: float  # s, without queueing
-    # s, the most that an acknowledgment is later by chance; settings have it in a run's key
+    # s, the maximum random delay of an ACK; no repr, because the settings in a run's key have it
     jitter: float = field(default=0.0, repr=False)
-    # links in order, where these are not a row; and those of the way back, if it is another
+    # links of the path in order, if they are not a row; and links of the ACKs' path, if it differs
     way: tuple[int, ...] = field(default=(), repr=False)
     back: tuple[int, ...] = field(default=(), repr=False)
 
@@ -85,12 +85,12 @@ class User:
 
     group: int
     start: float  # s
-    stop: float  # s; math.inf: stays
+    stop: float  # s; math.inf: the flow does not stop
 
 
 @dataclass(frozen=True)
 class Network:
-    """Links in a row, the hosts at it, and their users in the order in which they are numbered."""
+    """Links, the groups of users, and the users in the order of their numbers."""
 
     links: tuple[Link, ...]
     groups: tuple[Group, ...]
@@ -98,16 +98,19 @@ class Network:
 
     @property
     def nodes(self) -> tuple[str, ...]:
-        """Of a tree or mesh; none in a row."""
+        """The nodes of a tree or mesh; empty for a row."""
         return tuple(dict.fromkeys(node for link in self.links for node in link.ends or ()))
 
     def longest_rtt(self, link: int) -> float:
-        """Of those who use the link, s; if there are none, of all."""
+        """The longest round-trip time of the link's users, s; of all users if the link has none."""
         users = [g.rtt for g in self.groups if link in (*g.path, *g.back)]
         return max(users or [group.rtt for group in self.groups])
 
     def fair(self, since: float, until: float) -> list[float | None]:
-        """The max-min fair share of each user, bit/s; None for who is not there all the time."""
+        """The max-min fair share of each user, bit/s, from since to until, s.
+
+        None for a user that is not active during all of that time.
+        """
         there = [u for u, user in enumerate(self.users)
                  if user.start <= since and user.stop >= until]  # fmt: skip
         share: list[float | None] = [None] * len(self.users)
@@ -124,7 +127,7 @@ class Network:
         return share
 
     def present(self, link: int, since: float, until: float) -> int:
-        """How many users the link has all that time."""
+        """The number of users of the link that are active from since to until, s."""
         return sum(
             user.start <= since and user.stop >= until and link in self.groups[user.group].path
             for user in self.users
@@ -134,9 +137,11 @@ class Network:
 def dumbbell(
     rate: int, hosts: Iterable[tuple[float, float]], start: float, stop: float = math.inf
 ) -> Network:
-    """One link, and users that start one after the other, each with a round-trip time and jitter.
+    """A network with one link.
 
-    Data is delayed by half of the shortest rtt, acknowledgments by the rest of each one's own.
+    rate: bit/s.  hosts: the round-trip time and the jitter of each user, s.  start: interval
+    between the starts of users, s.  stop: end of all users, s.
+    Data is delayed by half of the shortest rtt, and a user's ACKs by the rest of the user's rtt.
     """
     hosts = list(hosts)
     alike = list(dict.fromkeys(hosts))
@@ -153,9 +158,9 @@ def names() -> list[str]:
 
 @remembered
 def load(name: str, rate: Callable[[str], int], time: Callable[[str], float]) -> Network:
-    """The network of that file; ValueError says what is wrong with it.
+    """Loads a network's file by its name or path; ValueError describes an error in it.
 
-    rate and time read values as a scenario's keys do.
+    rate and time are the parsers of rates and times that a scenario's keys use.
     """
     path = check(name)
     try:
@@ -165,7 +170,7 @@ def load(name: str, rate: Callable[[str], int], time: Callable[[str], float]) ->
 
 
 def scaled(network: Network, by: float) -> Network:
-    """The same with other rates."""
+    """The network with each rate multiplied by a factor."""
     links = (replace(link, rate=max(1000, round(link.rate * by))) for link in network.links)
     return replace(network, links=tuple(links))
 
@@ -238,14 +243,14 @@ def _made(file: File, rate: Callable[[str], int], time: Callable[[str], float]) 
 
 
 def _value(parse: Callable[[str], Any], text: str, table: str, number: int, key: str) -> Any:
-    """What parse makes of a key's text; ValueError says in which table that is."""
+    """Parses a key's text; the text of a ValueError names the table."""
     try:
         return parse(text)
     except ValueError as error:
         raise ValueError(f"[[{table}]] {number}, {key}: {error}") from None
 
 
-MESH_GROUPS = 90  # that have addresses
+MESH_GROUPS = 90  # for which there are addresses
 
 
 def _group_of_nodes(links: tuple[Link, ...], path: str, back: str, access: float) -> Group:
@@ -277,7 +282,7 @@ def _group(links: tuple[Link, ...], path: str, access: float) -> Group:
 
 
 def check(name: str) -> Path:
-    """The file of a network, by its name or path; ValueError if there is none."""
+    """The path of a network's file, from its name or path; ValueError if there is no such file."""
     if "/" in name or name.endswith(".toml"):
         path = Path(name).expanduser().absolute()
         if path.suffix != ".toml" or not path.is_file():

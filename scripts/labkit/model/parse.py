@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Values of several parts: how each is written, and what is made of it.
+"""Parsers of settings with several parts, and the types of their values.
 
-As in units.py, ValueError says what is wanted instead.
+As in units.py, the text of a ValueError says which values are accepted.
 """
 
 import hashlib
@@ -14,17 +14,17 @@ from ..paths import REPO
 from . import network as networks
 from . import units
 
-MOST_SIZES = 8  # of what a program writes in turn
+MOST_SIZES = 8  # of the writes of a program
 MOST_RATES = 32  # of a video
-REORDER_TABLE = 10_000  # entries that netem draws a packet's delay from; it takes 16384 at most
+REORDER_TABLE = 10_000  # entries of netem's table of delays; netem accepts at most 16384
 
-# What hosts do that a laboratory's do not; world/queues.py says how.
+# Behaviour of real hosts that the laboratory's hosts do not have by default; see world/queues.py.
 HOSTS = ("nic", "fq", "default", "vm", "slow")
 
 
 @dataclass(frozen=True)
 class Spread:
-    """Times that are evenly spread, one for each flow."""
+    """Times from low to high, s, with equal intervals, one for each flow."""
 
     low: float
     high: float
@@ -42,7 +42,7 @@ def times(text: str) -> tuple[float, ...] | Spread:
 
 
 def buffer(text: str) -> str:
-    """Packets, or a multiple of the bandwidth-delay product; see Settings.buffer_packets."""
+    """Checks a buffer: packets, or a multiple of the BDP; see Settings.buffer_packets."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)(bdp|)", text.lower())
     if not found or (not found[2] and not re.fullmatch(r"[1-9]\d{0,8}", text)):
         raise ValueError("a number of packets such as 700, or of bandwidth-delay products: 0.5bdp")
@@ -100,7 +100,7 @@ def cross(text: str) -> tuple[Cross, ...]:
 
 @dataclass(frozen=True)
 class Change:
-    """What becomes of the path in the course of a run."""
+    """A change of the path during a run; None: this property does not change."""
 
     at: float  # s
     rate: int | None = None  # bit/s
@@ -127,7 +127,7 @@ def changes(text: str) -> tuple[Change, ...]:
 
 @dataclass(frozen=True)
 class Police:
-    """A token bucket that drops what finds it empty."""
+    """A token bucket that drops packets if it has too few tokens."""
 
     rate: int  # bit/s, on the link
     burst: int  # bytes that a full bucket lets pass
@@ -144,11 +144,11 @@ def police(text: str) -> Police:
 
 @dataclass(frozen=True)
 class App:
-    """What each flow's program writes, and how often."""
+    """The writes of each flow's program."""
 
     bytes: int
     interval: float  # s
-    more: tuple[int, ...] = ()  # bytes of the writes that follow in turn
+    more: tuple[int, ...] = ()  # bytes of the next writes, before the sizes repeat
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -171,17 +171,17 @@ def app(text: str) -> App:
 
 @dataclass(frozen=True)
 class Reorder:
-    """Packets that come late, so that others overtake them."""
+    """Reordering: some packets are delayed, so that others overtake them."""
 
-    share: float  # of the data packets
-    packets: int = 0  # that overtake each at the bottleneck's rate; or
-    time: float = 0.0  # s, that each is late
+    share: float  # of the data packets that are delayed
+    packets: int = 0  # that overtake a delayed packet at the bottleneck's rate; 0: see time
+    time: float = 0.0  # s, the extra delay, if packets is 0
 
 
 def reorder(text: str) -> Reorder:
     share, colon, late = text.partition(":")
     try:
-        # One entry of netem's table is the least, half of them the most.
+        # The share is at least one entry of netem's table, and at most half of them.
         kept = units.loss(share)
         if not colon or kept < 1 / REORDER_TABLE:
             raise ValueError
@@ -197,16 +197,16 @@ def reorder(text: str) -> Reorder:
 
 @dataclass(frozen=True)
 class BurstLoss:
-    """Gilbert's and Elliott's two states: the chances that a packet ends one, and is lost in it."""
+    """Loss with a good and a bad state (Gilbert-Elliott): probabilities for each packet."""
 
-    bad: float  # ends the good one
-    good: float  # ends the bad one
-    lost: float = 1.0  # in the bad one
-    else_lost: float = 0.0  # in the good one
+    bad: float  # change from the good to the bad state
+    good: float  # change from the bad to the good state
+    lost: float = 1.0  # loss in the bad state
+    else_lost: float = 0.0  # loss in the good state
 
     @property
     def mean(self) -> float:
-        """The share of all packets that is lost: of each state's, how long it is there."""
+        """The mean loss: the loss of each state, weighted by the share of packets in that state."""
         return (self.bad * self.lost + self.good * self.else_lost) / (self.bad + self.good)
 
 
@@ -225,7 +225,7 @@ def burst_loss(text: str) -> BurstLoss:
 
 @dataclass(frozen=True)
 class Blackout:
-    """A time in which the path passes nothing."""
+    """A period in which the path passes no packet."""
 
     at: float  # s
     length: float  # s
@@ -249,7 +249,7 @@ def blackouts(text: str) -> tuple[Blackout, ...]:
 
 @dataclass(frozen=True)
 class Switch:
-    """Another congestion control for the flows that are under way."""
+    """A change of the congestion control of running flows."""
 
     at: float  # s
     cc: str
@@ -268,14 +268,14 @@ def switches(text: str) -> tuple[Switch, ...]:
 
 @dataclass(frozen=True)
 class Lie:
-    """What a flow's receiver says that ACP's routers want, whatever they do."""
+    """A false rate that a flow's receiver echoes, in place of the rate from ACP's routers."""
 
     flow: int
     rate: int  # bit/s, on the link
 
     @property
     def word(self) -> int:
-        """As it is in an echo: bytes/s, with a mantissa of 24 bits."""
+        """The rate as encoded in an echo: bytes/s, 8 bits of exponent, 24 bits of mantissa."""
         rate = self.rate // 8
         exponent = max(rate.bit_length(), 24) - 24
         return exponent << 24 | rate >> exponent
@@ -297,7 +297,7 @@ class JitterBack:
     """A random delay of a flow's acknowledgments."""
 
     flow: int
-    most: float  # s
+    most: float  # s, the maximum
 
 
 def jitters(text: str) -> tuple[JitterBack, ...]:
@@ -313,10 +313,10 @@ def jitters(text: str) -> tuple[JitterBack, ...]:
 
 @dataclass(frozen=True)
 class Back:
-    """A way back that is slower than the way of the data."""
+    """A bottleneck on the path of the ACKs."""
 
     rate: int  # bit/s
-    packets: int
+    packets: int  # size of its queue
 
 
 def back(text: str) -> Back:
@@ -328,7 +328,7 @@ def back(text: str) -> Back:
 
 
 def host(text: str) -> tuple[str, ...]:
-    """What a host does beside TCP; nothing of it is "exact"."""
+    """Parses the behaviours of hosts; "exact" is none of them.  Returns them in HOSTS' order."""
     parts = text.split(",")
     known = parts == ["exact"] or not {*parts} - {*HOSTS}
     if not known or len({*parts}) < len(parts):
@@ -341,8 +341,8 @@ class Voice:
     """Calls: datagrams at a constant rate, each with this payload."""
 
     calls: int
-    bytes: int = 172  # 20 ms of G.711, and RTP's header
-    interval: float = 0.02  # s
+    bytes: int = 172  # 20 ms of G.711 plus the RTP header
+    interval: float = 0.02  # s, between datagrams
 
 
 def voice(text: str) -> Voice:
@@ -362,12 +362,12 @@ def voice(text: str) -> Voice:
 
 @dataclass(frozen=True)
 class Ask:
-    """Clients that ask a server, wait for all of its response, think, and ask again."""
+    """Clients that send a request, wait for the full response, pause, and start again."""
 
     clients: int
     request: int  # bytes
     response: int  # bytes
-    think: float  # s, the mean of exponential times
+    think: float  # s, mean of the pause, which has an exponential distribution
 
 
 def ask(text: str) -> Ask:
@@ -381,20 +381,20 @@ def ask(text: str) -> Ask:
         ) from None
 
 
-# bit/s; Mao et al., Pensieve, SIGCOMM 2017, has these of a video
+# bit/s; the rates of a video in Mao et al., Pensieve, SIGCOMM 2017
 LADDER = (300_000, 750_000, 1_200_000, 1_850_000, 2_850_000, 4_300_000)
 CHOICES = ("buffer", "rate")
 
 
 @dataclass(frozen=True)
 class Video:
-    """Viewers of a video in chunks of several rates; guest/video.c has how they choose."""
+    """Viewers of a video in chunks at several rates; guest/video.c chooses the rates."""
 
     viewers: int
-    rates: tuple[int, ...] = LADDER  # bit/s, rising
-    chunk: float = 4.0  # s of play
-    choice: str = "buffer"
-    most: float = 30.0  # s of play that a viewer has room for
+    rates: tuple[int, ...] = LADDER  # bit/s, ascending
+    chunk: float = 4.0  # s of playback
+    choice: str = "buffer"  # one of CHOICES
+    most: float = 30.0  # s of playback that fit in a viewer's buffer
 
 
 def video(text: str) -> Video:
@@ -428,7 +428,7 @@ MOST_PROGRAMS = 32
 
 @dataclass(frozen=True)
 class Program:
-    """A program of the user's on one of a run's hosts."""
+    """A user's program that runs on one of the hosts."""
 
     host: str
     at: float  # s
@@ -466,13 +466,13 @@ def _program(text: str) -> Program:
 
 @dataclass(frozen=True)
 class Short:
-    """Short flows: Poisson arrivals, sizes of a Pareto distribution or from a file."""
+    """Short flows: Poisson arrivals, sizes from a Pareto distribution or from a file."""
 
     rate: float  # arrivals/s
     mean: float | None = None  # packets
-    shape: float | None = None
-    # The flows say theirs, so that a run's key has it.
-    cc: str | None = field(default=None, repr=False)  # of others than the run's
+    shape: float | None = None  # of the Pareto distribution
+    # Congestion control; None: that of the run.  Not in repr: a run's key has it with the flows.
+    cc: str | None = field(default=None, repr=False)
 
 
 def short(text: str) -> Short:
@@ -497,7 +497,7 @@ def short(text: str) -> Short:
 
 @dataclass(frozen=True)
 class Stop:
-    """When a flow ends that would go on."""
+    """The end of a flow before the end of the run."""
 
     flow: int
     at: float  # s
@@ -530,7 +530,7 @@ def reverse(text: str) -> tuple[str, int]:
 
 
 def router(text: str) -> str:
-    """Goes to tc as it is, which says what is wrong with it."""
+    """Checks only the characters: tc gets the options unchanged, and reports their errors."""
     if not re.fullmatch(r"[\w.% -]{1,200}", text):
         raise ValueError("options as tc has them after the limit, such as 'target 5ms'")
     return text

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Scenario files, and the settings that a run of one has.
+"""Scenario files, and the settings of their runs.
 
 A scenario is a TOML file in scripts/scenarios: a title, what it reproduces, its settings, what is
 compared in it, what its paper measured, and what follows.  Every setting may be overridden on the
@@ -35,23 +35,23 @@ from .toml import Number, Part, decode, says
 SCENARIOS = REPO / "scripts" / "scenarios"
 GOALS = SCENARIOS / "goals"  # findings that several scenarios have
 
-SENDER = "{sender}"  # in a scenario's file: the one that is judged
+SENDER = "{sender}"  # in a scenario's file: placeholder of the sender that is judged
 DEFAULT_SENDER = "ccpd_path"
-CASES_SHOWN = 10  # by a message
+CASES_SHOWN = 10  # in an error message
 
-# Whose a finding is: the paper's claim; ours; one by which a free setting was chosen, so that it
-# shows nothing by itself; or what was measured once, and shall not become worse.
+# The kind of a finding: a claim of the paper; our own claim; a claim by which a free setting was
+# chosen, so that it is no evidence by itself; or an earlier measurement that must not become worse.
 KINDS = ("paper", "ours", "calibrated", "regression")
 
 
 class Texts(dict[str, str]):
-    """Settings as --set takes them; a list in a file is what may be repeated there."""
+    """Settings in the form of --set; a list in a file is joined with commas."""
 
 
 def _texts(folder: Path, kind: type, table: Any) -> Texts:
-    """The Texts of a table of a file in folder.
+    """Decodes a table of settings; paths in it are relative to folder.
 
-    Each value is read for itself, so that what is wrong with it is said of this table.
+    Each value is parsed here, so that an error is reported with the name of this table.
     """
     if kind is not Texts or not isinstance(table, dict):
         raise ValueError(f"a table of settings, not {table!r}")
@@ -75,12 +75,12 @@ def _texts(folder: Path, kind: type, table: Any) -> Texts:
 
 
 def _beside(folder: Path, text: str) -> str:
-    """A setting in which each ./FILE and ../FILE is of that folder."""
+    """The text of a setting with each ./FILE and ../FILE made relative to folder."""
     return re.sub(r"(?:^|(?<=,))((?:\w+(?:@[\w.]+)?:)?)(\.\.?/[^,]*)",
                   lambda found: found[1] + str(folder / found[2]), text)  # fmt: skip
 
 
-Entry = Number | list[Number]  # of a table: a number, or each of a paper's trials
+Entry = Number | list[Number]  # of a table: a number, or the numbers of a paper's trials
 
 
 class Column(Part):
@@ -100,15 +100,15 @@ class Case(Part):
 
 
 class Expected(Part):
-    """A number of a paper: what it measures of which run, and how near is near enough."""
+    """A number of a paper: the metric, the column and case, and the tolerance."""
 
-    source: str  # which table it is of
+    source: str  # the paper's table
     metric: str
     column: str
     case: str
-    trials: tuple[Number, ...]  # all that the paper has, or one: their mean
-    tolerance: Number = 0.0  # of the mean, as a share of it
-    within: Number = 0.0  # the same in its own unit
+    trials: tuple[Number, ...]  # all trials of the paper, or only their mean
+    tolerance: Number = 0.0  # as a share of the mean
+    within: Number = 0.0  # the tolerance in the metric's unit
 
     @property
     def mean(self) -> float:
@@ -143,7 +143,7 @@ class Finding(Part):
                                   " itself")] = 0.0  # fmt: skip
 
     def of(self, case: str, column: str = "", note: str = "") -> "Finding":
-        """That of one case, or cell: its claim begins with the name."""
+        """The finding for one case or cell, with the name of the cell in front of its claim."""
         name = ", ".join(filter(None, (column, case)))
         measure = self.measure.replace("{case}", case).replace("{column}", column)
         return replace(
@@ -180,7 +180,7 @@ class Table(Part):
     kind: Annotated[str, says("of all its findings")] = ""
 
     def numbers(self, cases: list[str]) -> Iterator[Expected]:
-        """The paper's numbers, of each cell here; ValueError if there is no such case."""
+        """The paper's number of each cell; ValueError if a case does not exist."""
         if bool(self.tolerance) == bool(self.within):
             raise ValueError(f"[[table]] {self.claim!r} needs one of tolerance and within")
         for column, numbers in self.rows.items():
@@ -202,7 +202,7 @@ class Table(Part):
                                self.within)  # fmt: skip
 
     def findings(self, cases: list[str]) -> Iterator[Finding]:
-        """That each of them is near the paper's."""
+        """A finding for each number: the measured value is near that of the paper."""
         numbers = {", ".join(filter(None, (n.column, n.case))): n for n in self.numbers(cases)}
         tests = () if isinstance(self.test, bool) else self.test
         for what, names in (("note", self.notes), ("test", tests)):
@@ -247,46 +247,49 @@ class Scenario(Part):
     notes: Annotated[dict[str, str], says("of findings of each case, by case")] = field(
         default_factory=dict)  # fmt: skip
     path: Path = SCENARIOS
-    judged: tuple[str, ...] = ()  # that {sender} stands for
-    drawn: draw.Draw | None = None  # its cases, if they are drawn at random
+    judged: tuple[str, ...] = ()  # the senders that replace {sender}
+    drawn: draw.Draw | None = None  # the source of its cases, if they are drawn at random
 
     @property
     def expected(self) -> list[Expected]:
-        """The paper's numbers of the columns that there are."""
+        """The paper's numbers for the columns of this scenario."""
         names = [c.name for c in self.column]
         return [number for table in self.table for number in table.numbers(self.case_names)
                 if number.column in names]  # fmt: skip
 
     @property
     def case_names(self) -> list[str]:
-        """The names of its cases; of a scenario without cases the empty one."""
+        """The names of the cases; [""] if there are none."""
         return [c.name for c in self.case] or [""]
 
     @property
     def cc(self) -> tuple[str, ...]:
-        """The congestion controls that are compared, each once."""
+        """The congestion controls of the columns, without duplicates."""
         return tuple(dict.fromkeys(c.cc for c in self.column))
 
     def column_of(self, name: str) -> Column:
-        """The column of this name, or one for a congestion control that has none."""
+        """The column of this name; if there is none, a new one for the congestion control name."""
         return next((c for c in self.column if c.name == name), Column(name, name))
 
     def columns_of(self, name: str) -> list[str]:
-        """The columns that a measure means by a column's name, a group's, or none: then all."""
+        """The names of the columns that match a name in a measure.
+
+        name: that of a column or of a group; empty: all columns.
+        """
         names = [c.name for c in self.column]
         if name in self.group:
             return [n for n in names if any(fnmatchcase(n, like) for like in self.group[name])]
         return [n for n in names if name in ("", n)]
 
     def senders(self, column: Column, case: Case | None = None) -> tuple[str, ...]:
-        """The congestion controls of a column: its own, or those of a mix."""
+        """The congestion control of a column, or those of its mix."""
         mix = (self.settings | (case.set if case else {}) | column.set).get("mix", "")
         return (column.cc,) if column.cc else tuple(
             dict.fromkeys(part.partition(":")[0] for part in mix.split(","))
         )  # fmt: skip
 
     def case_of(self, name: str) -> Case:
-        """The case of that name."""
+        """The case of this name; LabError if there is none."""
         for case in self.case:
             if case.name == name:
                 return case
@@ -296,7 +299,7 @@ class Scenario(Part):
                     + f"; and {more} more" * (more > 0))  # fmt: skip
 
     def case_like(self, name: str) -> Case:
-        """The case of that name, or the only one whose name begins with it."""
+        """The case of this name, or the only case whose name begins with it; LabError if none."""
         likely = [case.name for case in self.case if case.name.startswith(name)]
         if len(likely) > 1 and name not in likely:
             raise usage(f"{self.name} has {len(likely)} cases that begin with {name!r}:"
@@ -305,7 +308,7 @@ class Scenario(Part):
 
 
 class Written(Scenario, kw_only=True):
-    """What a file has that becomes something else, and what it need not say."""
+    """A scenario's file as it is written: keys that _compiled() converts, and optional keys."""
 
     name: str = ""
     cc: Annotated[tuple[str, ...] | None, says("columns without settings of their own; default:"
@@ -323,7 +326,10 @@ def names() -> list[str]:
 
 
 def matching(pattern: str) -> list[str]:
-    """The names of scenarios, in order, that a pattern such as field-* has; or itself."""
+    """The sorted names of the scenarios that match a pattern such as field-*.
+
+    If there are none, [pattern], which may be a path; usage error if it has wildcards.
+    """
     found = [name for name in names() if fnmatchcase(name, pattern)]
     if not found and any(c in pattern for c in "*?["):
         raise usage(f"no scenario matches {pattern!r}; there are: {', '.join(names())}")
@@ -331,10 +337,10 @@ def matching(pattern: str) -> list[str]:
 
 
 def load(name: str, senders: Iterable[str] = (), seed: int | None = None) -> Scenario:
-    """The scenario of a name, or of a TOML file's path; senders are what its {sender} stands for.
+    """Loads a scenario by its name, or by the path of a TOML file.
 
-    With several senders it has the columns and findings of each.  seed: of cases drawn at random,
-    in place of the file's.
+    senders: the congestion controls that replace {sender}; with several, the scenario has the
+    columns and findings of each.  seed: for random cases; None: the seed in the file.
     """
     path = SCENARIOS / f"{name}.toml"
     if "/" in name or name.endswith(".toml"):
@@ -355,7 +361,7 @@ def load(name: str, senders: Iterable[str] = (), seed: int | None = None) -> Sce
 
 
 def _once(them: Iterable[Any]) -> tuple[Any, ...]:
-    """Each of them once."""
+    """The objects without duplicates, in their order."""
     found: list[Any] = []
     for one in them:
         if one not in found:
@@ -388,8 +394,8 @@ def _read(path: Path, sender: str, seed: int | None) -> Scenario:
 
 
 def _compiled(written: Written, sender: str, seed: int | None) -> Scenario:
-    """With the tables' numbers as findings, shared findings, what is drawn as cases, and a column
-    for each cc."""
+    """The scenario of a file: adds findings for the numbers in tables, the shared findings, the
+    random cases, and a column for each cc."""
     drawn = None if written.draw is None else draw.read(written.draw, seed)
     numbers = [f for table in written.table for f in table.findings(written.case_names)]
     ccs = (() if written.column else ("cubic",)) if written.cc is None else written.cc
@@ -405,7 +411,7 @@ def _compiled(written: Written, sender: str, seed: int | None) -> Scenario:
 
 
 def _goals(name: str, sender: str) -> tuple[Finding, ...]:
-    """The findings of a file that several scenarios share."""
+    """The findings of goals/NAME.toml, which several scenarios share; none if name is empty."""
     if not name:
         return ()
     path = GOALS / f"{name}.toml"
@@ -419,7 +425,7 @@ def _goals(name: str, sender: str) -> tuple[Finding, ...]:
 
 
 def _of_cases(scenario: Scenario) -> Iterator[Finding]:
-    """The findings, with one for each case or cell in place of those that say so."""
+    """The findings; one with each = "case" or "cell" is replaced by one for each case or cell."""
     if wrong := scenario.notes.keys() - {case.name for case in scenario.case}:
         raise ValueError(f"[notes] no case {min(wrong)!r}")
     for finding in scenario.finding:
@@ -446,7 +452,10 @@ def _of_cases(scenario: Scenario) -> Iterator[Finding]:
 
 
 def _like(patterns: tuple[str, ...], names: list[str], where: str) -> list[str]:
-    """Those of the names that one of the patterns is for; all, if there are no patterns."""
+    """The names that match one of the patterns; all names if there are no patterns.
+
+    ValueError if a pattern matches nothing.
+    """
     for pattern in patterns:
         if not any(fnmatchcase(name, pattern) for name in names):
             raise ValueError(f"{where}: nothing is called like {pattern!r};"
@@ -455,13 +464,14 @@ def _like(patterns: tuple[str, ...], names: list[str], where: str) -> list[str]:
 
 
 def _kind(scenario: Scenario, finding: Finding) -> str:
-    """Of a finding that does not say it: senders with a name of their own are in no paper."""
+    """The kind of a finding without one: "ours" if the scenario has no paper or is a path-*, and
+    for senders *_path, which no paper has."""
     own = not scenario.paper or scenario.name.startswith("path-") or "_path" in finding.measure
     return "ours" if own else "paper"
 
 
 def _check(scenario: Scenario) -> None:
-    """Every name that the file uses must be one that it defines."""
+    """ValueError if names are not unique, or if the file uses a name that it does not define."""
     for what, them in (("column", scenario.column), ("case", scenario.case)):
         called = [one.name for one in them]
         for name in called:
@@ -494,7 +504,7 @@ def _check(scenario: Scenario) -> None:
             raise ValueError(f"[[quality]] {quality.what!r}: good and bad are the same")
 
 
-# One of a pair that excludes the other replaces it.
+# Pairs (A, B) of settings that exclude each other: if a layer sets A and not B, it removes B.
 _REPLACES = (("bytes", "duration"), ("duration", "bytes"), ("duration", "timeout"),
              ("mix", "flows"), ("flows", "mix"),
              *(pair for name, other in (("trace", "rate"), ("rtt_trace", "rtt"),
@@ -507,8 +517,11 @@ def override(
     scenario: Scenario, assignments: Iterable[str], column: Column | None = None,
     case: Case | None = None,
 ) -> Settings:  # fmt: skip
-    """The scenario's settings, with on top of each other the case's, the column's, and the --set
-    KEY=VALUE of the command line."""
+    """The settings of a run.
+
+    The scenario's settings are overridden by those of the case, then those of the column, then the
+    --set KEY=VALUE of the command line (assignments).
+    """
     return compile_settings(overridden(scenario, assignments, column, case))
 
 
@@ -516,7 +529,7 @@ def overridden(
     scenario: Scenario, assignments: Iterable[str], column: Column | None = None,
     case: Case | None = None,
 ) -> dict[str, str]:  # fmt: skip
-    """The same as texts, as a scenario's file may have them."""
+    """As override(), but returns the settings as texts, in the form of a scenario's file."""
     given: dict[str, str] = {}
     for assignment in assignments:
         name, equals, value = assignment.partition("=")

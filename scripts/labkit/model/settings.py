@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The settings of a run: their keys, what each means, and which go together."""
+"""The settings of a run: their keys, their meaning, and the checks of their combinations."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -33,50 +33,50 @@ from .parse import (
 )
 from .traces import Sizes, Steps, Trace
 
-MOST_SHORT = 20_000  # flows of a run, for which there are ports
+MOST_SHORT = 20_000  # short flows in a run; limited by the number of ports
 MOST_STEPS = 100_000  # of a path in a run
 
-ETHERNET_HEADER = 14  # bytes; the frame check sequence is not counted, as nowhere in Linux
+ETHERNET_HEADER = 14  # bytes; Linux does not count the frame check sequence
 
-# TCP and IP headers, with timestamps: what a segment leaves of the mtu.
+# Bytes of the TCP and IP headers, with timestamps, by IP version: mtu - mss.
 HEADERS = {4: 52, 6: 72}
 
 
 def usage(message: str) -> LabError:
-    """What somebody has written is wrong."""
+    """An error in the user's input."""
     return LabError(message, status=2)
 
 
 _NETWORKS = ", ".join(network.names())
 
-# qdisc kinds for the bottleneck.  These are a queue as long as the buffer, below the wire;
-# SHAPING ones limit the rate themselves.
+# The qdiscs for the bottleneck.  QUEUES have the buffer's length, and are children of the qdisc
+# that models the wire.  SHAPING qdiscs limit the rate themselves.
 QUEUES = ("fifo", "fq_codel", "codel", "pie", "fq_pie", "red", "warn", "cake", "dualpi2", "sfq",
           "fq")  # fmt: skip
 SHAPING = ("acp", "estcp", "rcp", "xcp")
 
-# What of tc's options is said by a key instead.
+# Options of tc that have a key of their own, and that key.
 SAID_BY = {
     "limit": "buffer", "memlimit": "buffer", "memory_limit": "buffer", "flow_limit": "buffer",
     "depth": "buffer", "bandwidth": "rate", "unlimited": "rate", "ecn": "ecn", "noecn": "ecn",
 }  # fmt: skip
 
-# Of the buffer, where red marks or drops no more than with its full probability; tc's default.
+# red's upper threshold is buffer / RED_MAX, tc's default.  There red has its full probability.
 RED_MAX = 4
-# Of the buffer, where warn begins: TCP New Jersey's threshold is not known.
+# warn marks from buffer / WARN on.  The threshold of TCP New Jersey is not known.
 WARN = 3
-# What sfq takes of one flow at most, in packets (SFQ_MAX_DEPTH).
+# The most packets that sfq queues for one flow (SFQ_MAX_DEPTH).
 SFQ_DEPTH = 127
-# tc finds no time constant for averages over less than a few packets.
+# The smallest buffer for red, in packets: tc finds no weight for an average over fewer packets.
 RED_BUFFER = 24
-# The kernel keeps red's average and its weight in 32 bits, and refuses limits with which they
-# would overflow: those of packets**2 * bytes of a packet above this.
+# The kernel stores red's average and its weight in 32 bits, and refuses limits that can overflow
+# them.  So packets**2 * (bytes per packet) must not be larger than this.
 RED_PRODUCT = 10**11
 
 
 @dataclass(frozen=True)
 class Key:
-    """One setting: how its text is read, and what it says of itself."""
+    """One setting: the parser of its text, its default (None: not set), and its description."""
 
     parse: Callable[[str], Any]
     default: str | None
@@ -107,7 +107,7 @@ KEYS: dict[str, Key] = {
                      " 1%:30%:80%:0.1%"),
     "duplicate": Key(units.loss, None, "share of the data packets that come twice, from before the"
                      " bottleneck on: 0.01"),
-    # gact counts packets to 10 000, and two make the connection.
+    # gact counts to 10 000, and the first two packets open the connection.
     "drop": Key(units.count(1, 9998), None, "one data packet of a single flow, by its number: 330"),
     "jitter": Key(units.time(1e-6, 1), None, "random delay of data, 0 to this; in order: 5ms"),
     "jitter_back": Key(parse.jitters, None, "random delay of the acknowledgments of flows by their"
@@ -204,7 +204,7 @@ KEYS: dict[str, Key] = {
 
 @dataclass(frozen=True, repr=False)
 class Settings:
-    """A scenario's settings, ready to use: seconds, bits per second, bytes, packets."""
+    """The parsed settings of a run, in seconds, bits per second, bytes and packets."""
 
     rate: int
     rtt: tuple[float, ...]
@@ -247,7 +247,8 @@ class Settings:
     router: str | None = None
     stages: tuple[float, ...] = ()
     scatter: float | None = None
-    # These came later: where one is not set, a run has the key that it had before.
+    # These settings are newer than the kept runs.  repr() omits an unset one, so that the key of a
+    # run without it stays the same.
     trace: tuple[Trace, ...] = field(default=(), repr=False)
     rtt_trace: Steps | None = field(default=None, repr=False)
     loss_trace: Steps | None = field(default=None, repr=False)
@@ -264,16 +265,16 @@ class Settings:
     stop: tuple[Stop, ...] = field(default=(), repr=False)
 
     def __repr__(self) -> str:
-        """All that a run's key is to have of them."""
+        """The text of the settings in a run's key: omits fields with repr=False that are unset."""
         shown = ((f, getattr(self, f.name)) for f in fields(self))
         said = (f"{f.name}={value!r}" for f, value in shown if f.repr or value != f.default)
         return f"{type(self).__qualname__}({', '.join(said)})"
 
     @cached_property
     def net(self) -> Network:
-        """Links, hosts and users."""
+        """The links, hosts and users of the run."""
         if self.network is None:
-            # One host is there also if it has no flows of ours.
+            # There is at least one host, even without flows.
             rtts = self.rtt if len(self.rtt) > 1 else self.rtt * max(1, self.flows)
             jitter = {of.flow: of.most for of in self.jitter_back}
             hosts = [(rtt, jitter.get(flow, 0.0)) for flow, rtt in enumerate(rtts)]
@@ -284,7 +285,7 @@ class Settings:
         return network.scaled(_load(self.network), self.scale or 1)
 
     def buffer_of(self, link: int) -> int:
-        """Of a network's link, packets; its bandwidth-delay product is of the longest rtt."""
+        """The buffer of a link, packets.  In a network the BDP is that of the longest rtt."""
         if self.network is None:
             return self.buffer_packets
         if not self.buffer.endswith("bdp"):
@@ -294,7 +295,7 @@ class Settings:
 
     @property
     def bounds(self) -> list[tuple[float, float]]:
-        """From when to when each stage lasts, s."""
+        """The start and the end of each stage, s."""
         at = (0.0, *self.stages, self.end)
         return list(pairwise(at))
 
@@ -309,7 +310,7 @@ class Settings:
 
     @property
     def bdp(self) -> float:
-        """Full packets in flight that fill the path with the shortest rtt."""
+        """The bandwidth-delay product of the path with the shortest rtt, in full packets."""
         return self.rate * self.min_rtt / 8 / self.frame
 
     @property
@@ -326,13 +327,13 @@ class Settings:
 
     @property
     def end(self) -> float:
-        """Virtual seconds after which the run ends, whatever has happened by then."""
+        """Virtual seconds after which the run ends, even if flows are not complete."""
         return self.duration if self.bytes is None else self.timeout
 
     def capacity_bits(self, end: float) -> float:
-        """What the bottleneck could have carried until then, of what the policer lets pass."""
+        """The bits that the bottleneck can carry until end, s; a policer limits its rate."""
         if self.trace:
-            return self.trace[0].bits(end) + end  # no time is without any, to divide by
+            return self.trace[0].bits(end) + end  # adds 1 bit/s, because callers divide by it
         most = self.police.rate if self.police else math.inf
         total, since, rate = 0.0, 0.0, min(self.rate, most)
         for change in self.change:
@@ -342,13 +343,16 @@ class Settings:
         return total + rate * (end - since)
 
     def ccs(self, cc: str) -> list[str]:
-        """The congestion control of each flow in a run whose --cc is cc."""
+        """The congestion control of each flow; cc: the --cc of the run, unused with a mix."""
         if self.mix:
             return [name for name, count in self.mix for _ in range(count)]
         return [cc] * self.flows
 
     def every_cc(self, cc: str) -> list[str]:
-        """The same, that of the flows in the other direction, and what flows switch to."""
+        """All congestion controls of a run: also those of reverse flows, short flows and switches.
+
+        The first ones are those of ccs().
+        """
         later = [switch.cc for switch in self.switch]
         if self.short and self.short.cc:
             later.append(self.short.cc)
@@ -357,7 +361,10 @@ class Settings:
 
     @cached_property
     def steps(self) -> list[tuple[float, float, float]]:
-        """Of a path that files change: when, s from 0 on, and the rtt and the loss from then on."""
+        """The steps of rtt_trace and loss_trace; empty if neither is set.
+
+        A step is its time, s, from 0 on, and the rtt and the loss from that time on.
+        """
         found = {0.0: (self.rtt[0], self.loss)}
         of = [(at, k, value) for k, trace in enumerate((self.rtt_trace, self.loss_trace)) if trace
               for at, value in trace.until(self.end)]  # fmt: skip
@@ -369,13 +376,13 @@ class Settings:
 
     @property
     def late(self) -> float:
-        """How much later a reordered packet is, s."""
+        """The extra delay of a reordered packet, s."""
         if not self.reorder or self.reorder.time:
             return self.reorder.time if self.reorder else 0.0
         return self.reorder.packets * self.frame * 8 / self.rate
 
     def as_json(self) -> dict[str, Any]:
-        """For the result: SI units; what is not set is absent."""
+        """The settings for the result, in SI units, without those that are not set."""
         shown = {f.name: getattr(self, f.name) for f in fields(self)}
         shown["buffer"] = self.buffer_packets
         shown["ssthresh"] = self.ssthresh_packets
@@ -418,7 +425,7 @@ def _load(name: str) -> Network:
         raise LabError(str(error)) from None
 
 
-# What a network's file says itself, and what only goes with a single link.
+# Keys that a network's file replaces, and keys that are only possible with a single link.
 _OF_NETWORK = ("rate", "rtt", "flows", "start", "mix")
 _SINGLE = ("trace", "rtt_trace", "loss_trace", "loss", "last_hop", "jitter", "reverse", "police",
            "batch", "aggregate", "cross", "change", "ssthresh", "drop", "bytes", "reorder",
@@ -427,7 +434,7 @@ _SINGLE = ("trace", "rtt_trace", "loss_trace", "loss", "last_hop", "jitter", "re
 
 
 def _with_network(texts: dict[str, str], values: dict[str, Any]) -> None:
-    """Sets what else there is to know of a run on that network."""
+    """Adds the values that follow from the network; LabError if a key excludes a network."""
     for name in _OF_NETWORK:
         if name in texts:
             raise usage(f"a network has its own {name}: drop {name}, or network")
@@ -441,7 +448,7 @@ def _with_network(texts: dict[str, str], values: dict[str, Any]) -> None:
 
 
 def compile_settings(texts: dict[str, str]) -> Settings:
-    """Reads every value, and checks that they go together."""
+    """Parses all settings and checks their combination; LabError describes an error."""
     values: dict[str, Any] = {}
     for name, key in KEYS.items():
         text = texts.get(name, key.default)

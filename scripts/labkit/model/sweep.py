@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Sweeps: settings that have several values in turn."""
+"""Sweeps: settings that have several values, with a run for each combination."""
 
 from collections.abc import Iterable
 from itertools import product
@@ -13,11 +13,10 @@ MOST = 10_000  # points
 def points(
     sets: Iterable[str], sweeps: Iterable[str]
 ) -> tuple[list[str], list[tuple[str, ...]]]:  # fmt: skip
-    """The KEY=VALUE that all runs have, and those of each point of the sweep, of which there is one
-    at least.
+    """The KEY=VALUE that all runs have, and those of each point of the sweep (at least one point).
 
-    What --set says is a sweep, too, if its key does not take the value, and would take each of its
-    parts between commas.
+    A --set is a sweep, too, if its key does not accept the whole value, but accepts each part
+    between commas.
     """
     fixed, swept = [], []
     for text in sets:
@@ -41,7 +40,7 @@ def points(
 
 
 def _parts(text: str) -> list[str]:
-    """KEY=VALUE for each value of a list; nothing if there is none."""
+    """KEY=VALUE for each value of KEY=LIST; empty if the values are empty or not distinct."""
     key, equals, values = text.partition("=")
     parts = values.split(";" if ";" in values else ",")
     if not equals or not all(parts) or len({*parts}) < len(parts):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""TOML files as typed objects, or a line that says what is wrong in which of their tables."""
+"""TOML files as typed objects; an error names the table and the key."""
 
 import re
 from collections.abc import Callable
@@ -11,9 +11,9 @@ import msgspec
 from ..errors import LabError
 
 Kind = TypeVar("Kind")
-Number = int | float  # 56 stays 56
+Number = int | float  # an int stays an int: 56 is not shown as 56.0
 
-# What msgspec says, and how a file's writer reads it.
+# msgspec's error messages, and the words that replace them for the author of a file.
 _SAID = (
     (re.compile(r"Object contains unknown field `(.*)`"), r"no key '\1'"),
     (re.compile(r"Object missing required field `(.*)`"), r"'\1' is missing"),
@@ -24,21 +24,21 @@ _SAID = (
 
 
 def says(text: str) -> msgspec.Meta:
-    """What a key says of itself on the schema's page: key: Annotated[str, says("...")].
+    """The description of a key on the schema page: key: Annotated[str, says("...")].
 
-    A field without it is no key of the file.
+    A field without it is not a key of the file.
     """
     return msgspec.Meta(description=text)
 
 
 class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A table of a file: its keys and their types, and no others."""
+    """A table of a file: its keys and their types.  An unknown key is an error."""
 
 
 def decode(text: str, kind: type[Kind], hook: Callable[[type, Any], Any] | None = None) -> Kind:
-    """A file's text as that kind; ValueError says what is wrong, and where.
+    """Decodes a file's text as an object of kind; ValueError says what is wrong, and where.
 
-    hook makes a value of a type of our own, and may raise ValueError, too.
+    hook converts a value to one of our own types, and may raise ValueError, too.
     """
     try:
         return msgspec.toml.decode(text, type=kind, dec_hook=hook)
@@ -50,7 +50,7 @@ def decode(text: str, kind: type[Kind], hook: Callable[[type, Any], Any] | None 
 
 
 def read(path: Path, kind: type[Kind]) -> Kind:
-    """A file as that kind; LabError names it in a line that says what is wrong."""
+    """Decodes a file as an object of kind; LabError names the file and the error."""
     try:
         return decode(path.read_text(), kind)
     except ValueError as error:
@@ -58,7 +58,7 @@ def read(path: Path, kind: type[Kind]) -> Kind:
 
 
 def _where(path: str) -> str:
-    """.finding[1].low: "[[finding]] 2, low"."""
+    """A msgspec path in words: .finding[1].low becomes "[[finding]] 2, low"."""
     words = []
     for name, index in re.findall(r"([^.\[\]]+)(?:\[\.\.\.\])?(?:\[(\d+)\])?", path):
         shown = name if words or not index else f"[[{name}]]"

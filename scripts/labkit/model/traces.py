@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a path does in the course of time, from files: a trace of its rate, steps of other values.
+"""Changes of a path over time, from files: a trace of its rate, or steps of another value.
 
-As in units.py, ValueError says what is wanted instead.  A path that is not absolute begins at the
-repository's root; a file whose name ends in .gz is packed.
+As in units.py, the text of a ValueError says which values are accepted.  A file's path that is not
+absolute is relative to the repository's root; a file whose name ends in .gz is compressed.
 """
 
 import gzip
@@ -23,44 +23,44 @@ FRAME = 1514  # bytes that leave at one moment of a trace: a packet of 1500, and
 
 @dataclass(frozen=True)
 class Trace:
-    """A trace as Mahimahi's: at each of these moments one packet may leave; at the last, it begins
-    anew."""
+    """A trace as in Mahimahi: one packet may leave at each moment; the last moment is the period
+    with which the trace repeats."""
 
     path: str
-    digest: str  # of what is in the file
+    digest: str  # of the file's content
     moments: tuple[int, ...] = field(repr=False, compare=False)  # ms
 
     @property
     def rate(self) -> int:
-        """The mean, bit/s."""
+        """The mean rate, bit/s."""
         return round(len(self.moments) * FRAME * 8 * 1000 / self.moments[-1])
 
     def bits(self, until: float) -> float:
-        """What can have left so many seconds after its beginning."""
+        """The bits that can leave in the first until seconds."""
         rounds, rest = divmod(math.floor(until * 1000 + 1e-6), self.moments[-1])
         return (rounds * len(self.moments) + bisect_right(self.moments, rest)) * FRAME * 8
 
 
 @dataclass(frozen=True)
 class Steps:
-    """Values that hold from some moment to the next one."""
+    """A value as a step function of time."""
 
     path: str
     digest: str
     steps: tuple[tuple[float, float], ...] = field(repr=False, compare=False)  # s from 0 on, value
-    period: float  # s, after which they begin anew; math.inf: the last one stays
+    period: float  # s, after which the steps repeat; math.inf: the last value stays
 
     @property
     def values(self) -> tuple[float, ...]:
         return tuple(value for _, value in self.steps)
 
     def mean(self, end: float) -> float:
-        """Over the first so many seconds."""
+        """The mean value over the first end seconds."""
         steps = [*self.until(end), (end, math.nan)]
         return sum((b - a) * value for (a, value), (b, _) in pairwise(steps)) / end
 
     def until(self, end: float) -> list[tuple[float, float]]:
-        """When there is a new value before that, from 0 on, and which."""
+        """All steps before end, s: the time of each, from 0 on, and its value."""
         found, base = [], 0.0
         while base < end:
             found += [(round(base + at, 9), value) for at, value in self.steps if base + at < end]
@@ -94,9 +94,9 @@ def _trace(path: str, content: bytes) -> Trace:
 
 
 def steps(value: Callable[[str], float], example: str) -> Callable[[str], Steps]:
-    """Reads files of a time and a value in each line, from 0 on.
+    """Makes a reader of files with a time in s, from 0 on, and a value in each line.
 
-    A last line with a time alone is where they begin anew.
+    A last line with only a time is the period after which the steps repeat.
     """
 
     def parse(text: str) -> Steps:
@@ -131,7 +131,7 @@ def steps(value: Callable[[str], float], example: str) -> Callable[[str], Steps]
 
 @dataclass(frozen=True)
 class Sizes:
-    """What flows may be as large as, each alike."""
+    """A list of flow sizes, all equally likely."""
 
     path: str
     digest: str

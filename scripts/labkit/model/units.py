@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Plain values as people write them: numbers, rates, sizes, times, shares.
+"""Parsers of single values: numbers, rates, sizes, times, shares.
 
-Each function reads a text, or makes a function that does.  ValueError says what is wanted instead.
+Each function parses a text, or makes a function that does.  The text of a ValueError says which
+values are accepted.
 """
 
 import math
@@ -32,7 +33,7 @@ def count(low: int, high: int) -> Callable[[str], int]:
 
 
 def rate(text: str) -> int:
-    """Bits per second, as tc writes them."""
+    """Parses a rate as tc writes it, such as 100mbit; returns bit/s."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)([kmgt]?)(?:bit|bps)?", text.lower())
     value = round(float(found[1]) * _DECIMAL[found[2]]) if found else 0
     if text.lower().endswith("bps") or not 1000 <= value <= 400_000_000_000:
@@ -49,11 +50,11 @@ def size(text: str) -> int:
 
 
 def time(low: float, high: float) -> Callable[[str], float]:
-    """Seconds, as tc writes times; a bare number is seconds."""
+    """Makes a parser of times as tc writes them, such as 40ms; a number without unit is seconds."""
 
     def parse(text: str) -> float:
         found = re.fullmatch(r"(\d+(?:\.\d+)?(?:e-?\d+)?)(s|ms|us|ns|)", text.lower())
-        # To the nanosecond, which is what the kernel keeps.
+        # Round to nanoseconds, the kernel's resolution.
         value = round(float(found[1]) * _SECONDS[found[2]], 9) if found else math.nan
         if not low <= value <= high:
             raise ValueError(f"a time from {_show_time(low)} to {_show_time(high)}, such as 40ms")
@@ -70,7 +71,7 @@ def _show_time(seconds: float) -> str:
 
 
 def share(most: float) -> Callable[[str], float]:
-    """A number, or so many per cent."""
+    """Makes a parser of a share from 0 to most: a number, or a percentage such as 5%."""
 
     def parse(text: str) -> float:
         scale, digits = (100, text[:-1]) if text.endswith("%") else (1, text)

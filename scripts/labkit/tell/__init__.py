@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the runs mean: findings, claims, plots, the report, the demos."""
+"""The evaluation of runs: findings, claims, plots, the report, the demos."""

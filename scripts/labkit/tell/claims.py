@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the papers have, and what shows it here.
+"""The claims of the papers, and the scenarios and tests that show them.
 
-scripts/claims.toml is the list of all tables, figures, equations and theorems of each paper, and of
-what its text claims.  A scenario shows the tables and figures that its `figure` names.  What else
-shows an entry, or which findings of such a scenario do, is said `by`
+scripts/claims.toml lists all tables, figures, equations and theorems of each paper, and the claims
+of its text.  A scenario shows the tables and figures in its `figure`.  The key `by` of an entry
+adds other evidence, or selects findings of such a scenario:
 
     "acp-fig5"                                a scenario: all of its findings,
-    "acp-fig5: As printed"                    those of them whose claim begins so,
+    "acp-fig5: As printed"                    its findings whose claim begins with this text,
     "kunit/tcp_acp_test.c: desired_window"    or a test, in C, Python or shell.
 
-`todo` says what is still to be shown, `why_not` what cannot be, and why.  An entry that nothing
-shows has one of the two.
+`todo` says what is not shown yet; `why_not` says what cannot be shown, and why.  An entry without
+evidence has one of the two.
 """
 
 import re
@@ -37,14 +37,14 @@ _KIND = re.compile(r"(Table|Fig|Eq)s?\.? ")
 _NUMBER = re.compile(r"([IVX]+|\d+)(-\d+)?[a-z]?")
 _CASES = {".c": r"KUNIT_CASE(_PARAM)?\({}\b", ".py": r"^def {}\(", ".sh": r"^{}\(\)"}
 
-Judge = Callable[[Scenario, Finding], bool | None]  # None: it was not run
+Judge = Callable[[Scenario, Finding], bool | None]  # whether it holds; None: it was not run
 
 
 @dataclass(frozen=True)
 class Entry:
-    """What a paper has: a table, figure, equation or theorem, or a claim of its text."""
+    """An item of a paper: a table, figure, equation or theorem, or a claim of its text."""
 
-    at: str  # "Fig. 3", or the section that claims it
+    at: str  # "Fig. 3", or the section of the claim
     says: str  # in a few words
     by: tuple[str, ...] = ()
     todo: str = ""
@@ -52,21 +52,21 @@ class Entry:
 
     @property
     def number(self) -> str:
-        """Of a table, figure, equation or theorem: no other entry of the paper has it."""
+        """The number of a table, figure, equation or theorem, unique in the paper; else empty."""
         kind, _, number = self.at.partition(" ")
         return self.at if kind in ("Table", "Fig.", "Eq.", "Theorem") and number else ""
 
 
 @dataclass(frozen=True)
 class Shown:
-    """What shows an entry: findings of a scenario, or a test."""
+    """Evidence for an entry: findings of a scenario, or a test."""
 
     where: str
     scenario: Scenario | None = None
     findings: tuple[Finding, ...] = ()
 
     def words(self, judge: Judge) -> str:
-        """What became of the findings, where not all that there is holds."""
+        """The state of the findings in words; empty if a single finding holds."""
         states = Counter(judge(self.scenario, f) for f in self.findings if self.scenario)
         if len(self.findings) < 2:
             return {True: "", False: "does not hold", None: "not run yet"}[next(iter(states), True)]
@@ -77,7 +77,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class Claim:
-    """An entry, and all that shows it."""
+    """An entry, and its evidence."""
 
     entry: Entry
     shown: tuple[Shown, ...]
@@ -97,7 +97,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Paper:
-    name: str  # as scenarios say it
+    name: str  # as in scenarios
     title: str
     claims: tuple[Claim, ...]
 
@@ -106,7 +106,7 @@ class Paper:
 
 
 def load() -> list[Paper]:
-    """The list, checked against the scenarios and tests that there are."""
+    """Reads the list; LabError if it does not fit the existing scenarios and tests."""
     try:
         content = tomllib.loads(LIST.read_text())
     except ValueError as error:
@@ -158,7 +158,7 @@ def _entry(of: str, content: dict) -> Entry:
 
 
 def names_of(of: Scenario, numbers: list[str]) -> set[str]:
-    """What a scenario's `figure` names of its paper: "Figs. 9-11" are three, "ccpd_path" none."""
+    """The items in a scenario's `figure`: three for "Figs. 9-11", none for "ccpd_path"."""
     found, kind = set(), ""
     for part in re.split(r", | and ", of.figure):
         if begins := _KIND.match(part):
@@ -166,7 +166,7 @@ def names_of(of: Scenario, numbers: list[str]) -> set[str]:
             part = part[begins.end() :]
         names = [f"{kind} {x}" for x in part.split(" to ")]
         if not kind or not all(_NUMBER.fullmatch(x) for x in part.split(" to ")):
-            break  # words follow
+            break  # the rest is words
         if names[0] not in numbers and "-" in part:
             names = [f"{kind} {x}" for x in part.split("-")]
         for name in names:
@@ -178,7 +178,7 @@ def names_of(of: Scenario, numbers: list[str]) -> set[str]:
 
 
 def _shown(where: str, text: str, mine: list[Scenario]) -> Shown:
-    """What an entry's `by` means."""
+    """Parses one text of an entry's `by`; LabError if the scenario or test does not exist."""
     place, _, what = text.partition(": ")
     suffix = Path(place).suffix
     if suffix:
@@ -198,7 +198,7 @@ def _shown(where: str, text: str, mine: list[Scenario]) -> Shown:
 
 
 def scenarios_of(papers: list[Paper]) -> list[Scenario]:
-    """Those that show something, each once."""
+    """The scenarios that are evidence for a claim, without duplicates."""
     shown = (s.scenario for paper in papers for claim in paper.claims for s in claim.shown)
     return list({of.name: of for of in shown if of}.values())
 
@@ -207,7 +207,7 @@ def scenarios_of(papers: list[Paper]) -> list[Scenario]:
 
 
 def judge(report: Report, recorded: Judge = lambda of, finding: None) -> Judge:
-    """What became of findings: of those that the report did not measure, what is recorded."""
+    """A Judge from the report; for findings that the report did not measure, from recorded."""
     known: dict[tuple[str, Finding], bool | None] = {}
 
     def holds(of: Scenario, finding: Finding) -> bool | None:
@@ -225,7 +225,7 @@ def counts(claims: tuple[Claim, ...], judge: Judge) -> Counter[str]:
 
 
 def table(papers: list[Paper], judge: Judge) -> str:
-    """For the eye: a line for each entry, and how many there are of each state."""
+    """Text for a terminal: a line for each entry, and the number of entries in each state."""
     lines = []
     for paper in papers:
         lines.append(f"{paper.name}: {paper.title}")

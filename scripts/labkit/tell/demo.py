@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The demos, each one table and one picture: the main job on one long, fast and lossy path; and,
-for ACP, users who join and leave."""
+"""The demos, each with a table and a picture: a transfer on a long, fast and lossy path; and for
+ACP, users that join and leave."""
 
 import sys
 from typing import Any
@@ -17,8 +17,8 @@ from .terminal import Progress, rate
 SEEDS = (1, 2, 3)
 BAR = 24  # characters
 
-# What no congestion control that starts by doubling can beat on this path: nothing is lost, no
-# buffer ever overflows, and the line is busy as soon as the window reaches the path's product.
+# Settings for the best possible result of a congestion control with slow start: without loss or
+# buffer overflow, the link is busy as soon as the window reaches the BDP.
 LIMIT = ("loss=0", "buffer=6bdp", "qdisc=fifo")
 
 
@@ -54,7 +54,7 @@ def main() -> int:
 
 
 def acp() -> int:
-    """Ten users join and leave: ACP beside CUBIC over fq_codel, stage by stage."""
+    """Ten users join and leave: compares ACP with CUBIC over fq_codel, stage by stage."""
     laboratory = Laboratory()
     wanted = scenario.load("acp-demo")
     jobs = [
@@ -79,7 +79,7 @@ def acp() -> int:
 
 
 def _stages(results: list[Any]) -> str:
-    """What each stage came to in its second half: a line for each."""
+    """A table with a line for each stage: the results of its second half."""
     lines = [f"{'':<18}{'users':>6}{'link used':>11}{'queue':>7}{'off by':>9}{'settled':>10}"
              f"{'router saw':>12}"]  # fmt: skip
     for r in results:
@@ -142,13 +142,17 @@ def _table(best: Any, runs: dict[str, list[Any]], settings: Settings) -> str:
 
 
 def _least_s(settings: Settings) -> float:
-    """What nobody can beat: a handshake, all bytes at the link's rate, and the way of the last."""
+    """The shortest possible transfer, s: handshake, all bytes at the link's rate, and the one-way
+    delay of the last byte."""
     assert settings.bytes is not None
     return settings.bytes * 8 / settings.rate + 1.5 * settings.min_rtt
 
 
 def _means(results: list[Any], settings: Settings) -> dict[str, Any]:
-    """Over the runs of one congestion control; a flow that did not finish took the whole time."""
+    """Means over the runs of a congestion control.
+
+    A flow that did not finish counts with the duration of the run.
+    """
     flows = [r["flows"][0] for r in results]
     links = [r["links"][0] for r in results]
 
@@ -168,7 +172,7 @@ def _means(results: list[Any], settings: Settings) -> dict[str, Any]:
 
 
 def _bar(share: float) -> str:
-    """In eighths of a character where the terminal can show them."""
+    """A bar for a share from 0 to 1, with eighths of a character if the terminal supports UTF-8."""
     encoding = (sys.stdout.encoding or "").lower().replace("-", "")
     if encoding != "utf8":
         return "#" * max(1, round(share * BAR))

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 """The numbers in documents, which the report writes.
 
-A number stands between two marks, which a reader does not see:
+A number is between two marks, which are comments:
 
     <!--= path-loss; mean('goodput_bps', 'bbr', case='1 %') / 1e6; {:.0f} Mb/s -->91 Mb/s<!--/-->
 
-The first names a scenario, a measure as findings have it, and how to write what that comes to.
-What each was, with its interval, and of which commit, is in docs/numbers.json.
+The first mark has the scenario, a measure in the syntax of findings, and the format of the number.
+docs/numbers.json has the value of each number, its interval, and its commit.
 """
 
 import functools
@@ -68,12 +68,15 @@ class Mark:
 
 @functools.cache
 def _scenario(where: Path, name: str) -> Scenario:
-    """Read once: documents have many numbers of each.  where: scenario.SCENARIOS, as it is now."""
+    """Loads a scenario; cached, because documents have many numbers from each.
+
+    where: the current scenario.SCENARIOS, part of the cache's key.
+    """
     return scenario.load(name)
 
 
 def marks(path: Path) -> list[Mark]:
-    """The numbers of a document; LabError if one names what is not there."""
+    """The marks of a document; LabError if one names something that does not exist."""
     text = path.read_text()
     found = [_mark(path, match) for match in _MARKED.finditer(text)]
     if (begun := text.count("<!--=")) != len(found):
@@ -92,12 +95,12 @@ def _mark(path: Path, match: re.Match[str]) -> Mark:
 
 
 def numbers() -> dict[str, Any]:
-    """What each number was when a report last wrote it."""
+    """The numbers as the last report wrote them."""
     return json.loads(NUMBERS.read_text()) if NUMBERS.exists() else {}
 
 
 def stale() -> list[str]:
-    """The numbers that no report has written as they are now."""
+    """The numbers in documents that differ from those that a report wrote."""
     known = numbers()
     return [
         f"{mark.path.name}: {mark.text!r}, {mark.key}"
@@ -108,17 +111,17 @@ def stale() -> list[str]:
 
 
 def require_committed(report: Report) -> None:
-    """LabError if what made its runs was not as committed."""
+    """LabError if the report has runs that were made with uncommitted changes."""
     if changed := [origin for origin in report.origins() if origin.endswith("changes")]:
         raise LabError(f"numbers in documents are of what is committed, not of {changed[0]}:"
                        " commit, and make the report again")  # fmt: skip
 
 
 def write(report: Report) -> tuple[int, int]:
-    """Writes the numbers of which a report has all runs: how many, and how many changed.
+    """Writes the numbers for which a report has all runs; returns how many, and how many changed.
 
-    A finding may name cells of another scenario: a report that has these alone has not its numbers.
-    LabError if what they are of was not as committed.
+    A measure may also need cells of other scenarios.  LabError if there are runs that were made
+    with uncommitted changes.
     """
     require_committed(report)
     known, written = numbers(), []

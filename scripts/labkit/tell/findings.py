@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a scenario's file says about its runs: metrics of its own, and findings.
+"""The expressions about runs in a scenario's file: its own metrics, and findings.
 
 A metric of its own is arithmetic over one run's metrics (METRICS), the numbers among its settings,
 its module parameters (kp for tcp_ccpd.kp=4) and its case's x:
@@ -53,8 +53,8 @@ PLAIN: dict[str, Callable[..., float]] = {
     "min": min, "max": max, "abs": abs, "better": lambda a, b, x, y: x if a >= b else y,
 }  # fmt: skip
 
-# The same of many draws at once.  The least and the most of some seeds have no interval that says
-# anything of other seeds.
+# The functions for many draws at once.  There are none for the minimum and maximum over seeds,
+# because their intervals would mean nothing for other seeds.
 _DRAWN = {name: functools.partial(of, axis=1)
           for name, of in (("mean", np.mean), ("median", np.median))}  # fmt: skip
 _DRAWN_PLAIN = {
@@ -73,15 +73,15 @@ _ALLOWED = (
 
 @dataclass(frozen=True)
 class Reference:
-    """The runs that one call in a measure is about: of every column and case if it names none."""
+    """The metric and the runs in a call of a measure; empty fields mean every column or case."""
 
     metric: str
-    column: str = ""  # or a group of them
+    column: str = ""  # name of a column or group
     case: str = ""
     scenario: str = ""
 
     def cells(self, of: Scenario) -> list[tuple[str, str]]:
-        """Column and case of each cell, in the scenario it names."""
+        """The column and case of each cell; of: the scenario that the reference names."""
         return [
             (column, case)
             for case in of.case_names
@@ -91,7 +91,7 @@ class Reference:
 
 
 class NotMeasuredError(Exception):
-    """A measure needs a run that there is not."""
+    """A measure needs a run that does not exist."""
 
 
 def _parse(text: str, where: str) -> ast.Expression:
@@ -124,7 +124,7 @@ def metric_names(of: Scenario) -> list[str]:
 
 
 class _Names(Mapping):
-    """What a metric of a scenario's own may name, of one run."""
+    """The names that a scenario's own metric can use, with their values in a run."""
 
     def __init__(self, of: Scenario, run: Any) -> None:
         self.scenario = of
@@ -159,7 +159,7 @@ def _known(number: float | None) -> float:
 
 
 def value(of: Scenario, run: Any, name: str) -> float | None:
-    """A metric of a run, the scenario's own or any run's; None if it was not measured."""
+    """A metric of a run, the scenario's own or a general one; None if it was not measured."""
     asked = split(name)
     if asked.base not in of.metrics:
         return metric(run, name)
@@ -171,7 +171,7 @@ def value(of: Scenario, run: Any, name: str) -> float | None:
 
 
 def at_least(of: Scenario, run: Any, name: str) -> float | None:
-    """The same, but a flow that did not finish took as long as it was given."""
+    """As value(), but a flow that did not finish counts with its timeout."""
     found = value(of, run, name)
     return given(run, name) if found is None else found
 
@@ -180,9 +180,9 @@ def at_least(of: Scenario, run: Any, name: str) -> float | None:
 
 
 def references(of: Scenario, finding: Finding, table: str = "[[finding]]") -> list[Reference]:
-    """Which runs a finding is about; an error that names the file if it names what is not there.
+    """The references in a finding's measure; LabError if it names something that does not exist.
 
-    table: of the file, that has it; empty if it is in none.
+    table: the table of the file with the finding, for messages; empty if it is not in a file.
     """
     if finding.share:
         return [r for name in finding.cases for r in references(of, finding.of(name))]
@@ -243,14 +243,15 @@ def _check(of: Scenario, reference: Reference, where: str) -> None:
 
 
 def _parameters(of: Scenario) -> set[str]:
-    """The module parameters that a scenario sets."""
+    """The names of the module parameters that a scenario sets."""
     layers = (of.settings, *(one.set for one in (*of.case, *of.column)))
     texts = (layer["param"] for layer in layers if "param" in layer)
     return {name for text in texts for _, name, _ in parse.params(text)}
 
 
 def check(of: Scenario) -> None:
-    """Refuses a scenario whose metrics, expectations or findings name what is not there."""
+    """LabError if the metrics, expectations or findings of a scenario name something that does not
+    exist."""
     for name, text in of.metrics.items():
         where = f"{of.path}: [metrics] {name}"
         there = {*PLAIN, *metric_names(of), *KEYS, *_parameters(of), "x"}
@@ -270,7 +271,10 @@ def check(of: Scenario) -> None:
 
 
 def of_senders(of: Scenario, quality: Quality) -> dict[str, Finding]:
-    """For each sender that has the columns, that it is good; an error if there is none."""
+    """For each sender with the columns of a quality: the finding that it is good.
+
+    LabError if no sender has the columns.
+    """
     more = quality.good > quality.bad
     low, high = (quality.good, math.inf) if more else (-math.inf, quality.good)
     found, wrong = {}, [f"{of.path}: [[quality]] {quality.what!r}, measure: no column for {{cc}}"]
@@ -283,7 +287,7 @@ def of_senders(of: Scenario, quality: Quality) -> dict[str, Finding]:
                 found[cc] = finding
             except LabError as error:
                 wrong.append(str(error))
-    if not found:  # what is wrong of any sender tells more than that one has no column
+    if not found:  # any other error is more useful than a missing column
         raise LabError(next((w for w in wrong[1:] if " has no column " not in w), wrong[0]))
     return found
 
@@ -292,7 +296,10 @@ Lookup = Callable[[str, str, str], list[Any]]
 
 
 def measure(of: Scenario, finding: Finding, lookup: Lookup) -> float:
-    """What the finding measures, of the runs that lookup has by scenario, column and case."""
+    """The value of a finding's measure; lookup returns runs by scenario, column and case.
+
+    For a finding with a share, the share of the cases in which it holds.
+    """
     if finding.share:
         good = [finding.low <= value <= finding.high for _, value in by_case(of, finding, lookup)]
         return fmean(good)
@@ -316,11 +323,14 @@ def measure(of: Scenario, finding: Finding, lookup: Lookup) -> float:
     return measured
 
 
-MISSING = 0.05  # of the cases of a finding with a share: so many may lack a run, by a lab's limit
+MISSING = 0.05  # share of the cases of a finding with a share that may lack a run (lab's limits)
 
 
 def by_case(of: Scenario, finding: Finding, lookup: Lookup) -> list[tuple[str, float]]:
-    """What a finding with a share comes to in each case, by the case's name; few may be missing."""
+    """The name of each case of a finding with a share, and its value; without missing cases.
+
+    NotMeasuredError if more than MISSING of the cases have no value.
+    """
     found, wrong = [], []
     for name in finding.cases:
         try:
@@ -333,7 +343,7 @@ def by_case(of: Scenario, finding: Finding, lookup: Lookup) -> list[tuple[str, f
 
 
 def _values(of: Scenario, reference: Reference, lookup: Lookup) -> list[list[float]]:
-    """Of each cell that a reference names, the metric of each of its seeds."""
+    """For each cell of a reference, the metric of each seed."""
     other = scenarios.load(reference.scenario) if reference.scenario else of
     return [
         [_known(at_least(other, run, reference.metric)) for run in lookup(other.name, column, case)]
@@ -342,11 +352,11 @@ def _values(of: Scenario, reference: Reference, lookup: Lookup) -> list[list[flo
 
 
 def interval(of: Scenario, finding: Finding, lookup: Lookup) -> Interval | None:
-    """What measure() has, with its interval; None if that is of a model alone.
+    """The result of measure() with its interval; None if the measure uses only models.
 
-    Seeds are drawn for all cells at once: of two columns in one draw the same seeds are compared.
-    n is the seeds of the cell that has fewest.  There is no interval if that has one, or if the
-    measure has the least or the most of something, or a quotient by what may be 0.
+    The seeds are drawn for all cells together, so that a draw compares the same seeds of two
+    columns.  n is the smallest number of seeds of a cell.  There is no interval if n is 1, or if
+    the measure uses least or most, or divides by a value that may be 0.
     """
     measured = measure(of, finding, lookup)
     if finding.share:
@@ -379,5 +389,5 @@ def interval(of: Scenario, finding: Finding, lookup: Lookup) -> Interval | None:
 
 
 def holds(finding: Finding, measured: float) -> bool:
-    """Whether what a finding measured is within its bounds, or of a share as large as it asks."""
+    """Whether the measured value is within the finding's bounds, or is at least its share."""
     return measured >= finding.share if finding.share else finding.low <= measured <= finding.high

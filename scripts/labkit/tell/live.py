@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Runs as they are made, on a terminal: how far each is, and plots of these and of those that have
-ended."""
+"""A live display of runs on a terminal: their progress, and plots of running and ended runs."""
 
 import sys
 import threading
@@ -24,11 +23,11 @@ SPARKS = " ▁▂▃▄▅▆▇█"
 
 
 class Live:
-    """What Progress is, and the rate and the queue of each run over time as it goes on; and a line
-    for each cell: its goodput so far as a bar, and the same of its last run."""
+    """The interface of Progress; shows also the rate and the queue of each run over time, and for
+    each cell the goodput so far as a bar, and the plots of its last run."""
 
     def __init__(self, titles: list[str]) -> None:
-        """LabError of status 2 if standard error is no terminal."""
+        """LabError of status 2 if standard error is not a terminal."""
         if not sys.stderr.isatty():
             raise LabError("--live needs a terminal: leave it out", status=2)
         self.titles = titles
@@ -40,12 +39,12 @@ class Live:
                              refresh_per_second=8)  # fmt: skip
 
     def update(self, index: int, share: float, run: Path) -> None:
-        """How much of a run is done, and where it has its series so far."""
+        """Sets the share of a run that is done, 0 to 1; run: directory of its partial series."""
         self.shares[index] = min(share, 1.0)
         self.sparks[index] = sparks(run, max(1, round(self.shares[index] * WIDTH)))
 
     def ended(self, index: int, result: Any) -> None:
-        """What a run came to."""
+        """Adds the result of a run."""
         self.shares[index] = 1.0
         with self.lock:
             self.cells.setdefault(self.titles[index], []).append(result)
@@ -81,8 +80,8 @@ class Live:
 
 
 def sparks(run: Path, width: int = WIDTH) -> tuple[str, str]:
-    """The rate and the queue of a run's first link over time, each as a row of so many small bars
-    from nothing to the most; nothing if the run has no series."""
+    """The rate and the queue of a run's first link over time, each as a row of width bars, scaled
+    from 0 to the maximum; empty if the run has no series."""
     path = run / "links.csv"
     if not path.exists() and not path.with_name("links.csv.gz").exists():
         return "", ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What there is to tell of: the runs of scenarios by cell, and what their findings come to."""
+"""The data of a report: the runs of scenarios by cell, and the measured findings."""
 
 import shlex
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ Key = tuple[str, str, str]  # scenario, column, case
 
 @dataclass
 class Cell:
-    """The runs of one column, in one case."""
+    """The runs of a column in a case."""
 
     scenario: Scenario
     column: Column
@@ -33,7 +33,7 @@ class Cell:
 
     @property
     def command(self) -> str:
-        """What makes its runs again."""
+        """The command that repeats its runs."""
         parts = ["scripts/lab", "run", self.scenario.name, "--cc", self.column.name]
         parts += ["--case", self.case.name] if self.case else []
         parts += ["--seeds", f"1-{self.scenario.seeds}"] if self.scenario.seeds > 1 else []
@@ -41,32 +41,32 @@ class Cell:
 
     @property
     def first(self) -> Path:
-        """Where the series of seed 1 is."""
+        """The directory with the series of the first run."""
         return Path(self.runs[0]["series"])
 
     def values(self, metric: str) -> list[float]:
-        """A metric of each run; a flow that did not finish took as long as it was given."""
+        """A metric of each run; a flow that did not finish counts with its timeout."""
         found = [findings.at_least(self.scenario, run, metric) for run in self.runs]
         return [v for v in found if v is not None]
 
 
 @dataclass
 class Measured:
-    """A finding, and what came of it."""
+    """A finding, and its result."""
 
     scenario: Scenario
     finding: Finding
     value: float | None = None
-    unfinished: int = 0  # of its runs, which then count as long as they were given
+    unfinished: int = 0  # runs that did not finish, which count with their timeout
     runs: int = 0
     why_not: str = ""
-    interval: Interval | None = None  # of the value; None if that is of a model alone
-    keys: tuple[Key, ...] = ()  # of the cells that it is of
-    worst: str = ""  # the case that is farthest from what a finding with a share asks for
+    interval: Interval | None = None  # of the value; None if the measure uses only models
+    keys: tuple[Key, ...] = ()  # of the cells that the measure uses
+    worst: str = ""  # the worst case of a finding with a share
 
     @property
     def senders(self) -> tuple[str, ...]:
-        """All of whose runs it is."""
+        """The congestion controls in the runs of the finding."""
         found = []
         for name, column, case in self.keys:
             of = self.scenario if name == self.scenario.name else scenario.load(name)
@@ -75,18 +75,18 @@ class Measured:
 
     @property
     def holds(self) -> bool | None:
-        """None if it could not be measured."""
+        """Whether the finding holds; None if it could not be measured."""
         return None if self.value is None else findings.holds(self.finding, self.value)
 
 
 def _worst(finding: Finding, values: list[tuple[str, float]]) -> str:
-    """The case that is farthest beyond a bound, or nearest to one."""
+    """A text with the case that is farthest beyond a bound, or else nearest to one."""
     name, value = min(values, key=lambda v: min(v[1] - finding.low, finding.high - v[1]))
     return f"{value:.3g} in {name}"
 
 
 def keys_of(of: Scenario, finding: Finding) -> list[Key]:
-    """The cells that a finding needs."""
+    """The keys of the cells that a finding needs."""
     found = []
     for reference in findings.references(of, finding):
         other = scenario.load(reference.scenario) if reference.scenario else of
@@ -95,19 +95,19 @@ def keys_of(of: Scenario, finding: Finding) -> list[Key]:
 
 
 def every_key(of: Scenario) -> list[Key]:
-    """All cells that a scenario and its findings need."""
+    """The keys of all cells that a scenario and its findings need."""
     mine = [(of.name, column.name, case) for case in of.case_names for column in of.column]
     return [*dict.fromkeys(mine + [key for f in of.finding for key in keys_of(of, f)])]
 
 
 @dataclass
 class Report:
-    """What was run, and what was not."""
+    """The runs of a report, and the cells without runs."""
 
     release: str
     cells: dict[Key, Cell] = field(default_factory=dict)
-    skipped: dict[Key, str] = field(default_factory=dict)  # and why
-    failed: list[tuple[str, str]] = field(default_factory=list)  # a run, and what was wrong
+    skipped: dict[Key, str] = field(default_factory=dict)  # the reason
+    failed: list[tuple[str, str]] = field(default_factory=list)  # a run, and its error
     failed_cells: set[Key] = field(default_factory=set)
     made: int = 0
     reused: int = 0
@@ -117,8 +117,8 @@ class Report:
         return [cell for key, cell in self.cells.items() if key[0] == one.name]
 
     def origins(self, one: Scenario | None = None) -> list[str]:
-        """The commits of which all runs are, or a scenario's, and whether what made them was not as
-        committed."""
+        """The commits of all runs, or of a scenario's runs, with a remark if there were uncommitted
+        changes."""
         cells = self.of(one) if one else self.cells.values()
         made = (run["provenance"] for cell in cells for run in cell.runs)
         found = {(p.get("commit", ""), p.get("clean", False)) for p in made}
@@ -128,7 +128,7 @@ class Report:
         )
 
     def left_out(self) -> dict[str, list[str]]:
-        """The columns that were not run, by what they lack."""
+        """The columns that were not run, by the reason."""
         found: dict[str, list[str]] = {}
         for (_, column, _), why in self.skipped.items():
             if column not in found.setdefault(why, []):
@@ -136,7 +136,7 @@ class Report:
         return found
 
     def lookup(self, name: str, column: str, case: str) -> list[Any]:
-        """The runs of a cell, all of them or an error."""
+        """All runs of a cell; NotMeasuredError if one is missing."""
         key = (name, column, case)
         if key in self.skipped:
             raise findings.NotMeasuredError(f"{column}: {self.skipped[key]}")

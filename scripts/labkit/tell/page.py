@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The report's page, and that of the claims: what is in them; templates/ has how it looks.
+"""The content of the report's page, and of the page of the claims; templates/ has the layout.
 
-Each is one file that opens from disk, with its style, program, pictures and runs in it.
+Each page is a single file that includes its style, program, pictures and runs.
 """
 
 import base64
@@ -27,8 +27,8 @@ from . import claims, findings, plot
 from .claims import Judge, Paper
 from .outcome import Cell, Key, Measured, Report
 
-MANY = 40  # findings of a scenario, or rows of its table, that are folded
-FEW_CELLS = 4  # a finding of more names the whole scenario to make them again
+MANY = 40  # findings of a scenario, or rows of its table: more than so many are folded
+FEW_CELLS = 4  # a finding with more cells shows the command for the whole scenario
 
 
 # Numbers ----------------------------------------------------------------------------------------
@@ -49,7 +49,7 @@ def _share(value: float) -> str:
     return f"{value * 100:.3g} %"
 
 
-# What metrics are called in a table, and how their numbers are written.
+# The names of metrics in a table, and the format of their numbers.
 _METRICS: dict[str, tuple[str, Callable[[float], str]]] = {
     "completion_s": ("time, s", lambda v: f"{v:.2f}" if v < 100 else f"{v:.1f}"),
     "goodput_bps": ("goodput", _rate),
@@ -83,7 +83,7 @@ def _text(metric: str, value: float) -> str:
 
 
 def bound(finding: Finding) -> str:
-    """What a finding asks for, in words."""
+    """The bounds of a finding in words."""
     low, high = finding.low, finding.high
     if finding.share:
         return f"{bound(replace(finding, share=0.0))} in {_share(finding.share)} of the cases"
@@ -93,7 +93,7 @@ def bound(finding: Finding) -> str:
 
 
 def measured_text(of: Measured) -> str:
-    """What a finding's measure came to, its interval, and of a share the worst case."""
+    """The measured value of a finding, its interval, and the worst case if it has a share."""
     if of.value is None:
         return ""
     return _plain(of.value) + _spread(of.interval) + (f"; {of.worst}" if of.worst else "")
@@ -104,7 +104,7 @@ def _seeds(n: int) -> str:
 
 
 def _between(found: Interval, text: Callable[[float], str]) -> str:
-    """The interval, and how many seeds it is of where these are few."""
+    """The interval as text, with the number of seeds if they are few."""
     if found.low is None:
         return "one seed" if found.n == 1 else ""
     few = f" (n={found.n})" if found.n <= intervals.FEW else ""
@@ -119,12 +119,12 @@ def _spread(found: Interval | None) -> str:
     return f" (95 %: {_plain(found.low)} to {_plain(found.high)}; {_seeds(found.n)})"
 
 
-# What senders are good and bad at ---------------------------------------------------------------
+# Qualities of senders ---------------------------------------------------------------------------
 
 
 @dataclass
 class Grade:
-    """What a quality is of a sender."""
+    """A quality of a sender."""
 
     quality: Quality
     measured: Measured
@@ -154,7 +154,7 @@ class Grade:
 
 
 def grades(report: Report, wanted: list[Scenario]) -> dict[Quality, dict[str, Grade]]:
-    """By quality and sender, what could be measured."""
+    """The grades by quality and sender, as far as they could be measured."""
     found = {}
     for of in wanted:
         for quality in of.quality:
@@ -169,7 +169,7 @@ def grades(report: Report, wanted: list[Scenario]) -> dict[Quality, dict[str, Gr
 
 
 class Head(NamedTuple):
-    """A head of a table: over so many columns, and the column that it sorts by."""
+    """A head cell of a table: the columns and rows that it spans, and the column that it sorts."""
 
     text: str
     columns: int = 1
@@ -178,12 +178,12 @@ class Head(NamedTuple):
 
 
 class Td(NamedTuple):
-    """A cell of a table: what it shows, and the number that it sorts by."""
+    """A cell of a table: its text, and the number for sorting."""
 
     text: str
     value: float | None = None
     small: str = ""
-    mark: str = ""  # how near the paper's number it is: yes or no
+    mark: str = ""  # whether it is near the paper's number: yes or no
     missing: str = ""
 
 
@@ -192,12 +192,12 @@ class Row:
     cell: Cell
     anchor: str
     tds: list[Td] = field(default_factory=list)
-    seeds: list[str] = field(default_factory=list)  # what each had
+    seeds: list[str] = field(default_factory=list)  # results of each seed
     why_not: str = ""
 
 
 def _main_metrics(of: Scenario) -> list[str]:
-    """What the table begins with: what the paper has numbers of."""
+    """The first metrics of the table: those with numbers of the paper."""
     if "pairs" in of.plot:
         return ["completion_s:0", "completion_s:1"]
     wanted = dict.fromkeys(x.metric for x in of.expected)
@@ -222,7 +222,7 @@ def _other_metrics(of: Scenario, cells: list[Cell]) -> list[str]:
 
 
 def _measured(cell: Cell, metric: str, compared: bool) -> list[Td]:
-    """Mean, its interval, median, and least to most of a cell's runs; the paper beside them."""
+    """The cells with mean, interval, median and range of a cell's runs, and the paper's number."""
     values = [findings.value(cell.scenario, run, metric) for run in cell.runs]
     done = [v for v in values if v is not None]
     paper = next(iter(plot.expected(cell, metric)), None)
@@ -246,7 +246,7 @@ def _measured(cell: Cell, metric: str, compared: bool) -> list[Td]:
 
 
 def _mean(metric: str, values: list[float]) -> Td:
-    """And its interval, in small."""
+    """A cell with the mean, and its interval in small text."""
     if not values:
         return Td("")
     found = intervals.mean(values)
@@ -309,8 +309,11 @@ def _table(report: Report, of: Scenario, cells: list[Cell]) -> tuple[list[list[H
 def short_table(
     report: Report, of: Scenario, cells: list[Cell]
 ) -> tuple[list[str], list[list[str]]]:
-    """In text: of each cell the paper's number, the mean and its interval of what has such numbers,
-    and the means of what is always told."""
+    """The heads and rows of a short table as text.
+
+    For metrics with a paper's numbers a row has the number, the mean and its interval; for the
+    standard metrics it has the mean.
+    """
     main, others = _main_metrics(of), _other_metrics(of, cells)
     heads, rows = [""], [[cell.name] for cell in cells]
     for metric in main:
@@ -336,7 +339,7 @@ def short_table(
 
 
 def _anchor(of: Scenario, n: int) -> str:
-    """Where the row of a scenario's nth cell is."""
+    """The HTML anchor of the row of a scenario's n-th cell."""
     return f"{of.name}-{n}"
 
 
@@ -345,14 +348,14 @@ def _anchor(of: Scenario, n: int) -> str:
 
 @dataclass
 class Section:
-    """A scenario's: what the template needs beside the scenario."""
+    """The section of a scenario: the data for the template."""
 
     of: Scenario
     heads: list[list[Head]]
     rows: list[Row]
-    pictures: list[tuple[str, str]]  # what it shows, and as SVG
+    pictures: list[tuple[str, str]]  # description, and SVG
     runs: int
-    raw: str  # these, as JSON, packed, in base 64
+    raw: str  # the runs as compressed JSON in base64
 
 
 def _pictures(of: Scenario, cells: list[Cell]) -> list[tuple[str, str]]:
@@ -382,7 +385,7 @@ def _section(report: Report, of: Scenario) -> Section:
 
 
 class Found(NamedTuple):
-    """The findings of a scenario; the last of them are folded if there are many that hold."""
+    """The findings of a scenario; if many hold, those are folded."""
 
     of: Scenario
     shown: list[Measured]
@@ -390,7 +393,7 @@ class Found(NamedTuple):
 
 
 def _findings(measured: list[Measured]) -> list[Found]:
-    """By scenario; what does not hold before what does."""
+    """The findings by scenario; those that do not hold come first."""
     found = []
     for _, mine in groupby(measured, key=lambda m: m.scenario.name):
         of = sorted(mine, key=lambda m: (m.holds is True, not m.finding.note))
@@ -418,7 +421,7 @@ FILTERS: dict[str, Callable[..., Any]] = {
 
 
 def render(template: str, **content: Any) -> str:
-    """A page in HTML from one of TEMPLATES."""
+    """An HTML page from a template in TEMPLATES."""
     made = Environment(
         loader=FileSystemLoader(TEMPLATES), autoescape=True, trim_blocks=True, lstrip_blocks=True,
         undefined=StrictUndefined,
@@ -431,7 +434,7 @@ def render(template: str, **content: Any) -> str:
 def compose(
     report: Report, wanted: list[Scenario], measured: list[Measured], alone: bool = False
 ) -> str:
-    """The page; alone: with that of the claims not beside it."""
+    """The HTML of the report; alone: without the page of the claims."""
     places: dict[Key, str] = {
         cell.key: _anchor(of, n) for of in wanted for n, cell in enumerate(report.of(of))
     }
@@ -449,7 +452,7 @@ def compose(
 
 
 def compose_claims(papers: list[Paper], judge: Judge, wanted: list[Scenario]) -> str:
-    """The page of all that the papers have, with links to what is in the report."""
+    """The HTML page of the papers' claims, with links to scenarios in the report."""
     return render(
         "claims.html", papers=papers, judge=judge, linked={s.name for s in wanted},
         states=claims.STATES, counts={p.name: claims.counts(p.claims, judge) for p in papers},

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Pictures of runs: what a scenario's file may ask for with plot = [...] (KINDS), and the
-demo's."""
+"""Pictures of runs: the kinds (KINDS) for plot = [...] in a scenario's file, and those of the
+demo."""
 
 import colorsys
 import io
@@ -32,7 +32,7 @@ from .outcome import Cell
 
 REPORT = REPO / "report"
 
-# One colour per congestion control on every picture; its variants differ in lightness.
+# The colour of each congestion control in all pictures; its variants differ in lightness.
 COLOURS = {
     "reno": "#6b6b6b", "cubic": "#1f77b4", "bbr": "#2ca02c", "vegas": "#9a8f00",
     "westwood": "#8c564b", "ccp": "#d05ab0", "ccpd": "#ff7f0e", "ccpd_path": "#c81e1e",
@@ -45,7 +45,7 @@ LINES = ("-", "--", ":", "-.")
 
 
 def _colour(cell: Cell) -> str:
-    """By congestion control; the second and third column of the same are lighter."""
+    """The colour of a cell's congestion control; further columns with the same one are lighter."""
     cc = cell.column.cc or "mix"
     same = [c.name for c in cell.scenario.column if (c.cc or "mix") == cc]
     share = 0.45 * same.index(cell.column.name) / max(1, len(same) - 1)
@@ -70,7 +70,7 @@ def _line(cell: Cell) -> str:
 
 
 def _grid(count: int, wide: int = 3, height: float = 1.9, **more: Any) -> tuple[Any, list[Any]]:
-    """That many panels in rows of at most so many."""
+    """A figure with count panels, at most wide in a row; height: of a row, inches."""
     columns = min(wide, count)
     rows = -(-count // columns)
     figure, axes = plt.subplots(rows, columns, squeeze=False, layout="constrained",
@@ -82,7 +82,7 @@ def _grid(count: int, wide: int = 3, height: float = 1.9, **more: Any) -> tuple[
 
 
 def _by_case(cells: list[Cell]) -> tuple[Any, list[Any]]:
-    """A panel for each: a row for each column of the scenario, if that has cases."""
+    """A figure with a panel for each cell; with several cases, a row for each column."""
     cases = list(dict.fromkeys(cell.case.name for cell in cells if cell.case))
     if len(cases) < 2:
         return _grid(len(cells), wide=2, height=3.2, sharex=True, sharey=True)
@@ -99,18 +99,18 @@ SEEDS = {"marker": "o", "linestyle": "", "color": "black", "alpha": 0.4, "marker
 
 
 def _whiskers(found: list[Interval]) -> list[list[float]] | None:
-    """How far the intervals of some means go below and above them, as matplotlib wants it; None if
-    there is no interval."""
+    """The distances from means down and up to the ends of their intervals, for matplotlib's error
+    bars; None if there is no interval."""
     if all(i.low is None for i in found):
         return None
-    # What was added up in another order may differ in the last digit.
+    # A different order of additions may change the last digit: so at least 0.
     below = [np.nan if i.low is None else max(0.0, i.value - i.low) for i in found]
     above = [np.nan if i.high is None else max(0.0, i.high - i.value) for i in found]
     return [below, above]
 
 
 def _told(name: str, metric: str, found: Interval) -> str:
-    """What is said of a mean under the pointer; see svg()."""
+    """The gid for a mean, with its text under the pointer; see svg()."""
     base = split(metric).base
     text = f"{TOLD}{name}: {terminal.amount(base, found.value)}"
     if found.low is not None:
@@ -120,7 +120,7 @@ def _told(name: str, metric: str, found: Interval) -> str:
 
 
 def _title(metric: str) -> str:
-    """Words for the name of a metric."""
+    """The name of a metric in words."""
     words, _, unit = split(metric).base.rpartition("_")
     units = {"s": ", s", "bps": ", bit/s"}
     shown = f"{words}{units[unit]}" if unit in units else metric
@@ -150,7 +150,7 @@ def _times(cells: list[Cell], metric: str) -> Any:
             axis.plot(number.mean, place + 0.42, "D", color="white", markeredgecolor="black",
                       markersize=5, gid=f"{TOLD}the paper's: {number.mean:.4g}")  # fmt: skip
             highest = max(highest, *trials)
-    # The legend explains what there is to see.
+    # Only elements that exist in the picture are in the legend.
     if any(expected(cell, metric) for cell in cells):
         axis.plot([], [], "D", color="white", markeredgecolor="black",
                   label="the paper's mean, trials")  # fmt: skip
@@ -166,11 +166,11 @@ def _times(cells: list[Cell], metric: str) -> Any:
     return figure
 
 
-NAMED = 40  # cases whose names fit beside a picture; of more it has the order
+NAMED = 40  # the most cases whose names fit beside a picture; with more it shows only their order
 
 
 def _ratios(cells: list[Cell], metric: str) -> Any:
-    """Of many cases the ratios in rising order, without their names."""
+    """The ratios of many cases in rising order, without names of cases."""
     by_case: dict[str, dict[str, float]] = {}
     for cell in cells:
         if values := cell.values(metric):
@@ -212,7 +212,7 @@ def _short(name: str) -> str:
 
 
 def expected(cell: Cell, metric: str) -> list[Any]:
-    """The paper's numbers of a metric of this cell."""
+    """The paper's numbers for a metric in this cell."""
     case = cell.case.name if cell.case else ""
     return [
         e for e in cell.scenario.expected
@@ -234,7 +234,7 @@ def _windows(cells: list[Cell], until: str) -> Any:
         axis.set_title(cell.name, fontsize="small")
         axis.set_yscale("log")
         axis.grid(alpha=0.3)
-    axes[0].set_ylim(bottom=1)  # of all, once all are drawn
+    axes[0].set_ylim(bottom=1)  # the axes are shared, so set it after everything is drawn
     if until:
         axes[0].set_xlim(0, float(until))
     figure.supxlabel("time, s", fontsize="small")
@@ -329,7 +329,7 @@ def _sweep(cells: list[Cell], metric: str) -> Any:
                       color=_colour(points[0][2]), marker="o", markersize=4,
                       linestyle=_line(points[0][2]), capsize=2)  # fmt: skip
         for at, mean, (_, _, cell) in zip(x, means, points, strict=True):
-            axis.plot(at, mean.value, "o", markersize=12, alpha=0,  # easier to meet
+            axis.plot(at, mean.value, "o", markersize=12, alpha=0,  # a larger area for the pointer
                       gid=_told(cell.name, metric, mean))  # fmt: skip
     xs = [cell.case.x for cell in cells if cell.case and cell.case.x]
     if xs and min(xs) > 0 and max(xs) / min(xs) > 20:
@@ -366,8 +366,10 @@ def _rates(cells: list[Cell], until: str) -> Any:
 
 
 def _peaks(table: np.ndarray, most: int = 400) -> np.ndarray:
-    """Time and the largest of what follows it, so many at most: an area is drawn with all of its
-    points, a line with those that are seen."""
+    """Reduces a series to at most most rows: a time, and the maximum from there to the next row.
+
+    For areas, because matplotlib draws all points of an area, but for a line only visible ones.
+    """
     starts = np.arange(0, len(table), -(-len(table) // most))
     return np.column_stack([table[starts, 0], np.maximum.reduceat(table[:, 1], starts)])
 
@@ -380,7 +382,10 @@ def _links(cell: Cell) -> list[np.ndarray]:
 
 
 def _shares(cells: list[Cell], which: str) -> Any:
-    """Fair shares are rates: a window's is as much of its mean as its rate is of the share."""
+    """Draws windows of flows, and their fair shares.
+
+    Fair shares are rates.  A flow's fair window is its mean window times fair rate / its rate.
+    """
     chosen = [int(number) for number in which.split(".")]
     figure, axes = _by_case(cells)
     colours = plt.get_cmap("tab10").colors
@@ -478,19 +483,18 @@ def _portrait(cells: list[Cell], name: str) -> Any:
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of picture: how it is drawn, whether of sampled series, what it shows in words, and
-    whether it shows runs."""
+    """A kind of picture."""
 
     draw: Callable[[list[Cell], str], Any]
-    sampled: bool
-    words: str
-    usage: str  # what stands behind its name
-    says: str  # of itself, on the schema's page
-    of_runs: bool = True
+    sampled: bool  # whether it needs sampled series
+    words: str  # its caption
+    usage: str  # the syntax after its name
+    says: str  # description on the schema page
+    of_runs: bool = True  # whether it shows runs
 
     @property
     def axes(self) -> bool:
-        """Whether a place in it has two numbers; bars stand at names."""
+        """Whether both of its axes have numbers; bars have names on one of them."""
         return self.draw not in (_times, _pairs, _bars, _ratios)
 
 
@@ -527,7 +531,7 @@ KINDS = {
 
 
 def check(of: Scenario) -> None:
-    """Refuses a scenario that asks for a picture there is not."""
+    """LabError if a scenario's plot is not valid."""
     for asked in of.plot:
         kind, _, detail = asked.partition(":")
         if kind not in KINDS:
@@ -545,12 +549,12 @@ def check(of: Scenario) -> None:
 
 
 def of_runs(asked: str) -> bool:
-    """Whether a picture shows runs."""
+    """Whether a plot of a scenario shows runs."""
     return KINDS[asked.partition(":")[0]].of_runs
 
 
 def draw(asked: str, cells: list[Cell]) -> tuple[Any, str]:
-    """A picture, and what it shows in words."""
+    """Draws a plot of a scenario; returns the figure and its caption."""
     kind, _, detail = asked.partition(":")
     words = KINDS[kind].words.format(_title(detail or "completion_s"))
     if KINDS[kind].sampled:
@@ -560,11 +564,11 @@ def draw(asked: str, cells: list[Cell]) -> tuple[Any, str]:
 
 # In a page --------------------------------------------------------------------------------------
 
-TOLD = "told:"  # begins the gid of what has a text under the pointer
-_AXES = "axes:"  # of axes whose numbers the page shows under the pointer
+TOLD = "told:"  # prefix of the gid of an element with a text under the pointer
+_AXES = "axes:"  # prefix of the gid of axes whose coordinates the page shows under the pointer
 
-# What matplotlib writes, and what a page has in its place: its own colours and fonts, and no names
-# that another picture has too.
+# Replacements in matplotlib's SVG: the page has its own colours and fonts, and ids of different
+# pictures must not be equal.
 _IN_PAGE = (
     (r"^.*?(?=<svg)|<metadata>.*?</metadata>|<!--.*?-->|<style.*?</style>", ""),
     (rf'<g id="{TOLD}([^"]*)">', r"<g><title>\1</title>"),
@@ -580,8 +584,8 @@ _IN_PAGE = (
 
 
 def _seen(x: Any, y: Any, shown: tuple[float, float], places: int) -> tuple[Any, Any]:
-    """Of what is shown of a line the least and the most in each of so many places, if it has many
-    more points."""
+    """Reduces the visible part of a line with many points to the minimum and maximum in each of
+    places intervals."""
     if len(x) < 4 * places:
         return x, y
     x, y = np.asarray(x, float), np.asarray(y, float)
@@ -596,7 +600,7 @@ def _seen(x: Any, y: Any, shown: tuple[float, float], places: int) -> tuple[Any,
 
 
 def png(asked: str, cells: list[Cell], target: Path) -> str:
-    """Writes a picture into a small file: what it shows in words."""
+    """Writes a plot as a small PNG file; returns its caption."""
     figure, words = draw(asked, cells)
     _save(figure, target)
     return words
@@ -609,7 +613,7 @@ def _save(figure: Any, target: Path) -> None:
 
 
 def growth(of: Any, target: Path) -> None:
-    """A picture of what scale.growth() has found, in a small file."""
+    """Writes a picture of a result of scale.growth() as a small PNG file."""
     figure, axes = _grid(3)
     shown = (("cpu_s", 1, "processor time, s", "-"), ("memory", 1e9, "memory, GB", "--"),
              ("kept", 1e6, "kept, MB", ":"))  # fmt: skip
@@ -625,10 +629,10 @@ def growth(of: Any, target: Path) -> None:
 
 
 def svg(asked: str, cells: list[Cell], name: str) -> tuple[str, str]:
-    """A picture to stand in a page, and what it shows in words; name: unlike other pictures' of it.
+    """A plot as SVG for a page, and its caption; name: unique among the pictures of the page.
 
-    What has a gid that begins with TOLD has the rest as its <title>.  Axes say of what numbers they
-    are, as data-axes: from and to of x, its scale, and the same of y.
+    If an element's gid begins with TOLD, the rest of the gid is its <title>.  Axes have their
+    range in data-axes: from and to of x, its scale, and the same for y.
     """
     figure, words = draw(asked, cells)
     for axes in figure.axes:
@@ -654,7 +658,7 @@ def svg(asked: str, cells: list[Cell], name: str) -> tuple[str, str]:
 
 
 def windows_and_queue(results: list[Any], title: str, until: float | None = None) -> Any:
-    """Congestion window and queue over time, a line per run; until: seconds that are shown."""
+    """A figure of cwnd and queue over time, a line for each run; until: end of the time axis, s."""
     figure, (windows, queue) = plt.subplots(2, 1, sharex=True, figsize=(9, 6.5))
     for r in results:
         where = Path(r["series"])

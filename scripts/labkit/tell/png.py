@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Pictures in small files, for the repository: of few colours, and of the same picture the same
-file.
+"""Writes small, reproducible PNG files with few colours, for the repository.
 
 A drawing has some pure colours and, at the edges of lines and letters, thousands of mixtures.  The
-palette has the pure ones as they are, and a mixture only if it has nothing like that.  Libraries'
-palettes of so few colours have means of them, and two senders' lines become one colour.
+palette contains the pure colours unchanged, and a mixture only if no similar colour is in it.  The
+palettes of libraries contain mean colours, so that the lines of two senders may get one colour.
 """
 
 from pathlib import Path
@@ -13,13 +12,13 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-FAR = 52  # from the palette's colours: one that it has not
-NEAR = 20  # and one of many pixels
-MANY = 0.004  # of all
+FAR = 52  # a colour is added to the palette if its distance from all of the palette is larger
+NEAR = 20  # the same for a colour of many pixels
+MANY = 0.004  # share of all pixels that counts as many
 
 
 def write(pixels: Any, target: Path) -> None:
-    """Writes rows of pixels of red, green and blue."""
+    """Writes a picture; pixels: rows of pixels with red, green and blue."""
     shown, palette = _few(np.asarray(pixels, int))
     picture = Image.fromarray(shown)
     picture.putpalette(palette.tobytes())
@@ -27,11 +26,11 @@ def write(pixels: Any, target: Path) -> None:
 
 
 def _few(pixels: Any) -> tuple[Any, Any]:
-    """Each pixel's place in a palette, and that."""
+    """The index of each pixel's colour in a palette, and the palette."""
     found, of, counts = np.unique(pixels @ (1 << 16, 1 << 8, 1), return_inverse=True,
                                   return_counts=True)  # fmt: skip
     colours = found[:, None] >> (16, 8, 0) & 255
-    # Distances in which a hue counts twice: greys are the edges of letters, hues tell lines apart.
+    # In the distance, hue counts twice: greys are edges of letters, hues distinguish lines.
     seen = 2 * colours - colours.mean(axis=1, keepdims=True)
     kept: list[int] = []
     nearest = np.full(len(seen), np.inf)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a scenario came to, when its runs are no longer there: a file each in docs/results/data.
+"""Records of the results of scenarios, independent of their runs: files in docs/results/data.
 
-Runs are kept on the machine that made them, and take hours.  A record has what the pages of
-docs/results say of a scenario, so that another machine, which has other runs or none, writes the
+Runs take hours, and are stored only on the machine that made them.  A record contains what the
+pages of docs/results show of a scenario.  So another machine, with other runs or none, writes the
 same pages, and knows the state of each claim.
 """
 
@@ -24,10 +24,10 @@ DATA = "data"
 
 
 class Found(msgspec.Struct, frozen=True, array_like=True):
-    """A finding, and what came of it: `holds` is None if that could not be measured."""
+    """A finding, and its result: `holds` is None if it could not be measured."""
 
     claim: str
-    measure: str  # short: the scenario's file has it
+    measure: str  # result of short(); the scenario's file has the text
     kind: str
     wanted: str  # the bounds, in words
     measured: str = ""
@@ -35,15 +35,15 @@ class Found(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Record(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What the runs of a scenario came to."""
+    """The results of a scenario's runs."""
 
-    settings: str  # digest of all that decides its runs: see digest()
+    settings: str  # digest of the settings of its runs: see digest()
     kernel: str
     made_of: list[str]  # commits
     runs: int
-    heads: list[str]  # of its table, and the rows
+    heads: list[str]  # of its table
     rows: list[list[str]]
-    picture: str = ""  # what it shows, if there is one
+    picture: str = ""  # caption of its picture; empty: no picture
     found: list[Found] = []
     grades: dict[str, dict[str, str]] = {}  # by quality and sender
 
@@ -56,31 +56,31 @@ class Record(msgspec.Struct, frozen=True, omit_defaults=True):
         return [f for f in self.found if f.holds is False]
 
     def fits(self, of: Scenario) -> bool:
-        """Whether the scenario is still the one that was run."""
+        """Whether the scenario has not changed since the runs."""
         return self.settings == digest(of)
 
     def holds(self, finding: Finding) -> bool | None:
-        """What became of a finding: None if it was not measured, or had other bounds."""
+        """Whether a finding holds; None if it was not measured, or had other bounds."""
         asked = finding.claim, short(finding.measure), page.bound(finding)
         same = (f.holds for f in self.found if (f.claim, f.measure, f.wanted) == asked)
         return next(same, None)
 
 
 def digest(of: Scenario) -> str:
-    """Of what decides a scenario's runs and the numbers that are made of them."""
+    """The digest of the parts of a scenario that determine its runs and their metrics."""
     return short([of.seeds, of.column, of.case, of.settings, of.metrics])
 
 
 def short(what: Any) -> str:
-    """Says whether something is still the same, and not what it is."""
+    """A short digest, to check for changes."""
     return hashlib.sha256(msgspec.json.encode(what)).hexdigest()[:12]
 
 
 def whole(report: Report, of: Scenario) -> bool:
     """Whether a report has all runs that a scenario and its findings need.
 
-    A few may be missing, by a limit of the lab, where each finding is of a share of the cases: it
-    says how many are not measured.
+    If all findings have a share of the cases, a few runs may be missing because of the lab's
+    limits: such a finding reports how many are not measured.
     """
     keys = every_key(of)
     cells = (report.cells.get(key) for key in keys)
@@ -90,7 +90,7 @@ def whole(report: Report, of: Scenario) -> bool:
 
 
 def record(report: Report, of: Scenario, picture: str) -> Record:
-    """What a report's runs of a scenario came to."""
+    """Makes the record of a scenario from a report; picture: its caption."""
     cells = report.of(of)
     heads, rows = page.short_table(report, of, cells)
     return Record(
@@ -108,7 +108,7 @@ def _found(measured: Measured, finding: Finding) -> Found:
 
 
 def load() -> dict[str, Record]:
-    """All that there are, by scenario."""
+    """Reads all records, by the scenario's name."""
     found = {}
     for path in sorted((RESULTS / DATA).glob("*.json")):
         try:
@@ -120,13 +120,13 @@ def load() -> dict[str, Record]:
 
 
 def save(results: Path, name: str, of: Record) -> None:
-    """Writes one to where results are made."""
+    """Writes a record into the directory results."""
     (results / DATA).mkdir(exist_ok=True)
     (results / DATA / f"{name}.json").write_bytes(msgspec.json.encode(of) + b"\n")
 
 
 def judge(known: dict[str, Record]) -> Judge:
-    """What became of findings, as records have it."""
+    """A Judge that uses records."""
 
     def holds(of: Scenario, finding: Finding) -> bool | None:
         found = known.get(of.name)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The report: every scenario's runs beside its paper's numbers, and which findings hold.
+"""The report: the runs of all scenarios compared with the papers' numbers, and their findings.
 
-All cells (a column in a case) are run with seeds 1 to the scenario's count, side by side.  A run is
-kept in the store under its identity, so that the report, called again, makes only what is missing.
+All cells (a column in a case) are run in parallel, with seeds from 1 to the scenario's count.  A
+run is stored under its identity, so that the next report makes only missing runs.
 """
 
 import math
@@ -26,7 +26,7 @@ from ..world.laboratory import Laboratory
 from . import claims, docs, findings, page, plot, records, summary
 from .outcome import Cell, Key, Report, every_key, keys_of
 
-LOG_S = 180  # from one line to the next about progress, when that goes to a file
+LOG_S = 180  # between progress lines, if they go to a file
 
 
 def main(
@@ -34,14 +34,13 @@ def main(
     seeds: int | None = None, draw: int | None = None, out: Path | None = None,
     laboratory: Laboratory | None = None,
 ) -> int:  # fmt: skip
-    """Runs scenarios, all of the papers by default; writes index.html and claims.html to report, or
-    the first to out, and, if asked to, the numbers of documents that are of them, and of all
-    docs/results.
+    """Runs scenarios, and writes index.html and claims.html to report, or index.html to out.
 
-    A name may be a pattern, as field-*, and of several.  senders restricts scenarios to columns of
-    these names or congestion controls, and adds those that they lack; or, where a scenario has
-    {sender}, it is these.  No scenario has more than the first so many seeds; draw is that of paths
-    drawn at random.
+    names: of scenarios, or patterns such as field-*; default: all scenarios of papers.  parallel:
+    number of runs at the same time.  with_docs: also write the numbers of documents from these
+    scenarios, and docs/results.  senders: restricts scenarios to the columns with these names or
+    congestion controls, and adds missing ones; in a scenario with {sender} they replace it.
+    seeds: the maximum number of seeds.  draw: the seed of random paths.
     """
     for path in docs.DOCUMENTS if with_docs else ():
         docs.marks(path)
@@ -79,8 +78,10 @@ def main(
 def _all_narrowed(
     wanted: list[Scenario], senders: tuple[str, ...], seeds: int | None
 ) -> list[Scenario]:
-    """Each with these senders and so many seeds; of several, those that lack a column are left out
-    and named."""
+    """The scenarios restricted to these senders and number of seeds.
+
+    If there are several, those without a matching column are left out, and a message names them.
+    """
     found = []
     for of in wanted:
         try:
@@ -93,10 +94,10 @@ def _all_narrowed(
 
 
 def narrowed(of: Scenario, senders: tuple[str, ...]) -> Scenario:
-    """A scenario with the columns of these names or congestion controls alone, and the findings
-    that need no other; with a column for each of them that has none.
+    """A scenario restricted to columns with these names or congestion controls.
 
-    It is as it was where it has {sender}, or where there are no senders.
+    Adds a column for each sender without one, and drops findings that need other columns.  The
+    scenario stays unchanged if it has {sender}, or if there are no senders.
     """
     if not senders or of.judged:
         return of
@@ -116,7 +117,7 @@ def narrowed(of: Scenario, senders: tuple[str, ...]) -> Scenario:
 
 
 def _graded(of: Scenario, quality: Quality) -> bool:
-    """Whether the scenario has a column by which a sender can be told to be good or bad."""
+    """Whether the scenario has the columns to grade a sender for this quality."""
     try:
         return bool(findings.of_senders(of, quality))
     except LabError:
@@ -126,7 +127,7 @@ def _graded(of: Scenario, quality: Quality) -> bool:
 def require_built(
     wanted: list[Scenario], senders: tuple[str, ...], laboratory: Laboratory | None
 ) -> None:  # fmt: skip
-    """LabError if a sender is neither a column's name nor a congestion control that there is."""
+    """LabError if a sender is neither the name of a column nor an existing congestion control."""
     named = {column.name for of in wanted if not of.judged for column in of.column}
     for sender in senders:
         if sender not in named and sender not in (laboratory or Laboratory()).ccs():
@@ -138,7 +139,7 @@ def of_papers() -> list[Scenario]:
 
 
 def kept(wanted: list[Scenario] | None = None) -> Report:
-    """What is known of scenarios without a run; by default of all of the papers."""
+    """A report from stored runs only; default: of all scenarios of papers."""
     if not any(store.root().iterdir()):
         return Report("")
     return make(wanted or of_papers(), only_kept=True)
@@ -148,9 +149,9 @@ def make(
     wanted: list[Scenario], parallel: int = 0, keys: Iterable[Key] | None = None,
     laboratory: Laboratory | None = None, only_kept: bool = False,
 ) -> Report:  # fmt: skip
-    """Runs the cells of scenarios, or of these keys only, and those that their findings name.
+    """Runs the cells of scenarios and their findings, or only the cells in keys.
 
-    With only_kept nothing is run, and the cells that lack a run are not there.
+    only_kept: use only stored runs, and leave out cells that lack one.
     """
     for one in wanted:
         findings.check(one)
@@ -167,7 +168,7 @@ def make(
 
 
 def plan(wanted: list[Scenario], laboratory: Laboratory) -> list[tuple[Key, Task]]:
-    """The runs of a report of these scenarios, each once, with the first cell that has it."""
+    """The runs of a report without duplicates, each with the first cell that needs it."""
     _, tasks = _planned(wanted, None, laboratory)
     found: dict[Path, tuple[Key, Task]] = {}
     for (key, _), task in tasks.items():
@@ -178,7 +179,7 @@ def plan(wanted: list[Scenario], laboratory: Laboratory) -> list[tuple[Key, Task
 def _planned(
     wanted: list[Scenario], keys: Iterable[Key] | None, laboratory: Laboratory
 ) -> tuple[Report, dict[tuple[Key, int], Task]]:
-    """The report without its runs, and these."""
+    """A report without runs, and the tasks for its runs."""
     report = Report(laboratory.kernel.release)
     tasks: dict[tuple[Key, int], Task] = {}
     by_name = {of.name: of for of in wanted}
@@ -193,7 +194,7 @@ def _plan(
     laboratory: Laboratory, report: Report, of: Scenario, key: Key,
     tasks: dict[tuple[Key, int], Task],
 ) -> None:  # fmt: skip
-    """Adds the runs of a cell, or why there are none."""
+    """Adds the tasks of a cell, or the reason why there are none."""
     _, column_name, case_name = key
     column = of.column_of(column_name)
     case = of.case_of(case_name) if case_name else None
@@ -214,7 +215,7 @@ def _plan(
 
 
 def _missing(laboratory: Laboratory, settings: Settings, cc: str) -> str:
-    """What of this cell is not built, if anything."""
+    """A message about a congestion control or qdisc of a cell that is not built; else empty."""
     for name in settings.every_cc(cc):
         if name not in laboratory.ccs():
             return f"no congestion control {name} is built"
@@ -227,7 +228,7 @@ def _missing(laboratory: Laboratory, settings: Settings, cc: str) -> str:
 def _execute(
     laboratory: Laboratory, report: Report, tasks: dict[tuple[Key, int], Task], parallel: int
 ) -> None:
-    """Fills the report's cells with what is kept, and by runs of what is not."""
+    """Fills the report's cells with stored runs, and makes the missing ones."""
     results: dict[Path, Any] = {}
     missing: dict[Path, Task] = {}
     for task in tasks.values():
@@ -259,7 +260,7 @@ def _execute(
 
 
 def _take_kept(report: Report, tasks: dict[tuple[Key, int], Task]) -> None:
-    """Fills the report's cells with what is kept; those of which a run is missing go."""
+    """Fills the report's cells with stored runs; removes cells that lack one."""
     for (key, _), task in tasks.items():
         found = store.find(task.home, task.job)
         if not found:
@@ -270,7 +271,8 @@ def _take_kept(report: Report, tasks: dict[tuple[Key, int], Task]) -> None:
 
 
 class _Progress:
-    """Runs done of all, and the time left: one line on a terminal, elsewhere now and then one."""
+    """Shows the number of finished runs and the remaining time: one line on a terminal, elsewhere a
+    line from time to time."""
 
     def __init__(self, had: int, missing: list[Task]) -> None:
         self.had = had
@@ -285,7 +287,7 @@ class _Progress:
         self.thread = threading.Thread(target=self._show, daemon=True)
 
     def update(self, index: int, share: float, run: Path | None = None) -> None:
-        """How much of a run is done."""
+        """Sets the share of a run that is done, 0 to 1."""
         self.left[index] = self.of_each[index] * (1 - min(1.0, share))
 
     def done(self, index: int) -> None:
@@ -323,7 +325,7 @@ def _span(seconds: float) -> str:
 
 
 def write(target: Path, text: str) -> None:
-    """Writes a page, all of it or nothing."""
+    """Writes a page atomically."""
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_suffix(".part")
     part.write_text(text)

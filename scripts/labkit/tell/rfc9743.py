@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-"""RFC 9743's evaluation of one congestion control: a page with a line for each item.
+"""RFC 9743's evaluation of a congestion control: a page with a line for each item.
 
-RFC 9743 says what an evaluation of a new congestion control must cover, and leaves open how to
-measure it.  ITEMS is its list with our scenarios, rfc9743-*, whose {sender} is the one under test.
-Most bounds are what the standards do in the same place: for throughput CUBIC, for what harms others
-the worse of CUBIC and Reno.  A line has of its findings the one that is farthest from its bound, to
-the worse side.
+RFC 9743 lists what an evaluation of a new congestion control must cover, but not how to measure it.
+ITEMS is this list with our scenarios, rfc9743-*, whose {sender} is the sender under test.  Most
+bounds are the results of standard senders on the same path: of CUBIC for throughput, of the worse
+of CUBIC and Reno for harm to others.  A line shows the worst finding of its item, compared with the
+finding's bound.
 """
 
 import math
@@ -23,10 +23,10 @@ from . import docs, page, plot, records, report, summary
 from .outcome import Measured, Report
 
 NAME = "rfc9743"
-FAR = 4  # times a bound, which is the end of the bar of a line
-HALF = 8  # characters of it to each side of the bound
+FAR = 4  # the ratio to the bound at the end of a line's bar
+HALF = 8  # characters of the bar on each side of the bound
 
-# What is to be covered; by which scenarios, or why not.
+# The items, and for each its scenarios, or why there are none.
 ITEMS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("Congestion collapse", ("collapse", "crowd", "blackout"), ""),
     ("Bufferbloat", ("bloat",), ""),
@@ -60,7 +60,7 @@ ITEMS: tuple[tuple[str, tuple[str, ...], str], ...] = (
 
 @dataclass
 class Item:
-    """A line of the page, and all that it is of."""
+    """A line of the page, and its data."""
 
     what: str
     why_not: str = ""
@@ -74,7 +74,7 @@ class Item:
 
     @property
     def worst(self) -> Measured | None:
-        """The finding that is farthest beyond its bound, or else nearest to it."""
+        """The finding with the smallest margin; None if none was measured."""
         return min(self.known, key=margin) if self.known else None
 
     @property
@@ -83,7 +83,7 @@ class Item:
 
     @property
     def verdict(self) -> str:
-        """Whether all that was measured of it held, or how much did."""
+        """held if all measured findings hold; else how many of them do, or not run."""
         if not self.known:
             return "not run"
         if self.held == len(self.known):
@@ -92,7 +92,7 @@ class Item:
 
 
 def margin(m: Measured) -> float:
-    """How good what was measured is: 1 at the bound, 2 where it is twice as good as that."""
+    """The measured value relative to its bound: 1 at the bound, 2 if it is twice as good."""
     low, high, value = m.finding.low, m.finding.high, m.value
     if value is None:
         return math.nan
@@ -102,7 +102,7 @@ def margin(m: Measured) -> float:
 
 
 def bar(m: Measured) -> str:
-    """Where the measured value is: the line is the bound, to the left of it is worse."""
+    """A bar with the position of the measured value: the line is the bound, left of it is worse."""
     far = margin(m)
     place = HALF * math.log(min(max(far, 1 / FAR), FAR)) / math.log(FAR)
     place = math.floor(place) if m.holds else min(-1, math.ceil(place))
@@ -115,8 +115,11 @@ def main(
     senders: tuple[str, ...], parallel: int, with_docs: bool = False, seeds: int | None = None,
     laboratory: Laboratory | None = None,
 ) -> int:  # fmt: skip
-    """Runs the scenarios for each sender; writes a page of each, report/rfc9743-NAME.html, and if
-    asked to docs/results/rfc9743-NAME.md; of several also rfc9743.html and .md, side by side."""
+    """Runs the scenarios for each sender, and writes report/rfc9743-NAME.html.
+
+    with_docs: also write docs/results/rfc9743-NAME.md.  For several senders there is also a
+    comparison, rfc9743.html and rfc9743.md.
+    """
     status, tables = 0, {}
     report.require_built([], senders, laboratory)
     for sender in senders or (scenario.DEFAULT_SENDER,):
@@ -142,7 +145,7 @@ def main(
 def evaluate(
     sender: str, parallel: int, seeds: int | None, laboratory: Laboratory | None = None
 ) -> tuple[Report, list[Item]]:
-    """The runs for a sender, and the items that they are of."""
+    """Makes the runs for a sender; returns the report, and the items with their results."""
     by_name: dict[str, Scenario] = {}
     for name in (name for _, names, _ in ITEMS for name in names):
         of = scenario.load(f"{NAME}-{name}", (sender,))

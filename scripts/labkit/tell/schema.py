@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The page of the schema, docs/schema.md: what a scenario's and a network's file may have, as the
-code that reads them has it."""
+"""Writes the page of the schema, docs/schema.md: the keys of scenario and network files, taken from
+the code that reads them."""
 
 import inspect
 import math
@@ -24,7 +24,7 @@ Made by `scripts/lab schema --write` from the code that reads the files; do not 
 TOML. What is wrong with one is said in a line with the file, the table and the key.
 """
 
-# What msgspec calls a type, and how a file's writer does.
+# The names of types in msgspec, and in the documentation.
 _TYPES = {
     "StrType": "text", "IntType": "whole number", "FloatType": "number",
     "BoolType": "true or false", "AnyType": "value", "CustomType": "table of settings",
@@ -67,7 +67,7 @@ Numbers of a run, by which `table`, `metrics`, measures and plots name what they
 """
 
 def _told(module: ModuleType) -> str:
-    """What a module says of itself, without its first line, which is about the module."""
+    """The docstring of a module without its first paragraph, which is about the module."""
     return inspect.cleandoc(module.__doc__ or "").partition("\n\n")[2]
 
 
@@ -77,12 +77,12 @@ def _keys() -> Iterable[tuple[str, ...]]:
 
 
 def _takes(name: str) -> str:
-    """What a key says to a value that none of them takes."""
+    """The values that a key accepts: its error message for "?", which no key accepts."""
     try:
         KEYS[name].parse("?")
     except ValueError as error:
         said = str(error)
-        # Which file is not there has no place on a page.
+        # The path of the missing file does not belong on the page.
         return said.partition(",")[0] if said.startswith("a file's path") else said
     raise AssertionError(f"{name} takes '?'")
 
@@ -96,11 +96,11 @@ def _functions() -> str:
 
 
 def _tables(file: Any) -> list[str]:
-    """A table's keys, and those of the tables in it, each below the name that it has in a file."""
+    """The Markdown tables of a file's keys, and of its inner tables, which have headings."""
     rows, inner = [], []
     for field in file.fields:
         if not isinstance(field.type, msgspec.inspect.Metadata):
-            continue  # no key of the file
+            continue  # not a key of the file
         kind, said = field.type.type, field.type.extra_json_schema["description"]
         rows.append((f"`{field.encode_name}`", _kind(kind), _default(field), said))
         if of := _table_of(kind):
@@ -146,7 +146,7 @@ def _table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
 
 
 def _cell(text: str) -> str:
-    """Text as Markdown has it in a table."""
+    """Text escaped for a cell of a Markdown table."""
     if text.startswith("`"):
         return text
     return "".join(f"\\{c}" if c in "|*<[" else c for c in text)

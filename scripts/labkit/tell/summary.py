@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""docs/results: the report in short, for who reads the repository and runs nothing.
+"""Writes docs/results: a summary of the report for readers of the repository.
 
-A page for each paper, with a table and the first picture of each scenario; one of all that the
-papers have and claim; and a first page with what each sender is good and bad at and the findings
-that do not hold.  All are made of the records of scenarios, of which those are written anew whose
-runs are there.
+It has a page for each paper, with a table and the first picture of each scenario; a page of all
+items and claims of the papers; and a first page with the qualities of each sender and the findings
+that do not hold.  All pages are made from the records of scenarios.  Records are updated for the
+scenarios whose runs are in the report.
 """
 
 import json
@@ -24,17 +24,17 @@ from . import claims, docs, page, plot, records
 from .outcome import Report
 from .records import Record
 
-LIMIT = 3 << 20  # bytes, of all
+LIMIT = 3 << 20  # bytes of docs/results
 COUNTED = records.RESULTS / "counted.json"
 SCALE = records.RESULTS / "scale.json"
 
 
 def write(report: Report, wanted: list[Scenario]) -> int:
-    """Writes the summary in place of that before: how many bytes.
+    """Replaces the summary; returns its size in bytes.
 
-    A scenario all of whose runs the report has is recorded anew, another is as it was; one that
-    never was run is named, and no more.  LabError if they are too many, or what was run was not as
-    committed.
+    The record of a scenario is updated if the report has all of its runs, else it stays.  Scenarios
+    without a record are only named.  LabError if the summary is too large, or if runs were made
+    with uncommitted changes.
     """
     docs.require_committed(report)
     before = records.load()
@@ -65,7 +65,7 @@ def write(report: Report, wanted: list[Scenario]) -> int:
 
 
 def _picture(report: Report, of: Scenario, target: Path) -> str:
-    """Draws a scenario's first picture: what it shows."""
+    """Writes a scenario's first picture; returns its caption, empty if there is none."""
     shown = [cell for cell in report.of(of) if cell.runs]
     if of.plot and (shown or not plot.of_runs(of.plot[0])):
         return plot.png(of.plot[0], shown, target / f"{of.name}.png")
@@ -73,7 +73,7 @@ def _picture(report: Report, of: Scenario, target: Path) -> str:
 
 
 def _write_pages(target: Path, wanted: list[Scenario], known: dict[str, Record]) -> None:
-    """Writes what people read."""
+    """Writes the Markdown pages."""
     there = [of for of in wanted if of.name in known]
     papers = dict.fromkeys(of.paper for of in there)
     files = {paper: f"{paper.split()[-1].strip('()').lower()}.md" for paper in papers}
@@ -94,13 +94,13 @@ def _write_pages(target: Path, wanted: list[Scenario], known: dict[str, Record])
 
 
 def require_committed() -> None:
-    """LabError if what would be measured is not as committed."""
+    """LabError if there are uncommitted changes other than in documents and tests."""
     if provenance.changed():
         raise LabError("numbers in documents are of what is committed: commit, and measure again")
 
 
 def write_cost(table: str, guests: int) -> None:
-    """Writes what the modules cost: the tables of lab bench, and what they were measured on."""
+    """Writes cost.md: the tables of lab bench, and the machine."""
     records.RESULTS.mkdir(exist_ok=True)
     (records.RESULTS / "cost.md").write_text(render(
         "cost.md", table=table, guests=guests, commit=provenance.source()[:12],
@@ -114,8 +114,10 @@ def _processor() -> str:
 
 
 def write_scale(made: scale.Json) -> None:
-    """Writes what more costs: tables, a picture, and the numbers.  What the first run costs stays
-    as it was where it was not measured again."""
+    """Writes the results of lab scale: tables, a picture, and the numbers.
+
+    The cost of the first run stays unchanged if it was not measured again.
+    """
     records.RESULTS.mkdir(exist_ok=True)
     if SCALE.exists():
         made = made | {"start": json.loads(SCALE.read_text())["start"] | made["start"]}
@@ -131,8 +133,10 @@ def write_scale(made: scale.Json) -> None:
 
 
 def write_counted(made: list[bench.Row], package: str, guests: int) -> None:
-    """Writes what the modules cost in instructions, on this package of a kernel: for people, and
-    for the test that they do not become more."""
+    """Writes the cost of the modules in instructions, with this package of a kernel.
+
+    counted.md is for readers, counted.json for the test that the cost does not grow.
+    """
     records.RESULTS.mkdir(exist_ok=True)
     commit = provenance.source()[:12]
     (records.RESULTS / "counted.md").write_text(render(
@@ -146,12 +150,12 @@ def write_counted(made: list[bench.Row], package: str, guests: int) -> None:
 
 
 def _text(value: str) -> str:
-    """As a cell of a table in Markdown may have it."""
+    """Text escaped for a cell of a Markdown table."""
     return value.replace("|", "\\|").replace("\n", " ")
 
 
 def render(template: str, **content: Any) -> str:
-    """A page in Markdown from one of the report's templates."""
+    """A Markdown page from one of the report's templates."""
     made = Environment(
         loader=FileSystemLoader(page.TEMPLATES), trim_blocks=True, lstrip_blocks=True,
         undefined=StrictUndefined, keep_trailing_newline=True,

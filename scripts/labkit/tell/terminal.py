@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Results and progress for the eye, on a terminal."""
+"""Results and progress as text for a terminal."""
 
 import io
 import os
@@ -7,13 +7,13 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:  # numpy takes its time to load
+if TYPE_CHECKING:  # avoids loading numpy, which takes long
     from ..measure.compare import Comparison
 
 
 def table(results: list[Any]) -> str:
-    """Results for the eye: a line per run; with several seeds their means, the 95 % interval of
-    these, and the differences between columns."""
+    """A table of results with a line for each run; with several seeds, the means, their 95 %
+    intervals, and the differences between columns."""
     where = f"series: {os.path.commonpath([r['series'] for r in results])}"
     if len({r["seed"] for r in results}) > 1:
         return f"{_cells(results)}\n{where}"
@@ -29,7 +29,7 @@ def table(results: list[Any]) -> str:
 
 
 def columns(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table, the same in a file as on a terminal: names on the left, the rest on the right."""
+    """Formats a table, the same for a file and a terminal; the first column is left-aligned."""
     from rich.console import Console
     from rich.table import Table
 
@@ -44,7 +44,7 @@ def columns(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _row(r: Any) -> list[str]:
-    """What is told of a run."""
+    """The fields of a run's line in the table."""
     flows, link = r["flows"], r["links"][0]
     done = [f["completion_s"] for f in flows if "completion_s" in f]
     asked = "bytes" in r["settings"]
@@ -64,7 +64,7 @@ def _row(r: Any) -> list[str]:
 
 
 def _said(r: Any) -> list[str]:
-    """What was said beside the flows."""
+    """Lines about calls, requests and so on in a run."""
     lines = []
     for name, of, lost, sent in (("voice", "delay", "lost", "sent"),
                                  ("ask", "took", "unanswered", "asked")):  # fmt: skip
@@ -82,7 +82,7 @@ def _said(r: Any) -> list[str]:
     return lines
 
 
-# What a line of means has.
+# The metrics in a line of means, and their names.
 _MEANS = {
     "goodput_bps": "goodput", "completion_s": "completion", "retransmits": "retrans",
     "rtt_mean_s": "rtt", "utilization": "use", "queue_mean": "queue", "queue_max": "max",
@@ -134,8 +134,8 @@ def amount(metric: str, value: float, signed: bool = False) -> str:
 
 
 def compared(made: "Comparison") -> str:
-    """Two sets of results for the eye: a line per cell and metric that is not the same in all runs,
-    and what it all comes to."""
+    """A comparison of two sets as text: a line for each metric of a cell that differs in some run,
+    and a summary."""
     lines = []
     changed = [row for row in made.rows if row.changed]
     for cell in dict.fromkeys(row.cell for row in changed):
@@ -155,7 +155,7 @@ def compared(made: "Comparison") -> str:
 
 
 def _compared(row: Any, most: int) -> list[str]:
-    """A line of a metric; with how many seeds it has, if that is less than the most."""
+    """The fields of a metric's line; with its number of seeds if that is less than most."""
     of = row.difference
     ends = [amount(row.metric, end, True) for end in (of.low, of.high) if end is not None]
     return [f"  {row.metric}", amount(row.metric, row.a), amount(row.metric, row.b),
@@ -171,13 +171,13 @@ def rate(bps: float) -> str:
 
 
 class Progress:
-    """How far runs side by side are, on standard error; nothing unless that is a terminal."""
+    """Progress of parallel runs on standard error; shows nothing if that is not a terminal."""
 
     def __init__(self, titles: list[str]) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
-        # plain words: a title such as "ccpd [2]" is no markup
+        # no markup, because a title may contain brackets, such as "ccpd [2]"
         named = TextColumn("{task.description}", markup=False)
         self.bars = Progress(
             named, BarColumn(), TaskProgressColumn(), console=Console(stderr=True), transient=True,
@@ -189,7 +189,7 @@ class Progress:
         self.bars.update(self.tasks[index], completed=share, visible=0 < share < 1)
 
     def ended(self, index: int, result: Any) -> None:
-        """A run has ended."""
+        """Called at the end of a run; does nothing."""
 
     def __enter__(self) -> "Progress":
         self.bars.start()

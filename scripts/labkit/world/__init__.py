@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a run takes place in: kernels, guests and their programs, topologies."""
+"""The environment of a run: kernels, guests and their programs, topologies."""

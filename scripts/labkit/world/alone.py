@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Guests for processors whose programs this machine cannot run.
+"""Guests for processors whose programs cannot run on this machine.
 
-boot() gives a lab kernel of variant i386 or s390x an initramfs with one program, guest/alone.c, and
-either a KUnit suite or all of this project's modules, which it inserts, uses and removes.  Each
-suite has a guest of its own: where a module comes to the address of one that has gone, QEMU 7.2
-goes on with the old one's instructions at times, seen on s390x.
+boot() boots a lab kernel of variant i386 or s390x with an initramfs.  It contains one program,
+guest/alone.c, and either a KUnit suite or all modules of this project, which the program inserts,
+uses and removes.  Each suite has its own guest, because of an error of QEMU 7.2, seen on s390x: if
+a module is loaded at the address of a removed one, QEMU sometimes executes the old instructions.
 """
 
 import re
@@ -26,16 +26,16 @@ from ..host import (
 from ..paths import GUEST, cache
 from .kernel import VARIANTS, LabKernel, build_modules
 
-# Suites whose events wait for their time: only the lab's own clock makes that exact, and quick.
+# Suites with timed events: only the virtual clock of the lab makes them exact and fast.
 TIMED = {"cc_scripts"}
-# measurements, and what only a suite wants
+# measurements, and modules that only a suite uses
 _LEFT_OUT = {"feedback_bench", "sch_bench", "tcpcc_view_cc"}
 
 
 def boot(kernel: LabKernel, suite: str = "", timeout_s: float = 300) -> str:
-    """The log of a kernel that ran guest/alone.c with a KUnit suite, or with all modules.
+    """Runs guest/alone.c with a KUnit suite, or with all modules; returns the kernel's log.
 
-    timeout_s is real time.
+    timeout_s: real time.
     """
     with tempfile.TemporaryDirectory(prefix="alone-", dir=cache("run")) as name:
         run = Path(name)
@@ -53,7 +53,7 @@ def boot(kernel: LabKernel, suite: str = "", timeout_s: float = 300) -> str:
 
 
 def initramfs(kernel: LabKernel, suite: str, home: Path) -> Path:
-    """A root file system in home, packed: the program, the modules and their order."""
+    """Makes an initramfs in home: the program, the modules and their order; returns its path."""
     if missing := missing_packages({"busybox": "busybox-static"}):
         raise LabError(f"needs {' '.join(missing)}: run scripts/setup kernels")
     tree = home / "root"
@@ -72,8 +72,8 @@ def initramfs(kernel: LabKernel, suite: str, home: Path) -> Path:
     return packed
 
 
-# The machine that QEMU plays, by the kernel's name of its processor.  With vector registers, which
-# the kernel uses for checksums, QEMU 7.2 computes wrong ones at times.
+# The machine that QEMU emulates, by the kernel's name of the architecture.  vx=off: the kernel uses
+# vector registers for checksums, and QEMU 7.2 sometimes computes wrong ones.
 _MACHINES = {
     "i386": ("qemu-system-i386", ["-machine", "pc", "-cpu", "max"], "console=ttyS0"),
     "s390": ("qemu-system-s390x", ["-machine", "s390-ccw-virtio", "-cpu", "qemu,vx=off"], ""),
@@ -89,7 +89,7 @@ def _command(kernel: LabKernel, packed: Path) -> list[str]:
 
 
 def _in_order(tree: Path, suite: str) -> list[Path]:
-    """A suite's module, or all that are no suites, of a tree, each after those that it needs."""
+    """The module of a suite, or all modules except suites, each after the modules that it needs."""
     needs = {}
     for line in (tree / "modules.dep").read_text().splitlines():
         name, _, others = line.partition(":")
@@ -116,7 +116,7 @@ def _in_order(tree: Path, suite: str) -> list[Path]:
 
 
 def _program(kernel: LabKernel) -> Path:
-    """guest/alone.c for the kernel's processor, in one file."""
+    """The path of guest/alone.c, compiled for the kernel's architecture as a static program."""
     prefix = next((option.partition("=")[2] for option in VARIANTS[kernel.variant].make
                    if re.match("CROSS_COMPILE=", option)), "")  # fmt: skip
     source = GUEST / "alone.c"

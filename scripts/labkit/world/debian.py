@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Packages of any suite of Debian, only unpacked, with an APT state of our own.
+"""Downloads and unpacks packages of any suite of Debian, with a separate APT state.
 
-Nothing of another suite ever reaches the host.
+The packages are not installed, so the host stays unchanged.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ from ..host import Progress, output_of, run_logged, tail_of
 
 
 class Apt:
-    """APT with sources, lists and a package database of its own, which an ordinary user can run."""
+    """APT with its own sources, lists and package database; an ordinary user can run it."""
 
     def __init__(self, suite: str, home: Path, shown: Progress) -> None:
         self.suite, self.home, self.shown = suite, home, shown
@@ -37,13 +37,13 @@ class Apt:
         self.options = [part for key, value in config.items() for part in ("-o", f"{key}={value}")]
 
     def _sources(self) -> str:
-        """The suite, from the mirrors that the host itself uses."""
+        """The text of sources.list: the suite, from the mirrors that the host uses."""
         form = "$(LABEL)|$(RELEASE)|$(REPO_URI)"
         main = security = ""
         listed = output_of(["apt-get", "indextargets", "--format", form, "Created-By: Packages"])
         for line in listed.splitlines():
             label, release, uri = line.split("|")
-            # Without downloaded lists there is no label; the suite's name tells then.
+            # Without downloaded lists there is no label, so the suite's name decides.
             if label == "Debian" or (label.startswith("$") and "-" not in release):
                 main = main or uri
             elif label == "Debian-Security" or (label[0] == "$" and release.endswith("-security")):
@@ -57,7 +57,7 @@ class Apt:
         return "\n".join(lines) + "\n"
 
     def update(self) -> None:
-        """Reads the lists of the suite."""
+        """Downloads the package lists of the suite."""
         log = self.home / "update.log"
         command = ["apt-get", *self.options, "-q", "update"]
         reading = f"reading {self.suite}'s packages"
@@ -68,23 +68,23 @@ class Apt:
             )
 
     def names(self, prefix: str) -> set[str]:
-        """All that begin so, of packages and of what others mention."""
+        """The names with this prefix of packages, and of packages that others only mention."""
         return set(output_of(["apt-cache", *self.options, "pkgnames", prefix]).split())
 
     def exists(self, name: str) -> bool:
-        """Whether there is such a package, which others may only mention."""
+        """Whether the package exists, and is not only mentioned by others."""
         return bool(output_of(["apt-cache", *self.options, "madison", name]).strip())
 
     def download(
         self, names: list[str], target: Path, wanted: re.Pattern[str]
     ) -> dict[Path, float]:
-        """Fetches packages, and of what they depend on what is wanted.
+        """Downloads packages and their dependencies, as far as file names match wanted.
 
-        By file, the part of all bytes before it.
+        Returns for each file the share of all bytes that precede it, 0 to 1, for progress.
         """
         simulate = ["install", "--print-uris", "--yes", "--no-install-recommends"]
         listed = output_of(["apt-get", *self.options, "-qq", *simulate, *names])
-        # 'URI' FILE SIZE and, of some, SUM
+        # Each line is 'URI' FILE SIZE, and for some also SUM.
         found = re.findall(r"^'\S+' (\S+) (\d+)\b", listed, re.M)
         sizes = {name: int(size) for name, size in found if wanted.match(name)}
         if not sizes:
@@ -109,7 +109,7 @@ class Apt:
 
 
 def files_in(folder: Path) -> Iterator[Path]:
-    """All files below folder, some of which may vanish meanwhile."""
+    """All files below folder; ignores files that vanish meanwhile."""
     for path in folder.rglob("*"):
         with contextlib.suppress(FileNotFoundError):
             if path.is_file():
@@ -117,7 +117,7 @@ def files_in(folder: Path) -> Iterator[Path]:
 
 
 def unpack(package: Path, root: Path) -> None:
-    """Lays the files of a package out below root; runs nothing of it."""
+    """Unpacks the files of a package below root; does not run its scripts."""
     with tempfile.NamedTemporaryFile(dir=root.parent) as log:
         if run_logged(["dpkg-deb", "-x", package, root], Path(log.name)):
             text = tail_of(Path(log.name))
@@ -126,10 +126,10 @@ def unpack(package: Path, root: Path) -> None:
 
 
 def wrap_programs(root: Path, *places: str) -> None:
-    """Makes unpacked programs run from where they are, on a host with an older C library.
+    """Makes unpacked programs run in root, on a host with an older C library.
 
-    Each was linked for the C library of its own suite.  It lies beside them, and a script in the
-    program's place runs it with that one.
+    The programs need the C library of their suite, which is in root, too.  A script replaces each
+    program, and runs it with that library.
     """
     loader = next(root.glob("**/x86_64-linux-gnu/ld-linux-x86-64.so.2"))
     libraries = ":".join(str(root / top / "x86_64-linux-gnu") for top in ("lib", "usr/lib"))

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Boots guests: one user-mode Linux process is one run.
+"""Boots guests: one user-mode Linux process for each run.
 
-A guest's world is made the same each time: fixed environment, clock, command line, addresses and
-random numbers, so that a run is a function of its settings and seed.  Its directory is not named
-on the command line (which the kernel stirs into its random pool): the guest finds it as the
-working directory of the process, /proc/self/cwd.
+The environment, clock, command line, addresses and random numbers of a guest are fixed.  So the
+result of a run depends only on its settings and seed.  The directory of the run is not on the
+command line, because the kernel mixes the command line into its random pool.  The guest finds it as
+the working directory of the process, /proc/self/cwd.
 """
 
 import contextlib
@@ -39,15 +39,15 @@ _ending = threading.Event()
 
 
 class Guest:
-    """One booted lab kernel, and the directory it shares with the host."""
+    """A lab kernel, and the directory that it shares with the host."""
 
     def __init__(self, kernel: kernels.LabKernel, seed: int = 1, memory: int = 4 << 30) -> None:
-        """memory: bytes; only what the guest touches is ever allocated."""
+        """memory: bytes; the host allocates only the pages that the guest uses."""
         self.kernel = kernel
         self.seed = seed
         self.memory = memory
         self.process: subprocess.Popen[bytes] | None = None
-        self.processor: socket.socket | None = None  # while it is there no other guest has it
+        self.processor: socket.socket | None = None  # while it is open, the processor is reserved
         self.dir = Path(tempfile.mkdtemp(prefix=f"tcpcc-{os.getpid()}-", dir=_fast_directory()))
         with _guests_lock:
             _guests.add(self)
@@ -55,9 +55,10 @@ class Guest:
     def boot(
         self, job: str, modules: Path | None, interactive: bool = False, real_time: bool = False
     ) -> None:
-        """Starts the guest, whose init runs job, a shell script.
+        """Starts the guest; its init runs job, a shell script.
 
-        Its time is real, as its processor's is, if real_time or interactive say so.
+        If interactive or real_time is set, the guest runs in real time.  Otherwise its clock is
+        virtual, and computation takes no time (inf-cpu).
         """
         self.put("job", job)
         self.put("init", (GUEST / "init").read_text())
@@ -96,7 +97,10 @@ class Guest:
                 )  # fmt: skip
 
     def wait(self, poll: Callable[[], None] | None = None, every: float = 0.02) -> None:
-        """Waits for the guest to power off; poll may raise to give it up."""
+        """Waits until the guest powers off.
+
+        poll is called each every seconds; an exception in it ends the wait.
+        """
         assert self.process
         while True:
             try:
@@ -108,7 +112,7 @@ class Guest:
             poll()
 
     def status(self) -> int:
-        """The job's exit status; an error if the guest did not live to tell."""
+        """The job's exit status; LabError if the guest failed before it could write it."""
         try:
             return int((self.dir / "status").read_text())
         except (OSError, ValueError):
@@ -122,7 +126,7 @@ class Guest:
         raise LabError("the guest ended without finishing its job", log=log)
 
     def check_space(self, log: str = "") -> None:
-        """An error if the guest's memory or files have filled the host's disk."""
+        """Raises LabError if the guest's memory or files have filled the host's disk."""
         if "ran out of space" in log or shutil.disk_usage(self.dir).free < 1 << 16:
             where = sorted({str(self.dir.parent), _memory_directory()})
             raise LabError(
@@ -130,20 +134,20 @@ class Guest:
             )
 
     def console(self, lines: int = 25) -> str:
-        """The end of the kernel's log."""
+        """The last lines of the kernel's log; empty if there is none."""
         with contextlib.suppress(OSError):
             text = (self.dir / "console").read_text(errors="replace")
             return "\n".join(text.splitlines()[-lines:])
         return ""
 
     def text(self, name: str) -> str:
-        """What the guest left in a file of its directory."""
+        """The content of a file in the guest's directory; empty if there is none."""
         with contextlib.suppress(OSError):
             return (self.dir / name).read_text(errors="replace")
         return ""
 
     def close(self) -> None:
-        """Ends the guest if it still runs, and forgets its directory."""
+        """Kills the guest if it still runs, and removes its directory."""
         with _guests_lock:
             _guests.discard(self)
             if self.process and self.process.poll() is None:
@@ -161,7 +165,7 @@ class Guest:
         self.close()
 
     def put(self, name: str, content: str | bytes) -> None:
-        """Gives the guest a file."""
+        """Writes a file into the guest's directory."""
         data = content.encode() if isinstance(content, str) else content
         try:
             (self.dir / name).write_bytes(data)
@@ -171,7 +175,7 @@ class Guest:
 
 
 def end_all() -> None:
-    """Ends every guest of this process, and lets no new one start: after Ctrl-C."""
+    """Kills all guests of this process, and prevents new ones; for Ctrl-C."""
     _ending.set()
     with _guests_lock:
         for guest in _guests:
@@ -180,7 +184,7 @@ def end_all() -> None:
 
 
 def peak() -> int:
-    """Bytes of memory: the most that one of the guests which run now has had so far."""
+    """The largest peak memory of the guests that run now, bytes."""
     with _guests_lock:
         alive = [guest.process.pid for guest in _guests if guest.process]
     found = [0]
@@ -192,7 +196,7 @@ def peak() -> int:
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """The guest's own processes are host processes, of its process group."""
+    """Kills the guest's process group: the guest's processes are host processes in it."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         if os.getpgid(process.pid) == process.pid:
             os.killpg(process.pid, signal.SIGKILL)
@@ -200,13 +204,15 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 
 def _free_processor() -> tuple[set[int], socket.socket | None]:
-    """Where a guest may run: on a processor that no other guest of this machine has, if there is
-    one, and what holds that processor; else on any.
+    """Reserves a processor that no other guest of this machine uses.
 
-    The kernel and the programs of a guest are processes that run in turns, at each system call of
-    a program.  Where they may use two processors, a turn often wakes an idle one, which takes
-    longer than the turn.  An abstract socket's name is taken once on a machine, by whatever user,
-    and is free when its owner ends.
+    Returns the processors on which a guest may run, and the socket that reserves the processor: all
+    processors and None if none is free.
+
+    The kernel and the programs of a guest are processes that run alternately: they switch at each
+    system call of a program.  If they may use two processors, a switch often wakes an idle
+    processor, which takes longer than the work until the next switch.  The name of an abstract
+    socket can be bound only once on a machine, by any user, and is free when its owner ends.
     """
     allowed = os.sched_getaffinity(0)
     for processor in sorted(allowed):
@@ -220,7 +226,8 @@ def _free_processor() -> tuple[set[int], socket.socket | None]:
 
 
 def _in_child(processors: set[int]) -> None:
-    """Between fork and exec: processors, fixed addresses, no core dumps, and an end with ours."""
+    """Runs between fork and exec: sets processors, fixed addresses, no core dumps, and that the
+    guest is killed when this process ends."""
     os.sched_setaffinity(0, processors)
     _libc.personality(_ADDR_NO_RANDOMIZE)
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -228,7 +235,7 @@ def _in_child(processors: set[int]) -> None:
 
 
 def sweep() -> None:
-    """Removes what a lab left behind that was killed before it could."""
+    """Removes the directories of lab processes that were killed before they could remove them."""
     for old in Path(_fast_directory() or tempfile.gettempdir()).glob("tcpcc-*-*"):
         owner = old.name.split("-")[1]
         if owner.isdecimal() and not Path("/proc", owner).exists():
@@ -236,13 +243,13 @@ def sweep() -> None:
 
 
 def _fast_directory() -> str | None:
-    """For a run's files: memory if there is some."""
+    """The parent of runs' directories: in memory if it has enough space; None: the default."""
     memory = _memory_directory()
     return memory if shutil.disk_usage(memory).free > 256 << 20 else None
 
 
 def _memory_directory() -> str:
-    """For the guest's memory, which is a sparse file of the host."""
+    """The directory for a guest's memory, which is a sparse file of the host."""
     own = os.environ.get("TMPDIR")
     shm = "/dev/shm"
     if not own and os.access(shm, os.W_OK) and shutil.disk_usage(shm).free > 1 << 30:

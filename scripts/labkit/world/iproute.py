@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The newest iproute2 that Debian has, beside the host's own: our plug-ins must work with both."""
+"""The newest iproute2 of Debian, in addition to the host's: our plug-ins must work with both."""
 
 import re
 import shutil
@@ -15,7 +15,7 @@ _PACKAGES = re.compile(r"iproute2|lib|zlib1g")
 
 
 def current_tc(progress: bool = True) -> Path:
-    """Its tc, with the libraries that it needs, unpacked into the cache at the first call."""
+    """The path of its tc; the first call unpacks tc and its libraries into the cache."""
     home = cache("iproute2", SUITE)
     root, done = home / "root", home / ".done"
     with Progress(f"iproute2 of Debian {SUITE}", progress) as shown, locked(home, shown):

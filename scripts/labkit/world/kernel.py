@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """The lab kernel: the distribution's kernel source, built as user-mode Linux.
 
-ensure() fetches, unpacks, configures and builds it once, as an ordinary user, into the cache; its
-variants are built by another compiler, for another processor, or with sanitizers;
-build_modules() builds this project's modules for it; shim(), agent() and tc_plugins() build what
-else a run needs.  All return at once when there is nothing to do.
+ensure() downloads, unpacks, configures and builds it once, as an ordinary user, into the cache.
+Variants use another compiler, another processor, or sanitizers.  build_modules() builds this
+project's modules for it.  shim(), agent() and tc_plugins() build the other parts of a run.  All of
+them return at once if the result is in the cache.
 """
 
 import functools
@@ -39,7 +39,7 @@ from .debian import Apt
 
 DEFAULT_VERSION = "6.12"
 
-# Kernels whose source comes from another suite of Debian, if this one's does not have it.
+# Kernels whose source is in another suite of Debian; used if the host's suite does not have it.
 SUITES = {"7.2": "sid"}
 
 TOOLS = {
@@ -49,7 +49,7 @@ TOOLS = {
 }
 
 # Source that user-mode Linux never compiles: three quarters of the tree and of the unpacking
-# time.  Kconfig files and makefiles stay, since the configuration and the build read all of them.
+# time.  Kconfig files and makefiles stay, because the configuration and the build read all of them.
 _DRIVERS = """accel acpi ata atm bluetooth bus clk clocksource comedi cpufreq crypto cxl dma edac
     firewire firmware fpga gpio gpu greybus hid hv hwmon hwtracing i2c i3c iio infiniband input
     interconnect iommu irqchip isdn leds mailbox md media memory message mfd misc mmc mtd mux
@@ -74,10 +74,10 @@ UNPACK_EXCLUDES = [
     *(f"*/arch/{name}/*.*" for name in _ARCHITECTURES),
 ]
 
-# What of it some versions compile all the same: a file of tracepoints.
+# Excluded patterns that a version needs: here a file of tracepoints.
 _COMPILED = {"7.2": ["*/drivers/pci/*.[chS]"]}
 
-# The same for machines that QEMU plays.
+# The excludes for machines that QEMU emulates.
 _HARDWARE = "gpu infiniband media net/ethernet net/wireless scsi staging usb".split()
 MACHINE_EXCLUDES = [
     *UNPACK_EXCLUDES[:5],
@@ -86,11 +86,11 @@ MACHINE_EXCLUDES = [
     *(f"*/arch/{name}/*.*" for name in _ARCHITECTURES if name != "s390"),
 ]
 
-# What is changed in the source: the machine that user-mode Linux plays, nothing of the network.
-# (file, text, its replacement)
+# Changes of the source, as (file, text, replacement).  They change the machine that user-mode Linux
+# emulates, not the network.
 EDITS = [
-    # Its clock ticks every 256 ns, and its timer can't fire sooner than in 500.  A packet pair at
-    # 10 Gb/s is 1.2 us apart, and a real machine shows and keeps that to the nanosecond.
+    # The clock of user-mode Linux has a resolution of 256 ns, and its shortest timer is 500 ns.
+    # But packets at 10 Gb/s are 1.2 us apart, and a real machine has a resolution of 1 ns.
     (
         "arch/um/include/linux/time-internal.h",
         "#define TIMER_MULTIPLIER 256",
@@ -101,9 +101,9 @@ EDITS = [
         "#define TIMER_MIN_DELTA  500",
         "#define TIMER_MIN_DELTA  1",
     ),
-    # Each interrupt and each exit of a process stirs the time into the random pool, and with it
-    # the history of the set-up, which differs between users and machines.  Seeded once, by the
-    # seed of the run, the pool gives the same numbers everywhere.
+    # Each interrupt and each exit of a process mixes the time into the random pool.  That time
+    # depends on the setup of the guest, which differs between users and machines.  With this
+    # change the pool is seeded only once, by the run's seed, and gives the same numbers everywhere.
     (
         "drivers/char/random.c",
         "static void _mix_pool_bytes(const void *buf, size_t len)\n{\n",
@@ -113,20 +113,20 @@ EDITS = [
 ]
 
 
-# User-mode Linux has 100 ticks a second, and does not let one choose.
+# User-mode Linux has a fixed HZ of 100; this makes it an option.
 _HZ = (("arch/um/Kconfig", "config HZ\n\tint\n", 'config HZ\n\tint "ticks a second"\n'),)
 
 
 @dataclass(frozen=True)
 class Variant:
-    """How the kernel of a variant is built; lab-NAME.config is what it adds to lab.config."""
+    """How a variant of the kernel is built.  lab-NAME.config is added to lab.config."""
 
     make: tuple[str, ...] = ()  # options of each make
-    tools: tuple[tuple[str, str], ...] = ()  # programs beyond TOOLS, and their packages
-    image: str = "linux"  # what is booted, in the build directory
-    cflags: str = ""  # for modules, beside -Werror
-    objects: int = 750  # that a fresh build compiles, for the progress indicator alone
-    edits: tuple[tuple[str, str, str], ...] = ()  # of the source, beside EDITS
+    tools: tuple[tuple[str, str], ...] = ()  # programs in addition to TOOLS, and their packages
+    image: str = "linux"  # the bootable file in the build directory
+    cflags: str = ""  # for modules, in addition to -Werror
+    objects: int = 750  # number of objects in a full build; only for the progress line
+    edits: tuple[tuple[str, str, str], ...] = ()  # of the source, in addition to EDITS
 
     @property
     def arch(self) -> str:
@@ -140,7 +140,7 @@ CLANG = "clang-19"
 VARIANTS = {
     "": Variant(objects=743),
     "debug": Variant(objects=761),
-    # the warning is about asm-generic/io.h, as user-mode Linux uses it
+    # asm-generic/io.h causes this warning in user-mode Linux
     "clang": Variant(
         (f"CC={CLANG}",), ((CLANG, CLANG),), cflags="-Wno-null-pointer-arithmetic",
     ),
@@ -169,16 +169,16 @@ VARIANTS = {
 class LabKernel:
     """A built lab kernel."""
 
-    version: str  # as asked for: 6.12
+    version: str  # as requested: 6.12
     variant: str  # one of VARIANTS
-    release: str  # what uname -r says: 6.12.117-tcpcc
-    vmlinux: Path  # the user-mode Linux binary, or what QEMU boots
+    release: str  # of uname -r: 6.12.117-tcpcc
+    vmlinux: Path  # the user-mode Linux binary, or the image for QEMU
     build_dir: Path
     source_dir: Path
 
     @property
     def key(self) -> str:
-        """Names this build: source version, configuration and compiler."""
+        """The name of this build: identifies source version, configuration and compiler."""
         return self.build_dir.name
 
 
@@ -186,8 +186,11 @@ def ensure(
     version: str = DEFAULT_VERSION, variant: str = "", progress: bool = True,
     tree: Path | None = None,
 ) -> LabKernel:  # fmt: skip
-    """The lab kernel of that version, fetched and built first if the cache has none; or of the
-    user's kernel tree, of which a copy is built for each content."""
+    """Returns the lab kernel of a version; downloads and builds it if it is not in the cache.
+
+    tree: a kernel tree of the user, in place of version.  A copy of it is built, again for each
+    change of its content.
+    """
     if tree:
         version = trees.version_of(tree)
     if not re.fullmatch(r"\d+\.\d+", version):
@@ -222,7 +225,7 @@ def ensure(
 
 
 def available(version: str) -> bool:
-    """Whether that version's source is in the cache or can be fetched."""
+    """Whether the source of this version is in the cache or can be downloaded."""
     stem = f"linux-source-{version}"
     return (
         version in SUITES
@@ -232,17 +235,17 @@ def available(version: str) -> bool:
 
 
 def build_modules(kernel: LabKernel, strict: bool = True) -> Path:
-    """This project's modules and KUnit tests built for kernel.
+    """Builds this project's modules and KUnit tests for kernel, if they are not in the cache.
 
-    Returns a directory whose lib/modules/<release> is ready for modprobe.  strict turns each
-    compiler and modpost warning (W=1) into a failure.
+    Returns a directory whose lib/modules/<release> is ready for modprobe.  strict: each compiler
+    and modpost warning (W=1) is an error.
     """
     files = module_sources()
     if not any(name.endswith(".c") for name in files):
         raise LabError(f"no module sources in {REPO}")
     content = (f"{name}\0{file_digest(path)}" for name, path in files.items())
     digest = digest_of(kernel.key, str(strict), *content)
-    # Checkouts do not wait for each other
+    # Each checkout has its own directory, so that checkouts do not wait for each other.
     home = cache("mod", f"{kernel.key}-{digest_of(str(REPO))}")
     result = home / digest
     with locked(home):
@@ -258,7 +261,7 @@ def build_modules(kernel: LabKernel, strict: bool = True) -> Path:
 
 
 def sparse(kernel: LabKernel) -> list[str]:
-    """What sparse has to say about the modules."""
+    """The warnings of sparse for the modules."""
     stage = cache("lint", kernel.key)
     with locked(stage):
         sync_sources(module_sources(), stage)
@@ -271,48 +274,48 @@ def sparse(kernel: LabKernel) -> list[str]:
 
 
 def shim() -> Path:
-    """The LD_PRELOAD library that draws the lab kernel's host randomness from TCPCC_SEED."""
+    """The LD_PRELOAD library: the lab kernel's random numbers of the host come from TCPCC_SEED."""
     return _program(GUEST / "norandom.c", "norandom.so", ["-shared", "-fPIC"])
 
 
 def agent() -> Path:
-    """The program that makes and samples traffic inside the guest."""
+    """The program that generates and samples traffic in the guest."""
     headers = [REPO / "include/tcpcc_pkt_sched.h", MODULE / "link.h"]
     return _program(GUEST / "agent.c", "agent", [f"-I{h.parent}" for h in headers], headers)
 
 
 def play() -> Path:
-    """The program that says what is to be said at its time; a run's schedule needs it."""
+    """The program that prints the lines of a run's schedule, each at its time."""
     return _program(GUEST / "play.c", "play", [])
 
 
 def talk() -> Path:
-    """The program of calls and of clients who ask."""
+    """The program for calls, and for clients that send requests."""
     return _program(GUEST / "talk.c", "talk", [], [GUEST / "ends.h"])
 
 
 def video() -> Path:
-    """The program of viewers of a video."""
+    """The program for the viewers of a video."""
     return _program(GUEST / "video.c", "video", [], [GUEST / "ends.h"])
 
 
 def program() -> Path:
-    """The program that runs the user's."""
+    """The program that starts the user's program."""
     return _program(GUEST / "program.c", "program", [])
 
 
 def patient() -> Path:
-    """The library by which the user's programs may poll."""
+    """The LD_PRELOAD library that allows the user's programs to poll."""
     return _program(GUEST / "patient.c", "patient.so", ["-shared", "-fPIC"])
 
 
 def capture() -> Path:
-    """The program that keeps packets."""
+    """The program that captures packets."""
     return _program(GUEST / "capture.c", "capture", [])
 
 
 def tc_plugins() -> list[Path]:
-    """This project's plug-ins for tc: without one, tc can give a qdisc of ours no options."""
+    """This project's plug-ins for tc, which needs one to set options of a qdisc."""
     headers = [*(REPO / "tc").glob("*.h"), REPO / "include/tcpcc_pkt_sched.h", MODULE / "link.h"]
     flags = ["-shared", "-fPIC", *sorted({f"-I{h.parent}" for h in headers})]
     sources = [*sorted((REPO / "tc").glob("q_*.c")), GUEST / "q_link.c"]
@@ -338,7 +341,7 @@ def _source(
     version: str, shown: Progress, excludes: list[str] = UNPACK_EXCLUDES,
     edits: list[tuple[str, str, str]] = EDITS,
 ) -> Path:  # fmt: skip
-    """The unpacked kernel source; the newest already in the cache, else the newest apt has."""
+    """The unpacked kernel source: the newest one in the cache, else the newest one of apt."""
     sources = cache("src")
     stem = f"linux-source-{version}"
     excludes = [pattern for pattern in excludes if pattern not in _COMPILED.get(version, ())]
@@ -355,7 +358,7 @@ def _source(
 
 
 def _download(name: str, shown: Progress) -> Path:
-    """Fetches a .deb with apt, which needs no root for that and checks its signature."""
+    """Downloads a .deb with apt, which checks its signature, and does not need root."""
     home = cache("dl")
     record = output_of(["apt-cache", "show", "--no-all-versions", name])
     if not record and (suite := SUITES.get(name.rpartition("-")[2])):
@@ -392,7 +395,7 @@ def _unpack(
     package: Path, stem: str, target: Path, excludes: list[str],
     edits: list[tuple[str, str, str]], shown: Progress,
 ) -> None:  # fmt: skip
-    """Unpacks the source tar inside the package, without what is never compiled."""
+    """Unpacks the source tar in the package, without the files that are never compiled."""
     shown.show("unpacking the source")
     without = " ".join(f"--exclude='{pattern}'" for pattern in excludes)
     with tempfile.TemporaryDirectory(prefix=".unpack-", dir=target.parent) as part:
@@ -411,7 +414,7 @@ def _unpack(
 
 
 def _copy(tree: Path, shown: Progress, edits: list[tuple[str, str, str]]) -> Path:
-    """A copy of the user's tree in the cache, with the lab's edits."""
+    """Copies the user's tree to the cache, and applies the lab's edits; returns the copy."""
     shown.show("looking at the tree")
     content = trees.content_of(tree)
     patterns = digest_of(*MACHINE_EXCLUDES, *(text for edit in edits for text in edit))
@@ -441,23 +444,23 @@ def _edit(tree: Path, edits: list[tuple[str, str, str]], what: str) -> None:
 
 
 def _fragment(name: str) -> Path:
-    """The part of the configuration for all lab kernels (""), one version, or one variant."""
+    """The configuration file for all lab kernels (name is empty), a version, or a variant."""
     return WORLD / f"lab{name and '-' + name}.config"
 
 
 def _make(how: Variant, *arguments: str | Path) -> list[str | Path]:
-    """The make command for a variant; a later ARCH= replaces an earlier."""
+    """The make command for a variant; a later ARCH= replaces an earlier one."""
     return ["make", "ARCH=um", *how.make, *arguments]
 
 
 def _configure(source: Path, build: Path, config: str, how: Variant) -> None:
-    """Writes .config: everything off but what config asks for and what that needs.
+    """Writes .config: only the options in config, and options that those need, are enabled.
 
-    Of two lines for one option the later counts.
+    If config has two lines for an option, the later one counts.
     """
     fragment = build / "fragment.config"
     if (build / ".config").exists() and fragment.exists() and fragment.read_text() == config:
-        return  # an interrupted build, which goes on where it stopped
+        return  # the build was interrupted, and continues
     wanted = build / "wanted.config"
     wanted.write_text(config)
     log = build / "config.log"
@@ -494,7 +497,7 @@ def _compile(source: Path, build: Path, how: Variant, shown: Progress, lock: int
             compiled = before + len(re.findall(rb"^  (?:CC|AS) ", text, re.M))
             shown.show("compiling", min(compiled / expected, 0.99), "objects", expected)
 
-    # Fixed names keep /proc/version, and with it the guest's random pool, the same everywhere.
+    # Fixed names make /proc/version, and so the guest's random pool, the same everywhere.
     stamp = {
         "KBUILD_BUILD_TIMESTAMP": "2025-01-01", "KBUILD_BUILD_USER": "tcpcc",
         "KBUILD_BUILD_HOST": "lab", "KBUILD_BUILD_VERSION": "1",
@@ -507,13 +510,13 @@ def _compile(source: Path, build: Path, how: Variant, shown: Progress, lock: int
 
 
 def module_sources() -> dict[str, Path]:
-    """What the module build reads, by path in the source tree."""
+    """The files of the module build, by their paths in the source tree."""
     found = [REPO / "Kbuild", *REPO.glob("*.c"), *REPO.glob("*.h")]
     for folder in ("include", "feedback", "nist", "rivals", "sched", "tests/kunit",
                    "tests/starts", str(MODULE.relative_to(REPO))):  # fmt: skip
         found += [p for p in (REPO / folder).rglob("*") if p.suffix in (".c", ".h")]
         found += (REPO / folder).rglob("Kbuild")
-    made = ".mod.c"  # by a build in the source tree
+    made = ".mod.c"  # generated by a build in the source tree
     return {str(p.relative_to(REPO)): p for p in sorted(found) if not p.name.endswith(made)}
 
 
@@ -524,7 +527,7 @@ def module_make(kernel: LabKernel, stage: Path, *options: str) -> list[str | Pat
 
 
 def _kbuild(kernel: LabKernel, stage: Path, *options: str) -> list[str | Path]:
-    """The same of this project's."""
+    """The make command that builds this project's modules in stage."""
     tests = ["TCPCC_KUNIT=y"] if (stage / "tests/kunit/Kbuild").exists() else []
     return module_make(kernel, stage, *tests, *options)
 
@@ -543,7 +546,7 @@ def _make_modules(kernel: LabKernel, stage: Path, strict: bool) -> None:
 
 
 def _install_modules(kernel: LabKernel, stage: Path, result: Path) -> None:
-    """Lays the modules out as modprobe expects them."""
+    """Copies the modules into the directories that modprobe expects."""
     shutil.rmtree(result, ignore_errors=True)
     tree = result / "lib/modules" / kernel.release
     (tree / "updates").mkdir(parents=True)
@@ -555,7 +558,7 @@ def _install_modules(kernel: LabKernel, stage: Path, result: Path) -> None:
 
 
 def index_modules(kernel: LabKernel, result: Path) -> None:
-    """Has depmod index the modules laid out in result; LabError with what it complains of."""
+    """Runs depmod for the modules in result; LabError if it prints anything or fails."""
     log = result / "depmod.log"
     depmod = ["depmod", "-b", result, "-F", kernel.build_dir / "System.map", "-e", kernel.release]
     if run_logged(depmod, log) or log.read_text().strip():
@@ -563,7 +566,7 @@ def index_modules(kernel: LabKernel, result: Path) -> None:
 
 
 def _program(source: Path, target: str, flags: list[str], headers: Iterable[Path] = ()) -> Path:
-    """A program or a library for the guest, compiled once for what source and headers hold."""
+    """Compiles a program or library for the guest, once for each content of source and headers."""
     command = ["gcc", "-O2", "-Wall", "-Wextra", *flags]
     content = [file_digest(path) for path in (source, *headers)]
     home = cache("guest", digest_of(*content, _compiler(), *command))
@@ -579,7 +582,7 @@ def _program(source: Path, target: str, flags: list[str], headers: Iterable[Path
 
 
 def main(names: list[str]) -> int:
-    """Builds the lab kernels of these names (6.12, 6.12-debug) and the modules for each."""
+    """Builds the lab kernels of these names (6.12, 6.12-debug), and the modules for each."""
     try:
         for name in names or [DEFAULT_VERSION]:
             version, _, variant = name.partition("-")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A lab kernel with this project's modules: what is there to be run, and how a plan, a command or a
-shell is run on it."""
+"""A lab kernel with this project's modules: what it supports, and how to run a plan, a command or a
+shell on it."""
 
 import contextlib
 import functools
@@ -23,17 +23,17 @@ from .guests import Guest, sweep
 from .others import Others, with_modules
 from .plan import Plan
 
-STALL_S = 120  # wall seconds without progress in virtual time before a run counts as hung
+STALL_S = 120  # wall seconds without progress in virtual time after which a run counts as hung
 
-# Programs of the host by which a plan's setup is made
+# Programs of the host that the setup script of a plan uses
 TOOLS = ("ip", "tc", "sysctl", "modprobe", "ethtool")
 
-# What is built is in a directory of its own, whose files do not change: they are read once.
+# Each build has its own directory, whose files never change.  So the following results are cached.
 
 
 @functools.cache
 def _modinfo(tree: Path) -> dict[str, list[tuple[str, str]]]:
-    """Of each module, the kernel's own and others: the fields that modinfo shows."""
+    """The fields that modinfo shows for each module, built-in ones included."""
     builtin = [Path(line).stem for line in (tree / "modules.builtin").read_text().split()]
     there = ["-b", str(tree.parents[2]), "-k", tree.name]
     found = {}
@@ -81,47 +81,47 @@ def _programs() -> dict[str, str]:
 
 
 class Laboratory:
-    """A lab kernel with this project's modules and the user's own, and what can be run on it."""
+    """A lab kernel with this project's modules and those of the user."""
 
     def __init__(
         self, version: str = kernels.DEFAULT_VERSION, variant: str = "",
         modules: tuple[Path, ...] = (), tree: Path | None = None,
     ) -> None:  # fmt: skip
-        """modules: folders or files of the user's, see others.py; tree: the user's kernel
-        source, in place of a version."""
+        """modules: folders or files of the user's modules, see others.py; tree: the user's kernel
+        source, in place of version."""
         self.kernel = kernels.ensure(version, variant, tree=tree)
         self.modules = kernels.build_modules(self.kernel, strict=not tree)
         self.others = Others()
         sweep()
-        # once, before guests start side by side
+        # build them before guests start in parallel
         kernels.shim(), kernels.agent(), kernels.tc_plugins()
         if modules:
             self.modules, self.others = with_modules(self.kernel, self.modules, modules)
         self._tree = self.modules / "lib" / "modules" / self.kernel.release
 
     def parameters(self) -> dict[str, set[str]]:
-        """The parameters of each module, built in or ours."""
+        """The parameters of each module, built-in ones included."""
         return _parameters(self._tree)
 
     def modules_known(self) -> frozenset[str]:
-        """Every name that modprobe takes here."""
+        """All names that modprobe accepts here."""
         return _names(self._tree)
 
     def digest(self, module: str) -> str:
-        """Of a module and of those that it needs; none of what is built in."""
+        """The digest of a module and of the modules that it needs, without built-in ones."""
         return _digest(self.modules, self.kernel.release, module)
 
     def programs(self) -> dict[str, str]:
-        """What stands for each program that a guest runs: this project's, and the host's."""
+        """The digest of each program that a guest runs: those of this project and of the host."""
         return _programs()
 
     def ccs(self) -> list[str]:
-        """The congestion controls that a flow may have here."""
+        """The congestion controls that a flow can use here."""
         own = {m.removeprefix("tcp_") for m in (*self.others.ccs.values(), *self.others.rest)}
         return sorted(_congestion_controls(self._tree) - own | {"reno", *self.others.ccs})
 
     def check(self, settings: Settings, cc: str) -> None:
-        """Says what settings ask for that this kernel and these modules do not have."""
+        """Raises LabError if the settings need something that this kernel or its modules lack."""
         for name in dict.fromkeys(settings.every_cc(cc)):
             if name not in self.ccs():
                 raise LabError(
@@ -139,7 +139,7 @@ class Laboratory:
             raise LabError(missing, status=2)
 
     def missing_qdisc(self, settings: Settings) -> str:
-        """What is wrong with the qdisc here, if anything is."""
+        """The error message if the qdisc is not available; else empty."""
         name = "sch_red" if settings.qdisc == "warn" else f"sch_{settings.qdisc}"
         if settings.qdisc == "fifo" or name in self.modules_known():
             return ""
@@ -168,7 +168,8 @@ def traffic(
 ) -> Iterator[Path]:
     """Executes a plan; yields the directory with summary.json, flows.csv and links.csv.
 
-    progress is told the virtual seconds done, and the directory, which has links.csv so far.
+    progress is called with the virtual seconds so far, and the directory with the partial
+    links.csv.
     """
     with Guest(kernel, seed, plan.memory) as guest:
         guest.put("setup.sh", plan.setup)
@@ -202,9 +203,9 @@ def traffic(
                 3: ("setting up the topology", "setup.log"),
                 4: ("the traffic", "agent.log"),
             }.get(status, (f"the guest's job (status {status})", "console"))
-            # A batch of ip or tc ends with the line that failed, after what was wrong with it.
+            # A failed batch of ip or tc prints an error, and at the end the line that failed.
             said = guest.text(name).strip().splitlines() or ["no message"]
-            # Between the two, tc may print all that a qdisc takes.
+            # Between the two, tc may print the usage of a qdisc.
             usage = next((k for k, line in enumerate(said) if line.startswith("Usage:")), -1)
             said = [*said[:usage][-1:], said[-1]]
             raise LabError(f"{what} failed: {'; '.join(said)}", log=guest.console())
@@ -214,7 +215,10 @@ def traffic(
 def execute(
     laboratory: Laboratory, command: list[str], seed: int = 1, timeout: float | None = None
 ) -> int:
-    """Runs a command as the guest's root, and passes its output on; returns its status."""
+    """Runs a command as root in a guest, and copies its output; returns its exit status.
+
+    timeout: wall seconds; None: no limit.
+    """
     with Guest(laboratory.kernel, seed) as guest:
         load = "".join(f"modprobe {name} || exit 1\n" for name in laboratory.others.all)
         guest.boot(_here(guest) + load
@@ -240,7 +244,7 @@ def execute(
 
 
 def shell(laboratory: Laboratory) -> int:
-    """A shell of the guest's root on the caller's terminal, in normal time."""
+    """Runs a shell as root in a guest, on the caller's terminal, in real time."""
     terminal = termios.tcgetattr(0)
     columns, lines = os.get_terminal_size(0)
     print(
@@ -263,7 +267,7 @@ def shell(laboratory: Laboratory) -> int:
 
 
 def _here(guest: Guest) -> str:
-    """The beginning of a job that goes on in the caller's directory, which it may write."""
+    """The first lines of a job: mounts the caller's directory writable, and changes to it."""
     here = Path.cwd()
     quoted = shlex.quote(str(here))
     (guest.dir / "here").symlink_to(here)
@@ -276,7 +280,7 @@ cd {quoted} || exit 1
 
 
 class _Tail:
-    """Copies a file that grows."""
+    """Copies a file while it grows."""
 
     def __init__(self, path: Path, to: BinaryIO) -> None:
         self.path = path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Boots stock kernels under QEMU, and runs a command there as root."""
+"""Boots stock kernels in QEMU, and runs a command there as root."""
 
 import os
 import re
@@ -19,46 +19,46 @@ from ..paths import REPO, cache, cache_root
 from .kernel import agent, tc_plugins
 from .stock import StockKernel, build, require_tools
 
-# The card of boot(nics=True): QEMU's cuts a packet into segments as a real one does.  virtio-net
-# leaves that to the other end of its wire, and e1000e makes IP fragments of it until QEMU 8.
+# The network card of boot(nics=True).  QEMU's e1000 cuts a large packet into segments, as a real
+# card does.  virtio-net leaves that to the receiver, and e1000e makes IP fragments before QEMU 8.
 _NIC = "e1000"
 
-# Where virtme-ng mounts empty file systems over the host's directories.
+# virtme-ng mounts empty file systems over these directories of the host.
 _HIDDEN = [Path(p) for p in ("/tmp", "/run", "/var/tmp", "/var/log", "/var/cache")]
 
-_GUEST_RUN = "/run/tcpcc"  # where a guest sees the directory of its run
-_GUEST_HOT = "/run/hot"  # copies in its memory
-_LOADER = "/lib64/ld-linux-x86-64.so.2"  # loads each program
+_GUEST_RUN = "/run/tcpcc"  # mount point of the run's directory in a guest
+_GUEST_HOT = "/run/hot"  # copies of files in the guest's memory
+_LOADER = "/lib64/ld-linux-x86-64.so.2"  # the dynamic loader of all programs
 
 _HOT_PROGRAMS = """awk cat dmesg ethtool grep ip iperf3 kill lsmod mktemp modprobe nft nstat
     ping rm rmmod sed sh sleep ss sysctl tc""".split()
 
-# An emulated processor takes 2 ns for each instruction and no time to be idle: however busy the
-# host is, and however slow, the guest's clock does not show it.  QEMU runs several such processors
-# in turns, so that they interrupt each other anywhere, but are no faster than one.  With a regular
-# tick, the clock of an idle guest does not leap to a timer minutes ahead while it waits for a file
-# of the host.
+# An emulated processor takes 2 ns of the guest's clock for each instruction, and skips idle time.
+# So the load and the speed of the host do not influence the guest's clock.  QEMU runs several such
+# processors alternately: they can interrupt each other anywhere, but are not faster than one.
+# nohz=off: with a regular tick, the clock of an idle guest that waits for a file of the host cannot
+# jump to a timer that is minutes ahead.
 _EMULATION = ["--qemu-opts=-icount shift=1,sleep=off", "--append=nohz=off"]
 INSTRUCTION_NS = 2
 
-# Each emulated processor is a thread of the host's, and time is the host's: so they get into each
-# other's way as real ones do.
+# Each emulated processor is a thread of the host, and the clock is the host's.  So the processors
+# run at the same time, and race with each other like real ones.
 _PARALLEL = ["--qemu-opts=-accel tcg,thread=multi", "--append=tsc=reliable clocksource=tsc"]
 
-# Both kinds of emulation (TCG) are slow at some things, which a guest therefore does not do.  A
-# program is translated anew for each address at which it is mapped: so addresses are not random.
-# rep movsb goes byte by byte: so the processor does not offer it as fast (erms), and the kernel
-# copies words.  Whenever the clock of an idle guest leaps, QEMU looks at a file of each virtio
-# queue, and virtme-ng's five consoles would have 64 queues each: so they have few, without files.
+# Options against slow operations in both kinds of emulation (TCG).  QEMU translates a program again
+# for each address at which it is mapped: so addresses are not random.  It executes rep movsb byte
+# by byte: so the processor does not have erms, and the kernel copies words.  When the clock of an
+# idle guest jumps, QEMU checks a file of each virtio queue, and virtme-ng's five consoles would
+# have 64 queues each: so they have few queues, without files.
 _TCG = [
     "--disable-kvm", "--append=norandmaps", "--qemu-opts=-cpu max,-erms",
     "--qemu-opts=-global virtio-serial-pci.max_ports=2 -global virtio-pci.ioeventfd=off",
 ]  # fmt: skip
 
-# 6.1 does not get past starting its second emulated processor.
+# Kernel 6.1 hangs when it starts a second emulated processor.
 _ONE_EMULATED = {"6.1"}
 
-# Two network cards, and a wire between them that goes nowhere else.
+# Two network cards that are connected only with each other.
 _WIRE = [
     f"--qemu-opts=-netdev hubport,hubid=0,id=end{n} "
     f"-device {_NIC},netdev=end{n},mac=52:54:00:00:00:0{n}"
@@ -68,13 +68,13 @@ _WIRE = [
 
 @dataclass(frozen=True)
 class Result:
-    """What a command in a guest came to."""
+    """The result of a command in a guest."""
 
     returncode: int
     stdout: str
     stderr: str
-    log: str  # the kernel's
-    wall_s: float  # with boot and power off
+    log: str  # of the kernel
+    wall_s: float  # real time, including boot and power off
 
 
 def boot(
@@ -83,14 +83,15 @@ def boot(
     nics: bool = False, echo: bool = False, emulate: bool = False,
     parallel: bool = False,
 ) -> Result:  # fmt: skip
-    """Runs a command as root on kernel, which sees the host's files but can change none of them.
+    """Runs a command as root in a guest, which can read the host's files, but not change them.
 
-    modules is what build() returned.  nics gives the guest two network cards that are connected
-    with each other and with nothing else.  echo passes the command's output on as it comes.
-    timeout_s is real time; the guest's own is so only under KVM: see _EMULATION, which emulate
-    asks for also where KVM works, or with parallel: see _PARALLEL.  cpus is how many processors the
-    guest has, by default two under KVM and otherwise one.  LabError if the kernel cannot have so
-    many.
+    modules: the result of build(); default: builds them.  timeout_s: real time.  cpus: number of
+    processors; default: two with KVM, else one.  nics: adds two network cards that are connected
+    only with each other.  echo: copies the command's output while the command runs.  emulate:
+    emulation (see _EMULATION) even if KVM works.  parallel: emulation with _PARALLEL.
+
+    The guest's clock is real time only with KVM or parallel.  LabError if the kernel does not
+    support so many processors.
     """
     require_tools()
     tree = modules or build(kernel)
@@ -109,13 +110,13 @@ def boot(
         visible = {Path.cwd(), REPO, tree, kernel.root, libraries.home(),
                    *(p.parent for p in programs)}  # fmt: skip
         line = [
-            # Ends the guest even if we are killed and can not.
+            # Ends the guest even if this process is killed.
             "timeout", "--kill-after=5", str(timeout_s + 10),
             vng, "--verbose", "--force-9p", "--disable-monitor", "--user", "root",
             "--cpus", str(cpus), "--memory", f"{memory_mb}M",
             "--run", tree / "vmlinuz",
             *(_TCG if emulating else []),
-            # QEMU has a comma twice, and virtme-ng gives options to a shell
+            # QEMU needs a comma doubled, and virtme-ng passes options to a shell.
             *(f"--qemu-opts=-virtfs local,path={shlex.quote(str(path).replace(',', ',,'))},"
               f"mount_tag=cached{n},security_model=none,readonly=on,multidevs=remap"
               for n, path in enumerate(_cached() if emulating else [])),
@@ -126,7 +127,7 @@ def boot(
               if any(path.is_relative_to(hidden) for hidden in _HIDDEN)),
             "--exec", f"sh {_GUEST_RUN}/init",
         ]  # fmt: skip
-        home = cache("stock", "home")  # not the user's, whose settings for virtme-ng are her own
+        home = cache("stock", "home")  # not the user's home, which may have settings of virtme-ng
         env = {"HOME": str(home), "PATH": f"{vng.parent}:{environment()['PATH']}"}
         with _Follower(run, echo) as follower:
             deadline = time.monotonic() + timeout_s
@@ -156,9 +157,10 @@ def boot(
 
 
 def _end_of(log: list[str], least: int = 25, most: int = 150) -> list[str]:
-    """The last lines of a kernel's log: from the first sign of trouble on, if there is one.
+    """The end of a kernel's log, from its first error on if there is one.
 
-    The line that names the cause is the first of a trace, far above the panic that ends it.
+    The first line of a trace names the cause, and is far above the panic at the end.
+    least: minimum number of lines, most: maximum.
     """
     trouble = re.compile(r"BUG:|Oops|WARNING:|general protection|rcu: INFO|Kernel panic")
     first = next((i for i, line in enumerate(log) if trouble.search(line)), len(log))
@@ -166,12 +168,12 @@ def _end_of(log: list[str], least: int = 25, most: int = 150) -> list[str]:
 
 
 def emulated(kernel: StockKernel) -> bool:
-    """Whether boot() emulates processors, for want of KVM."""
+    """Whether boot() has to emulate processors, because KVM does not work."""
     return not _kvm_works(kernel)
 
 
 class _Follower:
-    """Passes a guest's output on while it is written."""
+    """Copies a guest's output while the guest writes it."""
 
     def __init__(self, run: Path, wanted: bool) -> None:
         pairs = (("stdout", sys.stdout), ("stderr", sys.stderr)) if wanted else ()
@@ -193,7 +195,7 @@ class _Follower:
 
 
 def _guest_init(command: list[str]) -> str:
-    """What the guest executes: the command, its output and status left in files of the host."""
+    """The guest's init script: runs the command, and writes its output and status to files."""
     options = "ro,trans=virtio,version=9p2000.L,access=any,msize=512000,cache=loose"
     mounts = "\n".join(f"mount -t 9p -o {options} cached{n} {shlex.quote(str(path))} 2>/dev/null"
                        for n, path in enumerate(_cached()))  # fmt: skip
@@ -215,19 +217,19 @@ mv {_GUEST_RUN}/status.part {_GUEST_RUN}/status
 
 
 def _cached() -> list[Path]:
-    """Folders that an emulated guest mounts once more, with a cache.
+    """Directories that an emulated guest mounts a second time, with a cache.
 
-    A Python program opens some hundred files. Without a cache the guest asks the host for each,
-    each time, and its clock runs fast meanwhile.
+    A Python program opens some hundred files.  Without a cache the guest reads each from the host
+    every time, and the guest's clock runs fast meanwhile.
     """
     return [*Path("/usr/lib").glob("python3.*"), REPO, libraries.home()]
 
 
 def _hot_files() -> list[str]:
-    """The programs that tests run all the time, with their libraries and what tc loads and reads.
+    """Programs that tests run often, their libraries, and the files of tc.
 
-    An emulated clock runs fast while the guest waits for the host's files: these it reads once.
-    There is no locale for the same reason: most programs would read it.
+    An emulated clock runs fast while the guest waits for files of the host, so it reads these only
+    once.  The guest has no locale for the same reason: most programs would read its files.
     """
     found = [shutil.which(name, path=environment()["PATH"]) for name in _HOT_PROGRAMS]
     programs = [path for path in found if path]
@@ -237,9 +239,9 @@ def _hot_files() -> list[str]:
 
 
 def _kvm_works(kernel: StockKernel) -> bool:
-    """Whether a guest really runs under KVM; some hosts offer a device on which it only hangs.
+    """Whether a guest runs with KVM: on some hosts /dev/kvm exists, but a guest hangs.
 
-    A kernel without a root file system panics within a second or two.
+    The test boots a kernel without a root file system, which should panic after a second or two.
     """
     if not os.access("/dev/kvm", os.R_OK | os.W_OK):
         return False

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Modules of the user's own: built for a lab kernel outside of their folder, and tried in it.
+"""The user's modules: built for a lab kernel in the cache, and loaded once as a test.
 
-A module is given as a folder with a Kbuild (or a Makefile that says obj-m), as a folder with one .c
-file, or as that file.  What is in the folder is copied to the cache, and built there, once for each
-content.  Whatever the compiler says is shown with the names of the user's own files.
+A module is a folder with a Kbuild (or a Makefile with obj-m), a folder with one .c file, or a .c
+file.  The folder's files are copied to the cache, and built there once for each content.  Messages
+of the compiler are shown with the paths of the user's files.
 """
 
 import json
@@ -23,41 +23,38 @@ from .guests import Guest
 
 MOST_FILES, MOST_BYTES = 2000, 64 << 20  # of a module's folder
 
-# What a build leaves behind, and is no source
+# Files that a build generates
 _MADE = re.compile(r".*\.(o|ko|mod|mod\.c|cmd|d|a|symvers|order)|\..*")
 
-# What make says of its own
+# Messages of make itself
 _CHATTER = re.compile(r"^(make(\[\d+\])?: |warning: the compiler differs |  The kernel was built by"
                       r"|  You are using:)")  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Others:
-    """The user's modules in a tree, and what they are for.
+    """The user's modules in a module tree; without any, it has only this project's modules."""
 
-    Without any, the tree has this project's modules alone.
-    """
-
-    ccs: dict[str, str] = field(default_factory=dict)  # congestion control: its module
-    rest: tuple[str, ...] = ()  # modules without one, which each run loads
+    ccs: dict[str, str] = field(default_factory=dict)  # the module of each congestion control
+    rest: tuple[str, ...] = ()  # modules without a congestion control, which each run loads
 
     @property
     def all(self) -> list[str]:
-        """All modules, in order."""
+        """All modules, in the order of loading."""
         return self.of(self.ccs)
 
     def of(self, ccs: Iterable[str]) -> list[str]:
-        """The modules that a run of these congestion controls loads, in order."""
+        """The modules that a run with these congestion controls loads, in that order."""
         return [*self.rest, *dict.fromkeys(self.ccs[cc] for cc in ccs if cc in self.ccs)]
 
 
 def with_modules(
     kernel: kernels.LabKernel, ours: Path, paths: tuple[Path, ...]
 ) -> tuple[Path, Others]:
-    """A directory whose lib/modules/<release> has this project's modules (ours) and those of the
-    paths; and what these are.
+    """Builds the modules of paths, and adds them to this project's modules (ours).
 
-    LabError with the compiler's or the kernel's own message if one cannot be built or loaded.
+    Returns a directory with lib/modules/<release>, and a description of the user's modules.
+    LabError with the compiler's or the kernel's message if a module cannot be built or loaded.
     """
     built: list[Path] = []
     for path in paths:
@@ -80,8 +77,10 @@ def with_modules(
 
 
 def _build(kernel: kernels.LabKernel, path: Path, before: list[Path]) -> Path:
-    """The directory in the cache in which the modules of path are built; those of before may have
-    symbols that they need."""
+    """Builds the modules of path; returns their directory in the cache.
+
+    before: directories of modules that were built first, and may export symbols for these.
+    """
     files, kbuild = _sources(path)
     content = (f"{name}\0{file_digest(file)}" for name, file in files.items())
     digest = digest_of(kernel.key, kbuild, *(one.name for one in before), *content)
@@ -112,14 +111,14 @@ def _build(kernel: kernels.LabKernel, path: Path, before: list[Path]) -> Path:
 
 
 def _said(log: Path, stage: Path, folder: Path) -> str:
-    """What compiler and linker wrote, of the files in the user's folder."""
+    """The messages of compiler and linker, with the paths of the user's folder."""
     lines = log.read_text(errors="replace").splitlines()
     said = "\n".join(line for line in lines if not _CHATTER.match(line))
     return said.replace(f"{stage}/", f"{folder}/")
 
 
 def _sources(path: Path) -> tuple[dict[str, Path], str]:
-    """The files that a build reads, by their names in the folder; and a Kbuild if it has none."""
+    """The files of a build by their names in the folder; and the text of a missing Kbuild."""
     if not path.exists():
         raise LabError(f"--module {path}: no such file or directory", status=2)
     folder = path if path.is_dir() else path.parent
@@ -154,7 +153,7 @@ def _walk(folder: Path) -> list[Path]:
 
 
 def _has_kbuild(folder: Path) -> bool:
-    """Whether the kernel's build finds there what to make."""
+    """Whether the folder has a Kbuild, or a Makefile with obj-m."""
     makefile = folder / "Makefile"
     return (folder / "Kbuild").is_file() or (
         makefile.is_file() and "obj-m" in makefile.read_text(errors="replace")
@@ -162,7 +161,7 @@ def _has_kbuild(folder: Path) -> bool:
 
 
 def _modules(directory: Path) -> list[Path]:
-    """Those that were built, in the order of the Kbuild."""
+    """The built modules, in the order of the Kbuild."""
     order = directory / "modules.order"
     names = order.read_text().split() if order.exists() else []
     return [directory / Path(name).with_suffix(".ko").relative_to(
@@ -170,7 +169,7 @@ def _modules(directory: Path) -> list[Path]:
 
 
 def _name(module: Path) -> str:
-    """As the kernel calls it."""
+    """The name of a module in the kernel."""
     return module.stem.replace("-", "_")
 
 
@@ -178,7 +177,7 @@ def _name(module: Path) -> str:
 
 
 def _lay_out(kernel: kernels.LabKernel, ours: Path, built: list[Path], result: Path) -> None:
-    """Puts the user's modules beside ours, or in the place of one of ours of the same name."""
+    """Copies ours to result, and adds the user's modules; one with a name of ours replaces ours."""
     shutil.rmtree(result, ignore_errors=True)
     shutil.copytree(ours, result)
     (result / ".done").unlink(missing_ok=True)
@@ -197,7 +196,7 @@ def _lay_out(kernel: kernels.LabKernel, ours: Path, built: list[Path], result: P
     kernels.index_modules(kernel, result)
 
 
-# modprobe takes EEXIST for "is loaded", and a name that is taken gives it, too.
+# modprobe interprets EEXIST as "already loaded", but a name that is in use causes EEXIST, too.
 _TRY = """cd /run/lab
 known=/proc/sys/net/ipv4/tcp_available_congestion_control
 for module in {names}; do
@@ -214,7 +213,7 @@ done
 
 
 def _try(kernel: kernels.LabKernel, tree: Path, names: list[str]) -> Others:
-    """Loads the modules once, to learn which congestion controls each has."""
+    """Loads the modules once in a guest, to find the congestion controls of each."""
     with Guest(kernel) as guest:
         guest.boot(_TRY.format(names=" ".join(names)), tree)
         guest.wait()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Compiles settings to what a guest executes: a shell script of ip and tc, and the agent's plan."""
+"""Compiles settings to the input of a guest: a shell script (ip, tc) and the agent's plan."""
 
 import re
 from dataclasses import dataclass, field, replace
@@ -18,22 +18,22 @@ from .traffic import START_NS, talk, traffic, video
 
 @dataclass(frozen=True)
 class Plan:
-    """What one run executes."""
+    """The input of a guest for one run."""
 
     setup: str  # shell script
     traffic: str  # the agent's plan
     memory: int  # bytes the guest needs
-    files: dict[str, bytes] = field(default_factory=dict)  # that setup reads, by their names
-    around: str = ""  # a command that the agent is an argument of; it does not change the run
+    files: dict[str, bytes] = field(default_factory=dict)  # files of the setup script, by name
+    around: str = ""  # a command line before that of the agent; does not change the results
 
     @property
     def modules(self) -> list[str]:
-        """Those that it loads, in order."""
+        """The modules that the run loads, in order."""
         return re.findall(r"^modprobe (\S+)", self.setup, re.MULTILINE)
 
 
 def compile_plan(settings: Settings, cc: str, seed: int, others: Others | None = None) -> Plan:
-    """What a run executes; others are the user's own modules, if there are any."""
+    """Compiles the plan of a run; others: the user's modules, if there are any."""
     row = Row(settings)
     slowest = max(settings.rtt) + sum(
         filter(None, (settings.jitter, settings.batch, settings.aggregate))
@@ -50,13 +50,13 @@ def compile_plan(settings: Settings, cc: str, seed: int, others: Others | None =
     )
 
 
-CAPTURE_MOST = 8_000_000  # packets that are kept of a run, 192 bytes each in the guest's memory
+CAPTURE_MOST = 8_000_000  # captured packets of a run, each 192 bytes in the guest's memory
 
 
 def captured(plan: Plan, settings: Settings, packets: float) -> Plan:
-    """The same run, whose packets at the bottlenecks and senders are left as pcap files.
+    """The plan with captures of packets at the bottlenecks and senders, as pcap files.
 
-    packets is about how many there will be of data.  LabError if these are too many.
+    packets: estimated number of data packets.  LabError if there are too many to capture.
     """
     row = Row(settings)
     taps = [(device.partition("-")[0], device, name)
@@ -64,7 +64,7 @@ def captured(plan: Plan, settings: Settings, packets: float) -> Plan:
     for sender in row.senders:
         hop = next(hop for hop in row.hops if sender in (hop.a, hop.b))
         taps.append((sender, hop.device(sender), f"sender-{sender}"))
-    each = int(packets * 2.5) + 10_000  # acknowledgments, and what is sent again
+    each = int(packets * 2.5) + 10_000  # with ACKs and retransmissions
     if len(taps) > 64 or each * len(taps) > CAPTURE_MOST:
         raise LabError(f"--pcap would keep up to {each * len(taps)} packets at {len(taps)} places;"
                        f" {CAPTURE_MOST} at 64 at most: shorten the run, or take fewer round-trip"

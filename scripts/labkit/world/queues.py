@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What tc is told: delays, losses, shapers and queues, and what hosts' cards do to packets."""
+"""The commands for tc: delays, losses, shapers and queues, and the effects of hosts' cards."""
 
 import re
 
@@ -10,27 +10,28 @@ from .traffic import FIRST_PORT
 
 NO_LIMIT = "limit 100000000"
 
-ECHO = 0xFD08AC50  # how an ACP echo begins; see tcpcc_feedback.h
+ECHO = 0xFD08AC50  # the first bytes of an ACP echo; see tcpcc_feedback.h
 
-# host=nic: from a first packet to the interrupt, of the size that drivers of fast cards have by
-# default (rx-usecs); and what a CPU needs for an acknowledgment.
+# host=nic: the time from the first packet to the interrupt, similar to the default of drivers of
+# fast cards (rx-usecs); and the CPU time for an ACK.
 MODERATION_S = 50e-6
 POLL_GAP_S = 0.3e-6
-# host=slow: what a processor needs that QEMU emulates.
+# host=slow: the time for an ACK on a processor that QEMU emulates.
 SLOW_GAP_S = 4e-6
-# host=vm: how long a virtual machine that is not running keeps acknowledgments waiting.
+# host=vm: the range of times for which ACKs wait while the virtual machine is not running.
 ASLEEP_S = (1e-3, 20e-3)
 
-# netem adds its jitter once for so much in the table that it draws from (NETEM_DIST_SCALE).
+# An entry of this value in netem's table means a delay of 1 jitter (NETEM_DIST_SCALE).
 NETEM_TABLE_ONE = 8192
 
 
-# A rate, here one that takes no time, has netem keep order where a delay becomes shorter.
+# With a rate, netem keeps packets in order when the delay becomes shorter.  This rate is so high
+# that it adds no delay.
 IN_ORDER = " rate 100tbit"
 
 
 def queues(s: Settings, row: Row, name: str) -> list[str]:
-    """What tc is told in one namespace, line by line."""
+    """The tc commands for one namespace, one per line."""
     if name in row.senders:
         device = row.hops[row.senders.index(name)].device(name)
         lines = [_link("add", s, s.access, device)] if s.access else []
@@ -47,9 +48,9 @@ def queues(s: Settings, row: Row, name: str) -> list[str]:
         return [*bottleneck("add", s, row, k, rate), *_delay_back(row, k), *_back(s),
                 *_thinner(s), *_policer(s)]  # fmt: skip
     if name == "a":
-        # tc takes a table only beside a delay of its own, which is a microsecond at least.
+        # tc accepts a table only together with a delay, of at least 1 us.
         late = f"delay {_tc_time(1e-6)} {_tc_time(s.late)} distribution late" * bool(s.reorder)
-        # One netem for both, since a run's seed is given to the first.
+        # One netem for both reordering and loss, because only the first netem gets the run's seed.
         first = f"{late}{_bursts(s.burstloss) if s.burstloss else _lost(s.last_hop)}".strip()
         interrupt = [_slot(MODERATION_S)] * ("nic" in s.host)
         acks, data = ([_slot(gap)] if gap else [] for gap in (s.batch, s.aggregate))
@@ -62,14 +63,15 @@ def queues(s: Settings, row: Row, name: str) -> list[str]:
 
 
 def _slot(least: float, most: float | None = None) -> str:
-    """netem's option for a batch: its first packet waits so long, and all leave together."""
+    """netem's option for batches: the first packet waits from least to most, s (default: least),
+    then all packets leave together."""
     return f"slot {_tc_time(least)} {_tc_time(least if most is None else most)}"
 
 
 def _card(s: Settings) -> list[str]:
-    """What netem does to acknowledgments in the sender's card and driver, from first to last."""
+    """netem's options for ACKs in the sender's card and driver, in the order of the path."""
     held = [_slot(MODERATION_S)] * ("nic" in s.host) + [_slot(*ASLEEP_S)] * ("vm" in s.host)
-    # A cell larger than any packet: each takes the same time, as in a CPU.
+    # A cell is larger than any packet, so that each packet takes the same time, as in a CPU.
     cell = 30_000
     slow = "slow" in s.host
     poll = f"rate {round(cell * 8 / (SLOW_GAP_S if slow else POLL_GAP_S))}bit 0 {cell}"
@@ -77,7 +79,10 @@ def _card(s: Settings) -> list[str]:
 
 
 def _chain(device: str, options: list[str], above: int = 0) -> list[str]:
-    """One netem below the other, below so many that the device has already."""
+    """Commands for a netem per option, each a child of the one before.
+
+    above: number of netems that the device already has.
+    """
     lines = []
     for k, option in enumerate(options, above + 1):
         place = f"parent {k - 1}: handle {k}:" if k > 1 else "root"
@@ -87,7 +92,7 @@ def _chain(device: str, options: list[str], above: int = 0) -> list[str]:
 
 
 def _lies(s: Settings, row: Row, name: str, device: str) -> list[str]:
-    """What receivers say is changed where it arrives: the word of an echo, the first TCP option."""
+    """Changes the rates in ACP echoes at the sender's device; the echo is the first TCP option."""
     filters = [
         f"filter add dev {device} ingress protocol ip u32 match u32 {ECHO:#x} 0xffffffff at 40"
         f" match u16 {FIRST_PORT + lie.flow} 0xffff at 22 action pedit munge offset 44 u32 set"
@@ -97,14 +102,15 @@ def _lies(s: Settings, row: Row, name: str, device: str) -> list[str]:
     return [f"qdisc add dev {device} ingress", *filters] if filters else []
 
 
-# By which a real kernel's timers may be late, and its shaper makes up for it.
+# The lateness of a real kernel's timers that the shaper's burst compensates.
 REAL_SLACK_S = 1e-4
 
 
 def for_stock_kernels(text: str, s: Settings) -> str:
-    """Commands of this package for a kernel that has no link of the lab's: tbf stands for it.
+    """Converts commands of this package for a kernel without the lab's link qdisc: tbf replaces it.
 
-    Where the queue below shapes, nothing does: two shapers with late timers would lose rate.
+    If the queue below is a SHAPING qdisc, it becomes the root without tbf, because two shapers with
+    late timers would lose rate.
     """
     link = r"root handle 1: link rate (\d+)bit.*"
     text = re.sub(rf"{link}\n.* parent 1: handle 10: ({'|'.join(SHAPING)}) ",
@@ -119,18 +125,19 @@ def for_stock_kernels(text: str, s: Settings) -> str:
 
 
 def _lost(share: float) -> str:
-    """netem's option for random loss, behind others."""
+    """netem's option for random loss, to be appended to other options."""
     return f" loss random {share * 100:.9g}%" if share else ""
 
 
 def _bursts(b: BurstLoss) -> str:
-    """The same for bursts of them; netem takes the share that the good state loses as 1-k."""
+    """netem's option for bursts of losses; its parameter 1-k is the loss in the good state."""
     chances = (b.bad, b.good, b.lost, b.else_lost)
     return " loss gemodel " + " ".join(f"{chance * 100:.9g}%" for chance in chances)
 
 
 def delays(verb: str, s: Settings, row: Row, k: int) -> list[str]:
-    """Of a link: its delay on the way to the receivers, and of each host's rtt what is left."""
+    """The commands for link k's d: the link's delay for data, and for ACKs the rest of the rtt of
+    each sender.  verb: add or change."""
     d, forward = row.d[k], row.net.links[k].delay
     delay = _tc_time(forward)
     loss = _lost(s.loss) + (f" duplicate {s.duplicate * 100:.9g}%" if s.duplicate else "")
@@ -148,7 +155,7 @@ def delays(verb: str, s: Settings, row: Row, k: int) -> list[str]:
 
 
 def _at_random(least: float, more: float) -> str:
-    """netem's delay of least to least + more, s; it draws from the mean, less or more."""
+    """netem's delay from least to least + more, s, as its mean and deviation."""
     return f"{_tc_time(least + more / 2)} {_tc_time(more / 2)}"
 
 
@@ -161,7 +168,7 @@ def _delay_back(row: Row, k: int) -> list[str]:
 
 
 def _back(s: Settings) -> list[str]:
-    """A way back with a rate of its own."""
+    """The commands for a bottleneck on the path of the ACKs."""
     if not s.back:
         return []
     below = f"qdisc add dev b-d parent 1: handle 10: pfifo limit {s.back.packets}"
@@ -169,17 +176,20 @@ def _back(s: Settings) -> list[str]:
 
 
 def _thinner(s: Settings) -> list[str]:
-    """The first acknowledgment of a batch passes at once; of those behind it the filter leaves one
-    of each flow, until the next may pass, which is soon."""
+    """The command for an ACK filter: cake.
+
+    The first ACK of a batch passes at once.  While the others wait for the shaper, the filter keeps
+    only one ACK of each flow; the wait is short.
+    """
     thinner = "cake bandwidth 1gbit besteffort flows ack-filter-aggressive"
     return [f"qdisc add dev b-d root {thinner}"] * s.thin
 
 
 def _single_loss(s: Settings) -> list[str]:
-    """Drops one data packet at d: gact chooses every so-manyth, a policer lets only one be lost.
+    """Drops one data packet at d: gact selects every n-th packet, and a policer only the first.
 
-    The policer has the tokens for one packet, and for the next after 200 s; it conforms to drop.
-    The first two packets make the connection.
+    A packet that conforms is dropped.  The policer's tokens are enough for one packet, and for the
+    next only after 200 s.  The first two packets open the connection, so n is s.drop + 2.
     """
     if not s.drop:
         return []
@@ -194,7 +204,7 @@ def _single_loss(s: Settings) -> list[str]:
 
 
 def _policer(s: Settings) -> list[str]:
-    """Drops what comes too fast to b; at its doors, packets are without Ethernet headers."""
+    """Polices the packets that arrive at b; there they do not have Ethernet headers (overhead)."""
     if not s.police:
         return []
     doors = ["b-d"] + ["b-x"] * bool(s.cross)
@@ -218,15 +228,15 @@ def bottleneck(verb: str, s: Settings, row: Row, k: int, rate: int) -> list[str]
 
 
 def _shaper(verb: str, s: Settings, rate: int, limit: int, device: str) -> list[str]:
-    # What follows a trace has no options that could change.  The queue comes second: where tbf
-    # stands for the link, a change of it passes its limit on to the queue below.
+    # A link with a trace has no option that can change.  The queue is the second command, because
+    # if tbf replaces the link, a change of tbf also sets the limit of the queue below.
     link = [] if s.trace and verb == "change" else [_link(verb, s, rate, device)]
     below = f"qdisc {verb} dev {device} parent 1: handle 10: {_queue(s, rate, limit)}"
     return [*link, below + (f" {s.router}" if s.router else "")]
 
 
 def _queue(s: Settings, rate: int, limit: int) -> str:
-    """What holds up to so many packets below the link.  cake marks where hosts have ECN."""
+    """The queue below the link, for up to limit packets.  cake marks if hosts use ECN."""
     if s.qdisc in SHAPING:
         return f"{s.qdisc} bandwidth {rate}bit limit {limit}"
     if s.qdisc == "cake":
@@ -237,7 +247,7 @@ def _queue(s: Settings, rate: int, limit: int) -> str:
         return f"red {_red(s.frame, rate, limit)}{ecn}"
     if s.qdisc == "warn":
         return f"red {_warn(s.frame, rate, limit)} ecn nodrop"
-    # Other limits that these have must not be reached first: of a flow, and of bytes.
+    # Set the other limits, of a flow and of bytes, so that limit is reached first.
     of_flow = {"fq": f" flow_limit {limit}", "sfq": f" depth {min(limit, SFQ_DEPTH)}"}
     of_memory = f" memory_limit {max(32 << 20, limit * _memory_of(s.frame))}"
     more = of_memory if s.qdisc in ("fq_codel", "fq_pie") else of_flow.get(s.qdisc, "")
@@ -245,12 +255,12 @@ def _queue(s: Settings, rate: int, limit: int) -> str:
 
 
 def _memory_of(frame: int) -> int:
-    """What the kernel takes for a packet: its head, and a power of two for data and their end."""
+    """The kernel's memory for a packet: the skb, and a power of two for data and shared info."""
     return 256 + (1 << (frame + 320).bit_length())
 
 
 def _red(frame: int, rate: int, limit: int) -> str:
-    """The defaults of tc for red, but from the buffer: its man page says which and why."""
+    """red's parameters: tc's defaults, computed from the buffer as its man page recommends."""
     size = limit * frame
     most = size // RED_MAX
     least = most // 3
@@ -262,9 +272,9 @@ def _red(frame: int, rate: int, limit: int) -> str:
 
 
 def _warn(frame: int, rate: int, limit: int) -> str:
-    """red as a threshold: max is next to min, and the average all but the queue itself.
+    """red as a threshold: max is min + 1, and the average almost equals the queue.
 
-    That is tc's least weight, 1/2, for a burst as long as min.
+    tc chooses the weight 1/2, the fastest average, for a burst as long as min.
     """
     start = limit // WARN
     return (
@@ -274,11 +284,14 @@ def _warn(frame: int, rate: int, limit: int) -> str:
 
 
 def _link(verb: str, s: Settings, rate: int, device: str) -> str:
-    """The wire; of the queues below it, those of this project cut large packets themselves."""
+    """The command for the wire.
+
+    It splits large packets (split 1), except above this project's qdiscs, which do that themselves.
+    """
     how = "" if s.trace else f" rate {rate}bit split {int(s.offload and s.qdisc not in SHAPING)}"
     return f"qdisc {verb} dev {device} root handle 1: link{how}"
 
 
 def _tc_time(seconds: float) -> str:
-    """tc 6.1 knows no ns, but takes fractions; netem keeps the nanosecond."""
+    """A time for tc, with a resolution of 1 ns: in us, because tc 6.1 does not accept ns."""
     return f"{round(seconds * 1e9) / 1000:.10g}us"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The kernel's data race detector (KCSAN), with lockdep, on two processors of QEMU's."""
+"""The kernel's data race detector (KCSAN), with lockdep, on two processors in QEMU."""
 
 import os
 import re
@@ -12,7 +12,7 @@ from . import kernel, stock
 
 
 def ensure(progress: bool = True) -> stock.StockKernel:
-    """A kernel with KCSAN, laid out as the packages of a distribution's are."""
+    """A kernel with KCSAN, with its files in the directories of a distribution's package."""
     built = kernel.ensure(variant="kcsan", progress=progress)
     root = cache("kernel", f"{built.key}-root")
     with locked(root):
@@ -31,12 +31,12 @@ def ensure(progress: bool = True) -> stock.StockKernel:
 
 
 def watched(command: list[str]) -> list[str]:
-    """A command of the guest, with the detector on from there."""
+    """A command line for the guest that enables the detector, then runs the command."""
     return ["sh", "-c", 'echo on > /sys/kernel/debug/kcsan && exec "$@"', "watched", *command]
 
 
 def reports(log: str, modules: set[str]) -> list[str]:
-    """The reports in a kernel's log of which one side or both are in these modules."""
+    """The KCSAN reports in a kernel's log with one or both accesses in these modules."""
     found = re.split(r"^.*={60,}$", log, flags=re.M)
     title = re.compile(r"BUG: KCSAN: (.*)")
     return [part for part in found if (named := title.search(part))
@@ -44,11 +44,11 @@ def reports(log: str, modules: set[str]) -> list[str]:
 
 
 def complaints(log: str) -> list[str]:
-    """What lockdep, RCU's checks and the sleep checker have said in a kernel's log."""
+    """The messages of lockdep, RCU's checks and the sleep checker in a kernel's log."""
     return [line for line in log.splitlines()
             if re.search(r"WARNING: |BUG: (?!KCSAN)|INFO: .*lock", line)]  # fmt: skip
 
 
 def own_modules(tree: Path) -> set[str]:
-    """The names of the modules that a build of ours holds."""
+    """The names of this project's modules in a module tree."""
     return {path.stem for path in tree.glob("lib/modules/*/updates/*.ko")}

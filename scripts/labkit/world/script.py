@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The shell script that sets a run up: modules, namespaces, cables, addresses, routes, queues.
+"""The shell script for the setup of a run: modules, namespaces, cables, addresses, routes, queues.
 
-It runs on any Linux kernel; the lab's own gives it virtual time.
+It runs on any Linux kernel; on the lab kernel it runs in virtual time.
 """
 
 import re
@@ -20,19 +20,21 @@ from .queues import NETEM_TABLE_ONE, bottleneck, delays, queues
 from .topology import Hop, Row, has_a
 from .traffic import START_NS
 
-TALK, VIDEO = "talk.plan", "video.plan"  # files' names
-SCHEDULE = "schedule"  # begins the name of a file: what changes in that namespace
-PROGRAM = "user"  # begins the name of a file: the user's program of that number
+TALK, VIDEO = "talk.plan", "video.plan"  # file names
+SCHEDULE = "schedule"  # prefix of the file SCHEDULE.NAMESPACE: the changes in that namespace
+PROGRAM = "user"  # prefix of the file PROGRAMn: the user's program number n
 
-# host=default: Debian's, on a machine with 4 GB or more.
+# host=default: the values of Debian on a machine with 4 GB or more.
 DEFAULT_RMEM, DEFAULT_WMEM = "4096 131072 6291456", "4096 16384 4194304"
 
 
 def setup(s: Settings, row: Row, ccs: list[str], window: float, others: Others) -> str:
-    """The shell script; window is what path and buffer hold, in bytes; others are the user's own
-    modules."""
-    # Eight windows: an skb occupies up to four times its data, and only half may be window.  More
-    # where hosts may mislead a sender about its path.
+    """The text of the shell script.
+
+    window: the bytes that path and buffer hold.  others: the user's modules.
+    """
+    # Eight windows: an skb uses up to four times the memory of its data, and only half of the
+    # memory may be window.  More if host is set, because a sender may then overestimate its path.
     memory = min(2**31 - 1, max((128 if s.host else 16) << 20, int(8 * window)))
     rmem, wmem = f"4096 {memory} {memory}", f"4096 {1 << 20} {memory}"
     limits = "# No limit but the path's own: buffers for whole windows, and no drops in between."
@@ -52,7 +54,7 @@ def setup(s: Settings, row: Row, ccs: list[str], window: float, others: Others) 
         'sysctl -qw net.ipv4.tcp_mem="100000000 100000000 100000000" \\',
         f'  net.ipv4.tcp_rmem="{rmem}" \\',
         f'  net.ipv4.tcp_wmem="{wmem}" \\',
-        # of each namespace: /proc/net/tcpcc looks at all of them
+        # size of each namespace's table of sockets: /proc/net/tcpcc reads all entries
         "  net.ipv4.tcp_child_ehash_entries=4096 \\",
         "  net.core.netdev_max_backlog=10000000",
         "",
@@ -127,7 +129,7 @@ def setup(s: Settings, row: Row, ccs: list[str], window: float, others: Others) 
 
 
 def _programs(s: Settings, row: Row, cc: str) -> list[str]:
-    """The user's programs, whose connections have the congestion control that their routes say."""
+    """Starts the user's programs; the routes set the congestion control of their connections."""
     lines = []
     hosts = [*row.senders, "r"] if s.program else []
     for host in hosts:
@@ -153,8 +155,10 @@ def _programs(s: Settings, row: Row, cc: str) -> list[str]:
 
 
 def schedules(s: Settings) -> dict[str, str]:
-    """What tc is told in the course of a run, by namespace: lines of the ns from the beginning of
-    traffic on, and the command."""
+    """The changes during a run, for each namespace: lines with a time and a tc command.
+
+    The time is in ns from the beginning of traffic.
+    """
     told: dict[str, list[tuple[float, list[str]]]] = {}
     row = Row(s)
     now = s
@@ -182,12 +186,12 @@ def schedules(s: Settings) -> dict[str, str]:
 
 
 def _at_first(s: Settings) -> Settings:
-    """With the rtt and the loss that the path begins with."""
+    """The settings with the rtt and the loss at the beginning of the run."""
     return replace(s, rtt=(s.steps[0][1],), loss=s.steps[0][2]) if s.steps else s
 
 
 def addresses(s: Settings, row: Row, name: str) -> list[str]:
-    """What ip is told in one namespace, line by line."""
+    """The ip commands for one namespace."""
     lines = ["link set lo up"]
     for hop in row.hops:
         if name not in (hop.a, hop.b):
@@ -203,12 +207,12 @@ def addresses(s: Settings, row: Row, name: str) -> list[str]:
 
 
 def offloads(s: Settings, row: Row, name: str) -> list[str]:
-    """Commands that make a host send and receive packets as they are on the wire.
+    """Commands that make a host send and receive packets of the size on the wire.
 
-    TCP makes large packets in any case (since 4.17); without offload they are cut as they leave it.
+    TCP always makes large packets (since 4.17).  Without offload they are cut when they leave TCP.
     """
     if name == "a" and "nic" in s.host:
-        return ["ethtool -K a-r tso off"]  # or veth would have r do without GRO
+        return ["ethtool -K a-r tso off"]  # with tso on, veth would bypass GRO at r
     if s.offload or name[0] not in "sr":
         return []
     gro = "on" if "nic" in s.host and name[0] == "r" else "off"
@@ -225,7 +229,7 @@ def _sender_queue(s: Settings) -> str:
 
 
 def _purpose_of_a(s: Settings) -> str:
-    """What the comment in the script says."""
+    """The comment in the script about namespace a."""
     if not (s.last_hop or s.burstloss or s.reorder or s.blackout or "nic" in s.host):
         return "the first packet of a batch waits for others, and all leave together"
     what = {
@@ -237,7 +241,10 @@ def _purpose_of_a(s: Settings) -> str:
 
 
 def _modules(s: Settings, ccs: list[str], others: Others) -> list[str]:
-    """modprobe says nothing about what is built in, and fails for what does not exist."""
+    """The commands that load modules and set their parameters.
+
+    modprobe does nothing for a built-in module, and fails if a module does not exist.
+    """
     options: dict[str, list[str]] = {}
     for module, name, value in s.param:
         options.setdefault(module, []).append(f"{name}={value}")
@@ -258,9 +265,9 @@ def _modules(s: Settings, ccs: list[str], others: Others) -> list[str]:
 
 @cache
 def _viewed() -> frozenset[str]:
-    """This project's own congestion controls, whose fields /proc/net/tcpcc shows.
+    """This project's congestion controls, whose fields /proc/net/tcpcc shows.
 
-    Each has a module tcp_NAME of its own, or is another name of one.
+    Each is a module tcp_NAME, or an alias of one.
     """
     found = set()
     for path in REPO.glob("tcp_*.c"):
@@ -270,11 +277,12 @@ def _viewed() -> frozenset[str]:
 
 
 def sysctls(s: Settings, name: str) -> list[str]:
-    """Commands that set what sysctl is told in one namespace.
+    """The sysctl commands for one namespace.
 
-    Without IPv6, or at least its link-local addresses, its own chatter is not on the links.  With
-    a smaller table of connections the kernel would also lower two limits, of connections that are
-    not yet there and that have ended: they are set to those of a table of 32768 buckets.
+    IPv6, or at least its link-local addresses, is off, so that its own packets are not on the
+    links.  Because of the smaller table of connections the kernel would also lower two limits: of
+    connections that are being opened, and of those in TIME_WAIT.  They are set to the values for a
+    table of 32768 buckets.
     """
     quiet = ["net.ipv6.conf.all.disable_ipv6=1"] if s.ip == 4 else []
     if name[0] in "dbaj":
@@ -287,7 +295,7 @@ def sysctls(s: Settings, name: str) -> list[str]:
     if s.ack != "every":
         return ["sysctl -qw " + " ".join(values)]
     values.append("net.ipv4.tcp_comp_sack_nr=0")
-    # from Linux 6.7 on
+    # exists in Linux 6.7 and later
     return ["sysctl -qw " + " ".join(values), "sysctl -eqw net.ipv4.tcp_backlog_ack_defer=0"]
 
 
@@ -330,11 +338,11 @@ def _routes(s: Settings, name: str, row: Row) -> list[str]:
 def _routes_of_nodes(
     s: Settings, name: str, row: Row, net: Callable[[Hop], str], via: Callable[[str], str]
 ) -> list[str]:
-    """In a tree or mesh: to each host the way that its users' data, or acknowledgments, have."""
+    """The routes of a node in a tree or mesh: along the path of the data or ACKs to each host."""
     lines: dict[str, None] = {}
     for group in range(len(row.net.groups)):
         for way in row.ways(group):
-            # the last before a host has it on a cable
+            # the last node before the host is directly connected with it
             if name in way[:-2]:
                 target = net(row.between(*way[-2:]))
                 quick = " quickack 1" if s.ack == "every" and name in row.receivers.values() else ""
@@ -343,10 +351,11 @@ def _routes_of_nodes(
 
 
 def _acquaintance(s: Settings, row: Row) -> list[str]:
-    """TCP takes ssthresh from an entry in tcp_metrics, not from the route that the entry copies.
+    """Commands that open a first connection from each sender, for the setting ssthresh.
 
-    An entry is there from the end of a first connection on.  This one meets no delay and no loss
-    yet, so that nothing else of the entry, such as its rtt, makes a difference to the next.
+    TCP reads ssthresh from an entry in tcp_metrics, which copies it from the route.  The entry
+    exists only after the end of a first connection.  That connection has no delay and no loss, so
+    that other values of the entry, such as the rtt, have no effect on the next connection.
     """
     receiver = row.address("r", s.ip)
     lines = ["", "# A first connection of each sender, from which later ones know their ssthresh."]

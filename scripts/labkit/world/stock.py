@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Debian's own kernels, unmodified, and our modules for them.
+"""Debian's unmodified kernels, and our modules for them.
 
-ensure() brings a kernel, its headers and the compiler it was built with into the cache, from
-packages that are only unpacked and an APT state of our own: nothing of another suite ever reaches
-the host.  build() builds the modules for it.  machine.py boots it.
+ensure() downloads a kernel, its headers and its compiler into the cache.  The packages are only
+unpacked, with a separate APT state, so that the host stays unchanged.  build() builds the modules
+for the kernel.  machine.py boots it.
 """
 
 import json
@@ -35,11 +35,11 @@ from ..paths import REPO, cache
 from .debian import Apt, files_in, unpack, wrap_programs
 from .kernel import module_sources
 
-# Which suite of Debian carries which kernel.
+# The suite of Debian that has each kernel.
 SUITES = {"6.1": "bookworm", "6.12": "bookworm", "7.2": "sid"}
 
-# Raised when what _fetch() leaves in the cache changes: it is in the name of what was fetched, so
-# that working trees of either side can share a cache.
+# The version of the files that _fetch() writes to the cache; increase it if they change.  It is
+# part of the directory's name, so that old and new working trees can share a cache.
 LAYOUT = 4
 
 TOOLS = {
@@ -48,11 +48,11 @@ TOOLS = {
     "ip": "iproute2", "ethtool": "ethtool", "nft": "nftables",
 }
 
-# Of the packages that headers depend on, those that a module build uses.
+# The dependencies of headers that a module build needs.
 _BUILD_PACKAGES = re.compile(r"(linux-|gcc-|cpp-|binutils|pahole|lib|zlib1g)")
 
-# Of an image's modules, those that a guest can use, which has no hardware but network cards: a
-# tenth.
+# The modules of an image that a guest can use: a tenth of them, because its only hardware is
+# network cards.
 _GUEST_MODULES = re.compile(
     r"kernel/(arch|crypto|lib|net|fs/(9p|fscache|fuse|netfs|overlayfs)"
     r"|drivers/(block|char|input|net/[^/]+\.ko|net/(bonding|wireguard|ethernet/intel/e1000)"
@@ -64,9 +64,9 @@ _GUEST_MODULES = re.compile(
 class StockKernel:
     """A distribution's kernel, unpacked."""
 
-    version: str  # as asked for: 6.12
-    release: str  # what uname -r says: 6.12.117+deb12-amd64
-    package: str  # what its package calls its version: 6.12.117-1~deb12u1
+    version: str  # as requested: 6.12
+    release: str  # of uname -r: 6.12.117+deb12-amd64
+    package: str  # version of its package: 6.12.117-1~deb12u1
     root: Path  # where the packages are unpacked
 
     @property
@@ -77,23 +77,23 @@ class StockKernel:
 
     @property
     def modules(self) -> Path:
-        """The kernel's own modules: the directory named like the release."""
+        """The directory of the kernel's own modules, lib/modules/<release>."""
         found = (self.root / top / "modules" / self.release for top in ("lib", "usr/lib"))
         return next(p for p in found if (p / "kernel").exists())
 
     @property
     def build_dir(self) -> Path:
-        """What a module build takes as its kernel tree."""
+        """The kernel's headers, for module builds."""
         return self.root / "usr/src" / f"linux-headers-{self.release}"
 
 
 def home_of(release: str) -> Path:
-    """Where the cache has that kernel."""
+    """The directory of a kernel in the cache."""
     return cache("stock", f"{release}-{LAYOUT}")
 
 
 def ensure(release: str, progress: bool = True) -> StockKernel:
-    """That kernel, fetched and unpacked first if the cache has none."""
+    """Returns a kernel; downloads and unpacks it if it is not in the cache."""
     if release not in SUITES:
         raise LabError(f"no stock kernel {release!r}; there are: {', '.join(SUITES)}", status=2)
     require_tools()
@@ -111,10 +111,10 @@ def build(
     kernel: StockKernel, extra: Iterable[str] = ("W=1",), strict: bool = True,
     srcdir: Path = REPO,
 ) -> Path:  # fmt: skip
-    """This project's modules for kernel, beside its own.
+    """Builds this project's modules for kernel, and adds them to the kernel's modules.
 
     Returns a directory with the kernel's image and a lib/modules/<release> ready for modprobe.
-    strict turns each warning into a failure.
+    extra: options of make.  strict: each warning is an error.  srcdir: the sources.
     """
     files = module_sources() if srcdir == REPO else _sources_in(srcdir)
     options = [*extra, *(["KCFLAGS=-Werror"] if strict else [])]
@@ -138,7 +138,7 @@ def build(
 
 
 def _fetch(version: str, suite: str, home: Path, shown: Progress) -> StockKernel:
-    """Downloads and unpacks all that a kernel, and a module build for it, consist of."""
+    """Downloads and unpacks the packages of a kernel and of module builds for it."""
     root = home / "root"
     if root.exists():
         shutil.rmtree(root)
@@ -166,7 +166,7 @@ def _fetch(version: str, suite: str, home: Path, shown: Progress) -> StockKernel
 
 
 def _newest(apt: Apt, version: str) -> tuple[str, list[str]]:
-    """The newest release of that version that has headers and the packages of its image."""
+    """The newest release of a version with headers and image; and the packages of its image."""
     names = apt.names("linux-")
     pattern = rf"linux-headers-({re.escape(version)}\.\d+(?:-\d+|\+deb\d+)-amd64)"
     releases = [found[1] for name in names if (found := re.fullmatch(pattern, name))]
@@ -174,7 +174,7 @@ def _newest(apt: Apt, version: str) -> tuple[str, list[str]]:
         split = [f"linux-binary-{release}", f"linux-modules-{release}"]
         for image in (split, [f"linux-image-{release}"]):
             wanted = [f"linux-headers-{release}", *image]
-            # A name may be known only because others mention it.
+            # apt may know a name only because other packages mention it.
             if names.issuperset(wanted) and all(map(apt.exists, wanted)):
                 return release, image
     raise LabError(f"Debian {apt.suite} has no kernel {version} any more")
@@ -185,7 +185,7 @@ def _numbers(text: str) -> list[int]:
 
 
 def _unpack_image(package: Path, root: Path) -> None:
-    """The image, its index files, and the modules that a guest can use."""
+    """Unpacks the image, its index files, and the modules that a guest can use."""
     command = ["dpkg-deb", "--fsys-tarfile", str(package)]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as child:
         try:
@@ -204,12 +204,13 @@ def _unpack_image(package: Path, root: Path) -> None:
 
 
 def _relocate(root: Path) -> None:
-    """Makes headers and the tools of a module build work from where they are."""
+    """Adapts the headers and tools of a module build to their directory."""
     for makefile in root.glob("usr/src/linux-headers-*/Makefile"):
         text = makefile.read_text()
         if text.count("\n") < 9:  # Debian's own, which includes the common one
             makefile.write_text(text.replace("/usr/src/", f"{root}/usr/src/"))
-    # Type information would need pahole and as much time as the build; no module of ours uses it.
+    # Without vmlinux the build makes no type information.  It would need pahole, and as much time
+    # as the build; our modules do not use it.
     for vmlinux in root.glob("usr/src/linux-headers-*/vmlinux"):
         vmlinux.unlink()
     wrap_programs(root, "usr/bin", "usr/lib/gcc", "usr/libexec/gcc", "usr/lib/linux-kbuild-*")
@@ -239,7 +240,7 @@ def _make(kernel: StockKernel, stage: Path, options: list[str], strict: bool) ->
 
 
 def _install(kernel: StockKernel, stage: Path, result: Path) -> None:
-    """The kernel's image and modules and ours, as hard links, with indices for modprobe."""
+    """Lays out the kernel's image, its modules and ours, as hard links, with modprobe's indices."""
     shutil.rmtree(result, ignore_errors=True)
     tree = result / "lib/modules" / kernel.release
     shutil.copytree(

@@ -3,28 +3,28 @@
 
     s0 --+
     s1 --+-- d ------ b ====== r        s0...  senders, one namespace per round-trip time
-    ...  |            |                 d      delays and loses: netem, never on a sender
-                      x                 b      the bottleneck: its wire and its queue, alone
+    ...  |            |                 d      delay and loss: netem, never on a sender
+                      x                 b      the bottleneck: only its wire and its queue
                                         r      the receiver          x  cross traffic
 
-d delays data by half of the shortest rtt, and the acknowledgments of each group of senders by the
-rest of its own rtt, so that all groups see the same losses and meet in the same queue.  Where data
-or acknowledgments go in batches, overtake each other, are lost behind the bottleneck, or pass not
-at all, it is in a, between b and r.
+d delays data by half of the shortest rtt, and the ACKs of each group of senders by the rest of the
+group's rtt.  So all groups share the losses and the queue.  Namespace a, between b and r, exists
+only if the settings need it: for batches of data or ACKs, reordering, losses behind the bottleneck,
+and blackouts.
 
-What a host's network card does is in the last device before it, d-s0 or a-r: netem holds packets
-until the interrupt (slot), and a second one below it hands acknowledgments over one after the other
-(rate).  TCP's large packets are cut as they leave the sender, as a card with TSO does it, so that
-all that is lost, policed or late on the path is a single packet.
+The effects of a host's network card are in the last device before the host, d-s0 or a-r.  A netem
+holds packets until the interrupt (slot), and a second netem below it passes ACKs one after the
+other (rate).  TCP's large packets are cut when they leave the sender, as by a card with TSO.  So
+the path loses, polices or delays single packets.
 
-Networks of several links have d1, b1, d2, b2, ... in a row; see network.py.  Senders are at the d
-where their path begins, receivers (r1, r2, ...) behind the b where it ends: at the next d, since
-all that leaves a b goes through one queue.  Each b then delays the acknowledgments by its link's
-delay.
+Networks of several links have d1, b1, d2, b2, ... in a row; see network.py.  A sender is at the d
+where its path begins.  A receiver (r1, r2, ...) is behind the b where its path ends: at the next d,
+because all packets that leave a b go through one queue.  In such a network each b delays the ACKs
+by its link's delay.
 
-In a tree or mesh there is a j at each node, between the bs of the links that come there and the ds
-of those that begin there; senders are at the d where their path begins, and each group of users has
-a receiver of its own, at the j where its path ends, so that an address has one way to it.
+In a tree or mesh there is a j at each node, between the bs of the links that end there and the ds
+of the links that begin there.  A sender is at the d where its path begins.  Each group of users has
+its own receiver, at the j where its path ends, so that there is only one route to each address.
 """
 
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ LAST_HOP = "last_hop"
 
 @dataclass(frozen=True)
 class Hop:
-    """A cable between two namespaces; its ends are named s0-d and d-s0."""
+    """A cable between two namespaces; the devices at its ends have names such as s0-d and d-s0."""
 
     a: str
     b: str
@@ -59,7 +59,7 @@ class Hop:
 
 
 class Row:
-    """The namespaces of a network by their names, and the cables between them."""
+    """The names of the namespaces of a network, and the cables between them."""
 
     def __init__(self, settings: Settings) -> None:
         self.net: Network = settings.net
@@ -71,7 +71,7 @@ class Row:
         self.hops = [
             Hop(f"s{g}", self.d[group.first], 10 + g) for g, group in enumerate(self.net.groups)
         ]
-        # one link: 1, 2; of several, the first 200 are for groups of senders
+        # Hop.net: 1 and 2 for one link; for several links, numbers below 200 are for groups
         self.hops += [
             Hop(d, b, 200 + k if several else 1)
             for k, (d, b) in enumerate(zip(self.d, self.b, strict=True))
@@ -118,7 +118,7 @@ class Row:
         self.exits = [self.between(b, j).device(b) for b, j in zip(self.b, end, strict=True)]
 
     def ways(self, group: int) -> tuple[list[str], list[str]]:
-        """Of users of a tree or mesh: where data pass, and where acknowledgments do."""
+        """The namespaces on the path of a group's data, and on that of its ACKs (tree or mesh)."""
 
         def over(links: tuple[int, ...]) -> list[str]:
             nodes = (self.exits[k].partition("-")[2] for k in links)
@@ -132,27 +132,27 @@ class Row:
         return data, [self.receivers[group], data[-2], *over(of.back), *data[1::-1]]
 
     def receiver(self, group: int) -> str:
-        """Whose data those users send."""
+        """The receiver of a group of users."""
         return self.receivers[group if self.net.nodes else self.net.groups[group].last]
 
     def door(self, k: int) -> str:
-        """What receivers behind a link are at."""
+        """The namespace to which receivers behind link k are connected."""
         return self.d[k + 1] if k + 1 < len(self.d) else self.b[k]
 
     def between(self, a: str, b: str) -> Hop:
         return next(hop for hop in self.hops if {hop.a, hop.b} == {a, b})
 
     def address(self, host: str, ip: int) -> str:
-        """Of a sender, a receiver or the cross traffic: they have one cable."""
+        """The address of a sender, a receiver or the cross traffic, which have only one cable."""
         return next(hop for hop in self.hops if host in (hop.a, hop.b)).address(host, ip)
 
     def traced(self, s: Settings) -> dict[str, Trace]:
-        """The bottlenecks that are served by a trace, by their devices."""
+        """The trace of each bottleneck that is served by one, by the device's name."""
         devices = [self.exits[0]] + ["b-d"] * bool(s.reverse or len(s.trace) > 1)
         return dict(zip(devices, (s.trace[0], s.trace[-1]), strict=False)) if s.trace else {}
 
     def link_names(self) -> list[str]:
-        """As results call the bottlenecks."""
+        """The names of the bottlenecks in results."""
         count = len(self.net.links)
         return [BOTTLENECK] if count == 1 else [f"link{k + 1}" for k in range(count)]
 
@@ -165,8 +165,10 @@ def has_a(s: Settings) -> bool:
 
 
 def ways_back(row: Row, k: int) -> list[tuple[str, float, float]]:
-    """The devices to the hosts at a link, and what acknowledgments wait there: always, and by
-    chance at most, s."""
+    """The devices from link k's d to its senders, with the delay of ACKs there.
+
+    The delay, s, is a fixed part and the maximum of a random part.
+    """
     links, found = row.net.links, []
     for sender, group in zip(row.senders, row.net.groups, strict=True):
         if group.first == k:

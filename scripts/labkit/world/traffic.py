@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The agent's plan: which flows there are and when, and what is sampled how often."""
+"""The agent's plan: the flows, their times, and the intervals of samples."""
 
 import hashlib
 from dataclasses import dataclass
@@ -9,11 +9,11 @@ from random import Random
 from ..model.settings import SHAPING, Settings
 from .topology import BLACKOUT, LAST_HOP, POLICER, Row, ways_back
 
-START_NS = 5_000_000_000  # of traffic on CLOCK_MONOTONIC: set-up is over, and it is always the same
+START_NS = 5_000_000_000  # start of traffic on CLOCK_MONOTONIC: fixed, and after the setup
 SAMPLE_S = 0.005
-ROWS = 5_000  # per series, more than a plot can show; then the interval doubles
-FEW = 1_000  # after as many it doubles as long as it is no more than a quarter of a round trip
-FLOW_ROWS = 40_000  # all flows together, since each costs time
+ROWS = 5_000  # of a series, more than a plot can show; after them the interval doubles
+FEW = 1_000  # after so many the interval doubles if it is then <= a quarter of a round trip
+FLOW_ROWS = 40_000  # of all flows together, because each row costs time
 
 FIRST_PORT = 20000  # of flow 0, at its sender
 
@@ -76,11 +76,11 @@ def traffic(s: Settings, row: Row, cc: str, seed: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-THINKS = 500  # of a client's before they begin anew
+THINKS = 500  # number of random pauses of a client, which then repeat
 
 
 def talk(s: Settings, row: Row, cc: str, seed: int) -> str:
-    """What is said beside the flows; see guest/talk.c."""
+    """The plan of calls and of clients that send requests; see guest/talk.c."""
     lines: list[str] = []
     if not (s.voice or s.ask):
         return ""
@@ -98,7 +98,7 @@ def talk(s: Settings, row: Row, cc: str, seed: int) -> str:
 
 
 def video(s: Settings, row: Row, cc: str, seed: int) -> str:
-    """Who watches a video, from some moment in the time of a chunk on; see guest/video.c."""
+    """The plan of video viewers; each starts at random within a chunk's time; see guest/video.c."""
     v, lines = s.video, []
     for i in range(v.viewers if v else 0):
         start = START_NS + _ns(Random(f"{seed} video {i}").uniform(0, v.chunk))
@@ -114,7 +114,7 @@ class _Flow:
     group: int
     start: float
     cc: str
-    bytes: int  # 0: without end
+    bytes: int  # 0: no limit
     stop: float = inf
 
     def line(self, number: int, ip: int, kind: str) -> str:
@@ -129,7 +129,7 @@ class _Flow:
 
 
 def _arrivals(s: Settings, seed: int) -> list[tuple[float, int]]:
-    """When short flows come, and with how many bytes."""
+    """The start, s, and the size, bytes, of each short flow."""
     dice = Random(f"{seed} short")
     payload = s.mtu - (52 if s.ip == 4 else 72)
     found, now = [], dice.expovariate(s.short.rate)
@@ -145,7 +145,7 @@ def _arrivals(s: Settings, seed: int) -> list[tuple[float, int]]:
 
 
 def intervals(s: Settings) -> tuple[float, float]:
-    """Seconds between samples of flows and of links: fine, but never so many that they cost."""
+    """The intervals between samples of flows and of links, s; limits the cost of sampling."""
     if s.sample is not None:
         return s.sample, s.sample
     if s.bytes is not None or s.flows == 1:
@@ -156,10 +156,10 @@ def intervals(s: Settings) -> tuple[float, float]:
 
 
 def _wide(s: Settings) -> float:
-    """Seconds that are a quarter of the shortest round trip.
+    """A quarter of the shortest round trip, s.
 
-    0 where somebody said what the interval is to be, or where the samples of a queue's law are its
-    only witness.
+    0 if the settings have a sampling interval; also for SHAPING qdiscs, because only the samples
+    show the law of the queue; and for networks.
     """
     if s.sample is not None or s.qdisc in SHAPING or s.network:
         return 0
@@ -172,5 +172,5 @@ def _ns(seconds: float) -> int:
 
 
 def _netem_seed(seed: int, device: str) -> int:
-    """Independent of whatever else draws random numbers; positive, to fit where a sign may be."""
+    """The seed of a device's netem, independent of other random numbers; fits a signed 64 bit."""
     return int.from_bytes(hashlib.sha256(f"{seed} {device}".encode()).digest()[:7])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A kernel tree of the user's own: what version it is, what stands for its content, and a copy of
-what the lab builds of it.  Nothing is ever written to the tree."""
+"""A kernel tree of the user: its version, a digest of its content, and a copy of the files that the
+lab builds.  The tree is never written to."""
 
 import hashlib
 import os
@@ -13,14 +13,14 @@ from ..errors import LabError
 from ..host import digest_of, environment, file_digest, write_marker
 from ..paths import cache
 
-# What builds leave in a tree
+# Files that a build generates in a tree
 _MADE = ("*.o", "*.a", "*.ko", "*.cmd", "*.mod", "*.order", "*.symvers", "./.config*", "./vmlinux*",
          "./include/config", "./include/generated", "./arch/*/include/generated", "./.git",
          "./linux", "./System.map", "./.tmp_*", "./scripts/kconfig/conf")  # fmt: skip
 
 
 def version_of(tree: Path) -> str:
-    """The version, such as 6.12, that the tree's Makefile has; LabError if it is no kernel tree."""
+    """The version in the tree's Makefile, such as 6.12; LabError if it is not a kernel tree."""
     makefile = tree / "Makefile"
     text = makefile.read_text(errors="replace") if makefile.is_file() else ""
     found = [re.search(rf"^{name} = (\d+)$", text, re.M) for name in ("VERSION", "PATCHLEVEL")]
@@ -31,8 +31,11 @@ def version_of(tree: Path) -> str:
 
 
 def content_of(tree: Path) -> str:
-    """What stands for the tree's content: of a git tree its commit's tree, what differs from it,
-    and files that are not ignored; else all files."""
+    """A digest of the tree's content.
+
+    In a git tree it covers the tree of HEAD, the differences from HEAD, and untracked files that
+    are not ignored; else all files.
+    """
     top = os.fsdecode(_git(tree, "rev-parse", "--show-toplevel")).strip()
     if top and Path(top).resolve() == tree.resolve():
         more = _git(tree, "ls-files", "-z", "-o", "--exclude-standard").split(b"\0")
@@ -41,7 +44,7 @@ def content_of(tree: Path) -> str:
         changed = hashlib.sha256(_git(tree, "diff", "--binary", "HEAD")).hexdigest()
         return digest_of(_git(tree, "rev-parse", "HEAD^{tree}").decode(), changed, *extra)
     files = sorted(_files(tree))
-    # Reading a kernel takes half a minute: it is done once for the same files, sizes and times.
+    # Reading a kernel takes half a minute.  The cache has the digest by names, sizes and times.
     stats = ((path, os.lstat(path)) for path in files)
     seen = digest_of(*(f"{path} {s.st_size} {s.st_mtime_ns}" for path, s in stats))
     known = cache("trees") / seen
@@ -55,7 +58,7 @@ def content_of(tree: Path) -> str:
 
 
 def copy(tree: Path, target: Path, excludes: Iterable[str]) -> None:
-    """Copies to target, a directory that is there, the tree's source without these patterns."""
+    """Copies the tree's source to target, an existing directory, without these patterns."""
     without = [f"--exclude={pattern}" for pattern in (*_MADE, *excludes)]
     with subprocess.Popen(
         ["tar", "-C", tree, "--wildcards", *without, "-c", "."], stdout=subprocess.PIPE,
@@ -68,7 +71,7 @@ def copy(tree: Path, target: Path, excludes: Iterable[str]) -> None:
 
 
 def _files(tree: Path) -> list[str]:
-    """All files but what builds leave, as far as their names tell."""
+    """All files, except those whose names look like results of a build."""
     found = []
     for here, folders, files in os.walk(tree):
         folders[:] = [name for name in folders if name not in (".git", "generated")]
@@ -78,7 +81,7 @@ def _files(tree: Path) -> list[str]:
 
 
 def _git(tree: Path, *arguments: str) -> bytes:
-    """What git prints of it; nothing if it fails, or there is no git."""
+    """The output of git for the tree; empty if git fails or does not exist."""
     command = ["git", "-c", f"safe.directory={tree}", "-C", tree, *arguments]
     try:
         done = subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL)

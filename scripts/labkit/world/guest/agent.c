@@ -7,34 +7,34 @@
  *   agent exec DIR CMD...    runs a command; its output and status go to DIR as they come
  *   agent poweroff           ends the guest
  *
- * One process, one epoll loop.  In the lab's virtual time a program that computes takes no time
- * and a program that polls stops the clock, so everything here waits for descriptors, and every
- * moment is an absolute one on CLOCK_MONOTONIC.  Two things move the clock: reading it, and a system
- * call that fails (a microsecond).  The sampler does neither, so that it cannot change what it
- * samples; the others seldom.
+ * One process, one epoll loop.  In the lab's virtual time a program that computes takes no time,
+ * and a program that polls stops the clock.  So everything here waits for descriptors, and every
+ * moment is an absolute time on CLOCK_MONOTONIC.  Two things move the clock: reading it, and a
+ * system call that fails (a microsecond).  The sampler does neither, so it cannot change what it
+ * samples; the other parts do so seldom.
  *
- * A plan is one line per thing, "kind key=value ...", all times in ns from the start of traffic:
+ * A plan has one line per item, "kind key=value ...", all times in ns from the start of traffic:
  *
  *   run start=NS end=NS sample=NS link_sample=NS rows=N few=N wide=NS
- *       start on CLOCK_MONOTONIC; end of measurement; intervals (0: no sampling) that double
- *       whenever a series reaches this many rows, or few as long as they are no wider then; with
- *       eager=1 receivers read whatever comes at once, as autotuning of the receive buffer needs it
- *   seed ns=NAME dev=NAME seed=U64              what netem's dice start from
+ *       start on CLOCK_MONOTONIC; end of measurement; intervals of sampling (0: none).  They double
+ *       after "few" rows; after "rows" rows, if twice link_sample would be more than wide.  With
+ *       eager=1 receivers read all data at once, which autotuning of the receive buffer needs
+ *   seed ns=NAME dev=NAME seed=U64              the seed of netem's random numbers
  *   link name=NAME ns=NAME dev=NAME sampled=0|1 [law=1]
  *       a device whose root qdisc is reported at the end, and in the series if sampled; with law=1
- *       one of this project's is below it
+ *       a qdisc of this project is below it
  *   ingress name=NAME ns=NAME dev=NAME sampled=0
- *       the same of its ingress qdisc
+ *       the same for its ingress qdisc
  *   count ns=NAME                               a namespace whose protocol counters are reported
  *   flow id=N ns=NAME peer=NAME src=A sport=P dst=A dport=P cc=NAME start=NS bytes=N [stop=NS]
- *       bytes=0: until it stops, or the end; no source port twice
+ *       bytes=0: until it stops, or the end; each source port only once
  *   short ...                                   like flow, but not in the series, and the run does
  *                                               not wait for it
  *   reverse ...                                 like short, but app does not apply to it
- *   app size=BYTES[,BYTES...] interval=NS       flows write so much so often, not all they can;
- *                                               several sizes take turns.  requests.csv has each
- *                                               write, and how long it took to arrive
- *   switch at=NS cc=NAME                        a congestion control for all flows under way then
+ *   app size=BYTES[,BYTES...] interval=NS       flows write this much at each interval, not all
+ *                                               they can; several sizes take turns.  requests.csv
+ *                                               has each write, and how long it took to arrive
+ *   switch at=NS cc=NAME                        the congestion control of all flows that run then
  *                                               (not for short and reverse ones)
  *   udp ns=NAME peer=NAME src=A sport=P dst=A dport=P size=BYTES frame=BYTES rate=BPS from=NS to=NS
  *       constant bit rate; size is the datagram's payload, frame what it occupies on the link
@@ -83,7 +83,7 @@
 #define READ_CHUNK (64 << 10)
 #define VIEW_COLUMNS 32 /* names of fields in /proc/net/tcpcc, of all senders of a run */
 #define VIEW_LINE 1024 /* bytes of a line there at most */
-#define VIEW_PART 4096 /* bytes that the kernel has room for at first */
+#define VIEW_PART 4096 /* bytes of the kernel's buffer for a read, at first */
 
 typedef int64_t ns_t;
 
@@ -100,7 +100,7 @@ __attribute__((format(printf, 1, 2), noreturn)) static void die(const char *form
 
 /* Plan ----------------------------------------------------------------------------------------- */
 
-/* What an epoll event is about: the first member of everything that waits. */
+/* What an epoll event is for: the first member of struct waiter. */
 enum role { LISTENER, SENDER, RECEIVER, APP, STOP, UDP, SWITCH, SCHEDULE, SAMPLER };
 
 struct waiter {
@@ -115,10 +115,10 @@ struct end {
 
 enum kind { LONG, SHORT, REVERSE };
 
-/* What an application has written at once. */
+/* One write of an application. */
 struct request {
 	ns_t at;
-	uint64_t size, end; /* end: the flow's bytes up to its last one */
+	uint64_t size, end; /* end: the flow's bytes up to the end of this write */
 };
 
 struct flow {
@@ -130,18 +130,18 @@ struct flow {
 	enum kind kind;
 	ns_t start, stop, end; /* end: the last byte's arrival */
 	uint64_t bytes, written, received;
-	uint64_t allowed; /* of written, by what the application has produced so far */
+	uint64_t allowed; /* limit of written: what the application has produced so far */
 	struct request *requests;
-	size_t asked, answered; /* how many of them there are, and have arrived */
+	size_t asked, answered; /* number of requests, and of those that have arrived */
 	int low_water;
-	unsigned int refills, starved; /* writes, and those that came too late to keep it sending */
+	unsigned int refills, starved; /* writes, and those before which TCP had no data left */
 	bool started, finished, stopped, has_bbr_info, asked_cc_info;
 	struct tcp_info info;
-	uint32_t viewed; /* a bit for each of view that the last look at /proc/net/tcpcc gave */
+	uint32_t viewed; /* bit k: the last read of /proc/net/tcpcc had view[k] */
 	uint64_t view[VIEW_COLUMNS];
 };
 
-/* A namespace with senders of flows, and its /proc/net/tcpcc if the module is there */
+/* A namespace with senders of flows; view is its /proc/net/tcpcc, or -1 without the module */
 struct space {
 	struct space *next;
 	char ns[16];
@@ -178,7 +178,7 @@ struct link {
 	int fd, ifindex; /* fd: a netlink socket in ns */
 	uint32_t parent; /* TC_H_ROOT or TC_H_INGRESS */
 	bool sampled, law; /* law: below the lab's link there is a qdisc of this project */
-	uint32_t queue_max; /* packets, as far as read */
+	uint32_t queue_max; /* packets, in all reads so far */
 	ns_t read; /* when the latest sample was taken */
 	struct qdisc_stats first;
 };
@@ -196,7 +196,7 @@ struct listener {
 };
 
 static struct flow *flows, *at_port[65536];
-static struct flow **due; /* in the order of their starts, from the next on; NULL ends it */
+static struct flow **due; /* sorted by start, from the next one on; NULL ends it */
 static struct udp *udps;
 static struct cc_switch *switches;
 static struct link *links;
@@ -208,7 +208,7 @@ static int view_count;
 static struct {
 	ns_t start, end, sample, link_sample, wide, app_interval;
 	uint64_t app_sizes[8];
-	size_t app_count; /* of these sizes; 0: flows always have something to send */
+	size_t app_count; /* number of app_sizes; 0: flows always have something to send */
 	uint64_t rows, few;
 	bool eager;
 } run;
@@ -304,10 +304,10 @@ static int netlink_in(const char *ns, const char *dev, int *ifindex)
 	return fd;
 }
 
-/* What a qdisc link of the lab has below it */
+/* The parent of the qdisc below a qdisc link of the lab */
 #define BELOW_LINK TC_H_MAKE(1 << 16, 1)
 
-/* Asks for a qdisc of a device by its parent; the answer is a message in buffer. */
+/* Reads a qdisc of a device, by its parent; returns the answer, a message in @buffer. */
 static struct nlmsghdr *get_qdisc(int fd, int ifindex, uint32_t parent, void *buffer, size_t size)
 {
 	struct {
@@ -342,7 +342,7 @@ static struct rtattr *attribute(struct nlmsghdr *message, int type)
 	return NULL;
 }
 
-/* As much of a qdisc's own statistics as both sides know. */
+/* Copies as much of a qdisc's own statistics as both sides know. */
 static void take_xstats(const struct rtattr *a, void *xstats, size_t size)
 {
 	memcpy(xstats, RTA_DATA(a), RTA_PAYLOAD(a) < size ? RTA_PAYLOAD(a) : size);
@@ -390,7 +390,7 @@ static void read_qdisc(struct link *l, uint32_t parent, struct qdisc_stats *s)
 	}
 }
 
-/* Of a link its own, and the statistics of the law that its queue follows. */
+/* The statistics of a link and, if it is the lab's, of the law's qdisc below it. */
 static void read_stats(struct link *l, struct qdisc_stats *s)
 {
 	struct qdisc_stats below;
@@ -403,7 +403,7 @@ static void read_stats(struct link *l, struct qdisc_stats *s)
 	if (!l->law)
 		return;
 	read_qdisc(l, BELOW_LINK, &below);
-	s->drops = below.drops; /* also of parts of a large packet */
+	s->drops = below.drops; /* counts also parts of a large packet */
 	s->is_acp = below.is_acp;
 	s->is_estcp = below.is_estcp;
 	s->acp = below.acp;
@@ -411,9 +411,9 @@ static void read_stats(struct link *l, struct qdisc_stats *s)
 }
 
 /*
- * netem's dice start from the kernel's random pool unless told otherwise, and the pool depends on
- * everything that ran before.  Older versions of tc cannot tell it: give netem its own options back,
- * and the seed with them.
+ * Without a seed netem's random numbers come from the kernel's random pool, and the pool depends on
+ * everything that ran before.  Older versions of tc cannot set the seed.  So this sets netem's own
+ * options again, together with the seed.
  */
 static void seed_netem(const char *ns, const char *dev, uint64_t seed)
 {
@@ -450,12 +450,12 @@ static void seed_netem(const char *ns, const char *dev, uint64_t seed)
 	close(fd);
 }
 
-/* What is drawn from the kernel's random pool from here on is not a matter of the set-up's length. */
+/* From here on the kernel's random numbers do not depend on how long the set-up was. */
 static void restart_random(void)
 {
 	int fd = open("/dev/urandom", O_WRONLY | O_CLOEXEC);
 
-	/* A kernel before 6.2 has no reseeding until its pool is full; it never is here. */
+	/* Before 6.2 the kernel does not reseed until its pool is full; here it never is. */
 	if (fd < 0 || (ioctl(fd, RNDRESEEDCRNG) && errno != ENODATA))
 		die("agent: cannot restart the random numbers: %m");
 	close(fd);
@@ -466,8 +466,8 @@ static void restart_random(void)
 typedef void (*count_fn)(const char *ns, const char *name, uint64_t value, void *context);
 
 /*
- * /proc/net/netstat and snmp: pairs of lines, "Group: names" and "Group: values".  snmp6, which is
- * not there without IPv6: a name and its value in each line.
+ * /proc/net/netstat and snmp: pairs of lines, "Group: names" and "Group: values".  snmp6, which
+ * does not exist without IPv6: a name and its value in each line.
  */
 static void read_counters(const char *ns, count_fn use, void *context)
 {
@@ -510,7 +510,7 @@ static void read_counters(const char *ns, count_fn use, void *context)
 	leave();
 }
 
-/* Packets that a namespace's receive path threw away before any protocol saw them (all CPUs). */
+/* Packets that a namespace's receive path dropped before any protocol saw them (all CPUs). */
 static uint64_t backlog_drops(void)
 {
 	unsigned int processed, dropped;
@@ -613,7 +613,7 @@ static uint16_t port_of(const struct sockaddr_storage *a)
 					       ((struct sockaddr_in6 *)a)->sin6_port);
 }
 
-/* One listener per receiving address, made before anything flows. */
+/* One listener per receiving address, made before traffic starts. */
 static void listen_at(const struct end *e)
 {
 	struct listener *l;
@@ -633,10 +633,10 @@ static void listen_at(const struct end *e)
 }
 
 /*
- * Wakes the receiver for so much data, or for the last byte of the flow or of what its application
- * wrote, instead of for each packet: that is most of the guest's work.  Acknowledgments stay as they are with a reader that is always there,
- * since a receive buffer that is as large from the start as it may become (the plan sets tcp_rmem so)
- * is not resized by SO_RCVLOWAT.
+ * Wakes the receiver once for READ_CHUNK bytes, or for the last byte of the flow or of a write of
+ * its application, instead of for each packet: that would be most of the guest's work.  ACKs are as
+ * with a reader that always reads at once: SO_RCVLOWAT does not resize a receive buffer that has
+ * its largest size from the start (the plan sets tcp_rmem so).
  */
 static void want_bytes(struct flow *f)
 {
@@ -692,7 +692,7 @@ static void ask(struct flow *f, ns_t at)
 	f->requests[f->asked++] = (struct request){ at, size, f->allowed };
 }
 
-/* Tells of what has arrived whole. */
+/* Writes a line for each request that has arrived as a whole. */
 static void answer(struct flow *f)
 {
 	ns_t at;
@@ -765,7 +765,7 @@ static void want_room(struct flow *f, uint32_t events)
 	epoll_ctl(epoll_fd, EPOLL_CTL_MOD, f->sender.fd, &event);
 }
 
-/* What a slow path has not taken yet is not lost: a program would have it wait. */
+/* Data that a slow path has not taken yet is kept, as in a real program. */
 static void produce(struct flow *f)
 {
 	uint64_t expired;
@@ -793,7 +793,7 @@ static void fill(struct flow *f)
 	if (!f->written) {
 		getsockopt(f->sender.fd, SOL_SOCKET, SO_ERROR, &error, &size);
 		if (error == ETIMEDOUT) {
-			/* each of its attempts was dropped: so little is what it gets */
+			/* each SYN was dropped: the flow delivers nothing */
 			close(f->sender.fd);
 			f->sender.fd = -1;
 			return;
@@ -819,12 +819,12 @@ static void fill(struct flow *f)
 		if (f->written == f->allowed)
 			break;
 		if (n < (ssize_t)want)
-			return; /* full; to ask again would fail */
+			return; /* full; another send() would fail */
 	}
 	want_room(f, 0);
 }
 
-/* MSG_TRUNC: TCP drops the bytes instead of copying them, so a read has no natural size. */
+/* MSG_TRUNC: TCP drops the bytes instead of copying them, so a read may have any size. */
 static void drain(struct flow *f)
 {
 	ssize_t n = recv(f->receiver.fd, NULL, READ_SIZE, MSG_TRUNC);
@@ -847,7 +847,7 @@ static void drain(struct flow *f)
 		want_bytes(f);
 }
 
-/* The user leaves: what is on the way may arrive, but nothing is sent any more. */
+/* The user leaves: data on the way may arrive, but nothing more is sent. */
 static void stop_flow(struct flow *f)
 {
 	struct linger now_or_never = { 1, 0 };
@@ -871,7 +871,7 @@ static void stop_flow(struct flow *f)
 
 /* Cross traffic -------------------------------------------------------------------------------- */
 
-/* The far end wants nothing of it: a filter that passes no packet spares the guest the work. */
+/* The receiver needs no data: a filter that passes no packet saves the guest that work. */
 static void start_udp(struct udp *u)
 {
 	struct sock_filter nothing = BPF_STMT(BPF_RET | BPF_K, 0);
@@ -929,7 +929,7 @@ static void print_optional(FILE *out, bool known, double value)
 		fputc(',', out);
 }
 
-/* Asks for /proc/net/tcpcc in a namespace, once; before traffic, since what fails moves the clock. */
+/* Opens /proc/net/tcpcc of a namespace, once; before traffic, because a failure moves the clock. */
 static void open_view(const char *ns)
 {
 	struct space *s;
@@ -959,7 +959,7 @@ static int view_column(const char *name)
 	return view_count++;
 }
 
-/* "ADDRESS:PORT ADDRESS:PORT cc=NAME mode=NAME FIELD=NUMBER ...", by its own port, the first */
+/* "ADDRESS:PORT ADDRESS:PORT cc=NAME mode=NAME FIELD=NUMBER ..."; the first port finds the flow */
 static void read_view_line(char *line)
 {
 	char *save, *value, *word = strtok_r(line, " \n", &save);
@@ -980,8 +980,9 @@ static void read_view_line(char *line)
 }
 
 /*
- * All flows of a namespace at once: each has what its sender tells at this moment.  A read gives
- * whole lines, as many as the kernel has room for: if another would have fit, that was the last.
+ * Reads all flows of a namespace at once, so their values are of the same moment.  A read gives
+ * whole lines, as many as the kernel has room for.  If another line would have fit, it was the last
+ * read.
  */
 static void read_view(int view)
 {
@@ -1064,7 +1065,7 @@ static void sample_link(struct link *l, ns_t at)
 	l->read = at;
 }
 
-/* Tells the host how far virtual time has come; what it sees stand still, it ends. */
+/* Writes the virtual time to a file.  The host ends a run whose virtual time stands still. */
 static void report_progress(ns_t at)
 {
 	char text[32];
@@ -1074,7 +1075,7 @@ static void report_progress(ns_t at)
 		die("agent: cannot write to the run's directory: %m");
 }
 
-/* Both series tick on one timer: links at its every expiry, flows every so many. */
+/* One timer for both series: links are sampled at each expiry, flows at every nth. */
 static void sample(void)
 {
 	static uint64_t tick, rows;
@@ -1228,7 +1229,7 @@ static void read_plan(const char *path)
 	qsort(due, count, sizeof(*due), by_start);
 }
 
-/* Starts what is due; arms the timer for what comes next, at the latest the end. */
+/* Starts the flows that are due; sets the timer for the next one, or for an earlier end. */
 static void start_due(ns_t at)
 {
 	for (; *due && (*due)->start <= at; due++)
@@ -1309,8 +1310,8 @@ static void finish(FILE *f, const char *name)
 }
 
 /*
- * The series of flows, whose columns are known when the last sample was taken: the header names
- * them, and a row from before one of them appeared gets an empty field for it.
+ * The columns of the flows' series are known only after the last sample.  The header names them.  A
+ * row from before a column appeared gets an empty field for it.
  */
 static void finish_flows(void)
 {
@@ -1426,7 +1427,7 @@ static void await(int fd)
 	poll(&one, 1, -1);
 }
 
-/* The far end closes first, so that nothing of the connection is left over here. */
+/* The receiver closes first, so nothing of the connection is left at the sender. */
 static int meet(char **arguments)
 {
 	struct end from, to;
@@ -1475,7 +1476,7 @@ static void copy_some(struct pollfd *from, int to)
 		from->fd = -1;
 }
 
-/* The two streams stay apart and arrive at the host as they are written, not when a page is full. */
+/* The two streams stay apart.  The host gets output when it is written, not when a page is full. */
 static int exec_command(const char *directory, char **command)
 {
 	static const char *const names[] = { "stdout", "stderr" };

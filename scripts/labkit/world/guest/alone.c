@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The only program of a guest that has no root file system: it inserts the modules
- * that /order names, one path a line, sends data over the loopback device with each
- * congestion control there is then, unless the last module is a KUnit suite, which ran
- * when it was inserted, removes the modules, and powers off.  What came of it is KTAP in
- * the kernel's log, beside that of the suite.
+ * The only program of a guest without a root file system.  It inserts the modules in
+ * /order, one path per line.  If the last one is a KUnit suite, the suite ran when it was
+ * inserted.  Otherwise the program sends data over the loopback device with each
+ * available congestion control.  Then it removes the modules and powers off.  The results
+ * are KTAP in the kernel's log, beside those of the suite.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -62,7 +62,7 @@ static bool insert(const char *path)
 	return ok;
 }
 
-/* By the name in its path, which it cuts off there */
+/* Removes the module with this path, and cuts off the path's ".ko" */
 static void take_out(char *path)
 {
 	char *name = strrchr(path, '/') + 1;
@@ -106,7 +106,7 @@ static int receive(int listener)
 	}
 }
 
-/* Sends BYTES to a child, which looks at each of them */
+/* Sends BYTES to a child, which checks each of them */
 static bool transfer(const char *cc)
 {
 	static unsigned char data[CHUNK];
@@ -126,7 +126,7 @@ static bool transfer(const char *cc)
 	     !getsockname(listener, (struct sockaddr *)&address, &length);
 	child = ok ? fork() : -1;
 	if (child == 0) {
-		close(sock);	/* or the other end's close() ends nothing */
+		close(sock);	/* or close() in the parent would not end the connection */
 		_exit(receive(listener));
 	}
 	close(listener);
@@ -155,7 +155,7 @@ int main(void)
 	mkdir("/dev", 0755);
 	mount("proc", "/proc", "proc", 0, NULL);
 	mount("dev", "/dev", "devtmpfs", 0, NULL);
-	/* all lines, where the default is ten in five seconds */
+	/* all lines; the default is ten in five seconds */
 	file = open("/proc/sys/kernel/printk_devkmsg", O_WRONLY);
 	if (write(file, "on\n", 3) != 3)
 		return 1;

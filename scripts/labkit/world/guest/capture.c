@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Keeps the packets of some devices while a command runs, for scripts/lab run --pcap.
+ * Captures the packets of some devices while a command runs, for scripts/lab run --pcap.
  *
  *   capture START PACKETS NS:DEV:FILE... -- CMD...
  *
- * Each FILE becomes a pcap file with the first 126 bytes of the first PACKETS packets that go in or
- * out at device DEV of namespace NS; times are from START on, in ns of CLOCK_MONOTONIC.  The status
- * is the command's.  A line on standard output says of each file how many packets are missing.
+ * Each FILE becomes a pcap file with the first 126 bytes of the first PACKETS packets that enter or
+ * leave device DEV of namespace NS.  Times count from START, in ns of CLOCK_MONOTONIC.  The exit
+ * status is the command's.  Standard output has a line per file: its name, and the number of
+ * packets that are missing.
  *
- * It must not change what it sees.  The packets go to a ring that is as long as needed (packet(7),
- * TPACKET_V2), to which the kernel copies them where it has them: no process wakes up for that, and
- * no time is spent in the lab's virtual time.  The files are written when the command is over.
+ * The capture must not change the run.  The kernel copies the packets into a ring that is as long
+ * as needed (packet(7), TPACKET_V2).  No process wakes up for that, and no virtual time passes.
+ * The files are written after the command has ended.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -32,7 +33,7 @@
 
 #define NSEC		1000000000LL
 #define FRAME		192		/* of the ring: a header of 66 bytes, and a packet's beginning */
-#define BLOCK		(1 << 16)	/* the frames of a block do not fill it */
+#define BLOCK		(1 << 16)	/* of the ring; the frames do not fill it */
 #define PER_BLOCK	(BLOCK / FRAME)
 
 struct tap {
@@ -69,7 +70,7 @@ static void open_tap(struct tap *t, char *name, unsigned int packets)
 	close(home);
 }
 
-/* The frame of that number, or NULL if none has come there. */
+/* The frame of the ring with that number, or NULL if no packet has come there. */
 static const struct tpacket2_hdr *frame_of(const struct tap *t, unsigned int number)
 {
 	const struct tpacket2_hdr *h;
@@ -90,7 +91,7 @@ static void write_file(struct tap *t, int64_t zero)
 	FILE *out = fopen(t->file, "w");
 	const struct tpacket2_hdr *h;
 
-	/* Not earlier: a process that had it mapped could not start another in user-mode Linux. */
+	/* Not earlier: in user-mode Linux a process with this mapping could not start another. */
 	t->ring = mmap(NULL, (size_t)t->blocks * BLOCK, PROT_READ, MAP_SHARED, t->fd, 0);
 	if (!out || t->ring == MAP_FAILED)
 		err(1, "%s", t->file);

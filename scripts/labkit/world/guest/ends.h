@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The two ends of a connection, each a process that blocks in a namespace of its own: what the
- * programs beside the agent have in common.  PROGRAM is the name of the one that includes this.
+ * The two ends of a connection.  Each end is a process that blocks, in its own namespace.  The
+ * programs beside the agent share this file.  PROGRAM is the name of the program that includes it.
  */
 #ifndef ENDS_H
 #define ENDS_H

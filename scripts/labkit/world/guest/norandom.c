@@ -3,16 +3,16 @@
  * Deterministic randomness for the user-mode Linux process (LD_PRELOAD).
  *
  * The lab kernel seeds its random number generator from the host's
- * getrandom(), at boot and at each reseed.  Everything that the guest draws
+ * getrandom(), at boot and at each reseed.  So everything that the guest draws
  * from it (port numbers, initial sequence numbers, hash secrets, netem's loss)
- * follows, so the same TCPCC_SEED gives the same run.  The generator is
- * splitmix64, which needs no warming up and takes any seed, zero included.
+ * depends on TCPCC_SEED only, and the same TCPCC_SEED gives the same run.  The
+ * generator is splitmix64, which needs no warm-up and takes any seed, zero
+ * included.
  *
- * And one thing that has nothing to do with it: user-mode Linux saves 2696 bytes of
- * a process' extended registers (HOST_FP_SIZE), and hands those back.  A processor
- * with AMX has 11008, and its kernel takes all or nothing (-EFAULT), so that the
- * guest's first process dies.  What is missing is zero, which is what registers that
- * nobody has used are.
+ * ptrace() below has another purpose: user-mode Linux saves 2696 bytes of a process'
+ * extended registers (HOST_FP_SIZE), and passes those back.  A processor with AMX has
+ * 11008 bytes, and its kernel accepts all of them or none (-EFAULT), so the guest's first
+ * process would die.  The missing bytes are set to zero, as in unused registers.
  */
 
 #define _GNU_SOURCE
@@ -72,7 +72,7 @@ int getentropy(void *buf, size_t len)
 	return 0;
 }
 
-/* Bytes of extended registers; the 8 kB of AMX are the most there are today */
+/* Bytes of extended registers; AMX, with 8 kB, has the most today */
 #define XSTATE_MAX	16384
 
 long ptrace(enum __ptrace_request request, ...)

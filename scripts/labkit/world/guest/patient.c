@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Lets programs poll that do not block (LD_PRELOAD, for the user's programs).
+ * Lets programs poll without blocking (LD_PRELOAD, for the user's programs).
  *
- * In virtual time a processor needs no time, so that a program that asks again and again whether
- * something has come, as iperf3 does at the end of a test, would do so for ever: what it waits for
- * needs time.  Here a call that asks costs PAUSE from the POLLS-th on that comes without time having
- * passed since the one before.  Who blocks, or has work to do, never gets there.
+ * In virtual time a processor needs no time.  A program that polls for an event again and again, as
+ * iperf3 does at the end of a test, would never see the event, because the event needs time.  So
+ * from the POLLS-th successive call on, each such call sleeps for PAUSE.  Calls are successive if
+ * no time has passed between them.  A program that blocks, or has work to do, never gets that far.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -17,7 +17,7 @@
 
 #define POLLS	100
 #define PAUSE	10000	/* ns */
-#define MOMENT	1000	/* ns: to read the clock takes some, or nobody could wait by doing so */
+#define MOMENT	1000	/* ns: less is no time; reading the clock takes some */
 
 static int64_t now(void)
 {
@@ -27,7 +27,7 @@ static int64_t now(void)
 	return t.tv_sec * 1000000000LL + t.tv_nsec;
 }
 
-/* Behind each call that asked; what it found stays. */
+/* After each call that polls; returns @found, the result of the call. */
 static int asked(int found)
 {
 	static __thread int64_t last;

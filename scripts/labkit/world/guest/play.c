@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Says each line of a file when it is time:
+ * Prints each line of a file at its time:
  *
  *   play START FILE | tc -batch -
  *
- * A line is the ns from START (ns of CLOCK_MONOTONIC) on, a blank, and what goes out, in the order
- * of their times.  One that waits takes no time of the lab's, nor does it read its clock.
+ * A line has a time in ns from START (ns of CLOCK_MONOTONIC), a blank, and the text to print; lines
+ * are in the order of their times.  Waiting takes no virtual time, and does not read the clock.
  */
 #include <errno.h>
 #include <stdio.h>

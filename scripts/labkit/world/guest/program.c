@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Runs a program of the user's from a moment on, and tells how it went.
+ * Runs a user's program at a given time, and records the result.
  *
  *   program ID START AT FILE
  *
- * FILE is run at AT, ns of CLOCK_MONOTONIC; traffic begins at START.  It works in a directory of its
- * own, which is lost.  What it writes goes to programID.out and programID.err, and programs.csv gets
- * a line when it begins, and one when it ends: ID, when it began, how long it took, and its status,
- * or 128 and the signal that ended it, as a shell says it.
+ * FILE starts at AT, in ns of CLOCK_MONOTONIC; traffic begins at START.  The program runs in its
+ * own directory, which is lost.  Its output goes to programID.out and programID.err.  programs.csv
+ * gets a line when the program begins, and one when it ends: ID, start time and duration in s, and
+ * exit status, or 128 plus the signal that ended it, as in a shell.
  */
 #define _GNU_SOURCE
 #include <err.h>

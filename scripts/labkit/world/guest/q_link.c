@@ -37,7 +37,7 @@ static int link_print_xstats(const struct qdisc_util *qu, FILE *f, struct rtattr
 	return 0;
 }
 
-/* what tc looks for, by this name */
+/* tc looks for this name */
 extern struct qdisc_util link_qdisc_util;
 
 struct qdisc_util link_qdisc_util = {

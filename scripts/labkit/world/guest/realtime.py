@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Makes the transfers of a test bed, with iperf3, and looks at its links meanwhile.
+"""Makes the transfers of a test bed, with iperf3, and samples its links meanwhile.
 
-Runs as the first process of namespaces of its own (measure/testbed.py): whatever it leaves behind
-ends with it.  Reads the plan from standard input and writes what it measured to standard output,
-both JSON; exit status 3 if the set-up failed, with what that said on standard error.
+Runs as the first process of its own namespaces (measure/testbed.py), so whatever it leaves behind
+ends with it.  Reads the plan from standard input and writes the measurements to standard output,
+both as JSON.  Exit status 3: the set-up failed, and its error is on standard error.
 """
 
 import json
@@ -25,7 +25,7 @@ def tool(*command: str) -> str:
 
 
 def busy() -> dict[str, tuple[int, int]]:
-    """Of each processor: ticks that it worked, and all."""
+    """For each processor: busy ticks, and all ticks."""
     found = {}
     for line in Path("/proc/stat").read_text().splitlines():
         name, *ticks = line.split()
@@ -40,7 +40,7 @@ def look(link: Json) -> Json:
     shown = json.loads(tool("tc", "-n", link["ns"], "-j", "-s", "qdisc", "show", "dev",
                             link["dev"]))  # fmt: skip
     root = next(one for one in shown if one.get("root"))
-    # where a shaper has a queue below it, that one has the packets
+    # if a shaper has a queue below it, that queue has the packets
     queue = next((one for one in shown if one["handle"] == "10:"), root)
     return {"bytes": root["bytes"], "drops": queue["drops"], "queue": queue["qlen"]}
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Conversations beside the agent's flows: calls of UDP, and clients who ask, wait and think.
+ * Conversations beside the agent's flows: UDP calls, and clients that ask, wait and think.
  *
  *   talk START PLAN
  *
- * START is when traffic begins.  A plan is one line per thing, times in ns of CLOCK_MONOTONIC:
+ * START is when traffic begins.  A plan has one line per item, times in ns of CLOCK_MONOTONIC:
  *
  *   voice ID NS ADDRESS NS ADDRESS PORT SIZE INTERVAL START
  *       datagrams of SIZE bytes from the first to the second
@@ -12,9 +12,9 @@
  *       a client in the first namespace asks a server in the second, at ADDRESS, whose congestion
  *       control is CC; before each request it thinks for the next of these times
  *
- * voice.csv and ask.csv get a line when something is sent, with nothing for how long it took, and
- * one when all of it has arrived: of a voice, at the other end, of a request, the whole response.
- * Each end is a process of its own that blocks: in the lab's time that costs nothing.
+ * voice.csv and ask.csv get a line when something is sent, without a duration, and one with a
+ * duration when it has arrived: the datagram at the other end of a call, or the whole response to a
+ * request.  Each end is a process of its own that blocks, which takes no virtual time.
  */
 #define PROGRAM "talk"
 #include "ends.h"
@@ -22,7 +22,7 @@
 static ns_t zero; /* when traffic begins */
 static int voices = -1, asks = -1; /* voice.csv, ask.csv */
 
-/* Whole lines of several processes: each is one write. */
+/* A line is one write, so lines of several processes stay whole. */
 static void tell(int to, int id, ns_t at, ns_t took)
 {
 	int n;
@@ -164,7 +164,7 @@ int main(int argc, char **argv)
 		else
 			die("talk: the plan has an unknown line");
 	}
-	/* Nobody ends but by an error, which he has told. */
+	/* A child ends only by an error, which it has reported. */
 	while (wait(&status) > 0)
 		if (status)
 			return 1;

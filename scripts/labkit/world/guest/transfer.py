@@ -3,8 +3,8 @@
 """Transfers one after the other, for the bench: no byte is copied at either end.
 
 transfer.py serve ADDRESS FLOWS COUNT
-transfer.py send ADDRESS FLOWS MS NAME CC...: sends so long, and says of each how many bytes a
-    second were acknowledged
+transfer.py send ADDRESS FLOWS MS NAME CC...: sends for MS milliseconds with each CC, and prints how
+    many bytes per second were acknowledged
 """
 
 import contextlib
@@ -19,8 +19,8 @@ import time
 
 PORT = 5001
 CHUNK = 1 << 20
-BYTES_ACKED = 120  # where struct tcp_info has it
-RESET = struct.pack("ii", 1, 0)  # struct linger: what is not sent yet is not wanted
+BYTES_ACKED = 120  # its offset in struct tcp_info
+RESET = struct.pack("ii", 1, 0)  # struct linger: discard what is not sent yet
 
 
 def serve(address: str, flows: int, count: int) -> None:
@@ -41,7 +41,7 @@ def serve(address: str, flows: int, count: int) -> None:
 
 
 def transfer(address: str, flows: int, ms: int, cc: str, data: int) -> float:
-    """Bytes a second."""
+    """The rate, bytes per second."""
     sockets = [socket.socket() for _ in range(flows)]
     for one in sockets:
         one.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, cc.encode())

@@ -1,35 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Viewers of a video that is there in several bit rates, in chunks that play for as long each.
+ * Viewers of a video that exists in several bit rates, in chunks of the same play time.
  *
  *   video START PLAN
  *
- * START is when traffic begins.  A plan is one line per viewer, times in ns of CLOCK_MONOTONIC:
+ * START is when traffic begins.  A plan has one line per viewer, times in ns of CLOCK_MONOTONIC:
  *
  *   video ID NS NS ADDRESS PORT CC CHOICE CHUNK MOST START RATE...
  *       a client in the first namespace asks a server in the second, at ADDRESS, whose congestion
  *       control is CC, for one chunk after the other, each of a RATE, bit/s; the rates rise
  *
- * The client has room for MOST of play time.  It plays from the end of the first chunk on, and goes
- * on to play, with the buffer at what it is, when the chunk that it lacked is there.  CHOICE is how
- * it chooses the next rate:
+ * The client has a buffer for MOST of play time.  It begins to play when the first chunk has
+ * arrived.  If the buffer runs empty, it continues, without filling the buffer first, when the
+ * missing chunk has arrived.  CHOICE is how it chooses the next rate:
  *
- *   buffer   by the play time that it has in store: the least rate up to RESERVOIR, the largest
- *            from RESERVOIR and CUSHION on, in between the line from the one to the other; and it
- *            stays with a rate until the line has come to the next one above or below.  Huang et
- *            al., A Buffer-Based Approach to Rate Adaptation, SIGCOMM 2014, Algorithm 1 (BBA-0).
- *   rate     the largest rate that is not above the harmonic mean of what the last PAST chunks came
- *            by; Jiang et al., Improving Fairness, Efficiency, and Stability in
- *            HTTP-based Adaptive Video Streaming with FESTIVE, 2012, has the mean.
+ *   buffer   by the play time in the buffer: the smallest rate up to RESERVOIR, the largest rate
+ *            from RESERVOIR + CUSHION on, and a straight line in between.  It keeps its rate until
+ *            the line reaches the next rate above or below.  Huang et al., A Buffer-Based Approach
+ *            to Rate Adaptation, SIGCOMM 2014, Algorithm 1 (BBA-0).
+ *   rate     the largest rate that is not above the harmonic mean of the rates at which the last
+ *            PAST chunks arrived; the mean is from Jiang et al., Improving Fairness, Efficiency,
+ *            and Stability in HTTP-based Adaptive Video Streaming with FESTIVE, 2012.
  *
- * video.csv gets a line when a chunk is asked for, with nothing for how long it took, and one when
- * all of it has arrived: when it was asked for, its viewer, rate and size, what was in store when
- * it was asked for, and how long it took.
+ * video.csv gets a line when a chunk is requested, without a duration, and one with a duration when
+ * all of it has arrived: time of the request, viewer, rate, size, play time in the buffer at the
+ * request, and duration.
  */
 #define PROGRAM "video"
 #include "ends.h"
 
-#define REQUEST		400	/* bytes: about what a browser's has */
+#define REQUEST		400	/* bytes, about as many as a browser's request has */
 #define RESERVOIR	(5 * NSEC)
 #define CUSHION		(10 * NSEC)
 #define PAST		5
@@ -48,7 +48,7 @@ struct viewer {
 static ns_t zero;	/* when traffic begins */
 static int out;		/* video.csv */
 
-/* Whole lines of several processes: each is one write. */
+/* A line is one write, so lines of several processes stay whole. */
 static void tell(const struct viewer *v, ns_t at, double size, ns_t store, ns_t took)
 {
 	char text[24] = "";
@@ -93,7 +93,7 @@ static int by_rate(const struct viewer *v)
 
 static void watch(struct viewer *v)
 {
-	ns_t store = 0, then = now();	/* what was in store then */
+	ns_t store = 0, then = now();	/* store: play time in the buffer at time then */
 
 	for (;; v->chunks++) {
 		ns_t at = now(), took;
@@ -187,7 +187,7 @@ int main(int argc, char **argv)
 			die("video: the plan has an unknown line");
 		start(words);
 	}
-	/* Nobody ends but by an error, which he has told. */
+	/* A child ends only by an error, which it has reported. */
 	while (wait(&status) > 0)
 		if (status)
 			return 1;

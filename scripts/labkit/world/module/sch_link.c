@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * sch_link: the wire of a bottleneck, below which is its queue.
+ * sch_link: the wire of a bottleneck.  Its queue is a child qdisc.
  *
  *   tc qdisc add dev DEV root handle 1: link rate 100mbit
  *   tc qdisc add dev DEV parent 1: handle 10: pfifo limit 100
  *
- * With a rate, the link takes one packet from the queue at a time and delivers it when its last
- * bit is sent: also the first one on an idle link takes bytes / rate, as in any network card.
- * tbf lets that packet pass at once, since its bucket is full.  The remainder of each division is
- * carried on to the next packet, so that the rate is exact at 400 Gb/s, too.
+ * With a rate, the link takes one packet at a time from the queue, and delivers it when its last
+ * bit has been sent.  The first packet on an idle link takes bytes / rate, too, as in any network
+ * card.  (tbf lets that packet pass at once, because its bucket is full.)  The remainder of each
+ * division is added to the next packet, so that the rate is exact even at 400 Gb/s.
  *
- * Without a rate, the link serves its queue as a trace of Mahimahi's says.  A trace is a list of
- * moments, in ms, at each of which one packet of 1500 bytes may leave; after the last one it
- * begins anew.  As in Mahimahi's link_queue.cc (Netravali et al., USENIX ATC 2015): bytes of an
- * opportunity that the packet at the head does not need go to those behind it, what an empty queue
- * leaves unused is lost, and a packet that is longer than an opportunity takes several.  On this
- * link a packet of 1500 bytes is a frame of 1514: Ethernet's header counts, as everywhere.  The
- * moments are in the file DIR/trace.DEV, 32 bits little-endian each, from START on CLOCK_MONOTONIC
- * on; both are parameters of the module.
+ * Without a rate, the link serves its queue according to a Mahimahi trace.  A trace is a list of
+ * times in ms.  At each time one packet of 1500 bytes may leave; this is one opportunity.  After
+ * the last time the trace begins again.  The rules are those of Mahimahi's link_queue.cc (Netravali
+ * et al., USENIX ATC 2015).  If the first packet does not need all bytes of an opportunity, the
+ * next packets use the rest.  Opportunities are lost while the queue is empty.  A packet that is
+ * longer than an opportunity takes several.  On this link a packet of 1500 bytes is a frame of
+ * 1514, because the Ethernet header counts, as everywhere in the lab.  The file DIR/trace.DEV
+ * contains the times, 32 bits little-endian each, relative to the time START of CLOCK_MONOTONIC.
+ * DIR and START are module parameters.
  *
- * The mean and the longest queue since statistics were read are in them, of every packet: samples
- * of the queue miss the bursts between them.  Who reads them begins anew, so each sample of a
- * series has what was since the one before.
+ * The statistics have the mean and the longest queue since they were last read.  They include every
+ * packet, because samples of the queue would miss the bursts between them.  A reading resets the
+ * statistics, so each sample of a series covers the time since the previous sample.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -50,20 +51,20 @@ MODULE_PARM_DESC(start, "when a trace begins, in ns of CLOCK_MONOTONIC (0)");
 struct lab_link_sched_data {
 	struct Qdisc *child;
 	struct qdisc_watchdog watchdog;
-	u32 queue_max;		/* packets, since statistics were read */
-	u64 queue_sum;		/* packets * ns, since then, */
-	u64 summed_ns;		/* until here */
+	u32 queue_max;		/* packets, since the last reading of statistics */
+	u64 queue_sum;		/* packets * ns, from the last reading */
+	u64 summed_ns;		/* to this time */
 	/* with a rate */
 	u64 rate;		/* bytes/s; 0: a trace */
-	bool split;		/* large packets */
-	struct sk_buff *wire;	/* what is being sent */
-	u64 free_ns;		/* when its last bit is */
-	u64 remainder;		/* of free_ns, in 1 / rate */
+	bool split;		/* cut large packets into segments */
+	struct sk_buff *wire;	/* the packet that is being sent */
+	u64 free_ns;		/* time at which its last bit is sent */
+	u64 remainder;		/* fraction of free_ns, in units of 1 / rate */
 	/* with a trace */
-	void *moments;		/* __le32, in ms, rising */
+	void *moments;		/* __le32, ms, in rising order */
 	u32 count;
-	u32 next;		/* of the moments */
-	u64 base_ns;		/* when this round of the trace began */
+	u32 next;		/* index of the next moment */
+	u64 base_ns;		/* start of this round of the trace */
 	u32 credit;		/* bytes that may leave now */
 };
 
@@ -85,7 +86,7 @@ static void advance(struct lab_link_sched_data *q)
 	}
 }
 
-/* Before the queue changes */
+/* Updates queue_sum; to be called before the queue changes. */
 static void sum_up(struct Qdisc *sch)
 {
 	struct lab_link_sched_data *q = qdisc_priv(sch);
@@ -111,7 +112,7 @@ static int enqueue_one(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **
 	return NET_XMIT_SUCCESS;
 }
 
-/* What comes out of a host with offload is one packet only in its memory. */
+/* With offload, one packet in memory stands for several packets on the wire. */
 static int enqueue_split(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free)
 {
 	struct sk_buff *segs, *next;
@@ -138,7 +139,7 @@ static int lab_link_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_bu
 	if (!q->rate && !sch->q.qlen) {
 		u64 now = ktime_get_ns();
 
-		/* nobody was there to use them */
+		/* opportunities with an empty queue are lost */
 		while (next_ns(q) <= now)
 			advance(q);
 		q->credit = 0;
@@ -160,7 +161,7 @@ static struct sk_buff *take(struct Qdisc *sch)
 	return skb;
 }
 
-/* Begins to send the next packet, if there is one, at that moment. */
+/* Begins to send the next packet at the time @at_ns, if there is one. */
 static void send_next(struct Qdisc *sch, u64 at_ns)
 {
 	struct lab_link_sched_data *q = qdisc_priv(sch);
@@ -186,7 +187,7 @@ static struct sk_buff *dequeue_sent(struct Qdisc *sch)
 		send_next(sch, now);
 	} else if (q->free_ns <= now) {
 		sent = q->wire;
-		/* at the moment when the wire was free, however late the timer is */
+		/* from the time when the wire was free, also if the timer is late */
 		send_next(sch, q->free_ns);
 	}
 	return sent;
@@ -224,7 +225,7 @@ static struct sk_buff *lab_link_dequeue(struct Qdisc *sch)
 	skb = q->rate ? dequeue_sent(sch) : dequeue_traced(sch);
 	if (skb)
 		qdisc_bstats_update(sch, skb);
-	else	/* All that may leave at this moment has left; what is there now waits. */
+	else	/* All packets that may leave at this time have left; the others wait. */
 		q->queue_max = max(q->queue_max, sch->q.qlen);
 	return skb;
 }

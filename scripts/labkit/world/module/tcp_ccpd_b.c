@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * ccpd and ccp a second time, as ccpd_b and ccp_b: the same source as a module of its own, with
- * parameters of its own.  So two flows of one run may have different gains, as in the pairs of the
- * paper's Figs. 8 and 9, and the module that hosts load needs neither names nor state for that.
+ * A second copy of ccpd and ccp, named ccpd_b and ccp_b: a separate module with its own parameters,
+ * from the same source.  With it two flows of one run can have different gains, as in the pairs of
+ * the paper's Figs. 8 and 9.  The module for real hosts needs no extra names or state for this.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/module.h>
 #include <net/tcp.h>
 
-/* tcp_ccp is the first one's */
+/* the alias tcp_ccp belongs to the first copy */
 #undef MODULE_ALIAS
 #define MODULE_ALIAS(name)	MODULE_INFO(alias, name "_b")
 
