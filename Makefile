@@ -8,18 +8,18 @@ VERSION := $(shell sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf)
 DKMS_SOURCE = $(INSTALL_MOD_PATH)/usr/src/tcpcc-$(VERSION)
 TC_PLUGINS := $(patsubst %.c,%.so,$(wildcard tc/q_*.c))
 SOURCES := Makefile Kbuild dkms.conf scripts/left-out COPYING $(wildcard *.c) feedback nist rivals sched include
-# What the lab reads, beside the modules
+# What the lab needs beside the modules' sources
 LAB := $(addprefix scripts/,claims.toml lab labkit networks python requirements.txt scenarios setup stock traces) \
 	$(wildcard tc/*.[ch]) tests/kunit
 PYTHON := scripts/python
 
-# Where this system's tc looks for plug-ins, which is written in it
+# The directory where this system's tc looks for plug-ins; its path is in the program tc
 TC_LIB_DIR ?= $(or $(shell grep -aoEm1 '/usr/lib[a-z0-9_/-]*/tc\b' "$$(command -v tc)" 2>/dev/null | \
 	head -n 1),/usr/lib/tc)
 TC_DESTINATION = $(INSTALL_MOD_PATH)$(TC_LIB_DIR)
 PREFIX ?= /usr/local
 MAN_DESTINATION = $(INSTALL_MOD_PATH)$(PREFIX)/share/man/man8
-# The command tcpcc, and the name by which it is called
+# The command tcpcc, systemd's unit, the lab, and the link by which users call the command
 COMMAND_DESTINATION = $(INSTALL_MOD_PATH)$(PREFIX)/share/tcpcc
 UNIT_DESTINATION = $(PREFIX)/lib/systemd/system
 LAB_DESTINATION = $(INSTALL_MOD_PATH)$(PREFIX)/share/tcpcc-lab
@@ -28,7 +28,7 @@ COMMAND_LINK = $(INSTALL_MOD_PATH)$(PREFIX)/bin/tcpcc
 # Kernels of the wider matrix (make check-kernels)
 TCPCC_KERNELS ?= 6.1,6.12,7.2
 VARIANTS := $(addprefix 6.12-,debug clang i386 s390x hz250 hz1000 kcsan)
-# What is different on another kernel, or has more cases here; the rest is about the lab
+# Tests that depend on the kernel, or have more cases here; the others are about the lab
 BY_KERNEL := $(patsubst %,tests/test_%.py,stock modules kernels life agreement others hosts ecn bench)
 
 comma := ,
@@ -37,7 +37,7 @@ RELEASE = $(or $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' "$(KDIR)/include/g
 MODULES_DIR = $(INSTALL_MOD_PATH)/lib/modules/$(RELEASE)
 KBUILD = @$(MAKE) --no-print-directory -C "$(KDIR)" M="$(CURDIR)"
 
-# Without the kernel's own key there is nothing to sign with: sign-file would only complain.
+# Without the kernel's own key nothing can be signed, and sign-file would only complain.
 UNSIGNED = $(if $(wildcard $(KDIR)/certs/signing_key.pem),,CONFIG_MODULE_SIG_ALL=)
 
 SHELL := /bin/bash
@@ -77,7 +77,7 @@ root:
 	@test -n "$(INSTALL_MOD_PATH)" || test "$$(id -u)" = 0 || { \
 		echo "This changes /lib/modules: run it with sudo" >&2; exit 1; }
 
-# An image for another kernel may be installed anywhere; ours must be able to load it.
+# Modules for another kernel may be installed anywhere.  The running one must be able to load ours.
 loadable:
 	@test "$(RELEASE)" != "$$(uname -r)" || test -e /proc/modules || { \
 		echo "The running kernel cannot load modules; 'make demo' needs none loaded here" >&2; exit 1; }
@@ -118,7 +118,7 @@ dkms-sources:
 	rm -rf "$(DKMS_SOURCE)/left-out"
 	cp -r --parents $(SOURCES) "$(DKMS_SOURCE)"
 
-# For packages: the lab as it is in a checkout, and a name for it
+# For packages: the lab with the layout of a checkout, and the command tcpcc-lab
 lab-install:
 	install -d "$(LAB_DESTINATION)" "$(INSTALL_MOD_PATH)$(PREFIX)/bin"
 	cp -r --parents $(SOURCES) $(LAB) "$(LAB_DESTINATION)"
@@ -135,7 +135,7 @@ check-packages:
 	@scripts/setup packages
 	@$(PYTHON) -m pytest -n 0 --durations 15 tests/packages/clean_systems.py
 
-# DKMS builds the modules anew for each kernel that is installed later.
+# DKMS builds the modules again for each kernel that is installed later.
 dkms-install: root headers loadable tc-install command-install
 	@command -v dkms >/dev/null || { echo "DKMS is missing: install dkms" >&2; exit 1; }
 	@$(MAKE) --no-print-directory dkms-sources
@@ -165,7 +165,7 @@ check-kernels:
 	@TCPCC_KERNELS=$(TCPCC_KERNELS) $(PYTHON) -m pytest -n "$$(nproc)" --dist loadgroup --durations 15 \
 		$(BY_KERNEL)
 
-# Snakemake, with what submits to Slurm, in an environment of its own beside the lab's cache
+# Snakemake and its plug-in for Slurm, in their own environment beside the lab's cache
 SNAKEMAKE := snakemake==9.27.1 snakemake-executor-plugin-slurm==2.8.0
 SNAKEMAKE_HOME = $(or $(TCPCC_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/tcpcc)/venv/snakemake-9.27.1
 check-grid:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the tests share: the lab, its kernel, a reader of KTAP, and the last line of the output."""
+"""Shared by the tests: the lab, its kernel, a KTAP parser, and the last line of the output."""
 
 import functools
 import importlib
@@ -40,24 +40,24 @@ class KtapResult(NamedTuple):
     name: str
     ok: bool
     skip: bool
-    diag: str  # the comment lines that came before it
+    diag: str  # the comment lines before the test point
 
 
 @functools.cache
 def _kunit_parser() -> ModuleType:
-    """The kernel's own reader of KTAP, from the lab kernel's source."""
+    """The kernel's own KTAP parser, from the lab kernel's source."""
     sys.path.append(str(kernel.ensure(progress=False).source_dir / "tools/testing/kunit"))
     return importlib.import_module("kunit_parser")
 
 
 def run_ktap(output: str) -> list[KtapResult]:
-    """The test points of a KTAP stream that have none below them.
+    """The test points of a KTAP stream that have no points below them.
 
-    Whatever else the parser has to complain about, such as a plan that promises more points than
-    came, adds a failed one: a test that died half way must not pass.
+    If the parser reports any other error, such as a plan with more points than the stream has, a
+    failed point is added: a test that died half way must not pass.
     """
     after = output.partition("KTAP version 1")[2]
-    if not re.match(r"\s*(\[[ \d.]+\] )?1\.\.\d", after):  # where the parser looks for it
+    if not re.match(r"\s*(\[[ \d.]+\] )?1\.\.\d", after):  # the plan, where the parser looks for it
         return [KtapResult("no plan", False, False, output)]
     parser, said = _kunit_parser(), io.StringIO()
     parser.stdout = type(parser.stdout)(said)
@@ -85,7 +85,7 @@ def assert_ktap(output: str) -> None:
 
 
 def assert_kunit(lab: Callable[..., "LabCall"], suite: str, **options: str) -> None:
-    """The KUnit suite in the module of its name passes in the lab kernel that the options say."""
+    """The KUnit suite passes in the lab kernel of these options.  Its module is SUITE_test."""
     flags = [f"--{key}={value}" for key, value in options.items()]
     script = f"modprobe {suite}_test && dmesg"
     log = lab("exec", *flags, "--", "sh", "-c", script, timeout=1200).stdout
@@ -94,7 +94,7 @@ def assert_kunit(lab: Callable[..., "LabCall"], suite: str, **options: str) -> N
 
 
 def assert_kunit_log(log: str, suite: str) -> None:
-    """The KUnit suite of that name is in a kernel's log, and passed."""
+    """The log of a kernel has the KUnit suite of that name, and the suite passed."""
     suites = re.split(r"^(?=.*\] KTAP version)", log, flags=re.M)
     own = [lines for lines in suites if re.search(rf"# Subtest: {suite}$", lines, re.M)]
     assert len(own) == 1, log
@@ -106,7 +106,7 @@ _STATUS = pytest.StashKey[int]()
 
 @dataclass(frozen=True)
 class LabCall:
-    """What one call of scripts/lab came to."""
+    """The result of one call of scripts/lab."""
 
     status: int
     stdout: str
@@ -114,13 +114,14 @@ class LabCall:
 
     @property
     def json(self) -> list:
-        """Its standard output, read as JSON."""
+        """The standard output, parsed as JSON."""
         return json.loads(self.stdout)
 
 
 @pytest.fixture(scope="session")
 def lab() -> Callable[..., LabCall]:
-    """lab("run", "dumbbell", "--json") calls scripts/lab; it fails the test unless status is met.
+    """lab("run", "dumbbell", "--json") calls scripts/lab.  The test fails if the exit status is
+    not status.
 
     status=None accepts every status; timeout is in seconds of wall-clock time.
     """
@@ -144,12 +145,12 @@ def lab() -> Callable[..., LabCall]:
 
 @pytest.fixture(scope="session")
 def lab_kernel() -> kernel.LabKernel:
-    """The lab kernel; workers that need it at once wait for the one that builds it."""
+    """The lab kernel.  Workers that need it at the same time wait for the one that builds it."""
     return kernel.ensure(progress=False)
 
 
 def a_run(seed: int, goodput: float = 1e8, drops: float = 10, cc: str = "cubic", **more) -> dict:
-    """A result that no guest made, with what is asked of it where results are compared."""
+    """A made-up result, without a run, with the fields that comparisons need."""
     flow = {"cc": cc, "bytes": 1, "start_s": 0, "end_s": 1, "goodput_bps": goodput,
             "retransmits": drops}  # fmt: skip
     link = {"name": "r", "utilization": 0.9, "drops": drops}
@@ -157,8 +158,9 @@ def a_run(seed: int, goodput: float = 1e8, drops: float = 10, cc: str = "cubic",
             "flows": [flow], "links": [link], "series": "/x/y"} | more  # fmt: skip
 
 
-# Sends so many datagrams from one namespace to another, so many seconds apart and of so many bytes;
-# prints of each, as it arrives, its number, and when it was sent and arrived, in ns.
+# Sends datagrams from one namespace to another.  Arguments: both namespaces and addresses, the
+# pause between datagrams (s), their size (bytes) and their number.  Prints for each datagram that
+# arrives its number, and the times of departure and arrival (ns).
 STREAM = """
 import ctypes, os, socket, struct, sys, time
 pause, size, count = float(sys.argv[5]), int(sys.argv[6]), int(sys.argv[7])
@@ -198,10 +200,10 @@ def laboratory() -> Laboratory:
 def runs_made_once(
     settings_of: Callable[..., tuple[list[str], str]],
 ) -> Callable[..., dict]:
-    """call(case, cc): the result of a run of dumbbell, with what settings_of(case, cc) says; both
-    may have more arguments.
+    """call(case, cc): the result of a run of dumbbell with the settings of settings_of(case, cc),
+    made once.  Both functions may have more arguments.
 
-    That is settings beyond dumbbell's, and the congestion control to begin with.
+    settings_of returns the settings that differ from dumbbell's, and the first congestion control.
     """
     laboratory, name = Laboratory(), scenario.load("dumbbell")
 
@@ -238,18 +240,18 @@ def stream(lab, tmp_path):
 
 
 def wanted_kernels() -> list[str]:
-    """The kernels of the wider matrix, if make check-kernels asked for one."""
+    """The kernels that make check-kernels tests too; empty in make check."""
     return [v for v in os.environ.get("TCPCC_KERNELS", "").split(",") if v]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The stock kernels first: who boots one is busy for minutes, and must not be the last."""
+    """The tests of stock kernels come first: a worker that boots one is busy for minutes."""
     items.sort(key=lambda item: item.path.name != "test_stock.py")
 
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(call: pytest.CallInfo) -> Iterator[None]:
-    """Shows what a failed run left behind: a panic's trace is nowhere else."""
+    """Shows the log of a failed run: it is the only place with the trace of a panic."""
     outcome = yield
     error = call.excinfo and call.excinfo.value
     if isinstance(error, LabError) and error.log:
@@ -257,14 +259,14 @@ def pytest_runtest_makereport(call: pytest.CallInfo) -> Iterator[None]:
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    """Keeps what the last line needs."""
+    """Keeps the exit status for the last line."""
     session.config.stash[_STATUS] = exitstatus
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """The last line: how many passed and failed, in plain words.
+    """Prints the last line: how many tests passed, failed and were skipped.
 
-    Tests that could not be collected, or were interrupted, count as one that failed.
+    Tests that could not be collected, or were interrupted, count as one failed test.
     """
     reporter = config.pluginmanager.get_plugin("terminalreporter")
     if reporter is None or hasattr(config, "workerinput"):

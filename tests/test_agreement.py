@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The lab does not flatter: a stock kernel in QEMU gets what the lab says."""
+"""The lab agrees with a stock kernel in QEMU: senders have the same results in both."""
 
 import json
 
@@ -8,10 +8,10 @@ import pytest
 from conftest import wanted_kernels
 from labkit.measure import agreement
 
-# Another HZ is another kernel to build, and the shares take ten runs each.
+# Another HZ needs another kernel build, and the shares beside CUBIC need ten runs each.
 WHOLE = bool(wanted_kernels())
 PLACES = agreement.PLACES if WHOLE else (agreement.STOCK,)
-pytestmark = pytest.mark.xdist_group("agreement")  # one measurement, of all of them
+pytestmark = pytest.mark.xdist_group("agreement")  # one measurement for all tests
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +22,7 @@ def rows() -> list[agreement.Row]:
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("cc", agreement.SENDERS)
 def test_a_sender_does_there_what_it_does_in_the_lab(rows, cc, place) -> None:
-    """Goodput, round trip, queue, repairs, what a loss leaves and, by make check-kernels, a share.
+    """All of agreement.MEASURES; the share beside CUBIC only by make check-kernels.
 
     Without KVM the guest's clock counts instructions, so its timers cost a few per cent.
     """
@@ -49,7 +49,7 @@ def beside() -> list[agreement.Row]:
 @pytest.mark.skipif(not WHOLE, reason="in real time: make check-kernels runs it")
 @pytest.mark.parametrize(("name", "case"), agreement.SCENARIOS)
 def test_the_test_bed_has_the_labs_goodput(beside, name, case) -> None:
-    """iperf3 by scripts/testbed, in real time.  The rest of it is in docs/agreement.md."""
+    """iperf3 by scripts/testbed, in real time.  docs/agreement.md has the other measures."""
     rows = [row for row in beside if (row.path, row.measure.name) == (case, "goodput")]
     assert {row.cc for row in rows} == {*agreement.ON_TESTBED}
     apart = [row.json() for row in rows if not row.agrees(agreement.TESTBED)]

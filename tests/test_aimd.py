@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""AIMD as the ESTCP paper has it: which flows shrink together at an overflow."""
+"""AIMD as in the ESTCP paper: which flows reduce their windows together at an overflow."""
 
 from pathlib import Path
 
@@ -8,14 +8,14 @@ import pytest
 
 from labkit.measure.series import series
 
-# Flows of 40 to 200 ms and a queue of up to 120 ms find in so long that packets are lost.
+# With rtts of 40 to 200 ms and a queue of up to 120 ms, flows detect a loss within this time.
 TOGETHER_S = 0.25
 BEGIN_S, END_S = 30, 90
 REDUCING = (2, 3, 4)  # CWR, recovery, loss
 
 
 def shrinks(result: dict) -> list[np.ndarray]:
-    """When each flow began to shrink, but for what slow start has left."""
+    """The times at which each flow began to reduce its window, without those of slow start."""
     table = series(Path(result["series"]) / "flows.csv", (0, 1, 10))
     found = []
     for flow in range(len(result["flows"])):
@@ -26,9 +26,9 @@ def shrinks(result: dict) -> list[np.ndarray]:
 
 
 def synchrony(times: list[np.ndarray]) -> float:
-    """Of the flows other than one that shrinks, the share that does so too, beyond chance.
+    """If one flow reduces its window: the share of the other flows that do so too, beyond chance.
 
-    1 is all, and 0 what flows come to that shrink as often, each at a time of its own.
+    1 means all of them.  0 is the value of flows that reduce as often, but independently.
     """
     others = []
     for flow, own in enumerate(times):
@@ -43,7 +43,7 @@ def synchrony(times: list[np.ndarray]) -> float:
 
 
 def test_synchrony() -> None:
-    """All together, half of them in turn, and each for itself."""
+    """All flows together, half of them at each overflow, and each flow independently."""
     random = np.random.default_rng(1)
     overflows = np.arange(BEGIN_S + 1, END_S, 4)
     assert synchrony([overflows + i / 1000 for i in range(20)]) == pytest.approx(1)
@@ -54,7 +54,7 @@ def test_synchrony() -> None:
 
 
 def test_drop_tail_synchronises_some_and_red_almost_none(lab) -> None:
-    """Almost none: within a twentieth of chance.  Some: more than that, and not all."""
+    """red: within 0.05 of chance.  fifo: more than that, but not all flows together."""
     path = ["rate=100mbit", "rtt=40ms-200ms", "flows=60", "start=50ms", "buffer=1000"]
     found = {}
     for qdisc in ("fifo", "red"):

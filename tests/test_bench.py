@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""make bench: that it measures all of it and judges it right, not what it costs here and now."""
+"""make bench measures everything and judges it correctly.  The costs themselves are not tested."""
 
 import json
 import subprocess
@@ -33,7 +33,7 @@ PACKETS = {f"{name}, {kind}" for name in bench.ROUTERS for kind in bench.TRAFFIC
 
 
 def whole_run(ns=1.0, acp=1e9, cubic=1e9):
-    """What parse() finds in a run of which every number is ns."""
+    """The result of parse() for a run in which every time is ns."""
     found = {("host", what, family): [ns] for what in bench.HOSTS for family in bench.FAMILIES}
     found |= {("router", what): [ns] for what in PACKETS}
     found |= {("ack", cc, ack, "1"): [ns] for cc in bench.SENDERS for ack in bench.ACKS}
@@ -70,7 +70,7 @@ def test_takes_medians_and_judges():
     assert row.ratio == 1 and row.of == bench.WHOLE
     assert row_of(made, "pie, IPv6").met is None and row_of(made, "acp, IPv6", unit="ns").met
     assert row_of(made, "acp, IPv6", unit="of cake's").met is False
-    # of what CUBIC sends in the same guest; not less than wanted
+    # the share of CUBIC's rate in the same guest; must not be less than the bound
     share = row_of(made, "acp, veth", unit="of cubic's")
     assert share.samples == (1e9 / 9e8, 0.8, 1) and share.median == 1 and share.met
     assert row_of(made, "acp, veth", unit=bench.RATE).median == 8
@@ -88,7 +88,7 @@ def test_takes_medians_and_judges():
 
 
 def test_an_ack_is_judged_by_a_ratio_in_each_guest():
-    """Not by a time: the whole machine may be slower in one guest than in the other."""
+    """A time would not do: the whole machine may be slower during one guest than the other."""
     runs = [whole_run(4), whole_run(40)]
     runs[0][("ack", "ccpd", "open", "1")] = [3.0]
     runs[1][("ack", "ccpd", "open", "1")] = [44.0]
@@ -106,10 +106,10 @@ def test_what_costs_more_is_told_beyond_the_noise():
     before = bench.rows([whole_run(20)], (1,), bench.INSTRUCTIONS)
     known = {row.key: max(row.steady) for row in before if row.ratios}
     runs = [whole_run(20), whole_run(20)]
-    runs[0][("router", "acp, 1 flow")] = [20.4]  # in one of two: 2 % of noise
-    for run, other in zip(runs, (17.0, 18.0), strict=True):  # others' is none of ours
+    runs[0][("router", "acp, 1 flow")] = [20.4]  # in one of two runs: 2 % of noise
+    for run, other in zip(runs, (17.0, 18.0), strict=True):  # others' noise does not count
         run[("router", "pie, 1 flow")] = run[("router", "fq_codel, 1 flow")] = [other]
-    runs[1][("ack", "ccpd", "open", "1")] = [30.0]  # the smaller of the two is as before
+    runs[1][("ack", "ccpd", "open", "1")] = [30.0]  # the smaller of the two has not changed
     made = bench.rows(runs, (1,), bench.INSTRUCTIONS)
     assert bench.noise([row for row in made if "ccpd" not in row.what]) == pytest.approx(0.02)
     assert not bench.regressions(made, known, 0)
@@ -117,7 +117,7 @@ def test_what_costs_more_is_told_beyond_the_noise():
     for run in runs:
         run[("ack", "ccpd", "open", "1")] = [20.3]
         run[("ack", "ccp", "open", "1")] = [20.5]
-        run[("host", "sender, in", "v6")] = [9.0]  # too few to tell
+        run[("host", "sender, in", "v6")] = [9.0]  # too few instructions to judge
     made = bench.rows(runs, (1,), bench.INSTRUCTIONS)
     assert not bench.regressions(made, known, 0.03)
     assert bench.regressions(made, known, 0) == ["ccp, open: 1.025 of cubic, before 1.000"]
@@ -128,7 +128,7 @@ def test_what_costs_more_is_told_beyond_the_noise():
 
 def test_an_interrupt_in_one_of_three_runs_is_no_noise():
     runs = [whole_run(20), whole_run(20), whole_run(20)]
-    runs[0][("ack", "cubic", "open", "1")] = [22.0]  # what others are compared with
+    runs[0][("ack", "cubic", "open", "1")] = [22.0]  # the reference of the other senders
     runs[1][("router", "acp, 1 flow")] = [21.0]
     runs[2][("router", "acp, 1 flow")] = [20.4]
     made = bench.rows(bench.undisturbed(runs), (1,), bench.INSTRUCTIONS)
@@ -141,8 +141,8 @@ def test_an_interrupt_in_one_of_three_runs_is_no_noise():
 
 
 def test_costs_no_more_than_what_is_written():
-    """What an ACK, a segment or a packet costs more, beyond the noise of the count, is seen on any
-    machine, also on a busy one."""
+    """An ACK, a segment or a packet costs no more instructions than the documents say, beyond the
+    noise of the count.  Any machine finds an increase, also a busy one."""
     written = json.loads(summary.COUNTED.read_text())
     kernel = stock.ensure("6.12")
     made = bench.count(kernel, guests=1)
@@ -150,7 +150,7 @@ def test_costs_no_more_than_what_is_written():
         "scripts/lab bench --instructions --docs"
     more = bench.regressions(made, written["ratios"], written["noise"])
     assert not more, f"{kernel.package}; what is written is of {written['kernel']}"
-    # with more noise than this the test could not tell a twentieth more
+    # with more noise than this the test could not detect an increase of 5 %
     assert max(bench.noise(made), written["noise"]) < 0.05
 
 
@@ -187,7 +187,7 @@ def test_two_benches_are_compared_by_their_ratios(lab, tmp_path):
     for run in slow:
         run[("ack", "ccpd", "open", "1")] = [44.0]
         run[("host", "sender, in", "v6")] = [30.0]
-    slow[0][("router", "acp, IPv6")] = [44.0]  # and in the other as before
+    slow[0][("router", "acp, IPv6")] = [44.0]  # unchanged in the other run
     a, b = bench_file("a.json", whole_run(), whole_run()), bench_file("b.json", *slow)
     call = lab("compare", a, b, "--json", status=1)
     verdicts = {row["what"]: row["verdict"] for row in call.json if "verdict" in row}
@@ -206,7 +206,7 @@ def test_two_benches_are_compared_by_their_ratios(lab, tmp_path):
 
 def test_measures(lab):
     call = lab("bench", "--quick", "--json", status=None, timeout=120)
-    assert call.status in (0, 1), call.stderr  # 1: this machine has no time
+    assert call.status in (0, 1), call.stderr  # 1: a bound is not met, as on a busy machine
     rows = call.json
     hosts = {(row["what"], row["family"]) for row in rows if "family" in row}
     assert hosts == {(what, family) for what in bench.HOSTS for family in bench.FAMILIES}
@@ -219,19 +219,19 @@ def test_measures(lab):
         if "bound" in row:
             assert row["met"] in (True, False)
     assert call.status == any(row.get("met") is False for row in rows)
-    # time was real: a segment's whole way takes some, and its way through a hook is a part of it
+    # The clock is real: a segment takes time from socket to socket, and a hook takes a part of it.
     whole = next(row["median"] for row in rows if row["what"] == bench.WHOLE)
     assert whole > 100
     assert all(0 < row["ratio"] < 1 for row in rows if row["what"] in ("sender, out", "sender, in"))
 
 
 def test_speed_beside_ns3():
-    """That both are measured on the same network; without ns-3 the lab alone."""
+    """The lab and ns-3 are measured on the same network; without ns-3 only the lab is."""
     command = [REPO / "tests/speed/speed.py", "--rounds", "1", "--flows", "1", "--json"]
     call = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert call.returncode == 0, call.stderr
     (row,) = json.loads(call.stdout)
-    assert row["flows"] == 1 and row["lab"][0] > 0  # how much is a matter of the machine
+    assert row["flows"] == 1 and row["lab"][0] > 0  # the value depends on the machine
     assert row["lab_core"][0] > 0 and ("ns3" in row) == ("ns3_core" in row)
     assert ("ns3" in row) != ("no ns-3" in call.stderr)
 
@@ -275,7 +275,7 @@ def test_processors_and_mininet_lack_nothing_silently():
 
 
 def test_what_is_written_is_what_was_measured(tmp_path, monkeypatch):
-    """The page is of the numbers beside it; what the first run costs is kept."""
+    """The page has the numbers of the file beside it.  The costs of the first run are kept."""
     made = json.loads(summary.SCALE.read_text())
     written = summary.SCALE.with_suffix(".md").read_text()
     monkeypatch.setattr(summary.records, "RESULTS", tmp_path)
@@ -296,7 +296,7 @@ def test_exponents():
 
 @pytest.mark.skipif(not wanted_kernels(), reason="takes minutes: make check-kernels runs it")
 def test_measures_what_more_costs(lab):
-    """All of it once, and short: that each has numbers, and that they can be."""
+    """Every measure once, and short: each one has numbers, and the numbers are possible."""
     made = lab("bench", "--scale", "--quick", "--json", timeout=600).json
     several = made["processors"]
     for name in ("noqueue", *scale.QDISCS):
@@ -305,7 +305,7 @@ def test_measures_what_more_costs(lab):
             assert rate > 1000, name
     memory = made["memory"]
     assert 2000 < memory["socket"]["bytes"] < 6000 and 64 <= memory["entry"] <= 256
-    # who has no memory of its own takes none, who has takes some
+    # only senders that allocate memory of their own have some
     held = {cc: row["bytes"] for cc, row in memory["senders"].items()}
     assert held["cubic"] == held["ccpd_path"] == 0 < held["acp"] < 1000
     assert not scale.grown(memory)
@@ -313,7 +313,7 @@ def test_measures_what_more_costs(lab):
     (row,) = made["lab"]["rows"]
     assert row["lab"][0] > 0 and row["lab_core"][0] > 0
     if isinstance(made["lab"]["mininet"], dict):
-        assert 0 < made["lab"]["mininet"]["1"] < 10_000  # of a link that has no room for more
+        assert 0 < made["lab"]["mininet"]["1"] < 10_000  # the link carries no more
     few, more = made["growth"]["packets"]
     assert 1.5 < more["packets"] / few["packets"] < 3
     assert all(row["memory"] > 20e6 and row["kept"] > 1000 for row in made["growth"]["flows"])

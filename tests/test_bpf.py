@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The senders as BPF: they build, kernels take them, and they do what the modules do."""
+"""The senders as BPF: they build, kernels accept them, and they behave as the modules do."""
 
 import re
 import subprocess
@@ -10,21 +10,21 @@ from conftest import REPO, run_ktap, wanted_kernels
 from labkit.world import machine, stock
 from tcpcckit import bpf
 
-# The kernel gives up on a program after a million instructions; how many it looks at is another
-# number on each kernel.  A quarter of that leaves room.
+# The kernel rejects a program after it has verified a million instructions.  This number differs
+# between kernels.  A quarter of it leaves room.
 MOST_INSTRUCTIONS = 250_000
 MOST_STATES = 25_000
 
 SENDERS = ["ccpd", "ccp", "ccpd_path", "mccp", "mccp_path", "nist_reno", "nist_bic", "nist_ctcp",
            "nist_fast", "nist_hstcp", "nist_htcp", "nist_scalable"]  # fmt: skip
 VERSIONS = ["6.12", *(v for v in wanted_kernels() if v in stock.SUITES and v != "6.12")]
-# make check has time for those that people choose; make check-kernels for all
+# make check tests only those that users would choose; make check-kernels tests all
 QUICK = ["verifier", "ccpd_path", "another_parameter", "parameters", "watched", "replaced",
          "unloaded", "locked_down"]  # fmt: skip
 
 
 def make(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """make -C bpf; of tests side by side one after the other."""
+    """make -C bpf; tests that run in parallel wait for each other."""
     return subprocess.run(
         ["flock", REPO / "bpf/Makefile",
          "make", "--no-print-directory", "-C", REPO / "bpf", *arguments],
@@ -33,16 +33,16 @@ def make(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_every_sender_of_a_law_has_an_object() -> None:
-    """make bpf builds all without a warning; -Werror makes each a failure."""
+    """make bpf builds all of them without a warning; -Werror makes each warning an error."""
     done = make()
     assert done.returncode == 0, done.stderr
     built = {path.name.partition(".")[0] for path in (REPO / "bpf/build").glob("*.bpf.o")}
-    assert built == {*SENDERS} - {"ccp"}  # which is in ccpd's
+    assert built == {*SENDERS} - {"ccp"}  # ccpd's object has ccp too
 
 
 @pytest.mark.parametrize("path", ["tcp_ccpd.c", "tcp_mccp_path.c", "nist/tcp_nist_fast.c"])
 def test_parameters_are_the_modules(path: str) -> None:
-    """An object tells each parameter's name, range and default as the module's file has them."""
+    """An object has each parameter with the name, range and default of the module's source."""
     assert make().returncode == 0
     law = (REPO / path).read_text() + (REPO / "nist/nist.h").read_text() * path.startswith("nist")
     written = re.findall(r"^TCPCC_PARAM\((\w+), (\d+), (\d+), (\d+),", law, re.M)
@@ -63,14 +63,14 @@ def test_parameters_are_the_modules(path: str) -> None:
     ],
 )
 def test_what_is_missing_is_said(argument: str, says: str) -> None:
-    """In one line, with what to do."""
+    """The error is one line, with the command that mends it."""
     done = make(argument, "ready")
     assert done.returncode
     assert says in done.stderr.splitlines()
 
 
 def test_missing_rights_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Capabilities, and not root: those that are missing are named."""
+    """Capabilities count, not root: the message names the missing ones."""
     monkeypatch.setattr(bpf, "read", lambda _: "CapPrm:\t0\nCapEff:\t0000004000001000")
     with pytest.raises(bpf.TcpccError, match=r"sudo tcpcc load .* CAP_BPF and CAP_PERFMON$"):
         bpf.load("ccpd")
@@ -82,7 +82,7 @@ def test_missing_rights_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
     "version", [pytest.param(v, marks=pytest.mark.xdist_group(f"stock-{v}")) for v in VERSIONS]
 )
 def test_on_stock_kernel(version: str) -> None:
-    """See stock_bpf.sh; and the verifier's work is bounded."""
+    """Runs stock_bpf.sh, and checks that the verifier's work is bounded."""
     assert make().returncode == 0
     kernel = stock.ensure(version)
     twin = stock.build(kernel, srcdir=REPO / "tests/bpf")

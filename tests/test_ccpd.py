@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """What ccpd, ccp and ccpd_path promise, measured in the lab.
 
-More of it is in the findings of scenarios/path-*.toml that test_report.py holds.
+test_report.py tests more of it: the findings of scenarios/path-*.toml.
 """
 
 import csv
@@ -11,7 +11,7 @@ from statistics import mean
 import pytest
 
 SHARED = {"rate": "100mbit", "rtt": "50ms", "buffer": "1bdp"}
-PAYLOAD = 1448 / 1514  # of an Ethernet frame without its checksum, with TCP timestamps
+PAYLOAD = 1448 / 1514  # share of an Ethernet frame without its checksum, with TCP timestamps
 
 
 def run(lab, ccs, seed=1, **settings):
@@ -54,7 +54,7 @@ def test_capacity_estimate(lab, cc, rate, bps, rtt):
     ids=lambda condition: "-".join(map("-".join, condition.items())),
 )
 def test_capacity_estimate_in_spite_of(lab, condition):
-    """ACK patterns, bursts, losses and cross traffic do not move the estimate."""
+    """ACK patterns, bursts, losses and cross traffic do not change the estimate."""
     (result,) = run(lab, ["ccpd_path"], **SHARED, duration=10, **condition)
     estimates = [float(r["cc_bw_bps"]) for r in series(result, "flows") if r["cc_bw_bps"]]
     payload = (1428 if "ip" in condition else 1448) / 1514
@@ -63,7 +63,7 @@ def test_capacity_estimate_in_spite_of(lab, condition):
 
 @pytest.mark.parametrize("kp", [2, 4])
 def test_ccpd_is_the_printed_law(lab, kp):
-    """Where Eq. 3 cannot fill the path its window is Kp B / (1 + Kp), no more."""
+    """If Eq. 3 cannot fill the path, the window is Kp B / (1 + Kp)."""
     (result,) = run(
         lab, ["ccpd"], rate="1gbit", rtt="190ms", buffer=700, duration=20,
         param=f"tcp_ccpd.kp={kp}",
@@ -76,7 +76,7 @@ def test_ccpd_is_the_printed_law(lab, kp):
 
 
 def test_derivative_term_is_what_ccp_lacks(lab):
-    """With kd=0 ccpd is ccp, to the byte; with kd=100 it is not."""
+    """With kd=0 ccpd gives the same bytes as ccp; with kd=100 it does not."""
     path = {"rate": "1gbit", "rtt": "190ms", "buffer": 700, "duration": 8}
     ccp, same = run(lab, ["ccp", "ccpd"], **path, param="tcp_ccpd.kd=0")
     (other,) = run(lab, ["ccpd"], **path)
@@ -85,7 +85,7 @@ def test_derivative_term_is_what_ccp_lacks(lab):
 
 
 def test_fair_among_its_own(lab):
-    """Four flows, a second apart: fair, although three found a queue when they came."""
+    """Four flows start one second apart.  They are fair, although three start with a queue."""
     (result,) = run(lab, ["ccpd_path"], **SHARED, flows=4, start=1, duration=60)
     assert result["jain"] >= 0.95
 
@@ -99,7 +99,7 @@ def test_path_that_changes(lab):
     link = result["links"][0]
     assert link["utilization"] >= 0.95
     assert link["queue_mean"] <= 0.1 * 1e8 / 8 / 1514 * 0.05
-    # within three seconds of each change rtt and window are those of the new path
+    # within three seconds of each change, rtt and window are those of the new path
     for at, rtt, rate in ((10, 0.075, 1e8), (20, 0.05, 1e8), (30, 0.05, 5e7), (40, 0.05, 1e8)):
         rows = [r for r in series(result, "flows") if at + 3 <= float(r["time_s"]) <= at + 9]
         assert mean(float(r["rtt_s"]) for r in rows) <= rtt * 1.125, at
@@ -109,14 +109,14 @@ def test_path_that_changes(lab):
 
 @pytest.mark.parametrize("at", [10, 10.01, 10.02])
 def test_path_that_gets_longer_at_any_moment(lab, at):
-    """The moment decides what queue of its own it sees, which it must not take for a rival's."""
+    """The moment decides which queue of its own the flow sees.  That queue is no rival's."""
     (result,) = run(lab, ["ccpd_path"], **SHARED, duration=20, change=f"{at}:rtt=75ms")
     late = [r for r in series(result, "flows") if float(r["time_s"]) >= 13]
     assert mean(float(r["in_flight"]) for r in late) >= 0.95 * 1e8 / 8 / 1514 * 0.075
 
 
 def test_path_that_gets_a_little_longer(lab):
-    """By less than a queue of our own would be: the next drain tells, ten seconds on."""
+    """By less than the flow's own queue: only the next drain finds it, ten seconds later."""
     (result,) = run(lab, ["ccpd_path"], **SHARED, duration=40, change="5:rtt=54ms")
     rows = [r for r in series(result, "flows") if float(r["time_s"]) >= 18]
     in_flight = mean(float(r["in_flight"]) for r in rows)
@@ -125,8 +125,8 @@ def test_path_that_gets_a_little_longer(lab):
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_batches_of_acks_as_far_apart_as_a_round_trip(lab, seed) -> None:
-    """A host short of CPU, 1 to 20 ms at a time: as much as CUBIC's, and no train after the other
-    into an overflow."""
+    """The host has no CPU for 1 to 20 ms at a time.  The goodput is at least CUBIC's, and the
+    trains do not overflow the buffer one after the other."""
     cubic, path = run(lab, ["cubic", "ccpd_path"], seed, rate="20mbit", rtt="20ms", host="vm",
                       duration=20)  # fmt: skip
     (theirs,), (ours,) = cubic["flows"], path["flows"]
@@ -143,15 +143,15 @@ def test_batches_of_acks_as_far_apart_as_a_round_trip(lab, seed) -> None:
     ids=["wifi", "vm"],
 )
 def test_acks_in_bunches_tell_of_a_link_that_waits(lab, path) -> None:
-    """What a round trip delivers is chance's there, and no reason to claim less and less."""
+    """The amount delivered in one round trip is random there, so it must not lower the claim."""
     cubic, ours = run(lab, ["cubic", "ccpd_path"], **path, duration=10)
     assert ours["flows"][0]["goodput_bps"] >= cubic["flows"][0]["goodput_bps"]
 
 
 def test_bunches_leave_another_its_part(lab) -> None:
-    """CUBIC has half of what it has beside CUBIC: two losses beside a queue are no noise.
+    """CUBIC has half of what it has beside CUBIC: two losses beside a queue are not noise.
 
-    Means of two seeds, since it is by chance whose packets an overflow takes.
+    Means of two seeds, because it is random whose packets an overflow drops.
     """
 
     def cubic(mix):
@@ -164,7 +164,7 @@ def test_bunches_leave_another_its_part(lab) -> None:
 
 
 def test_flows_of_one_kind_are_no_bunches(lab) -> None:
-    """16 of them see their own ACKs at the rate of the link, and keep a small queue."""
+    """16 flows have their ACKs at the rate of the link, not in bunches; the queue stays small."""
     cubic, path = run(lab, ["cubic", "ccpd_path"], **SHARED, flows=16, start="70ms",
                       scatter="20ms", duration=30)  # fmt: skip
     assert path["links"][0]["queue_mean"] <= cubic["links"][0]["queue_mean"] / 2
@@ -174,7 +174,7 @@ def test_flows_of_one_kind_are_no_bunches(lab) -> None:
 @pytest.mark.parametrize("rtt", ["1ms", "2ms"])
 @pytest.mark.parametrize("buffer", ["0.5bdp", "2bdp"])
 def test_short_paths_are_full(lab, rtt, buffer) -> None:
-    """What leaves at once, for TSO, queues behind itself: no reason to give way."""
+    """A burst of TSO queues behind itself.  The flow must not give way to that queue."""
     cubic, path = run(lab, ["cubic", "ccpd_path"], rate="1gbit", rtt=rtt, buffer=buffer,
                       duration=1, sample="1ms")  # fmt: skip
     (theirs,), (ours,) = cubic["flows"], path["flows"]
@@ -182,7 +182,7 @@ def test_short_paths_are_full(lab, rtt, buffer) -> None:
 
 
 def test_jitter_is_no_slow_link(lab) -> None:
-    """It stretches a train as a slow link does. 0.7 of BBR is the least that any path may have."""
+    """Jitter stretches a train as a slow link does.  0.7 of BBR is the bound for any path."""
     path = {"rate": "2.29gbit", "rtt": "7.34ms", "buffer": "6.57bdp", "jitter": "3.33ms"}
     runs = [run(lab, ["bbr", "ccpd_path"], seed, **path, duration=1) for seed in (1, 2, 3)]
     bbr, ours = (mean(r["flows"][0]["goodput_bps"] for r in of) for of in zip(*runs, strict=True))
@@ -190,11 +190,11 @@ def test_jitter_is_no_slow_link(lab) -> None:
 
 
 def test_flows_with_jitter_share_alike(lab) -> None:
-    """Whoever came first knows best what an empty path takes, and must not gain from that.
+    """The first flow knows the rtt of the empty path best, and must not gain from that.
 
-    The goal, 0.95, is that of field-crowd: less than 0.75 is as if a fourth of them had nothing.
-    Nor does a flow of a longer path gain where rtts differ since a queue moves: eight runs, since
-    chance is large in one.
+    The goal, 0.95, is that of field-crowd: less than 0.75 is as if a quarter of the flows had
+    nothing.  The second path has no jitter; its rtts vary because a queue moves.  The flow with the
+    longer path must not gain from that: eight runs, because the result of one run is random.
     """
     path = {"rate": "100mbit", "rtt": "20ms", "buffer": "1bdp", "jitter": "5ms"}
     runs = [run(lab, ["ccpd_path"], seed, **path, flows=8, start=0.2, duration=15)[0]
@@ -207,10 +207,10 @@ def test_flows_with_jitter_share_alike(lab) -> None:
 
 
 def test_jitter_of_acks_is_no_link_that_waits(lab) -> None:
-    """Both let ACKs come in bunches.  Beside a link that waits a flow keeps its window.
+    """Both make ACKs come in bunches.  Only on a link that waits may a flow keep its window.
 
-    Jitter of three times q0 on the ACKs of one of two flows: at most twice the other's goodput, in
-    the mean of eight runs.
+    The ACKs of one of two flows have jitter of three times q0.  The larger goodput is at most twice
+    the smaller, in the mean of eight runs.
     """
     runs = [run(lab, ["ccpd_path"], seed, rate="50mbit", rtt="40ms", buffer="2bdp", flows=2,
                 jitter_back="0:8ms", scatter="100ms", duration=30)[0]
@@ -220,8 +220,9 @@ def test_jitter_of_acks_is_no_link_that_waits(lab) -> None:
 
 
 def test_flows_share_data_in_batches(lab) -> None:
-    """Batches of an eighth of a round trip are no link that waits: each gives way to the others,
-    and none is left out, which would be Jain's index of 3/4.  0.95 is not met (field-crowd)."""
+    """Batches of an eighth of a round trip are no link that waits: the flows give way to each
+    other.  No flow is left without goodput: Jain's index would be 3/4.  0.95 is not met
+    (field-crowd)."""
     runs = [run(lab, ["ccpd_path"], seed, rate="50mbit", rtt="30ms", buffer="1bdp", flows=4,
                 aggregate="4ms", scatter="1s", duration=15)[0]
             for seed in range(1, 9)]  # fmt: skip
@@ -229,16 +230,17 @@ def test_flows_share_data_in_batches(lab) -> None:
 
 
 def test_a_buffer_of_four_packets_loses_a_few(lab) -> None:
-    """Fewer than eight losses count there: 0.95 of CUBIC, as on a random path."""
+    """An overflow loses fewer than eight packets there, and counts: 0.95 of CUBIC's goodput, as on
+    a random path."""
     path = {"rate": "1.92mbit", "rtt": "1.13ms", "buffer": 4}
     cubic, ours = run(lab, ["cubic", "ccpd_path"], **path, duration=10)
     assert ours["flows"][0]["goodput_bps"] >= 0.95 * cubic["flows"][0]["goodput_bps"]
 
 
 def test_queue_on_the_way_back_is_not_ours(lab) -> None:
-    """Two uploads fill the way back: no reason to give way on the way there, nor to compete.
+    """Two uploads fill the way back.  The flow must neither give way nor compete on the way there.
 
-    Nor is the path longer, as a drain could find after 10 s, since the delay stays.
+    The path is not longer either, although a drain after 10 s finds that the delay stays.
     """
     cubic, path = run(lab, ["cubic", "ccpd_path"], rate="100mbit", rtt="50ms", buffer="1bdp",
                       reverse="cubic:2", duration=30)  # fmt: skip
@@ -248,7 +250,7 @@ def test_queue_on_the_way_back_is_not_ours(lab) -> None:
 
 
 def test_uploads_in_a_deep_buffer_do_not_starve_it(lab) -> None:
-    """ACKs wait for up to four round trips, in bunches: no pair tells a capacity there."""
+    """ACKs wait for up to four round trips, in bunches: no pair of them has the link's rate."""
     cubic, path = run(lab, ["cubic", "ccpd_path"], rate="20mbit", rtt="30ms", buffer="4bdp",
                       reverse="cubic:2", duration=20)  # fmt: skip
     (theirs,), (ours,) = cubic["flows"], path["flows"]
@@ -257,9 +259,10 @@ def test_uploads_in_a_deep_buffer_do_not_starve_it(lab) -> None:
 
 
 def test_acks_in_a_bunch_are_no_capacity(lab) -> None:
-    """Uploads begin when it does, and ACKs of a train come at once: 10276 drops before.
+    """Uploads begin with the flow, so the ACKs of a train come at once.  Their rate is no capacity:
+    taken for one, it caused 10276 drops.
 
-    A buffer of 333 packets may overflow by as many once, not by the train after it.
+    A buffer of 333 packets may overflow by 333 packets once, but not again with the next train.
     """
     (path,) = run(lab, ["ccpd_path"], rate="100mbit", rtt="20ms", buffer="2bdp", scatter="200ms",
                   reverse="cubic:2", duration=3)  # fmt: skip
@@ -267,7 +270,7 @@ def test_acks_in_a_bunch_are_no_capacity(lab) -> None:
 
 
 def test_a_lucky_round_trip_of_few_segments_is_no_base(lab) -> None:
-    """Jitter of 20 ms: the mean of a drain's few segments was taken for the empty path."""
+    """With jitter of 20 ms, the mean rtt of a drain's few segments is not the empty path's rtt."""
     jitter = {"rate": "100mbit", "rtt": "50ms", "buffer": "1bdp", "jitter": "20ms", "duration": 20}
     pairs = [run(lab, ["cubic", "ccpd_path"], seed=seed, **jitter) for seed in (1, 2, 3)]
     theirs, ours = (mean(pair[i]["flows"][0]["goodput_bps"] for pair in pairs) for i in (0, 1))

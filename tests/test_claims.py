@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The list of what the papers have: it names what there is, and says how it stands."""
+"""The list of what the papers contain: it names only what exists, and has the state of each."""
 
 import re
 from collections import Counter
@@ -67,7 +67,7 @@ TESTS = {
 
 @pytest.fixture
 def lists(tmp_path, monkeypatch):
-    """A list, a scenario and tests of its own."""
+    """write(): a list, a scenario and tests in a directory of the test."""
     monkeypatch.setattr(scenario, "SCENARIOS", tmp_path)
     monkeypatch.setattr(claims, "LIST", tmp_path / "claims.txt")
     monkeypatch.setattr(claims, "TESTS", tmp_path / "tests")
@@ -85,12 +85,12 @@ def lists(tmp_path, monkeypatch):
 
 
 def flying(of, finding):
-    """What flies was run, and does; what swims does not."""
+    """The findings about flying were measured and hold; those about swimming do not hold."""
     return "fly" in finding.claim
 
 
 def test_the_papers_are_complete() -> None:
-    """What is committed is sound, and has each number of the papers once, in their order."""
+    """The committed list is valid, and has each number of each paper once, in the paper's order."""
     found = {p.name: [c.entry.number for c in p.claims if c.entry.number] for p in claims.load()}
     roman = ["I", "II", "III", "IV", "V"]
     wanted = {
@@ -205,7 +205,7 @@ def test_a_scenario_that_is_gone_is_missed(lists, tmp_path) -> None:
 
 
 def test_the_terminal(lab) -> None:
-    """The verb, with whatever is kept here."""
+    """The command prints the results that this machine has."""
     lines = lab("claims").stdout.splitlines()
     assert lines[0].startswith("000 (CCPD): TCP Congestion Avoidance")
     for paper, line in zip(claims.load(), lines[-5:], strict=True):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""scripts/lab compare: what is worse, what cannot be compared, and where results are found."""
+"""scripts/lab compare: what is worse, what cannot be compared, and where it finds results."""
 
 import copy
 import json
@@ -12,7 +12,7 @@ from labkit.errors import LabError
 from labkit.measure import provenance, store
 from labkit.measure.compare import compare, read
 
-# What noise does to the same seeds of two versions.
+# Differences by noise between the same seeds of two versions, bit/s
 NOISE = (3e5, -2e5, 4e5, -5e5, 1e5, -3e5, 2e5, -1e5, 0, -2e5)
 
 
@@ -23,7 +23,7 @@ def written(path: Path, runs: list[dict] | dict | str) -> Path:
 
 @pytest.fixture
 def sets(tmp_path):
-    """Ten seeds, and the same with that much more goodput, in two files."""
+    """Two files: ten seeds, and the same seeds with noise and with more goodput (bit/s)."""
 
     def make(more: float = 0, drops: int = 10) -> tuple[Path, Path]:
         a = [a_run(s, 1e8 + s * 1e6) for s in range(10)]
@@ -34,7 +34,7 @@ def sets(tmp_path):
 
 
 def test_worse_is_1_and_says_what(lab, sets) -> None:
-    """Half a per cent, where seeds differ by nine: only pairs show it."""
+    """Seeds differ by 9 %, the sets by half a per cent: only differences of pairs show it."""
     call = lab("compare", *sets(more=-5e5), status=1)
     assert "\nworse: dumbbell cubic goodput_bps\n" in call.stdout
     assert call.stdout.count("  worse") == 1 and "1 are worse" in call.stdout
@@ -101,7 +101,7 @@ def test_a_directory_is_its_files(tmp_path) -> None:
 
 def test_a_commit_is_what_the_store_has_of_it(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(store, "root", lambda: tmp_path)
-    known = {"v1^{commit}": "d0c5", "d0c5": "c0ffee"}  # v1 itself changed documents only
+    known = {"v1^{commit}": "d0c5", "d0c5": "c0ffee"}  # v1 itself changed only documents
     monkeypatch.setattr(provenance, "git", lambda *of: next(filter(None, map(known.get, of)), ""))
     for place, (seed, commit, clean) in enumerate(
         [(2, "c0ffee", True), (1, "c0ffee", True), (3, "c0ffee", False), (4, "f00d", True)]

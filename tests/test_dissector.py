@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Wireshark's dissector of the congestion header, by tshark: what it says of real flows, and of
-headers that no host sends, is what a parser of the test's own finds there."""
+"""Wireshark's dissector of the congestion header, by tshark.  For real flows, and for headers that
+no host sends, its fields are those that the test's own parser finds."""
 
 import base64
 import json
@@ -32,7 +32,7 @@ BAD, CUT, PLACE, SECOND = "bad_length", "cut", "misplaced", "second"
 
 
 class Tshark:
-    """tshark with the dissector, in a home of its own; not as root, for whom 4.4 loads none."""
+    """tshark with the dissector, in its own home; not as root: tshark 4.4 loads no Lua as root."""
 
     def __init__(self, home: Path) -> None:
         self.home = home
@@ -50,7 +50,7 @@ class Tshark:
         return done.stdout.decode()
 
     def headers(self, capture: bytes) -> list[list[dict[str, str]]]:
-        """For each frame the congestion headers in it, each as its fields and expert infos."""
+        """For each frame its congestion headers, each with its fields and expert infos."""
         frames = json.loads(self(capture, "-T", "json", "-J", "tcpcc", "--no-duplicate-keys"))
         found = [frame["_source"]["layers"].get("tcpcc", []) for frame in frames]
         return [
@@ -94,7 +94,7 @@ def word(value: int, name: str, prefix: str, protocol: int) -> dict[str, str]:
 
 
 def header(data: bytes, length: int, flow: tuple, protocols: dict[tuple, int]) -> dict[str, str]:
-    """Of an option whose bytes may be cut off."""
+    """The fields of one option, whose bytes may be cut off."""
     found: dict[str, str] = {}
     if length in (12, 16):
         protocol, info, value = data[4] >> 4, int.from_bytes(data[4:8]), int.from_bytes(data[8:12])
@@ -115,7 +115,7 @@ def header(data: bytes, length: int, flow: tuple, protocols: dict[tuple, int]) -
 
 
 def headers_of(frame: bytes, whole: int, protocols: dict[tuple, int]) -> list[dict[str, str]]:
-    """Of an IP packet, of which so many bytes were on the wire."""
+    """The congestion headers of an IP packet; whole: its length on the wire, bytes."""
     if frame[0] >> 4 == 4:
         tcp, ends, is_tcp = frame[20:], (frame[12:16], frame[16:20]), frame[9] == 6
     else:
@@ -145,7 +145,7 @@ def headers_of(frame: bytes, whole: int, protocols: dict[tuple, int]) -> list[di
 
 
 def frames_of(capture: bytes, link_header: int) -> Iterator[tuple[bytes, int]]:
-    """IP packets, and how long they were."""
+    """IP packets, and their original lengths in bytes."""
     at = 24
     while at < len(capture):
         kept, whole = struct.unpack_from("<II", capture, at + 8)
@@ -177,19 +177,19 @@ def test_real_flows(tshark, captured, end) -> None:
     assert min(kinds.count(k) for k in [(True, False), (False, True), (True, True)]) > 5
     assert all(h.get("protocol", "1") == "1" for h in every)
     assert {BAD, CUT, PLACE, SECOND}.isdisjoint({name for h in every for name in h})
-    # filters find what they should
+    # display filters match the right frames
     slow = tshark(captured[end], "-Y", "tcpcc.echo.rate < 1000000").count("\n")
     assert slow == sum(int(h.get("echo.rate", 10**11)) < 10**6 for h in every) > 10
     for family in ("ip", "ipv6"):
         assert tshark(captured[end], "-Y", f"{family} and tcpcc.echo").count("\n") > 100
-    # what leaves without a limit has one behind the router
+    # data that the sender sends without a limit has one after the router
     data = "tcp.dstport == 5004 and tcp.len and tcpcc."
     limits = [tshark(captured[end], "-Y", data + name).count("\n") for name in ("no_limit", "rate")]
     assert max(limits) > 200 and limits[end == "snd"] == 0
 
 
 def test_says_what_the_sender_was_told(tshark, captured) -> None:
-    """Each update of the sender's law is by the last echo that had arrived."""
+    """Each update of the sender's law uses the last echo that had arrived."""
     echoes: dict[int, list[tuple[int, bool]]] = {5004: [], 5006: []}
     lines = tshark(captured["snd"], "-Y", "tcpcc.echo and tcp.srcport in {5004, 5006}", "-T",
                    "fields", "-e", "tcp.srcport", "-e", "tcpcc.echo.rate", "-e", "tcpcc.echo")
@@ -281,7 +281,7 @@ def test_what_is_well_formed_draws_no_remark(tshark) -> None:
 
 
 def test_snap_length(tshark) -> None:
-    """Cut at every byte of a header that is behind another option, nothing goes wrong."""
+    """A header behind another option, cut at every byte, causes no error."""
     both = b"\xfd\x10" + option(5)[2:] + ECHO[4:]
     whole = packet(SACK + both)
     capture = pcap([(0, whole)], LINKTYPE_RAW)
@@ -297,7 +297,7 @@ def test_snap_length(tshark) -> None:
 
 
 def test_echo_of_a_difference(tshark) -> None:
-    """An echo is what the protocol of the flow that it answers makes of it."""
+    """The format of an echo is that of the protocol of the flow that the echo answers."""
     minus = (1 << 30) - 5
     echo = b"\xfd\x08\xac\x50" + minus.to_bytes(4)
     frames = [packet(echo, back=True), packet(option(minus, protocol=2)), packet(echo, back=True)]
@@ -307,7 +307,7 @@ def test_echo_of_a_difference(tshark) -> None:
 
 
 def test_numbers_of_xcp(tshark) -> None:
-    """Every exponent of both, the largest and the smallest mantissa, and signed words."""
+    """Every exponent of both fields, smallest and largest mantissas, and signed words."""
     rtts = [e << 10 | m for e in range(16) for m in (0, 1, 625, 1023)]
     gaps = [e << 9 | m for e in range(32) for m in (0, 1, 403, 511)]
     infos = [r << 14 | gaps[i % len(gaps)] for i, r in enumerate(rtts)]
@@ -338,7 +338,7 @@ def test_numbers_of_xcp(tshark) -> None:
 
 
 def test_any_bytes(tshark) -> None:
-    """A thousand option lists that begin like ours, and go on at random."""
+    """A thousand lists of options that begin like ours and continue with random bytes."""
     draw = random.Random(1)
 
     def piece() -> bytes:
@@ -356,13 +356,13 @@ def test_any_bytes(tshark) -> None:
 
 
 def corpus(target: str, head: int) -> list[bytes]:
-    """What tests/fuzz has, without the first bytes, which are not of a packet."""
+    """The files of tests/fuzz, without their first head bytes, which belong to no packet."""
     files = sorted((REPO / "tests/fuzz/corpus" / target).iterdir())
     return [path.read_bytes()[head:] for path in files]
 
 
 def test_fuzzer_s_headers(tshark) -> None:
-    """TCP headers of the fuzzers, each in a packet that is whole but for its options."""
+    """The fuzzers' TCP headers, each in a packet that is complete except for the options."""
     options = [tcp[20 : (tcp[12] >> 4) * 4] for tcp in corpus("header", 24) if len(tcp) >= 20]
     options = [o + bytes(-len(o) % 4) for o in options]
     for v6 in (False, True):
@@ -374,7 +374,7 @@ def test_fuzzer_s_headers(tshark) -> None:
 
 
 def test_fuzzer_s_packets(tshark) -> None:
-    """Whatever is an IP packet or is none; the fuzz targets know what a router makes of it."""
+    """Valid and invalid IP packets.  The fuzz targets test what a router does with them."""
     packets = [packet for packet in corpus("walk", 16) + corpus("tc", 0) if packet]
     capture = pcap(list(enumerate(packets)), LINKTYPE_RAW)
     assert "Lua Error" not in tshark(capture, "-V")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Documents: their numbers are those that a report wrote, and their links lead somewhere."""
+"""Documents: their numbers are those that a report wrote, and their links have targets."""
 
 import re
 import subprocess
@@ -22,7 +22,7 @@ of <!--= {QUEUE}; {{:.1f}} -->225.0<!--/--> packets, and <!-- a comment -->
 
 
 class Made(Report):
-    """A report of path-loss alone, in which each measure comes to the same."""
+    """A report of path-loss alone, in which each measure has the same value."""
 
     origin, value = "0123456789ab", 90.51234567891
 
@@ -49,7 +49,7 @@ def made(**more) -> Report:
 
 
 def test_numbers_of_documents_are_current() -> None:
-    """What documents say of the scenarios is what the report last wrote."""
+    """The numbers in documents are those that the last report of the scenarios wrote."""
     assert docs.stale() == []
     assert sum(len(docs.marks(path)) for path in docs.DOCUMENTS) > 60
 
@@ -66,7 +66,8 @@ def test_a_report_writes_its_numbers_and_no_other(document: Path) -> None:
 
 
 def test_a_report_with_a_part_of_a_scenario_writes_none_of_it(document: Path) -> None:
-    """As that of field-jitter has the cells of path-start that its findings name."""
+    """For example a report of field-jitter has only those cells of path-start that its findings
+    use."""
     assert docs.write(made(cells={("path-loss", "cubic", "1 %"): None})) == (0, 0)
     assert document.read_text() == TEXT
     assert docs.numbers() == {}
@@ -114,7 +115,7 @@ def headings(path: Path) -> set[str]:
 
 
 def broken(path: Path) -> list[str]:
-    """The links of a page that lead to no file of the repository, or to no heading of a page."""
+    """The links of a page to files that are not in the repository, or to missing headings."""
     found = []
     for link in re.findall(r"\]\(([^)\s]+)\)", path.read_text()):
         if re.match(r"https?:|mailto:", link):
@@ -132,7 +133,7 @@ def test_links_lead_somewhere(path: Path) -> None:
 
 
 def test_every_page_is_linked() -> None:
-    """From a page that is no list of all: index.md is Sphinx's."""
+    """From a page other than index.md, which lists all pages for Sphinx."""
     text = "".join(path.read_text() for path in docs.DOCUMENTS)
     names = {path.name for path in docs.DOCUMENTS} - {"README.md", "index.md"}
     assert names - set(re.findall(r"[\w-]+\.md", text)) == set()
@@ -145,7 +146,7 @@ def test_a_broken_link_is_found(tmp_path: Path) -> None:
 
 
 def test_pages_are_rendered(tmp_path: Path) -> None:
-    """Without a warning, the front page first."""
+    """Without a warning, and with the front page first."""
     line = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html"]
     done = subprocess.run([*line, REPO / "docs", tmp_path], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Paths drawn at random: the same for the same seed, within their ranges, and each can be run."""
+"""Paths drawn at random: a seed always gives the same ones, within the ranges, and each can run."""
 
 import tomllib
 from dataclasses import replace
@@ -10,7 +10,7 @@ from msgspec import structs
 from labkit.errors import LabError
 from labkit.model import draw, scenario
 
-# make check has no path that the report has
+# not the seed of the report, so make check has other paths
 SEED = 7
 FILE = tomllib.loads((scenario.SCENARIOS / "field-random.toml").read_text())["draw"]
 
@@ -23,7 +23,7 @@ def test_a_seed_is_a_set_of_paths() -> None:
     first, again, other = _cases(SEED), _cases(SEED), _cases(SEED + 1)
     assert first == again and first != other
     assert len(dict(first)) == 60
-    # more of them are the same ones, and more
+    # a larger number of paths begins with the same paths
     assert [of for _, of in _cases(SEED, 80)[:60]] == [of for _, of in first]
     assert draw.read(FILE).seed == FILE["seed"] != SEED
 
@@ -58,7 +58,7 @@ def test_a_point_is_a_path() -> None:
     far = list(off)
     far[places.index("moves")] = 1.0
     assert draw.path(ranges, far, 10**6)["rtt_trace"] == "scripts/traces/orbit.rtt"
-    # a path that would hold too many packets for the run is slower
+    # if a path would have too many packets for the run, its rate is reduced
     slow = draw.path(ranges, [1.0, 1.0, 1.0, *off[3:]], 10**5)
     assert slow["rate"] == "252mbit" and slow["duration"] == "4.8"
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Each sender where routers mark packets (ECN) instead of dropping them.
 
-It answers: the queue is at its target, nothing is dropped, and the link is used as Reno uses it.
+The sender answers the marks: the queue is at its target, almost nothing is dropped, and the link is
+used as Reno uses it.
 """
 
 from pathlib import Path
@@ -17,12 +18,12 @@ from labkit.model import scenario
 from labkit.model.settings import ETHERNET_HEADER
 from test_hosts import SENDERS
 
-# Deep buffers, so that marks hold the queue and not its end.
+# Deep buffers, so that marks limit the queue, and not the end of the buffer.
 PATH = ("rate=20mbit", "rtt=40ms", "buffer=8bdp", "duration=10", "sample=10ms", "ecn=on")
-# red takes its thresholds from the buffer.  pie drops instead where it wants to mark more than a
+# red's thresholds depend on the buffer.  pie drops instead of marking if its probability is above a
 # tenth: Reno's first overshoot in a deep buffer is over only after ten seconds.
 CASES = {
-    # ccpd_path's own queue is shorter than any target but on a slow path.
+    # On faster paths ccpd_path's own queue is shorter than any target.
     "fq_codel, 5 Mb/s": ("qdisc=fq_codel", "rate=5mbit"),
     "codel, 4 flows": ("qdisc=codel", "flows=4"),
     "cake": ("qdisc=cake",),
@@ -30,23 +31,24 @@ CASES = {
     "pie, deep": ("qdisc=pie",),
     "red": ("qdisc=red", "buffer=2bdp"),
 }
-# FAST keeps alpha packets of a flow in the queue, 200 by default, marks or not: here 5 ms of all.
+# FAST keeps alpha packets per flow in the queue, marked or not; by default 200.  These values make
+# a queue of 5 ms for all flows together.
 FAST = {case: 2 if case in ("fq_codel, 5 Mb/s", "codel, 4 flows") else 8 for case in CASES}
 
-# What the mean queue may be, s: twice the target.  fq_codel, codel and cake mark when it was never
-# below 5 ms for 100 ms, so this is the least of a queue that does not run empty.  Windows of which
-# a mark leaves 0.85 (RFC 8511) add half of their swing, 0.15 / 2 of the rtt with its queue: 3.7 ms.
-# Who gives way more empties it.  pie's target is the mean itself, 15 ms.  red's mean is between
-# its min and its max, a quarter of the buffer.
+# Largest mean queue, s: twice the target.  fq_codel, codel and cake mark if the queue was never
+# below 5 ms for 100 ms, so a queue that does not run empty has at least 5 ms.  A window of which a
+# mark leaves 0.85 (RFC 8511) adds half of its swing, 0.15 / 2 of the rtt with the queue: 3.7 ms.  A
+# sender that keeps less of its window empties the queue.  pie's target is the mean itself, 15 ms.
+# red's mean is between its min and its max; max is a quarter of the buffer.
 MOST_S = {"fq_codel": 0.01, "codel": 0.01, "cake": 0.01, "pie": 0.03, "red": 0.02}
-# Reno would need so many losses to keep to the 66 packets of 20 Mb/s: 3 / 2 / 66^2.  Whoever is
-# dropped as often is held by drops.
+# The loss rate with which Reno has a window of 66 packets, as on 20 Mb/s: 3 / 2 / 66^2.  With as
+# many drops, drops limit the sender, not marks.
 MOST_DROPPED = 3.4e-4
-# Of what Reno uses there, which halves its window at each mark
+# Share of what Reno uses there; Reno halves its window at each mark
 LEAST_USED = 0.95
-# Here the use of the link depends on the exact round trip, so one path says little: over red
-# nist_ctcp uses 0.77 to 0.89 of it (Reno 0.85 to 0.88), over codel ccpd_path 0.93 to 0.95.  The
-# mean over ten paths with these round trips is compared with Reno's over the same.
+# Here the use of the link depends on the exact round trip, so one path shows little: with red
+# nist_ctcp uses 0.77 to 0.89 of the link (Reno 0.85 to 0.88), with codel ccpd_path 0.93 to 0.95.
+# The mean over ten paths with these round trips is compared with Reno's mean over the same paths.
 NEAR = {("nist_ctcp", "red"), ("ccpd_path", "codel, 4 flows")}
 OTHERS_MS = (35, 36, 37, 38, 39, 41, 42, 43, 44, 45)
 
@@ -80,7 +82,7 @@ def measured():
 
 
 def _pairs():
-    """Every sender in every case; in deep pie those that keep to the paper's law, and controls."""
+    """Every sender in every case; in "pie, deep" only the paper's laws, and CUBIC and Reno."""
     for case in CASES:
         for cc in ("cubic", "reno", "ccpd", "ccp") if case == "pie, deep" else ("cubic", *SENDERS):
             why = UNMET.get((cc, case))
@@ -89,7 +91,7 @@ def _pairs():
 
 
 def _dropped(r: dict) -> float:
-    """Share of the packets that came to the bottleneck in the last half of the run."""
+    """Share of packets that the bottleneck dropped in the second half of the run."""
     rows = series(Path(r["series"]) / "links.csv", (0, 4, 6))
     sent, drops = rows[-1, 1:] - rows[rows[:, 0] <= r["virtual_s"] / 2][-1, 1:]
     return drops / (sent + drops)
@@ -97,7 +99,7 @@ def _dropped(r: dict) -> float:
 
 @pytest.mark.parametrize(("case", "cc"), list(_pairs()))
 def test_marks_are_answered(measured, case, cc):
-    """In the last half of the run; in the first one slow start is answered."""
+    """In the second half of the run; in the first half the sender answers slow start's queue."""
     r = measured(case, cc)
     (link,) = r["links"]
     most_s = MOST_S[case.partition(",")[0]]
@@ -122,7 +124,7 @@ def test_marks_are_counted_over_ipv6_too(laboratory):
 
 
 def test_warn_marks_behind_a_third_of_the_buffer(laboratory):
-    """Nothing is dropped; Reno, which halves its window at each mark, is below that in the mean."""
+    """Nothing is dropped.  Reno halves its window at each mark, so its mean queue is below that."""
     name = scenario.load("dumbbell")
     settings = scenario.override(name, [*PATH, "buffer=2bdp", "qdisc=warn"])
     (r,) = run_all(laboratory, [Job(name, settings, "reno", 1)])
@@ -132,7 +134,7 @@ def test_warn_marks_behind_a_third_of_the_buffer(laboratory):
 
 
 def test_cake_holds_the_buffer(laboratory):
-    """Its limit is of memory, which the lab computes for so many packets; one more may come."""
+    """cake's limit is in bytes of memory; the lab computes it for 50 packets.  One more may fit."""
     name = scenario.load("dumbbell")
     sets = ["buffer=50", "qdisc=cake", "duration=0.5", "sample=100us"]
     job = Job(name, scenario.override(name, sets), "reno", 1)

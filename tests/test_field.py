@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What spares scenarios of many cases that they say the same again, and what field-* span."""
+"""Scenarios with many cases, whose findings are written once; and the range of field-* paths."""
 
 import math
 from statistics import fmean
@@ -66,7 +66,7 @@ def paths(tmp_path, monkeypatch):
 
 
 def _report(of: scenario.Scenario, values: dict[str, tuple[float, float]]) -> Report:
-    """Runs that no guest made: by column, goodput and drops; in the case "far" half of the one."""
+    """Made-up runs: goodput and drops by column.  In case "far" the first column has half."""
     made = Report("0")
     for case in of.case:
         for column in of.column:
@@ -98,7 +98,7 @@ def test_shares_of_cases_and_the_better_one(paths, monkeypatch) -> None:
     assert measured.value == pytest.approx(2 / 3) and measured.holds
     assert measured.worst == "0.475 in far" and measured.interval.low is None
     assert page.bound(share) == "at least 0.9 in 60 % of the cases"
-    # the drops of CUBIC, which has more; where BBR does, its drops
+    # compared with CUBIC's drops if CUBIC has more goodput, and with BBR's otherwise
     for cubic, wanted in ((100, 0.5), (80, 2)):
         made = _report(of, {"ccpd_path": (95, 4), "cubic": (cubic, 8), "bbr": (90, 2)})
         found = [made.measure(of, goal) for goal in goals]
@@ -108,7 +108,7 @@ def test_shares_of_cases_and_the_better_one(paths, monkeypatch) -> None:
     strict = scenario.Finding(share.claim, share.measure, 0.9, each="case", cases=share.cases,
                               share=1.0)  # fmt: skip
     assert made.measure(of, strict).holds is False
-    # a run that the lab refused: one case of three is too many, and one of fifty is told
+    # a run failed: one missing case of three is too many, one of fifty is reported
     made.failed_cells.add(("paths", "bbr", "slow"))
     assert made.measure(of, share).value == pytest.approx(2 / 3)
     made.failed_cells.add(("paths", "cubic", "slow"))
@@ -276,7 +276,7 @@ FIELD = [scenario.load(name) for name in scenario.matching("field-*")]
 
 
 def test_the_field_is_wide() -> None:
-    """The suite has paths from end to end of what it says that it is of."""
+    """The paths of the suite reach both ends of the ranges that the suite claims."""
     every = [scenario.override(of, [], c, case) for of in FIELD if of.case
              for case in of.case for c in of.column[:1]]  # fmt: skip
 
@@ -307,7 +307,7 @@ def test_field_scenarios_have_ten_seeds_and_bounds(of) -> None:
 
 
 def test_a_case_is_named_by_how_it_begins() -> None:
-    """Names are sentences.  What fits several is refused, with some of them."""
+    """A prefix is enough.  If several names have it, the error lists some of them."""
     of = scenario.load("field-random")
     assert of.case_like("006") is of.case_like(of.case[5].name) is of.case[5]
     nines = r"field-random has 10 cases that begin with '09': 090 .*; 091 .*; 099 "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Headers, packets and messages of any bytes: tests/fuzz for some seconds, from its corpus on."""
+"""Headers, packets and messages of any bytes: runs tests/fuzz for seconds, from its corpus on."""
 
 import re
 import shutil
@@ -18,7 +18,7 @@ import seeds
 
 FUZZ = REPO / "tests/fuzz"
 SECONDS = {"header": 6, "walk": 12, "tc": 6}
-# What each target would have to find: in a file, a line that is right, and one that is not
+# A break that each target must find: file, correct line, wrong line
 BREAKS = {
     "header": ("include/tcpcc_feedback.h", "cut = min(cut, blocks ? blocks - 1 : 0);",
                "cut = min(cut, blocks);"),
@@ -40,7 +40,7 @@ def fuzz(target: str, out: Path, *settings: str) -> subprocess.CompletedProcess[
 
 @each_target
 def test_fuzz(target: str, tmp_path: Path) -> None:
-    """Nothing is read or written that should not be, and what has to hold of the results holds."""
+    """No access outside buffers, and the results satisfy the checks of the target."""
     done = fuzz(target, tmp_path, f"FUZZ_SECONDS={SECONDS[target]}")
     if done.returncode:
         found = [
@@ -54,7 +54,7 @@ def test_fuzz(target: str, tmp_path: Path) -> None:
 
 @each_target
 def test_a_break_is_found(target: str, tmp_path: Path) -> None:
-    """The corpus and some mutations are enough to see that a line is wrong."""
+    """The corpus and some mutations are enough to find a wrong line."""
     for folder in ("include", "sched", "tc"):
         shutil.copytree(REPO / folder, tmp_path / folder)
     name, right, wrong = BREAKS[target]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The same report from one process, from the workflow on local cores, and from the workflow on a
-Slurm of one node, where it is killed in the middle: make check-grid.
+"""make check-grid: the same report from one process, from the workflow on local cores, and from the
+workflow on a Slurm of one node, where the workflow is killed half way.
 
-Snakemake is in an environment of its own, which make check-grid makes; Slurm and munge are those
-of Debian.  They run as root here, with files and ports of their own, and end with the test.
+Snakemake is in its own environment, which make check-grid makes; Slurm and munge are Debian's.  The
+daemons run as root, with their own files and ports, and end with the test.
 """
 
 import base64
@@ -49,7 +49,7 @@ low = 1
 """
 RUNS = 12
 
-UNLIKE = ("wall_s", "packets_per_s", "series")  # from one making of a run to the next
+UNLIKE = ("wall_s", "packets_per_s", "series")  # differ each time that a run is made
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def grid(tmp_path: Path) -> Path:
 
 
 def _environment(home: Path) -> dict[str, str]:
-    """One whose cache has the lab kernel, and no runs."""
+    """An environment whose cache has the lab kernel, but no runs."""
     own = home / "cache"
     own.mkdir(parents=True)
     for path in cache_root().iterdir():
@@ -70,7 +70,7 @@ def _environment(home: Path) -> dict[str, str]:
 
 
 def _results(environment: dict[str, str]) -> dict[str, dict]:
-    """The runs that a report used, by their names, with their samples."""
+    """The runs that a report used, by name, with their samples."""
     found = {}
     for path in Path(environment["TCPCC_CACHE"], "report").glob("*/result.json"):
         run = json.loads(path.read_text())
@@ -81,7 +81,7 @@ def _results(environment: dict[str, str]) -> dict[str, dict]:
 
 
 def _page(path: Path) -> str:
-    """A page, without what its runs say of how long they took and where they are."""
+    """A page, without the fields of its runs that are in UNLIKE."""
 
     def readable(found: re.Match[str]) -> str:
         runs = json.loads(gzip.decompress(base64.b64decode(found[1])))
@@ -111,7 +111,7 @@ def test_the_workflow_on_local_cores_has_the_same_report(grid, tmp_path) -> None
 
 @pytest.fixture
 def slurm(tmp_path: Path) -> Iterator[dict[str, str]]:
-    """What commands need in their environment for a Slurm of one node, this one."""
+    """Environment variables for the commands of a Slurm with one node, this machine."""
     home = tmp_path.resolve() / "slurm"
     for part in ("state", "spool"):
         (home / part).mkdir(parents=True)
@@ -149,7 +149,7 @@ PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE
     munge = ["munged", "--force", "--foreground", f"--key-file={home}/munge.key",
              f"--socket={home}/munge.socket", f"--pid-file={home}/munge.pid",
              f"--log-file={home}/munge.log", f"--seed-file={home}/munge.seed"]  # fmt: skip
-    # The executor takes SLURM_CONF from its jobs, which start theirs by srun.
+    # The executor removes SLURM_CONF from the environment of its jobs, but they call srun.
     (home / "bin").mkdir()
     srun = shutil.which("srun")
     (home / "bin/srun").write_text(f'#!/bin/sh\nSLURM_CONF={conf} exec {srun} "$@"\n')

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Each sender on hosts as they are, and through what paths do to it at times.
+"""Each sender on hosts as real ones are, and through accidents of the path.
 
-It finishes, in at most 1.25 of CUBIC's time, and where it shows a capacity, that is within a tenth
-of the truth after a second of sending where there is a queue to see.
+A transfer finishes, in at most 1.25 of CUBIC's time.  If a sender shows a capacity, it is within a
+tenth of the truth from one second of sending on, while there is a queue to see.
 """
 
 from pathlib import Path
@@ -15,22 +15,23 @@ from labkit.measure.metrics import payload_bps
 from labkit.measure.series import series
 
 SENDERS = ["reno", "bbr", "ccpd", "ccpd_path", "mccp", "mccp_path", "acp", "estcp", "nist_fast"]
-# make check-kernels has time for those that share with these all that is not their law, and for the
-# papers' rivals.
+# make check-kernels also has the senders that differ from these only in their law, and the papers'
+# rivals.
 if wanted_kernels():
     SENDERS += ["ccp", "nist_reno", "nist_bic", "nist_ctcp", "nist_hstcp", "nist_htcp",
                 "nist_scalable", "jtcp", "newjersey", "rcp", "xcp"]  # fmt: skip
 SHOW_CAPACITY = ["bbr", "ccpd", "ccp", "ccpd_path", "mccp", "mccp_path"]
-# They show what they get, which is the capacity only while the queue does not run empty.
+# Show the rate that they get.  It is the capacity only while the queue does not run empty.
 SHOW_SHARE = ["mccp", "mccp_path"]
 
 PATH = ("rate=20mbit", "rtt=40ms", "buffer=2bdp")
 BULK = ("bytes=8M", "timeout=60")
 IDLE = ("host=fq",)
-# What most of the papers' laws take for a queue
+# Most of the papers' laws mistake this jitter for a queue
 JITTER = ["nic, ACKs every 10 ms", "slow, ACKs every 10 ms", "short of CPU"]
-# A blackout of 0.3 s then takes away the ACK of a segment that has arrived: what the timer sends
-# again comes twice, so that the timeout is undone, and then the real losses are found.
+# A blackout of 0.3 s that begins at one of these times loses the ACK of a segment that has arrived.
+# The timer sends the segment again, so it arrives twice, and the timeout is undone.  Then the real
+# losses are found.
 UNDONE_S = [1.0, 1.2, 1.4]
 CASES = {
     "nic, ACKs every 2 ms": ("host=nic", "batch=2ms", *BULK),
@@ -65,10 +66,10 @@ def measured():
 
 
 def _time(r: dict) -> float:
-    """Of a transfer, or the mean of all requests, which all have to be answered, s.
+    """The time of a transfer, or the mean time of all requests, s.  Each request must be answered.
 
-    Without the silence of a blackout, which lasts until TCP's timer, that doubles, happens to probe
-    a path that is there again: up to twice the blackout, whatever the congestion control is.
+    The silence of a blackout is subtracted.  It ends when TCP's timer, which doubles, sends after
+    the end of the blackout: it lasts up to twice the blackout, with any congestion control.
     """
     (flow,) = r["flows"]
     if "requests" in flow:
@@ -83,7 +84,7 @@ def _time(r: dict) -> float:
 
 
 def _queued(r: dict, times_s: np.ndarray, before_s: float = 0.08) -> np.ndarray:
-    """Whether the bottleneck had a queue all the time in two round trips before each of times_s."""
+    """Whether the bottleneck always had a queue in the two round trips before each of times_s."""
     rows = series(Path(r["series"]) / "links.csv", (0, 2))
     empty_s = np.append(-np.inf, rows[rows[:, 1] == 0, 0])
     last_s = empty_s[np.searchsorted(empty_s, times_s, side="right") - 1]
@@ -91,7 +92,7 @@ def _queued(r: dict, times_s: np.ndarray, before_s: float = 0.08) -> np.ndarray:
 
 
 def _shown(r: dict, case: str, cc: str) -> np.ndarray:
-    """Capacities, bit/s: after a second, or at the end if there was nothing to see in between."""
+    """Capacities, bit/s, after the first second; only the last one after a blackout or a switch."""
     rows = series(Path(r["series"]) / "flows.csv", (0, 13))
     rows = rows[rows[:, 0] > 1]
     if cc in SHOW_SHARE:
@@ -113,13 +114,13 @@ def test_sender(measured, case, cc):
 @pytest.mark.parametrize("cc", ["ccpd_path", "mccp_path"])
 @pytest.mark.parametrize("begin_s", UNDONE_S)
 def test_undone_timeout(measured, begin_s, cc):
-    """What the silence took from an estimate comes back: the losses found next go by it."""
+    """An undone timeout restores the estimate, and the next losses are judged by that estimate."""
     case = f"blackout at {begin_s} s"
     assert _time(measured(case, cc)) <= 1.25 * _time(measured(case, "cubic"))
 
 
 def _stock_cases(lab, senders: str, *cases: str) -> None:
-    """What stock kernels are tested with, but in virtual time."""
+    """Runs tests of stock kernels (stock_cases.sh), but in virtual time."""
     script = REPO / "tests/selftests/stock_cases.sh"
     call = lab("exec", "--", "env", f"TCPCC_SENDERS={senders}", script, *cases, status=None)
     assert_ktap(call.stdout)
@@ -127,19 +128,19 @@ def _stock_cases(lab, senders: str, *cases: str) -> None:
 
 @pytest.mark.parametrize("cc", ["ccpd_path", "mccp_path", "acp"])
 def test_answers_after_idle_times_where_acks_overtake_each_other(lab, cc):
-    """Several times: jitter is random."""
+    """Several times, because jitter is random."""
     _stock_cases(lab, cc, *["idle"] * 4)
 
 
 def test_one_of_twenty_overtakes_the_others(lab):
-    """By up to 60 ms of 100, so that the least round-trip time says nothing of most packets."""
+    """By up to 60 ms of 100, so the least round-trip time is not that of most packets."""
     cases = ["reordering_1", "reordering_10", "reordering_100"]
     _stock_cases(lab, "ccpd ccpd_path mccp_path acp", *cases)
 
 
 @pytest.mark.parametrize("case", JITTER)
 def test_ccpd_path_tells_jitter_from_a_queue(measured, case):
-    """In time, as above, and with at most half of CUBIC's queue: that it fills it is no answer.
+    """As fast as above, and with less than half of CUBIC's queue: it must not just fill the queue.
 
     The capacity that it shows is within a half of the truth, as on stock kernels (stock_hosts.sh).
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Do the lab's hosts and accidents do what they claim?  Against arithmetic."""
+"""The lab's hosts and accidents do what they claim, compared with arithmetic."""
 
 import itertools
 import json
@@ -34,7 +34,7 @@ def _counters(r: dict) -> dict[tuple[str, str], int]:
 
 
 def _batches(seen: list[list[int]]) -> tuple[list[float], list[float]]:
-    """Of arrivals: gaps inside batches, and from one batch's first to the next one's, s."""
+    """Gaps of arrivals, s: inside batches, and between the first packets of successive batches."""
     inside, starts = [], []
     for before, now in itertools.pairwise([None, *(arrived for _, _, arrived in seen)]):
         if before is not None and now - before < 5000:
@@ -48,7 +48,7 @@ def _batches(seen: list[list[int]]) -> tuple[list[float], list[float]]:
 
 
 def test_flows_are_scattered_by_the_seed() -> None:
-    """Within what was asked for, elsewhere with each seed, and the same with the same."""
+    """Starts are within the scatter.  They depend on the seed, and on nothing else."""
 
     def starts(seed: int) -> list[int]:
         plan = compile_plan(_settings("flows=4", "start=1", "scatter=10ms"), "cubic", seed)
@@ -67,8 +67,8 @@ def test_exact_is_the_default_and_adds_nothing() -> None:
 
 
 def test_nic_processes_acks_one_after_the_other(stream) -> None:
-    """What arrives every 10 us waits for an interrupt 50 us after the first of them; of one
-    interrupt, each packet takes 0.3 us."""
+    """Packets come every 10 us and wait for an interrupt, 50 us after the first of them.  In one
+    interrupt each packet takes 0.3 us."""
     seen = stream("acks", "host=nic", pause=1e-5)
     inside, apart = _batches(seen)
     assert len(inside) > 75
@@ -77,7 +77,7 @@ def test_nic_processes_acks_one_after_the_other(stream) -> None:
 
 
 def test_slow_hosts_take_longer_for_each(stream) -> None:
-    """A batch of the path; with a card, one of an interrupt."""
+    """In a batch of the path and, with a card, in the batch of an interrupt."""
     for sets, pause in ((["batch=1ms", "host=slow"], 0), (["host=nic,slow"], 1e-5)):
         inside, _ = _batches(stream("acks", *sets, pause=pause))
         assert len(inside) > 75
@@ -85,7 +85,7 @@ def test_slow_hosts_take_longer_for_each(stream) -> None:
 
 
 def test_exact_processes_acks_at_one_instant(stream) -> None:
-    """A batch of the path, which the card above would take apart."""
+    """In a batch of the path.  The card above would take time for each packet."""
     inside, _ = _batches(stream("acks", "batch=1ms"))
     assert len(inside) > 75 and not any(inside)
 
@@ -101,8 +101,8 @@ def test_nic_receives_data_together(stream) -> None:
     [
         # 50 us and the wait for a first packet at 1 Gb/s: 4 or 5 frames of 12.1 us.
         (["host=nic"], 3.9, 5.2),
-        # In 1 ms 82 frames: GRO makes one of 64 kB, 45 segments, of each full one, and NAPI gives
-        # what it has after 64 packets.
+        # In 1 ms 82 frames arrive.  GRO joins up to 45 segments, 64 kB, and NAPI passes on what GRO
+        # holds after 64 packets.
         (["host=nic", "aggregate=1ms"], 82 / 4, 45),
         # A receiver acknowledges every second segment.
         ([], 1.8, 2.1),
@@ -118,7 +118,7 @@ def test_receivers_acknowledge_what_gro_has_joined(laboratory, sets, least, most
 
 @pytest.mark.parametrize("host", ["nic", "exact"])
 def test_loss_takes_single_packets_from_a_sender_with_tso(laboratory, host) -> None:
-    """netem would drop a large packet whole: each drop is then many retransmits."""
+    """netem would drop a large packet as a whole, and each drop would cause many retransmits."""
     (r,) = _runs(laboratory, ["cubic"], [1], f"host={host}", "loss=1e-3", "rate=200mbit",
                  "rtt=20ms", "duration=3", "buffer=4bdp")  # fmt: skip
     counters, links = _counters(r), {link["name"]: link for link in _summary(r)["links"]}
@@ -130,8 +130,8 @@ def test_loss_takes_single_packets_from_a_sender_with_tso(laboratory, host) -> N
 
 
 def test_fq_paces(laboratory) -> None:
-    """A batch of acknowledgments releases a quarter of a window at once, which queues; fq sends it
-    at 1.2 times window over rtt, which is less than the link carries."""
+    """A batch of ACKs releases a quarter of a window at once, and the link queues it.  fq sends it
+    at 1.2 times window over rtt, which is less than the link's rate."""
     sets = ("batch=10ms", "ssthresh=0.7bdp", "duration=1.2", "rate=100mbit", "rtt=40ms")
     (bursts,) = _runs(laboratory, ["reno"], [1], *sets)
     (paced,) = _runs(laboratory, ["reno"], [1], "host=fq", *sets)
@@ -140,13 +140,13 @@ def test_fq_paces(laboratory) -> None:
         rows = _table(r, "links.csv", 0, 2)
         longest.append(rows[rows[:, 0] > 0.6, 1].max())
     quarter = 0.7 * _settings(*sets).bdp / 4
-    # Sampled each 5 ms, in which the link sends 41 packets.
+    # Sampled every 5 ms, in which the link sends 41 packets.
     assert longest[0] > quarter - 42 + 10
     assert longest[1] <= 5
 
 
 def test_default_buffers_limit_and_grow(laboratory) -> None:
-    """The first window is 64 kB; wmem's 4 MB are the most, and autotuning comes near them."""
+    """The first window is 64 kB.  The maximum is wmem's 4 MB, and autotuning comes near it."""
     sets = ("rate=400mbit", "rtt=200ms", "buffer=1bdp", "duration=4")
     (free,) = _runs(laboratory, ["reno"], [1], *sets)
     (held,) = _runs(laboratory, ["reno"], [1], "host=default", *sets)
@@ -166,7 +166,7 @@ def test_vm_sleeps(stream) -> None:
     inside, apart = _batches(stream("acks", "host=vm", pause=5e-4))
     assert len(inside) > 75
     assert all(gap == pytest.approx(0.3e-6, abs=0.02e-6) for gap in inside)
-    # From 1 to 20 ms, evenly, and up to 0.6 ms until the next packet.
+    # A sleep is uniform from 1 to 20 ms, and the next packet comes up to 0.6 ms later.
     assert all(1e-3 <= gap <= 20.7e-3 for gap in apart)
     assert max(apart) > 2 * min(apart)
 
@@ -183,8 +183,8 @@ def test_reordered_packets_are_overtaken_by_so_many(stream) -> None:
         sum(later > number for later in numbers[:k]) for k, number in enumerate(numbers)
     ]
     late = [n for n in overtaken if n]
-    # 15 of 150 are expected, four standard deviations either side; others that are late too do
-    # not overtake, and nothing comes after the last.
+    # 15 of 150 are expected; the bounds are four standard deviations away.  A late packet does not
+    # overtake others that are late too, and no packet comes after the last one.
     assert 2 <= len(late) <= 30
     assert max(late) <= 20
     assert sum(n >= 14 for n in late) >= len(late) / 2
@@ -216,7 +216,7 @@ def test_reorder_says_how_late(sets, late) -> None:
 
 
 def _constant_rate(laboratory, *sets: str) -> dict:
-    """What happens to 50 Mb/s of UDP in 3 s, and to nothing else."""
+    """The result of 50 Mb/s of UDP in 3 s, without other traffic."""
     settings = _settings("rate=100mbit", "cross=udp:50mbit:0-3", "duration=3", *sets)
     plan = compile_plan(settings, "reno", 1)
     alone = "\n".join(x for x in plan.traffic.splitlines() if not x.startswith("flow ")) + "\n"
@@ -225,7 +225,7 @@ def _constant_rate(laboratory, *sets: str) -> dict:
 
 @pytest.mark.parametrize("sets", [["last_hop=0.02"], ["last_hop=0.02", "reorder=0.01:20"]])
 def test_last_hop_loses_behind_the_bottleneck(laboratory, sets) -> None:
-    """That share of what has passed it, within four standard deviations."""
+    """That share of what has passed the bottleneck, within four standard deviations."""
     links = {x["name"]: x for x in _constant_rate(laboratory, *sets)["links"]}
     passed = links[BOTTLENECK]["sent_bytes"] / FRAME
     assert passed == pytest.approx(3 * 50e6 / 8 / FRAME, rel=0.01)
@@ -242,7 +242,7 @@ def test_last_hop_loses_no_acks(stream) -> None:
 
 
 def test_blackout_drops_what_comes_in_it(laboratory) -> None:
-    """At a constant bit rate so many packets as come in that time, and no other."""
+    """At a constant bit rate: all packets that come in the blackouts, and no others."""
     settings = _settings("rate=100mbit", "cross=udp:10mbit:0-3", "blackout=1:0.5,2:0.1",
                          "duration=3")  # fmt: skip
     plan = compile_plan(settings, "reno", 1)
@@ -259,8 +259,8 @@ def test_blackout_is_silent_in_both_directions(laboratory) -> None:
     assert len(doors) == 2 and all(doors)
     assert r["links"][0]["blackout_drops"] == sum(doors)
     rows = _table(r, "flows.csv", 0, 7)
-    # The last acknowledgment leaves at 1 s, and arrives half an rtt later, after its queue; it may
-    # begin a hundredth of a second late, as /proc/uptime counts.
+    # The last ACK leaves at 1 s, and arrives half an rtt later, after its queue.  The blackout may
+    # begin a hundredth of a second late, because /proc/uptime counts hundredths.
     dark = rows[(rows[:, 0] > 1.12) & (rows[:, 0] < 1.5), 1]
     assert dark[0] == dark[-1]
     assert rows[-1, 1] > dark[-1]
@@ -270,8 +270,8 @@ def test_blackout_is_silent_in_both_directions(laboratory) -> None:
 
 
 def test_requests_take_what_arithmetic_says(laboratory) -> None:
-    """Nine segments are one window: half an rtt, and the time to send them.  In between the flow
-    is idle, as long as asked."""
+    """Nine segments fit into one window: half an rtt, and the time to send them.  Between requests
+    the flow is idle, for as long as the setting says."""
     (r,) = _runs(laboratory, ["reno"], [1], "app=12k+100k/2s", "rate=20mbit", "rtt=40ms",
                  "duration=9.5")  # fmt: skip
     seen = _table(r, "requests.csv", 0, 2, 3)
@@ -279,8 +279,9 @@ def test_requests_take_what_arithmetic_says(laboratory) -> None:
     assert seen[:, 0] == pytest.approx([0, 2, 4, 6, 8], abs=1e-6)
     one = 0.02 + (12000 + 9 * (FRAME - MSS)) * 8 / 20e6
     assert seen[2, 2] == seen[4, 2] == pytest.approx(one, abs=1e-4)
-    assert seen[0, 2] == pytest.approx(one + 0.04, abs=5e-4)  # with a handshake
-    # 100 kB are 70 segments: windows of 10, 20, 40, a quarter of a BDP more than which is sent.
+    assert seen[0, 2] == pytest.approx(one + 0.04, abs=5e-4)  # plus the handshake
+    # 100 kB are 70 segments, windows of 10, 20 and 40.  The bound allows four windows of 1.25 rtt,
+    # after half an rtt.
     assert one < seen[1, 2] < 0.02 + 4 * 0.05
     flow = r["flows"][0]
     assert (flow["requests"], flow["answered"]) == (5, 5)
@@ -292,7 +293,7 @@ def test_requests_take_what_arithmetic_says(laboratory) -> None:
 
 
 def test_flows_switch_congestion_control(laboratory) -> None:
-    """BBR shows a bandwidth, and Reno none."""
+    """BBR shows a bandwidth, and Reno does not."""
     (r,) = _runs(laboratory, ["reno"], [1], "switch=1:bbr,2:reno", "rate=20mbit", "duration=3")
     rows = (Path(r["series"]) / "flows.csv").read_text().splitlines()[1:]
     shown = [float(row.split(",")[0]) for row in rows if row.split(",")[13]]

@@ -13,7 +13,7 @@ from labkit.tell import findings, plot, terminal
 
 
 def test_an_interval_of_a_mean_is_as_long_as_theory_has_it() -> None:
-    """Of 400 numbers: 1.96 standard errors to each side."""
+    """For 400 numbers: 1.96 standard errors to each side."""
     values = np.random.default_rng(3).normal(7, 2, 400)
     found = intervals.mean(values)
     error = values.std() / 20
@@ -55,7 +55,7 @@ def test_pairs_take_away_what_seeds_do_to_both() -> None:
     b = a + 1
     found = intervals.difference(a, b)
     assert (found.low, found.high) == (pytest.approx(1), pytest.approx(1))
-    # of the same numbers in another order nothing is known
+    # without the right pairs the difference is uncertain
     apart = intervals.difference(a, b[::-1])
     assert apart.low < 1 < apart.high and apart.high - apart.low > 10
 
@@ -68,7 +68,7 @@ def test_pairs_are_as_many() -> None:
 def measured(
     text: str, of: dict[str, list[float]], **group: list[str]
 ) -> intervals.Interval | None:
-    """The interval of a finding's measure, of columns with so many drops by seed."""
+    """The interval of a finding's measure; of: the drops of each column, by seed."""
     one = Scenario("x", "X", column=tuple(Column(name, name) for name in of), group=group)
     runs = {name: [a_run(s, drops=v) for s, v in enumerate(values)] for name, values in of.items()}
     return findings.interval(one, Finding("C", text), lambda scenario, column, case: runs[column])
@@ -77,14 +77,14 @@ def measured(
 def test_findings_have_intervals() -> None:
     a = [100.0, 140, 60, 180, 90, 20, 70, 130, 40, 170]
     of = {"a": a, "b": [2 * v for v in a], "c": [1.0]}
-    # Both columns are drawn with the same seeds.
+    # Both columns are resampled with the same seeds.
     twice = measured("mean('drops', 'b') / mean('drops', 'a')", of)
     assert twice == intervals.Interval(10, 2, pytest.approx(2), pytest.approx(2))
     plain = measured("mean('drops', 'a')", of)
     assert plain == intervals.mean(a)
     middle = measured("max(0, median('drops', 'a') - 1)", of)
     assert middle.value == 94 and 40 < middle.low < 94 < middle.high < 160
-    # One seed, an extreme and a model have none.
+    # One seed, an extreme and a model have no interval.
     assert measured("mean('drops', 'a') + mean('drops', 'c')", of) == intervals.Interval(1, 101)
     assert measured("most('drops', 'a')", of) == intervals.Interval(10, 180)
     assert measured("fluid('queues')", of) is None
@@ -121,7 +121,7 @@ def test_what_did_not_end_took_the_time_that_it_was_given() -> None:
 
 
 def test_who_has_nothing_is_no_trouble() -> None:
-    """Nobody's goodput is anything, which is neither fair nor unfair."""
+    """If no flow has any goodput, there is no index of fairness."""
     found = cells.means([a_run(1, 0), a_run(2, 0)])
     assert found["goodput_bps"].value == 0 and "jain" not in found
 
@@ -135,7 +135,7 @@ def test_the_table_says_how_many_seeds() -> None:
 
 
 def test_tables_are_text(monkeypatch) -> None:
-    """One line a run, of any width, and no colours, wherever they go."""
+    """One line per run, as wide as it must be, and without colours, on any output."""
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "40")
     runs = [a_run(1, 1e8), a_run(1, 2e8, column="of a long name [bold]", jain=0.5)]
@@ -164,7 +164,7 @@ def test_bars_of_pictures() -> None:
 
 
 def test_lines_of_pictures_keep_what_is_seen() -> None:
-    """The ends of what is outside, and each peak of a line with many points, at its time."""
+    """The line reaches both ends of the range, and keeps each peak at its time."""
     x = np.arange(10_000)
     y = np.zeros(10_000)
     y[[1234, 5678]] = 7, -3

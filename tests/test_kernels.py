@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Kernels that differ from the lab's: in names, in what they lack, in compiler and processor."""
+"""Kernels that differ from the lab's: in names, missing parts, compiler and processor."""
 
 import os
 import re
@@ -22,7 +22,7 @@ Edit = Callable[[str], str]
 def altered(lab_kernel: kernel.LabKernel, home: Path, edits: dict[str, Edit]) -> Path:
     """A kernel tree like the lab kernel's, with some of its files altered, for module builds.
 
-    All else are links.  A name that begins with build/ is of the build directory.
+    All other files are links.  Names that begin with build/ are in the build directory.
     """
     source, build = home / "source", home / "build"
     for original, copy in ((lab_kernel.source_dir, source), (lab_kernel.build_dir, build)):
@@ -49,7 +49,7 @@ def altered(lab_kernel: kernel.LabKernel, home: Path, edits: dict[str, Edit]) ->
 
 
 def tso_segs(text: str) -> str:
-    """BBRv3's branch asks for the number of segments, not for the least."""
+    """BBRv3's branch has a hook for the number of TSO segments, not for their minimum."""
     return text.replace(
         "u32 (*min_tso_segs)(struct sock *sk);",
         "u32 (*tso_segs)(struct sock *sk, unsigned int mss_now);",
@@ -57,20 +57,20 @@ def tso_segs(text: str) -> str:
 
 
 def tx_start(text: str) -> str:
-    """7.1's hook for the end of an idle time."""
+    """7.1's hook for the first transmission after an idle time."""
     member = "void (*cwnd_event)(struct sock *sk, enum tcp_ca_event ev);"
     return text.replace(member, f"{member}\n\tvoid (*cwnd_event_tx_start)(struct sock *sk);")
 
 
 def two_arguments(text: str) -> str:
-    """.cong_control before 6.10."""
+    """.cong_control as before 6.10."""
     return text.replace(
         "(*cong_control)(struct sock *sk, u32 ack, int flag, const struct rate_sample *rs)",
         "(*cong_control)(struct sock *sk, const struct rate_sample *rs)",
     )
 
 
-# What a sender does with the hooks of include/tcpcc_compat.h, for each form of them.
+# A sender's use of the hooks of include/tcpcc_compat.h, in each of their forms.
 USER = """
 #include <linux/module.h>
 #include "tcpcc_compat.h"
@@ -126,9 +126,9 @@ wide = pytest.mark.skipif(not wanted_kernels(), reason="make check-kernels runs 
 def test_hooks_are_probed(
     lab_kernel: kernel.LabKernel, tmp_path: Path, edits: list[Edit]
 ) -> None:
-    """A hook is used by the name and with the arguments that the kernel's header says.
+    """Each hook is used with the name and the arguments in the kernel's header.
 
-    The version is 6.12's in all of them.
+    The version does not show the difference: it is 6.12's in all cases.
     """
 
     def edit(text: str) -> str:
@@ -170,7 +170,7 @@ def no_netfilter(
 
 @pytest.fixture
 def sources(tmp_path: Path) -> Path:
-    """What DKMS has of this project, with one sender that does not compile."""
+    """The files of this project that DKMS gets, with one sender that does not compile."""
     home = tmp_path / "tcpcc-0.1"
     line = subprocess.run(
         ["make", "-s", "--eval=show:;@echo $(SOURCES)", "show"],
@@ -195,7 +195,7 @@ def listed(sources: Path) -> set[str]:
 
 @wide
 def test_what_does_not_build_is_left_out(no_netfilter: Path, sources: Path) -> None:
-    """dkms.conf names the modules that build, and says of each other why it is not there."""
+    """dkms.conf names the modules that build, and gives the reason for each other one."""
     script = """
         kernelver=$1 kernel_source_dir=$2
         . "$3/dkms.conf"
@@ -203,7 +203,7 @@ def test_what_does_not_build_is_left_out(no_netfilter: Path, sources: Path) -> N
         eval "${MAKE[0]} -C $3"
         """
     command = ["bash", "-c", script, "bash", "6.12-none", no_netfilter, sources]
-    for again in (False, True):  # the second time from what it keeps
+    for again in (False, True):  # the second time from its stored results
         done = subprocess.run(
             command, env=environment(ARCH="um"), capture_output=True, text=True
         )
@@ -223,7 +223,7 @@ def test_what_does_not_build_is_left_out(no_netfilter: Path, sources: Path) -> N
 @wide
 @pytest.mark.skipif(os.geteuid() != 0, reason="DKMS wants root")
 def test_dkms_leaves_out(no_netfilter: Path, sources: Path, tmp_path: Path) -> None:
-    """DKMS itself, with trees of its own, builds the others and fails for none."""
+    """DKMS, with its own trees, builds the other modules and does not fail."""
     (tmp_path / "dkms").mkdir()
     where = ["--dkmstree", tmp_path / "dkms", "--sourcetree", tmp_path,
              "--kernelsourcedir", no_netfilter, "-k", "6.12-none", "-a", "x86_64"]  # fmt: skip
@@ -240,7 +240,7 @@ def test_dkms_leaves_out(no_netfilter: Path, sources: Path, tmp_path: Path) -> N
 @wide
 @pytest.mark.parametrize("suite", SUITES)
 def test_kunit_by_clang(lab, suite):
-    """Kernel and modules are made by clang; a warning in a module ends the build."""
+    """Clang builds the kernel and the modules; a warning in a module ends the build."""
     assert_kunit(lab, suite, variant="clang")
 
 
@@ -254,7 +254,7 @@ elsewhere = pytest.mark.parametrize("processor", ["i386", "s390x"])
 
 
 def _log_of(processor: str, suite: str = "") -> str:
-    """What a kernel for another processor said while it ran guest/alone.c."""
+    """The log of a kernel for another processor that ran guest/alone.c."""
     return alone.boot(kernel.ensure(variant=processor, progress=False), suite)
 
 
@@ -262,14 +262,14 @@ def _log_of(processor: str, suite: str = "") -> str:
 @elsewhere
 @pytest.mark.parametrize("suite", [name for name in SUITES if name not in alone.TIMED])
 def test_kunit_elsewhere(processor: str, suite: str) -> None:
-    """The laws hold with 32 bits, and with the other order of bytes."""
+    """The laws hold with 32 bits, and with the other byte order."""
     assert_kunit_log(_log_of(processor, suite), suite)
 
 
 @wide
 @elsewhere
 def test_life_elsewhere(processor: str) -> None:
-    """Modules come and go, each congestion control carries data, the kernel is quiet."""
+    """Modules load and unload, each congestion control carries data, the kernel has no warning."""
     log = _log_of(processor)
     assert not re.search("WARNING:|BUG:|Oops|alignment|Unaligned", log), log
     *points, plan = [line.partition("] ")[2] for line in log.splitlines()
@@ -280,7 +280,7 @@ def test_life_elsewhere(processor: str) -> None:
         assert re.search(rf"\] ok \d+ - transfer {name}$", log, re.M), name
 
 
-# Of each sender's life, what sends data while something is changed.
+# For each sender, the tests of its life that send data while something is changed.
 RACES = {
     "ccpd": "registers by_socket changes_under_traffic",
     "acp": "registers carries changes_under_traffic",
@@ -293,7 +293,8 @@ RACES = {
 
 
 def test_complaints_are_seen() -> None:
-    """Of the kernel's checks, and not KCSAN's, which has modules to look for."""
+    """Those of the kernel's checks.  KCSAN's reports are not among them: they are judged by module,
+    in races.reports()."""
     log = """\
 [    0.1] Lock dependency validator: Copyright
 [   10.1] BUG: KCSAN: data-race in fold_diff / refresh_cpu_vm_stats
@@ -308,7 +309,7 @@ def test_complaints_are_seen() -> None:
 @pytest.mark.parametrize("name", RACES)
 @pytest.mark.xdist_group("kcsan")
 def test_no_data_races(name: str) -> None:
-    """KCSAN, which looks at two processors, finds no race of ours, and lockdep no lock amiss."""
+    """On two processors KCSAN finds no race in our modules, and lockdep no wrong lock."""
     machine = races.ensure(progress=False)
     modules = stock.build(machine, strict=False)
     script = REPO / f"tests/selftests/{name}.sh"

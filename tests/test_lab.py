@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""scripts/lab from outside: what it refuses, what it reports, what it leaves behind."""
+"""scripts/lab as its users see it: what it refuses, what it reports, what it leaves behind."""
 
 import contextlib
 import json
@@ -37,7 +37,7 @@ def _guests(directory: Path) -> list[str]:
 
 
 def test_a_guest_has_a_processor_of_its_own(lab_kernel, monkeypatch):
-    """As long as there are enough; then it has all that the lab may use."""
+    """While there are enough.  A guest without a free one may use all processors of the lab."""
     monkeypatch.setattr(guests, "_HOLDER", f"tcpcc-test-{os.getpid()}")
     allowed = os.sched_getaffinity(0)
 
@@ -136,7 +136,7 @@ def test_help_is_shown(verb):
 )
 def test_bad_input_is_one_line_that_says_what_is_allowed(lab, arguments, names) -> None:
     if names is None:
-        lab(*arguments, *SHORT)  # the control: the same kind of input, and good
+        lab(*arguments, *SHORT)  # control: valid input of the same kind
         return
     call = lab(*arguments, status=2)
     assert call.stdout == ""
@@ -208,7 +208,7 @@ def test_json_is_the_contract(lab) -> None:
         }  # fmt: skip
         assert set(r["provenance"]) >= {"kernel", "modules", "programs"}
         assert set(r["provenance"]["modules"]) == {"sch_link", f"tcp_{r['cc']}"} - {"tcp_reno"}
-        # No flow of a run of fixed duration has a completion time.
+        # In a run of fixed duration no flow has a completion time.
         assert set(r["flows"][0]) == {
             "cc", "bytes", "start_s", "end_s", "goodput_bps", "retransmits", "cwnd_mean",
             "rtt_mean_s",
@@ -218,7 +218,7 @@ def test_json_is_the_contract(lab) -> None:
             "queue_equilibrium", "queue_max", "queue_least", "drops",
         }  # fmt: skip
         assert (Path(r["series"]) / "flows.csv").stat().st_size
-        # One seed has no interval, and says that it is one.
+        # One seed has no interval; the cell has the number of seeds.
         assert set(r["cell"]) - {"differences"} == {"seeds", "metrics"} and r["cell"]["seeds"] == 1
         assert r["cell"]["metrics"]["goodput_bps"] == {
             "n": 1, "mean": r["flows"][0]["goodput_bps"],
@@ -278,7 +278,7 @@ def test_out_holds_whole_series_only(lab, tmp_path) -> None:
     (r,) = lab("run", "dumbbell", "--json", "--out", tmp_path, *SHORT).json
     (kept,) = tmp_path.iterdir()
     assert str(kept) == r["series"]
-    assert r.pop("cell")["seeds"] == 1  # of all that were asked for with it
+    assert r.pop("cell")["seeds"] == 1  # the cell is of all runs of the call
     assert json.loads((kept / "result.json").read_text()) == r
 
 
@@ -317,7 +317,7 @@ def test_exec_knows_our_modules_and_leaves_the_host_alone(lab, tmp_path) -> None
 
 
 def test_panic_is_reported_with_the_kernels_log(lab) -> None:
-    # Without its last program, and without a place for the status, PID 1 ends, and Linux with it.
+    # Without its last program and a file for the status, PID 1 ends, and the kernel panics.
     call = lab("exec", "--", "sh", "-c", "rm /run/lab/agent; mkdir /run/lab/status", status=1)
     last = call.stderr.splitlines()[-1]
     assert last.startswith("lab: the guest's kernel died: Kernel panic")
@@ -364,7 +364,7 @@ def test_failing_setup_is_a_failed_run() -> None:
 def test_interrupted_run_leaves_nothing(tmp_path, number) -> None:
     run_call = [LAB, "run", "dumbbell", "--cc", "cubic", "--cc", "reno", "--set", "duration=100000"]
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
-    # Shells have what they start in the background ignore SIGINT.
+    # Shells make their background processes ignore SIGINT; this undoes it.
     listening = partial(signal.signal, number, signal.SIG_DFL)
     process = subprocess.Popen(run_call, env=environment, stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, start_new_session=True,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The environment that scripts/setup makes: it is there as a whole, or one line says what to do."""
+"""The environment of scripts/setup is complete, or an error of one line says what to do."""
 
 import contextlib
 import os
@@ -23,7 +23,7 @@ LAB, SETUP = REPO / "scripts" / "lab", [sys.executable, "-m", "labkit.libraries"
 
 @pytest.fixture
 def empty(tmp_path) -> dict[str, str]:
-    """The environment variables of a machine with an empty cache, which reaches no registry."""
+    """Environment variables for a machine with an empty cache and without a package registry."""
     nowhere = {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_FIND_LINKS": "",
                "PIP_NO_CACHE_DIR": "1", "no_proxy": "127.0.0.1"}  # fmt: skip
     ours = {"TCPCC_CACHE": str(tmp_path), "PYTHONPATH": str(REPO / "scripts")}
@@ -31,7 +31,7 @@ def empty(tmp_path) -> dict[str, str]:
 
 
 def there(env: dict[str, str]) -> list[str]:
-    """The directories among the environments of that cache."""
+    """The directories of environments in that cache, by name."""
     return [path.name for path in Path(env["TCPCC_CACHE"], "python").glob("*") if path.is_dir()]
 
 
@@ -72,14 +72,14 @@ def test_an_interrupted_installation_does_not_count(empty, how) -> None:
 
 
 def test_who_has_begun_in_an_environment_stays_there(empty) -> None:
-    """Even if the cache is another: a guest may have one of its own."""
+    """Even if the cache is another, because a guest may have its own cache."""
     done = subprocess.run([sys.executable, LAB, "list"], env=empty, capture_output=True, text=True)
     assert done.returncode == 0 and "dumbbell" in done.stdout
 
 
 @pytest.mark.parametrize(("held_s", "told"), [(0.3, False), (LOOK_S + 0.5, True)])
 def test_only_who_waits_for_a_build_says_so(tmp_path, capfd, held_s, told) -> None:
-    """What is built is looked at under the same lock, by each command at its start."""
+    """Each command takes the same lock to see whether a thing is built; that wait is short."""
     other = contextlib.ExitStack()
     other.enter_context(locked(tmp_path / "built"))
     threading.Timer(held_s, other.close).start()
@@ -110,7 +110,7 @@ def test_the_versions_are_those_of_requirements() -> None:
 
 
 def test_each_library_has_a_reason() -> None:
-    """In docs/dependencies.md, for each that is asked for; and all are pinned."""
+    """docs/dependencies.md has one for each library in requirements.in; and all are pinned."""
     asked = re.findall(r"^[\w-]+", REQUIREMENTS_IN.read_text(), re.M)
     told = (REPO / "docs" / "dependencies.md").read_text()
     pinned = libraries.REQUIREMENTS.read_text()
@@ -136,7 +136,7 @@ def test_one(worker, number):
 
 
 def test_a_group_of_tests_has_one_worker(tmp_path) -> None:
-    """Who shares a guest that takes minutes to boot shares a worker: pytest and xdist agree."""
+    """Tests that share a guest, which takes minutes to boot, share a worker of xdist."""
     (tmp_path / "test_grouped.py").write_text(GROUPED)
     command = [sys.executable, "-m", "pytest", "-q", "-n", "2", "--dist", "loadgroup"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)

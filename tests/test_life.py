@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """All modules are loaded, used, changed, refused and unloaded, many times.
 
-make check has ten rounds in the lab.  make check-kernels has as many under the sanitizers and,
-on two processors, under the race detector.  make check-life has LIFE_ROUNDS in each.
+make check runs ten rounds in the lab.  make check-kernels also runs them under the sanitizers and,
+on two processors, under the race detector.  make check-life runs LIFE_ROUNDS in each of the three.
 """
 
 import os
@@ -16,7 +16,7 @@ from labkit.world.machine import boot
 
 ASKED = os.environ.get("LIFE_ROUNDS")
 ROUNDS = ASKED or "10"
-# Rounds that a machine takes less than this for, wall-clock time
+# Wall-clock limit for all rounds
 TIMEOUT_S = 1200 + 60 * int(ROUNDS)
 LIFE = [str(REPO / "tests/selftests/life.py"), "--rounds", ROUNDS]
 wide = pytest.mark.skipif(not (wanted_kernels() or ASKED),
@@ -29,7 +29,7 @@ def test_lives(lab):
 
 @wide
 def test_lives_under_sanitizers(lab):
-    """KASAN, UBSAN, lockdep, kmemleak and the sleep checker have nothing to say."""
+    """KASAN, UBSAN, lockdep, kmemleak and the sleep checker report nothing."""
     done = lab("exec", "--variant=debug", "--", *LIFE, status=None, timeout=TIMEOUT_S)
     assert_ktap(done.stdout)
 
@@ -37,7 +37,7 @@ def test_lives_under_sanitizers(lab):
 @wide
 @pytest.mark.xdist_group("kcsan")
 def test_lives_on_two_processors():
-    """And KCSAN finds no race of ours, nor lockdep a lock amiss, in one kernel."""
+    """In one kernel, KCSAN finds no race in our modules, and lockdep no wrong lock."""
     machine = races.ensure(progress=False)
     modules = stock.build(machine, strict=False)
     done = boot(machine, races.watched(LIFE), modules=modules, cpus=2, timeout_s=TIMEOUT_S)

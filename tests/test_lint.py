@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Each tool of scripts/lint is content, and the laboratory's packages keep their order."""
+"""Each tool of scripts/lint reports nothing, and the laboratory's packages keep their order."""
 
 import ast
 import subprocess
@@ -11,8 +11,8 @@ import pytest
 from conftest import REPO
 
 LABKIT = REPO / "scripts" / "labkit"
-# From the bottom up: each may use what is before it.  Modules beside the packages are the commands,
-# but for those that all may use.
+# From the bottom up: each may import those before it.  Modules that are not in the list are
+# commands, and may import all.
 PACKAGES = ["errors", "paths", "host", "libraries", "model", "world", "measure", "tell"]
 
 TOOLS = ["checkpatch", "sparse", "warnings", "shellcheck", "ruff", "redefinitions", "codespell"]
@@ -26,9 +26,9 @@ def test_lint(tool: str) -> None:
 
 
 def imports(root: Path) -> dict[str, set[str]]:
-    """Of each module of the package in root: those that it imports, at its head or later.
+    """For each module of the package in root: the modules that it imports, at its head or later.
 
-    Modules are named from root on: tell.page.
+    Names are relative to root: tell.page.
     """
     paths = {p: ".".join(p.relative_to(root).with_suffix("").parts) for p in root.rglob("*.py")}
     known, found = set(paths.values()), {}
@@ -45,7 +45,7 @@ def imports(root: Path) -> dict[str, set[str]]:
 
 
 def upward(found: dict[str, set[str]]) -> list[str]:
-    """The imports of a package by one below it."""
+    """The imports of a higher package by a lower one."""
 
     def floor(module: str) -> int:
         first = module.partition(".")[0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Each module's KUnit suite, and its life in the lab's kernels."""
+"""Each module's KUnit suite and its selftests, in the lab's kernels."""
 
 import re
 from collections.abc import Callable
@@ -26,7 +26,7 @@ _SCH = """loads_once needs_bandwidth changes_options refuses_bad_options shapes_
     leaves_others_alone changes_under_traffic shrinks_without_loss replaces_under_traffic
     deletes_under_traffic below_htb forgets_on_down device_goes survives_attributes"""
 
-# The selftests, and what of each the sanitizers look at.  Unloading they see in test_life.py.
+# The selftests, and which of their tests run under the sanitizers.  test_life.py tests unloading.
 LIVES = {
     "ccpd": "registers by_sysctl by_socket shows_in_ss traces changes_under_traffic",
     "ccpd_path": "registers by_sysctl by_socket shows_in_ss traces changes_under_traffic",
@@ -52,15 +52,15 @@ LIVES = {
     "sch_rcp": f"{_SCH} marks_packets falls_to_the_floor statistics_move",
     "sch_xcp": f"{_SCH} marks_packets takes_back statistics_move",
 }
-# make check leaves them to make check-kernels: they share with the others all that is not their
-# law, and findings and test_life.py run them.
+# make check leaves these to make check-kernels: they differ from the others only in their law, and
+# findings and test_life.py run them.
 RIVALS = ("jtcp", "newjersey", "rcp", "xcp", "sch_rcp", "sch_xcp")
 each_life = pytest.mark.parametrize("name", LIVES)
 wide = pytest.mark.skipif(not wanted_kernels(), reason="make check-kernels runs it")
 
 
 def live(lab, name, *tests, **options):
-    """A selftest, or some of its tests, in the kernel that the options say."""
+    """A selftest, or some of its tests, in the kernel that the options select."""
     flags = [f"--{key}={value}" for key, value in options.items()]
     script = REPO / f"tests/selftests/{name}.sh"
     assert_ktap(lab("exec", *flags, "--", script, *tests, status=None, timeout=3000).stdout)
@@ -68,7 +68,7 @@ def live(lab, name, *tests, **options):
 
 @pytest.mark.parametrize("suite", SUITES)
 def test_kunit(lab, suite):
-    """The laws with the papers' numbers, and headers with hostile ones."""
+    """The laws with the papers' numbers, and the parsers with hostile headers."""
     assert_kunit(lab, suite)
 
 
@@ -88,7 +88,7 @@ _KUNIT_LOG = """\
 
 
 def logged(log: str) -> Callable[..., LabCall]:
-    """A lab whose kernel said that."""
+    """A lab whose kernel has this log."""
     return lambda *_arguments, **_options: LabCall(0, log, "")
 
 
@@ -98,7 +98,7 @@ def test_kunit_that_passes():
 
 @pytest.mark.parametrize("lines", range(11))
 def test_kunit_that_dies_fails(lines):
-    """A suite is not taken for passed if its log ends early, wherever that is."""
+    """A suite does not pass if its log ends early, at any line."""
     log = "".join(_KUNIT_LOG.splitlines(keepends=True)[:lines])
     with pytest.raises(AssertionError):
         assert_kunit(logged(log), "tcp_x")
@@ -106,14 +106,14 @@ def test_kunit_that_dies_fails(lines):
 
 @pytest.mark.parametrize("line", _KUNIT_LOG.splitlines()[6:9] + _KUNIT_LOG.splitlines()[10:])
 def test_kunit_without_a_line_fails(line):
-    """Of what says how each case went, and the suite."""
+    """One of the lines with the results of the cases and of the suite."""
     with pytest.raises(AssertionError):
         assert_kunit(logged(_KUNIT_LOG.replace(f"{line}\n", "")), "tcp_x")
 
 
 @pytest.mark.parametrize("case", ["first", "second", "third"])
 def test_kunit_with_a_failed_case_fails(case):
-    """Even if the suite takes no notice."""
+    """Even if the suite's own line says ok."""
     log = re.sub(rf"(.*)ok (\d) {case}", rf"\1# it is 2\n\1not ok \2 {case}", _KUNIT_LOG)
     with pytest.raises(AssertionError, match=rf"{case}\s+it is 2"):
         assert_kunit(logged(log), "tcp_x")
@@ -140,7 +140,7 @@ def test_a_skip_among_others_is_a_pass():
 
 @pytest.mark.parametrize("output", [
     "", "KTAP version 1\n", "KTAP version 1\n1..2\nok 1 one\n",
-    "KTAP version 1\nok 1 one\n1..1\n",  # the parser would look for ever
+    "KTAP version 1\nok 1 one\n1..1\n",  # the parser would search without end
     "KTAP version 1\n1..2\nok 1 one\nok 3 three\n",
 ])  # fmt: skip
 def test_what_is_not_whole_is_no_pass(output):
@@ -164,7 +164,7 @@ def test_life_on_kernel(lab, version, name):
 @wide
 @pytest.mark.parametrize("suite", SUITES)
 def test_kunit_under_sanitizers(lab, suite):
-    """KASAN, UBSAN, lockdep and the sleep checker have nothing to say."""
+    """KASAN, UBSAN, lockdep and the sleep checker report nothing."""
     assert_kunit(lab, suite, variant="debug")
 
 
@@ -175,7 +175,7 @@ def test_life_under_sanitizers(lab, name):
 
 
 def test_modules_do_not_say_where_they_were_built():
-    """One source is one module, in any directory: a digest tells of the source."""
+    """One source gives one module, in any directory: its digest identifies the source."""
     built = kernel.build_modules(kernel.ensure(progress=False))
     where = str(built.parent).encode()
     assert [p.name for p in built.rglob("*.ko") if where in p.read_bytes()] == []

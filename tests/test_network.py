@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Networks of several links: their files, fair shares, and that the lab builds what they say."""
+"""Networks of several links: their files, fair shares, and that the lab builds what a file says."""
 
 import math
 from pathlib import Path
@@ -22,7 +22,7 @@ def settings(**given):
 
 
 def test_three_links_are_shared_max_min():
-    """The paper's Fig. 8: 77.5 each, then 51.7 for three, then 38.75 for four."""
+    """The paper's Fig. 8: 77.5 Mb/s each, then 51.7 for three, then 38.75 for four."""
     net = settings(network="three-links", duration=60).net
     near = pytest.approx
     assert net.fair(10, 20)[:2] == [near(77.5 * MBIT)] * 2
@@ -44,7 +44,7 @@ def test_table_1_of_acp():
 
 
 def test_no_link_carries_more_than_its_rate_and_each_user_has_a_full_one():
-    """What max-min means, on the largest network."""
+    """The definition of max-min, on the largest network."""
     net = settings(network="parking-lot", duration=60).net
     fair = net.fair(30, 60)
     load = [0.0] * len(net.links)
@@ -116,24 +116,24 @@ def test_settings_that_do_not_go_together(given: dict[str, str], says: str) -> N
 
 
 def test_short_flows_are_what_they_are_said_to_be():
-    """A Poisson process, sizes of Pareto's distribution (its mean converges slowly: the median)."""
+    """A Poisson process, and sizes of Pareto's distribution (median: the mean converges slowly)."""
     s = settings(short="200:30:1.35", duration=60, mtu=1000)
     found = traffic._arrivals(s, 1)
     assert len(found) == pytest.approx(12000, rel=0.03)
     packets = sorted(size / 948 for _, size in found)
-    assert packets[0] == 8  # 30 * 0.35 / 1.35, and nothing below
+    assert packets[0] == 8  # 30 * 0.35 / 1.35, the minimum
     assert packets[len(packets) // 2] == pytest.approx(30 * 0.35 / 1.35 * 2 ** (1 / 1.35), abs=1)
     assert found == traffic._arrivals(s, 1) != traffic._arrivals(s, 2)
 
 
 def test_the_lab_builds_the_network(lab):
-    """Round-trip times and rates are the file's; short flows come to an end."""
+    """Round-trip times and rates are those of the file; short flows complete."""
     (r,) = lab("run", "dumbbell", "--cc", "reno", "--json", "--set", "network=three-links",
                "--set", "duration=42", "--set", "stages=20,40").json  # fmt: skip
     table = series(Path(r["series"]) / "flows.csv", (0, 1, 5))
     for flow, rtt in enumerate((0.16, *[0.08] * 6)):
         least = table[table[:, 1] == flow][:, 2].min()
-        assert rtt <= least < rtt + 0.001  # and what it takes to send
+        assert rtt <= least < rtt + 0.001  # plus the time to send a packet
     assert [link["name"] for link in r["links"]] == ["link1", "link2", "link3"]
     sent = [link["stages"][1]["utilization_equilibrium"] for link in r["links"]]
     assert sent[1] == pytest.approx(1, abs=0.001)
@@ -152,27 +152,27 @@ def _least_rtts(r):
 
 
 def test_a_mesh_has_the_ways_that_its_file_says(lab):
-    """Round trips, rates, and acknowledgments that go by another way, through its queue."""
+    """Round trips and rates are right, and ACKs go another way, through its queue."""
     (r,) = lab("run", "dumbbell", "--cc", "reno", "--json", "--set", "network=mesh", "--set",
                "duration=20", "--set", "buffer=1bdp").json  # fmt: skip
     for least, rtt in zip(_least_rtts(r), (0.03, 0.08, 0.057), strict=True):
-        assert rtt <= least < rtt + 0.003  # and what it takes to send
+        assert rtt <= least < rtt + 0.003  # plus the time to send a packet
     use = [link["utilization"] for link in r["links"]]
     first, second, third, fourth, back = (u * link["rate_bps"] for u, link in
                                           zip(use, r["links"], strict=True))  # fmt: skip
     assert settings(network="mesh").net.fair(0, 10) == pytest.approx([5e6, 8e6, 5e6])
     assert use[0] > 0.9 and use[2] > 0.9
-    # Each carries what its users send: the second and fourth what comes from those before.
+    # Each link carries its users' data: the second and fourth carry what the links before sent.
     assert second == pytest.approx(first, rel=0.02) and fourth == pytest.approx(third, rel=0.02)
     rates = [flow["goodput_bps"] for flow in r["flows"]]
     assert rates[0] + rates[2] == pytest.approx(first * 1448 / 1514, rel=0.03)
     assert rates[1] == pytest.approx(third * 1448 / 1514, rel=0.03)
-    # An acknowledgment is 66 bytes, of two packets or one.
+    # An ACK has 66 bytes, and acknowledges two packets or one.
     assert rates[2] / 1448 / 2 * 66 <= back <= rates[2] / 1448 * 66
 
 
 def test_a_tree_shares_its_trunk(lab):
-    """Feedback of routers makes the shares those of the file, max-min."""
+    """With the routers' feedback the shares are the max-min ones of the file."""
     (r,) = lab("run", "dumbbell", "--cc", "acp", "--json", "--set", "network=tree", "--set",
                "qdisc=acp", "--set", "duration=30", "--set", "stages=15").json  # fmt: skip
     fair = settings(network="tree", duration=30).net.fair(15, 30)
@@ -191,7 +191,7 @@ def test_users_leave(lab):
 
 
 def test_readme_shows_what_the_demo_prints(lab, lab_kernel):
-    """To the last digit, so whoever changes a sender or a measure makes README's table again."""
+    """To the last digit: after a change of a sender or a measure, make README's table again."""
     readme = (REPO / "README.md").read_text()
     if f"Linux {lab_kernel.release} in virtual time" not in readme:
         pytest.skip(f"README's table is not of {lab_kernel.release}: make demo prints one that is")
@@ -199,7 +199,7 @@ def test_readme_shows_what_the_demo_prints(lab, lab_kernel):
 
 
 def test_demo_of_acp(lab):
-    """A line for each stage, and the picture that it names."""
+    """A line for each stage, and the picture whose name is shown."""
     shown = lab("demo", "acp").stdout
     assert [line.split()[-7] for line in shown.splitlines() if " s  " in line][:4] == [
         "2", "5", "10", "2"

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The connection phase and the timeouts of the NIST study's model, beside the kernel's.
+"""The connection phase and the timeouts of the NIST study's model, compared with the kernel's.
 
-The study models the defaults of another system (its section 5.1.1), and a timeout between twice and
-32 times the propagation delay (5.1.3.3).  The kernel's are not changed: docs/nist.md has the
-differences.
+The study models the defaults of another system (its section 5.1.1), and timeouts between twice and
+32 times the propagation delay (5.1.3.3).  The kernel's own ones are not changed: docs/nist.md has
+the differences.
 """
 
 import json
@@ -17,7 +17,7 @@ RTTS_S = [0.042, 0.162, 0.324]
 
 
 def study() -> list[float]:
-    """When the study's source sends its SYNs, and when it gives up, s after the first."""
+    """When the study's source sends its SYNs, and when it gives up, in s after the first SYN."""
     at, wait = [0.0], float(SYN_S)
     for _ in range(SYN_MOST):
         at.append(at[-1] + wait)
@@ -104,15 +104,15 @@ def test_connection_of_the_study() -> None:
 
 
 def test_connection_of_the_kernel(kernel) -> None:
-    """With two repetitions: after 1 s (RFC 6298), then twice that; since 6.5 after four times 1 s
-    before that, which do not count.
+    """A SYN is repeated twice: after 1 s (RFC 6298), then after twice that.  Since 6.5 four more
+    come before these, 1 s apart, which do not count.
     """
     assert kernel["doubling"] == pytest.approx([0, 1, 3, 7], rel=0.05)
     assert kernel["linear"] == pytest.approx([0, 1, 2, 3, 4, 5, 7, 11], rel=0.05)
 
 
 def test_timeouts_of_the_kernel(kernel) -> None:
-    """200 ms beyond the smoothed round trip, and so less than twice the delay beyond 200 ms."""
+    """200 ms more than the smoothed rtt; so with an rtt above 200 ms, less than twice the delay."""
     for rto, rtt in zip(kernel["rto"], RTTS_S, strict=True):
         assert rto == pytest.approx(rtt + 0.2, rel=0.05)
     within = [2 * s <= rto <= 32 * s for rto, s in zip(kernel["rto"], RTTS_S, strict=True)]

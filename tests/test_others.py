@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The lab for what is not in the repository: a user's modules, scenarios, kernels; and docs/lab.md,
-whose commands are run here."""
+"""The lab with files from outside of the repository: a user's modules, scenarios and kernels.  And
+docs/lab.md, whose commands are run here."""
 
 import contextlib
 import json
@@ -27,7 +27,7 @@ from labkit.world.plan import compile_plan
 
 PAGE = REPO / "docs/lab.md"
 EXAMPLE = REPO / "docs/example"
-RELEASE = "6.12.117"  # whose results the page has
+RELEASE = "6.12.117"  # the kernel of the page's results
 
 SHORT = ("--set", "duration=0.3")
 
@@ -47,7 +47,7 @@ def _sections() -> dict[str, str]:
 
 
 def _commands(section: str) -> list[tuple[str, str]]:
-    """The commands of a section's console blocks, and what each is to print."""
+    """The commands of a section's console blocks, each with the output that the page shows."""
     found = []
     for block in re.findall(r"^```console\n(.*?)^```$", section, re.M | re.S):
         for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
@@ -60,7 +60,7 @@ def _commands(section: str) -> list[tuple[str, str]]:
 
 
 def _pattern(expected: str) -> str:
-    """Of lines such as it has, where ... stands for any text, or alone for any number of lines."""
+    """A pattern for these lines.  In a line ... stands for any text, alone for any lines."""
     return "".join(
         r"(?:.*\n)*?" if line == "..." else ".*".join(map(re.escape, line.split("..."))) + r"\n"
         for line in expected.splitlines()
@@ -69,8 +69,8 @@ def _pattern(expected: str) -> str:
 
 @pytest.mark.parametrize("title", _sections())
 def test_the_page_is_what_comes_out(title, example) -> None:
-    """LAB_PAGE=write writes what comes out into the page; what is longer than its ... is cut by
-    hand."""
+    """LAB_PAGE=write writes the output into the page.  Text that the page had as ... must then be
+    cut by hand."""
     commands = _commands(_sections()[title])
     path = f"{REPO / 'scripts'}:{os.environ['PATH']}"
     same_kernel = Laboratory().kernel.release.startswith(RELEASE)
@@ -101,10 +101,10 @@ def _state(folder: Path) -> dict[str, tuple[bytes, int]]:
 
 
 def test_a_module_is_built_once_for_each_content(lab, example) -> None:
-    """It is loaded, part of key and provenance, and its folder stays as it was."""
+    """The module is loaded, and is part of key and provenance.  Its folder does not change."""
     folder = example / "my_cc"
     source = folder / "my_cc.c"
-    source.write_text(f"/* {example} */\n{source.read_text()}")  # as nobody has built it
+    source.write_text(f"/* {example} */\n{source.read_text()}")  # a content that is not built yet
     before = _state(folder)
 
     def run() -> tuple[dict, str]:
@@ -135,7 +135,7 @@ def test_a_run_that_does_not_use_the_module_is_the_same_as_without(example) -> N
 
 
 def test_several_modules_of_several_files(lab, tmp_path) -> None:
-    """With a Kbuild that has a name and a subfolder of its own; the second uses the first."""
+    """One has a Kbuild with its own module name and a subfolder; the other uses its symbol."""
     (tmp_path / "one/inner").mkdir(parents=True)
     (tmp_path / "one/Kbuild").write_text("obj-m := both.o\nboth-y := a.o inner/b.o\n")
     (tmp_path / "one/inner/b.h").write_text("int number_of_b(void);\n")
@@ -226,7 +226,7 @@ def _wrong(of: str, old: str, new: str, folder: Path) -> Path:
     ],
 )
 def test_errors_of_a_file_name_table_and_key(tmp_path, old, new, table, key) -> None:
-    if not new:  # a file beside the scenario that is not there
+    if not new:  # a missing file beside the scenario
         old, new, table, key = 'rate = "20mbit"', old, "settings", f"network={tmp_path}/none.toml"
     path = _wrong("my.toml", old, new, tmp_path)
     with pytest.raises(LabError) as caught:
@@ -256,7 +256,7 @@ def test_errors_of_a_network_name_table_and_key(tmp_path, old, new, table, key) 
 
 
 def test_files_are_beside_the_scenario_that_names_them(lab, example, tmp_path) -> None:
-    """Not in the working directory, which is the repository's here."""
+    """Not in the working directory, which is the repository here."""
     (example / "two.toml").write_text(
         'title = "t"\ncc = ["reno"]\n[settings]\nnetwork = "./net.toml"\nduration = 0.3\n'
     )
@@ -282,7 +282,7 @@ def test_files_are_beside_the_scenario_that_names_them(lab, example, tmp_path) -
         ([], ["rtt=10ms,20ms"], [], ["rtt=10ms", "rtt=20ms"]),
         (["mix=cubic:1,reno:1"], [], ["mix=cubic:1,reno:1"], [""]),
         ([], ["mix=cubic:1,reno:1;cubic:2"], [], ["mix=cubic:1,reno:1", "mix=cubic:2"]),
-        (["loss=0,nonesuch"], [], ["loss=0,nonesuch"], [""]),  # refused as the value that it is
+        (["loss=0,nonesuch"], [], ["loss=0,nonesuch"], [""]),  # no sweep, but one bad value
         (["mtu=600", "ip=4,6"], ["loss=0,1%"], ["mtu=600"],
          ["ip=4 loss=0", "ip=4 loss=1%", "ip=6 loss=0", "ip=6 loss=1%"]),
     ],
@@ -321,7 +321,7 @@ def test_live_needs_a_terminal(lab) -> None:
 
 
 def _packets(path: Path) -> list[tuple[float, int, bytes]]:
-    """Of a pcap file: when, s, how long, and the beginning of each packet."""
+    """The packets of a pcap file: time (s), length (bytes), and first bytes of each."""
     content = path.read_bytes()
     assert struct.unpack_from("<I", content) == (0xA1B23C4D,)
     found, at = [], 24
@@ -333,7 +333,7 @@ def _packets(path: Path) -> list[tuple[float, int, bytes]]:
 
 
 def test_a_sweep_with_all_that_it_can_leave(lab, tmp_path) -> None:
-    """One call for all of it: tables, packets and qlog say what the results say."""
+    """One call makes all outputs.  Tables, packets and qlog agree with the results."""
     csv, parquet, pcap, qlog = (tmp_path / name for name in ("t.csv", "t.parquet", "p", "q"))
     runs = lab(
         "run", "dumbbell", "--cc", "reno", "--set", "rate=10mbit,20mbit", "--sweep",
@@ -396,7 +396,7 @@ def test_live_plots_what_goes_on_and_what_has_ended() -> None:
     ) as run:  # fmt: skip
         os.close(slave)
         said = b""
-        with contextlib.suppress(OSError):  # the end of a terminal
+        with contextlib.suppress(OSError):  # when the terminal ends
             while part := os.read(master, 65536):
                 said += part
         os.close(master)
@@ -414,7 +414,7 @@ def test_live_plots_what_goes_on_and_what_has_ended() -> None:
 
 @pytest.fixture
 def small_tree(tmp_path: Path) -> Path:
-    """What the lab takes for a kernel's source, with what a build left in it."""
+    """A tree that the lab accepts as kernel source, with files that a build has left."""
     root = tmp_path / "linux"
     for name, text in {
         "Makefile": "VERSION = 6\nPATCHLEVEL = 12\n", "arch/um/Kconfig": "", "net/a.c": "int a;\n",
@@ -476,7 +476,7 @@ def test_a_tree_that_the_lab_cannot_change_is_refused_in_one_line(lab, small_tre
 def test_a_kernel_of_ones_own(lab, tmp_path) -> None:
     """An unpacked source with a patch of one line: connections begin with 20 segments, not 10.
 
-    The command is the page's.
+    The command is that of the page.
     """
     source = tmp_path / "net-next"
     source.mkdir()
@@ -508,7 +508,7 @@ def test_a_kernel_of_ones_own(lab, tmp_path) -> None:
 
 
 def test_a_plan_names_the_runs_and_merge_brings_them(lab, tmp_path, monkeypatch) -> None:
-    """A run that a plan's command makes elsewhere is one that the report need not make."""
+    """If a plan's command made a run elsewhere, the report need not make it."""
     own = tmp_path / "cache"
     own.mkdir()
     for path in cache_root().iterdir():
@@ -527,7 +527,7 @@ def test_a_plan_names_the_runs_and_merge_brings_them(lab, tmp_path, monkeypatch)
     assert not any(row["kept"] for row in rows) and len({row["id"] for row in rows}) == 4
     made = [lab(*row["command"][1:], "--json").json[0] for row in rows[1:3]]
     assert {path.name for path in (tmp_path / "runs").iterdir()} == {r["id"] for r in rows[1:3]}
-    # What is kept is not made again: of both seeds in one command the second one is new.
+    # A run that is kept is not made again: of the two seeds of one command, the second is new.
     words = rows[0]["command"][1:]
     at = words.index("--seed")
     both = lab(*words[:at], "--seeds", "2,1", *words[at + 2 :], "--json").json
@@ -537,5 +537,5 @@ def test_a_plan_names_the_runs_and_merge_brings_them(lab, tmp_path, monkeypatch)
     (tmp_path / "runs/0123456789ab-1").mkdir()  # of a run that was killed
     assert "3 runs brought, 0 were there" in lab("merge", tmp_path / "runs").stdout
     assert "0 runs brought, 3 were there" in lab("merge", tmp_path / "runs").stdout
-    home = lab("plan", grid, "--json").json  # as the report looks for them
+    home = lab("plan", grid, "--json").json  # what the report finds
     assert [row["kept"] for row in home] == [True, True, True, False]

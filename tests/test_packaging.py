@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What packages are made of, without building one (make check-packages does)."""
+"""The contents of packages.  No package is built here; make check-packages builds them."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from conftest import REPO
 
 
 def test_versions_agree():
-    """dkms.conf has the version; each recipe has the same."""
+    """dkms.conf has the version, and each recipe has the same one."""
     wanted = re.search(r'^PACKAGE_VERSION="(.*)"', (REPO / "dkms.conf").read_text(), re.M)[1]
     places = {
         "debian/changelog": r"^tcpcc \((.*?)\)", "packaging/rpm/tcpcc.spec": r"^Version:\s+(.*)",
@@ -26,7 +26,7 @@ def test_versions_agree():
 
 @pytest.fixture
 def clone(tmp_path):
-    """What is committed here, and a kernel tree in name only."""
+    """A clone of the repository, and beside it a kernel tree in name only."""
     tree = tmp_path / "clone"
     subprocess.run(["git", "-c", f"safe.directory={REPO / '.git'}", "clone", "-q", REPO, tree],
                    check=True)  # fmt: skip
@@ -36,14 +36,14 @@ def clone(tmp_path):
 
 
 def release(tree, *arguments, **more):
-    """packaging/release, which calls no compiler here."""
+    """Runs packaging/release, which calls no compiler here."""
     env = {**os.environ, "MAKE": "true", "KDIR": str(tree.parent / "kernel"), **more}
     return subprocess.run([tree / "packaging/release", *arguments], capture_output=True, text=True,
                           env=env)  # fmt: skip
 
 
 def test_release_has_every_file(clone):
-    """And is the same twice; what is not committed, or is not there, is said."""
+    """Two archives are the same.  Files that are not committed, or missing, are reported."""
     done = release(clone)
     assert done.returncode == 0, done.stderr
     archive = clone / done.stdout.strip()
@@ -72,7 +72,7 @@ def test_release_has_every_file(clone):
     (".gitattributes", "", "README.md export-ignore", "the archive has not the commit's files"),
 ])  # fmt: skip
 def test_release_refuses(clone, path, old, new, says):
-    """Versions that do not agree, and an archive with less than the commit."""
+    """Versions that do not agree, and an archive with fewer files than the commit."""
     text = (clone / path).read_text() if old else ""
     (clone / path).write_text(text.replace(old, new, 1))
     subprocess.run(["git", "-C", clone, "add", "-A"], check=True)
@@ -82,7 +82,7 @@ def test_release_refuses(clone, path, old, new, says):
 
 
 def test_examples_are_off():
-    """No line of them does anything as it is."""
+    """Every line is a comment or empty."""
     for path in (REPO / "packaging/examples").iterdir():
         assert all(line.startswith("#") or not line for line in path.read_text().splitlines())
 
@@ -96,7 +96,7 @@ def make(target, where):
 
 
 def test_installed_command_runs(tmp_path):
-    """By the name that users call, from a tree without anything else; and goes as a whole."""
+    """By the name that users call, from a tree without other files.  Uninstalling removes all."""
     make("command-install", tmp_path)
     done = subprocess.run([tmp_path / "usr/bin/tcpcc", "status", "--json"], capture_output=True,
                           text=True, cwd="/")  # fmt: skip
@@ -108,7 +108,7 @@ def test_installed_command_runs(tmp_path):
 
 
 def test_installed_lab_runs(tmp_path):
-    """With all that its scenarios, networks and traces are read from."""
+    """With its scenarios, networks and traces."""
     make("lab-install", tmp_path)
     done = subprocess.run([tmp_path / "usr/bin/tcpcc-lab", "list", "--json"], capture_output=True,
                           text=True, cwd="/")  # fmt: skip

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The small pictures of docs/results: what they show is what was drawn."""
+"""The small pictures of docs/results show what was drawn."""
 
 from itertools import combinations
 from pathlib import Path
@@ -21,7 +21,7 @@ def written(pixels, target: Path) -> Image.Image:
 @pytest.mark.parametrize(("colours", "bits"), [(16, 4), (17, 8), (64, 8)])
 @pytest.mark.parametrize("width", [40, 41])
 def test_unlike_colours_stay(colours: int, bits: int, width: int, tmp_path: Path) -> None:
-    """To the last pixel, also of a row whose last byte has one only."""
+    """In every pixel, also if the last byte of a row has one pixel only."""
     random = np.random.default_rng(1)
     cube = np.stack(np.meshgrid(*[(0, 85, 170, 255)] * 3), axis=-1).reshape(-1, 3)[:colours]
     pixels = cube[random.permutation(np.arange(30 * width) % colours)].reshape(30, width, 3)
@@ -31,7 +31,7 @@ def test_unlike_colours_stay(colours: int, bits: int, width: int, tmp_path: Path
 
 
 def test_lines_keep_their_colours(tmp_path: Path) -> None:
-    """Of all senders at once; no pixel changes much, and the same picture is the same file."""
+    """Those of all senders at once.  No pixel changes much; a picture gives one file."""
     figure, axes = plt.subplots(figsize=(9, 4))
     for place, colour in enumerate(sorted({*plot.COLOURS.values()})):
         axes.plot([0, 9], [place, place + 3], color=colour)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Applications in the path: viewers of a video, and programs of the user's own."""
+"""Applications on the path: viewers of a video, and programs of users."""
 
 import os
 import shutil
@@ -33,21 +33,21 @@ LADDER = np.array([0.3, 0.75, 1.2, 1.85, 2.85, 4.3]) * 1e6
 
 
 def test_a_viewer_waits_as_long_as_the_link_needs(laboratory, tmp_path) -> None:
-    """Of one rate above the link's: each chunk of 2 s takes 4 s and the headers' share, and so does
-    the next, of which all that is more than what the chunk before played is waiting."""
+    """The only rate is above the link's: a chunk of 2 s takes 4 s plus the headers' share.  While
+    it comes, the chunk before plays; the rest of the time the viewer waits."""
     made = run(laboratory, tmp_path, "video=1:2m/2s", "rate=1mbit", "duration=60", "buffer=100")
     chunk = 2e6 * 2 / 1e6 * 1514 / 1448
     video = made["video"]
-    assert video["startup_s"] == pytest.approx(chunk, rel=0.1)  # a connection, and slow start
-    playing = 60 - made["video"]["startup_s"] - 2  # at most; the viewer came within 2 s
+    assert video["startup_s"] == pytest.approx(chunk, rel=0.1)  # plus handshake and slow start
+    playing = 60 - made["video"]["startup_s"] - 2  # at most: the viewer comes within 2 s
     assert video["rebuffer_s"] == pytest.approx(playing * (chunk - 2) / chunk, abs=2.2)
     assert video["bitrate_bps"] == 2e6 and video["switches"] == 0
-    # Behind each chunk the server has nothing to send for a round trip of 40 ms.
+    # After each chunk the server has nothing to send for a round trip of 40 ms.
     assert made["links"][0]["utilization_equilibrium"] > 0.95
 
 
 def test_rates_are_chosen_as_the_papers_say(laboratory, tmp_path) -> None:
-    """Of each chunk, from what was in store, or how long the last five took; several viewers."""
+    """For each chunk, by the buffer's level, or by the rates of the last five; several viewers."""
 
     def by_buffer(store: float, past: list[float], before: float) -> float:
         if store <= 5:
@@ -105,8 +105,8 @@ def test_what_is_in_store_is_what_came_less_what_played(laboratory, tmp_path) ->
 
 
 def test_a_program_has_the_path_and_the_congestion_control(laboratory, tmp_path) -> None:
-    """curl's own time, against what the link carried; BBR does not mind losses, Reno does; and the
-    same run has the same bytes."""
+    """curl's own time agrees with what the link carried.  BBR ignores these losses, Reno does not.
+    The same run gives the same bytes."""
     sets = [f"program=s0:{EXAMPLE}/serve,r@0.1:{EXAMPLE}/fetch", "rate=20mbit", "loss=1%",
             "duration=40"]  # fmt: skip
     bbr, again = (run(laboratory, tmp_path / name, *sets, cc="bbr") for name in "ab")
@@ -131,7 +131,7 @@ def _executable(path: Path, text: str) -> Path:
 
 
 def test_iperf3_which_polls_comes_to_its_end(laboratory, tmp_path) -> None:
-    """For a round trip behind its test it asks again and again whether the other has told."""
+    """For a round trip after the test, iperf3 polls without a pause for the other side's result."""
     serve = _executable(tmp_path / "serve", '#!/bin/sh\nexec iperf3 -s -1 -B "$SENDER"\n')
     fetch = _executable(tmp_path / "fetch", '#!/bin/sh\nexec iperf3 -c "$SENDER" -R -t 2 -J |'
                         " jq -c .end.sum_received.bits_per_second\n")  # fmt: skip
@@ -191,7 +191,7 @@ def test_nginx(laboratory, tmp_path) -> None:
 
 
 def _python_with_quic() -> str:
-    """A Python that has aioquic, if there is one in the search path."""
+    """The path of a python3 that has aioquic; empty if there is none."""
     python = shutil.which("python3") or ""
     done = subprocess.run([python, "-c", "import aioquic"], capture_output=True) if python else None
     return python if done and not done.returncode else ""

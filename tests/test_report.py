@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The report: its page, what it does about trouble, and the findings that must hold."""
+"""The report: its page, how it handles errors, and the findings that must hold."""
 
 import base64
 import gzip
@@ -93,7 +93,7 @@ todo = "the rest"
 
 @pytest.fixture
 def laboratory(tmp_path, monkeypatch):
-    """A directory for scenarios, with a store and a page of its own."""
+    """write(text) writes a scenario into a directory with its own store and page."""
     return _apart(tmp_path, monkeypatch)
 
 
@@ -115,7 +115,7 @@ def _apart(home, monkeypatch):
 
 @pytest.fixture(scope="module")
 def cheap_page(tmp_path_factory):
-    """The page of CHEAP; what is much is folded, and three are much."""
+    """The page of CHEAP; lists of more than three are folded."""
     with pytest.MonkeyPatch.context() as patch:
         page = _apart(tmp_path_factory.mktemp("page"), patch)(CHEAP)
         patch.setattr("labkit.tell.page.MANY", 3)
@@ -128,10 +128,10 @@ def test_page(cheap_page) -> None:
     assert "5 of 7 findings hold, 2 do not" in text
     assert text.count('<li class="holds"') == 5 and text.count('<li class="fails"') == 2
     assert "They have no wings." in text
-    # a finding for each cell of a table, and the paper's number beside the one of that stage
+    # a finding for each cell of a table; twice@1 compares with the paper at the second stage
     assert text.count("Table 1, twice: ") == 4 and text.count("It could not be.") == 1
     assert text.count("✓ within 0.5") == 3 and text.count("✗ not within 0.5") == 1
-    # what a sender is good at, of those that have a column of their name
+    # the qualities of a sender, if it has a column of its name
     assert re.findall(r"<title>(\w+), A slow link: share used: 0\.\d+ \(95 %: ", text) == ["reno"]
     assert "2 seeds); at least 0.1 is good, at most 0.05 bad</title>" in text
     # each cell's command, in its row and with the findings
@@ -140,11 +140,11 @@ def test_page(cheap_page) -> None:
     assert "twice, stage 2" in text
     assert "Two flows &amp; nothing else." in text
     assert text.count("<table>") == 1 and "cubic (small), fast" in text
-    # all that it shows is in it
+    # the page needs no other file
     pictures = re.findall(r'<svg role="img" aria-label="[^"]{10,}".*?</svg>', text)
     assert len(pictures) == 3
     assert not re.search(r"https?://|<link|<img|\bsrc=|@import|url\((?!#)", text)
-    # the mean, its interval and the seeds of each bar and of each point of a line
+    # mean, interval and number of seeds of each bar, and of each point of a line
     for picture, unit in ((pictures[0], "[kM]b/s"), (pictures[2], "")):
         number = rf"[\d.]+ ?{unit}"
         told = rf"<title>([^<:]+), (slow|fast): {number}, 95 %: {number} to {number}; 2 seeds<"
@@ -158,17 +158,17 @@ def test_page(cheap_page) -> None:
     compared = next(r for r in runs if "expected" in r)["expected"][0]
     assert compared["source"] == "Table 0" and compared["paper"] == 9.5e6
     assert compared["within"] is True
-    # means have intervals, and say that they are of two seeds
+    # means have intervals, with the number of seeds
     assert text.count(">95 %</th>") == text.count(">mean</th>") > 0
     assert len(re.findall(r" to [^<]+\(n=2\)</td>", text)) >= 8
     assert len(re.findall(r"<b>[\d.]+</b> \(95 %: [\d.]+ to [\d.]+; 2 seeds\)", text)) == 6
-    assert len(re.findall(r"<b>[\d.]+</b> \(2 seeds\)", text)) == 1  # the most of something
+    assert len(re.findall(r"<b>[\d.]+</b> \(2 seeds\)", text)) == 1  # most() has no interval
     assert all(r["cell"]["seeds"] == 2 and "low" in r["cell"]["metrics"]["drops"] for r in runs)
-    # every link of the page leads somewhere in it
+    # every link of the page has a target in it
     assert {*re.findall(r'href="#([^"]+)"', text)} <= {*re.findall(r'id="([^"]+)"', text)}
 
 
-# Does what a reader does, and writes what came of it into the page.
+# Acts as a reader does, and writes the results into the page.
 READER = """<script>(async () => {
 const all = (selector, of = document) => [...of.querySelectorAll(selector)];
 const seen = selector => all(selector).filter(one => one.checkVisibility()).length;
@@ -230,7 +230,7 @@ document.body.append(written);
 
 
 def _read(page, *options):
-    """What the reader tells of a page in a browser, and what the browser complains of."""
+    """The results of READER for a page in a browser; the browser must report no error."""
     if not shutil.which("chromium"):
         pytest.skip("no chromium: run scripts/setup check")
     read = page.with_name(f"read-{page.name}")
@@ -260,10 +260,10 @@ def test_page_in_a_browser(cheap_page, options) -> None:
         "claims.html", "data:application/gzip;base64"
     }  # fmt: skip
     assert {link[1:] for link in told["links"]} - {link[1:] for link in outside} <= {*told["ids"]}
-    # one of what the sender is good at, three of the scenario
+    # one picture of the qualities, three of the scenario
     assert len(told["pictures"]) == 4
     assert all(width > 300 and height > 40 for width, height in told["pictures"])
-    # nothing but what scrolls by itself is wider than the window
+    # only parts that scroll by themselves are wider than the window
     assert told["wider"] <= 0
     assert told["back"] == ("rgb(255, 255, 255)" if options == LIGHT else "rgb(20, 20, 20)")
 
@@ -328,7 +328,7 @@ def test_resuming_makes_only_what_is_missing(laboratory, monkeypatch) -> None:
 
 
 def test_samples_are_read_again_when_their_reading_changes(laboratory, monkeypatch) -> None:
-    """And not run again.  A result that no longer says what was sampled is put right."""
+    """The runs are not made again.  A result that differs from its samples is corrected."""
     laboratory(CHEAP)
     assert report.main(["cheap"], 2) == 0
     paths = sorted(store.root().glob("*/result.json"))
@@ -349,7 +349,7 @@ def test_samples_are_read_again_when_their_reading_changes(laboratory, monkeypat
 
 
 def test_runs_of_changes_are_made_again_once_committed(laboratory, monkeypatch) -> None:
-    """Else --docs would refuse them for ever, though it says to commit and to make them again."""
+    """Otherwise --docs would always refuse them, although it says to commit and make them again."""
     laboratory(CHEAP)
     assert report.main(["cheap"], 2) == 0
     for path in store.root().glob("*/result.json"):
@@ -375,7 +375,7 @@ def test_claims_are_judged_by_what_is_kept(laboratory, monkeypatch) -> None:
     kept = report.kept()
     assert sum(claims.judge(kept)(cheap, f) for f in cheap.finding) == 5
     assert (kept.made, [len(cell.runs) for cell in kept.of(cheap)]) == (0, [2] * 4)
-    # a cell that lacks one run is not there, and the others are
+    # a cell that lacks one run is left out; the others are not
     gone = next(h for h in store.root().iterdir() if json.loads(
         (h / "result.json").read_text())["cc"] == "cubic")  # fmt: skip
     shutil.rmtree(gone)
@@ -404,7 +404,7 @@ def test_interrupted_it_goes_on_where_it_was(laboratory, monkeypatch) -> None:
         return make(laboratory, job, home, **more)
 
     monkeypatch.setattr(runner, "make", until_the_fourth)
-    monkeypatch.setattr(runner, "end_all", lambda: None)  # which is for good
+    monkeypatch.setattr(runner, "end_all", lambda: None)  # it cannot be undone
     with pytest.raises(KeyboardInterrupt):
         report.main(["cheap"], 1)
     monkeypatch.setattr(runner, "make", make)
@@ -529,7 +529,7 @@ def test_model_has_no_runs(laboratory, lab) -> None:
 
 
 def test_one_column_of_one_case(lab) -> None:
-    """The same cell by scripts/lab run."""
+    """scripts/lab run makes the same cell."""
     (r,) = lab("run", "ccpd-fig2", "--cc", "ccpd(4,100)", "--case", "190 ms", "--set",
                "duration=0.3", "--json").json  # fmt: skip
     assert (r["cc"], r["column"], r["case"]) == ("ccpd", "ccpd(4,100)", "190 ms")
@@ -552,7 +552,7 @@ def test_progress_is_told_without_a_terminal_too(laboratory, monkeypatch, capsys
 
 
 def test_progress_ends_with_the_last_run(monkeypatch, capsys) -> None:
-    """What the pool takes to end is not told as 8 of 8 runs."""
+    """The time that the pool takes to end is not shown as 8 of 8 runs."""
     monkeypatch.setattr(report, "LOG_S", 0.01)
     of = scenario.load("nist")
     task = runner.Task(Job(of, scenario.override(of, []), "reno", 1), "a", False)
@@ -601,8 +601,8 @@ _FINDINGS = {
 
 @pytest.mark.parametrize("name", _FINDINGS)
 def test_findings_hold(name) -> None:
-    """Of five or ten seeds two are enough to tell a defect, in less time; the report, and
-    docs/results, have all.  Another number of seeds has a reason of its own: as many are run."""
+    """Two of five or ten seeds are enough to find a defect, in less time.  The report and
+    docs/results have all.  Another number of seeds has its own reason, so all of them are run."""
     of = _FINDINGS[name]
     if of.seeds in (5, 10):
         of = msgspec.structs.replace(of, seeds=2)
@@ -615,7 +615,7 @@ def test_findings_hold(name) -> None:
 
 
 def test_runs_are_made_again_for_the_modules_that_they_load(tmp_path):
-    """A change of another module does not cost an hour of runs."""
+    """After a change of another module, an hour of runs need not be made again."""
     own = Laboratory()
     changed = Laboratory()
     changed.modules = shutil.copytree(own.modules, tmp_path / "modules", symlinks=True)
@@ -631,7 +631,7 @@ def test_runs_are_made_again_for_the_modules_that_they_load(tmp_path):
 
 
 def test_runs_are_made_again_for_each_setting():
-    """Also for those on which only what is made of the samples depends."""
+    """Also for settings that change only what is computed from the samples."""
     own, dumbbell = Laboratory(), scenario.load("dumbbell")
     plain, changed = (scenario.override(dumbbell, texts) for texts in ([], ["stages=2"]))
     jobs = (Job(dumbbell, settings, "cubic", 1) for settings in (plain, changed))
@@ -650,7 +650,7 @@ def test_runs_are_made_again_for_another_tool(monkeypatch):
 
 @pytest.fixture
 def results(laboratory, tmp_path, monkeypatch):
-    """Where docs/results is made, of CHEAP alone."""
+    """The directory of docs/results, which are made of CHEAP alone."""
     laboratory(CHEAP)
     monkeypatch.setattr(records, "RESULTS", tmp_path / "results")
     monkeypatch.setattr(claims, "load", list)
@@ -659,8 +659,8 @@ def results(laboratory, tmp_path, monkeypatch):
 
 
 def test_summary(results, monkeypatch) -> None:
-    """docs/results: every row, number and link is there, and what was there before is not."""
-    for name in ("old.md", "cost.md", "scale.png"):  # the latter two by lab bench
+    """docs/results has every row, number and link, and old files are removed."""
+    for name in ("old.md", "cost.md", "scale.png"):  # lab bench makes the last two
         (results / name).touch()
     cheap = scenario.load("cheap")
     made = report.make([cheap], 2)
@@ -668,7 +668,7 @@ def test_summary(results, monkeypatch) -> None:
     with pytest.raises(LabError, match="of what is committed, not of 0123456789ab, with changes"):
         summary.write(made, [cheap])
     monkeypatch.setattr(made, "origins", lambda of=None: ["0123456789ab"])
-    idle = msgspec.structs.replace(cheap, name="idle")  # of which nothing was run
+    idle = msgspec.structs.replace(cheap, name="idle")  # without runs
     size = summary.write(made, [cheap, idle])
     files = {str(path.relative_to(results)): path for path in results.rglob("*") if path.is_file()}
     assert size == sum(path.stat().st_size for path in files.values())
@@ -695,7 +695,7 @@ def test_summary(results, monkeypatch) -> None:
 
 
 def test_results_stay_where_the_runs_are_gone(results, monkeypatch) -> None:
-    """Another machine has none of the runs, or a part; what was made of them is in the records."""
+    """Another machine has none or some of the runs; the records have their results."""
     cheap = scenario.load("cheap")
     made = report.make([cheap], 2)
     monkeypatch.setattr(made, "origins", lambda of=None: ["0123456789ab"])
@@ -711,7 +711,7 @@ def test_results_stay_where_the_runs_are_gone(results, monkeypatch) -> None:
     assert {f: recorded(cheap, f) for f in cheap.finding} == states
     judge = claims.judge(Report(""), recorded)
     assert {f: judge(cheap, f) for f in cheap.finding} == states
-    # What was measured says nothing of another bound, or of other runs.
+    # A recorded value does not judge another bound, or other runs.
     other = msgspec.structs.replace(cheap.finding[0], low=-7.0)
     assert recorded(cheap, other) is None
     longer = msgspec.structs.replace(cheap, seeds=cheap.seeds + 1)
@@ -724,7 +724,7 @@ def test_results_stay_where_the_runs_are_gone(results, monkeypatch) -> None:
 
 
 def test_results_are_what_the_records_say(tmp_path, monkeypatch) -> None:
-    """Nobody has written the pages by hand, nor forgotten to write them anew."""
+    """The pages are those that the records give: not edited by hand, and not out of date."""
     results = tmp_path / "results"
     shutil.copytree(records.RESULTS, results)
     monkeypatch.setattr(records, "RESULTS", results)

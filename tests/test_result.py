@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What is made of a run's series."""
+"""The results that are computed from a run's series."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ def _rows(
     at: np.ndarray, windows: np.ndarray, thresholds: np.ndarray, states: np.ndarray | int = 0,
     gains: np.ndarray | float = np.nan,
 ) -> np.ndarray:  # fmt: skip
-    """As _stages() reads them: time, flow, window, bytes, ssthresh, state, grant, BBR's gain."""
+    """Rows for stages._windows(): time, flow, window, bytes, ssthresh, state, grant, BBR's gain."""
     nothing = np.zeros(len(at))
     granted = np.where(at < 1, 0, 5e6 + at)
     return np.transpose([at, nothing, windows, nothing, thresholds, nothing + states, granted,
@@ -24,8 +24,8 @@ def _rows(
 
 
 def test_who_has_nothing_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two of three flows send at one rate; the third was there all the time without a connection,
-    and a fourth had ended before the second half."""
+    """Two of three flows send at one rate.  The third has no connection, all the time.  A fourth
+    ended before the second half."""
     at = np.arange(0.1, 10, 0.1)
     nothing = np.zeros(len(at))
     rows = [
@@ -42,7 +42,7 @@ def test_who_has_nothing_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_flow_without_connection_is_not_fair(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One flow has all of its half of a link of 10 Mb/s, the other no connection."""
+    """One flow has all of its half of a link of 10 Mb/s; the other has no connection."""
     texts = {"flows": "2", "rate": "10mbit", "duration": "10", "stages": "5"}
     settings = compile_settings(scenario.load("dumbbell").settings | texts)
     at = np.arange(0.1, 10, 0.1)
@@ -57,7 +57,7 @@ def test_a_flow_without_connection_is_not_fair(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_flow_that_ends_between_samples(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One has its only sample at the moment at which it begins, another none in its second half."""
+    """The only sample of one flow is at its begin; the other has no sample in its second half."""
     at, nothing = np.array([1.0, 1.0]), np.zeros(2)
     estimates = [nothing + 1e7, nothing + 0.04, nothing + 20, nothing + 5]
     rows = np.transpose([at, [0, 1], nothing + 10, nothing + 8, nothing + 0.05, *estimates,
@@ -82,7 +82,7 @@ def test_means_are_over_time() -> None:
     link = np.transpose([at, queue, 1e5 * at, nothing, queue, nothing, queue, unknown])
     found = stages._link_stage(link, 0, 1e6)
     assert found["queue_equilibrium"] == pytest.approx(5, abs=0.2)
-    link[:, 7] = np.where(at < 5.05, 4, 0)  # between the samples there was less
+    link[:, 7] = np.where(at < 5.05, 4, 0)  # the mean between samples is lower
     assert stages._link_stage(link, 0, 1e6)["queue_equilibrium"] == pytest.approx(2, abs=0.1)
     assert found["flows_estimated"] == pytest.approx(5, abs=0.2)
     flow = np.transpose([at, nothing, queue, 1e5 * at])
@@ -97,7 +97,7 @@ def test_nothing_is_not_fair() -> None:
 
 
 def test_a_sawtooth() -> None:
-    """From 50 to 100 in ten seconds, the first time up to 120; sampled less often later."""
+    """From 50 to 100 in ten seconds, first up to 120; later it is sampled less often."""
     at = np.concatenate((np.arange(0.1, 20, 0.1), np.arange(20, 100, 0.4)))
     windows = np.where(at < 10, 2 + 11.8 * at, 50 + 5 * (at % 10))
     thresholds = np.where(at < 10, np.nan, 50 + at // 10 / 100)
@@ -115,7 +115,7 @@ def test_a_sawtooth() -> None:
 
 
 def test_a_window_that_is_being_reduced() -> None:
-    """A second of recovery from 100 to 50, a tenth of the time: the mean has 50 from its begin."""
+    """One second of recovery from 100 to 50, a tenth of the time.  window_mean has 50 for it."""
     at = np.arange(0.01, 10, 0.01)
     recovery = at < 1
     windows = np.where(recovery, 100 - 50 * at, 50)
@@ -128,7 +128,7 @@ def test_a_window_that_is_being_reduced() -> None:
 
 
 def test_what_a_loss_leaves() -> None:
-    """Of windows of 100 and 80, halves; a recovery that the stage begins or ends in is not one."""
+    """Windows of 100 and 80 are halved.  Recoveries at the ends of the stage are left out."""
     at = np.arange(0.01, 10, 0.01)
     state = np.zeros(len(at))
     for since in (0, 2, 5, 9.5):
@@ -137,7 +137,7 @@ def test_what_a_loss_leaves() -> None:
     windows = np.where((at >= 4) & (at < 5), 80, windows)
     found = stages._windows(_rows(at, windows, np.full(len(at), 50), state), 0)
     assert found["cwnd_kept"] == pytest.approx(0.5)
-    # One that goes on with another gain: the half is not what the loss has left.
+    # A recovery that ends with another gain is left out: the half is not the effect of the loss.
     gains = np.where(at < 6, 2.89, 2)
     rows = _rows(at, np.where(at < 5, 100, windows), np.full(len(at), 50), state, gains)
     assert stages._windows(rows, 0)["cwnd_kept"] == 1
@@ -145,7 +145,7 @@ def test_what_a_loss_leaves() -> None:
 
 
 def test_what_a_stage_does_to_a_link() -> None:
-    """100 Mb/s: half used for 3 s, then all; the estimate comes to 10 users after 6 s."""
+    """100 Mb/s: half is used for 3 s, then all.  The estimate reaches 10 users after 6 s."""
     at = np.arange(0.01, 10, 0.01)
     sent = np.cumsum(np.where(at < 3, 50e6, 100e6)) * 0.01 / 8
     users = np.where(at < 6, 15, 10.2)
@@ -161,20 +161,20 @@ def test_what_a_stage_does_to_a_link() -> None:
 
 
 def test_windows_that_come_together() -> None:
-    """One falls from 100, the other rises to 50 within 40 s; a single one is always alike."""
+    """One falls from 100, the other rises to 50 within 40 s.  A single window is always alike."""
     at = np.arange(0, 200, 0.1)
     nothing = np.full(len(at), np.nan)
     old = _rows(at, np.maximum(50, 100 - 1.25 * (at - 100).clip(0)), nothing)
     new = _rows(at, np.minimum(50, 1.25 * (at - 100).clip(0)), nothing)[1000:]
     apart = _rows(at, np.full(len(at), 40), nothing)
-    # 51.5 to 48.5 is a sixteenth; means lag behind by half of their length
+    # From 51.5 and 48.5 on, a sixteenth apart, they are alike; means lag by half of their length
     assert stages._converged([old, new], 100, 200) == pytest.approx(100 + 38.8 + 2.5, abs=0.6)
     assert stages._converged([old, apart], 150, 200) == 200
     assert stages._converged([old], 0, 100) == stages.ALIKE_OVER_S
 
 
 def test_a_scenarios_metric_of_a_stage() -> None:
-    """The NIST study's example: 409 and 395 packets of 882 are 0.91; 901 and 102 fill 0.69."""
+    """The NIST study's example: 409 and 395 of 882 packets use 0.91; 901 and 102 fill 0.69."""
     of = scenario.load("nist")
     settings = scenario.override(of, [], case=of.case_of("42 ms")).as_json()
 
@@ -195,7 +195,7 @@ def test_a_scenarios_metric_of_a_stage() -> None:
 
 
 def test_a_machine_without_git(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A release that was unpacked there runs; it only cannot name its commit."""
+    """A release that was unpacked there runs; only its commit is unknown."""
     monkeypatch.setenv("PATH", "/nowhere")
     assert provenance.git("rev-parse", "HEAD") == ""
     assert provenance.source() == ""
@@ -204,7 +204,7 @@ def test_a_machine_without_git(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_documents_and_tests_change_no_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Pages of results are committed one after the other: they are no version of what was run."""
+    """Pages of results are committed one after the other, which does not change what was run."""
     monkeypatch.setattr(provenance, "REPO", tmp_path)
     for name in ("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME",
                  "GIT_COMMITTER_EMAIL"):  # fmt: skip
@@ -232,6 +232,6 @@ def test_documents_and_tests_change_no_run(
     other = commit("more.c")
     assert provenance.source() == provenance.git("rev-parse", "HEAD") == other
     assert provenance.source(page) == law
-    # modules that runs load, beside those of the tests of the kernel
+    # but modules in tests/ that runs load change them
     other = commit("tests/starts/tcp_start.c")
     assert provenance.source() == other

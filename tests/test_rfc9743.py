@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""RFC 9743's page: all of its items, for any congestion control, and what is not run says why."""
+"""RFC 9743's page: all items, for any congestion control, and a reason for each item not run."""
 
 import re
 from dataclasses import replace
@@ -15,7 +15,7 @@ from labkit.tell.outcome import Cell, Measured, Report
 
 
 def _result(job: Job) -> dict:
-    """What no guest has measured: of each flow half as much for Vegas, and a longer queue."""
+    """A made-up result: flows of Vegas have half of the goodput, and a longer queue."""
     s = job.settings
     ccs = s.ccs(job.cc)
     flows = [{"cc": cc, "goodput_bps": (1e6 if cc == "vegas" else 2e6) / len(ccs), "retransmits": 0,
@@ -53,7 +53,7 @@ def _make(wanted, parallel, laboratory=None):
 
 @pytest.fixture
 def pages(monkeypatch, tmp_path):
-    """Where the pages come, of runs that no guest has made."""
+    """The directory of the pages.  Their runs are made up."""
     monkeypatch.setattr(report, "make", _make)
     monkeypatch.setattr(plot, "REPORT", tmp_path)
     monkeypatch.setattr(records, "RESULTS", tmp_path / "results")

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The same seed gives the same bytes on any machine, by whatever compiler its kernel was built.
+"""The same seed gives the same bytes on any machine, with any compiler of the kernel.
 
-What they are depends on the kernel's release and the lab, and on nothing else: digests.json has
-the digest of all samples by release.  Where the lab was meant to change, or Debian has a newer
-kernel, SAME_BYTES=write makes it anew; it is then to be the same on a second machine.
+The bytes depend only on the kernel's release and the lab.  digests.json has the digest of all
+samples for each release.  If the lab was changed on purpose, or Debian has a newer kernel,
+SAME_BYTES=write makes the digest again; then check that a second machine gives the same.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ from labkit.world.laboratory import Laboratory
 
 DIGESTS = Path(__file__).with_name("digests.json")
 
-# Random losses, a queue, two kinds of senders, and calls: all that is random in a run
+# Random losses, a queue, two kinds of senders, and calls: everything in a run that is random
 SETTINGS = ["rate=50mbit", "rtt=30ms", "buffer=1bdp", "loss=0.0005", "duration=5",
             "mix=cubic:2,bbr:1", "scatter=50ms", "voice=2"]  # fmt: skip
 

@@ -18,7 +18,7 @@ each_kind = pytest.mark.parametrize("kind", KINDS)
 
 @pytest.fixture(scope="session")
 def current_tc():
-    """tc of the newest iproute2, if it can be had."""
+    """tc of the newest iproute2, if it is available."""
     try:
         return iproute.current_tc(progress=False)
     except LabError as error:
@@ -27,20 +27,20 @@ def current_tc():
 
 @each_kind
 def test_options_with_current_tc(lab, current_tc, kind):
-    """The plug-ins are compiled without tc's headers: what they parse and print is right."""
+    """The plug-ins are compiled without tc's headers; they parse and print right with this tc."""
     tests = """needs_bandwidth default_bandwidth shows_options shows_json changes_options
         refuses_bad_options refuses_atomically kernel_is_quiet"""
     path = f"PATH={current_tc.parent}:/usr/sbin:/usr/bin:/sbin:/bin"
     script = f"tc -V && exec {REPO}/tests/selftests/sch_{kind}.sh {' '.join(tests.split())}"
     output = lab("exec", "--", "env", path, "sh", "-c", script, status=None).stdout
     version, _, ktap = output.partition("\n")
-    # not the host's, Debian 12's or 13's
+    # a newer version than the host's, Debian 12's or 13's
     assert int(re.search(r"iproute2-(\d+)", version)[1]) >= 7
     assert_ktap(ktap)
 
 
 def test_cases_of_tdc():
-    """Each kind has cases in the form that the kernel's tdc reads; tdc/run runs them by it."""
+    """Each kind has cases in the format of the kernel's tdc; tdc/run runs them."""
     cases = [case for kind in KINDS
              for case in json.loads((REPO / f"tests/selftests/tdc/{kind}.json").read_text())]
     ids = [case["id"] for case in cases]
@@ -57,7 +57,7 @@ def test_cases_of_tdc():
 
 
 def symbols_of(program):
-    """What an ELF file defines for others, and what it wants of them."""
+    """The symbols that an ELF file exports, and those that it imports."""
     nm = shutil.which("nm")
     assert nm
 
@@ -71,7 +71,7 @@ def symbols_of(program):
 
 @pytest.mark.parametrize("which", ["host", "current"])
 def test_tc_exports_what_the_plugin_needs(which, request):
-    """A function that tc did not export would end it in the middle of its output."""
+    """If tc did not export such a function, tc would end in the middle of its output."""
     plugins = kernel.tc_plugins()
     assert [plugin.name for plugin in plugins] == [f"q_{kind}.so" for kind in (*KINDS, "link")]
     if which == "host":
@@ -87,7 +87,7 @@ def test_tc_exports_what_the_plugin_needs(which, request):
 
 @each_kind
 def test_large_packets_are_cut_by_the_router(lab, kind):
-    """Hosts with TSO: who sends has what it has without, in a queue as long."""
+    """With TSO on the hosts, goodput and queue are as without."""
     alone, large = (
         lab("run", "dumbbell", "--cc", kind, "--json", f"--set=qdisc={kind}", "--set=flows=2",
             f"--set=offload={offload}").json[0] for offload in ("off", "on")
@@ -100,7 +100,7 @@ def test_large_packets_are_cut_by_the_router(lab, kind):
 
 @each_kind
 def test_shaper_fills_the_link(lab, kind):
-    """CUBIC, which knows no router, meets an ordinary link of that rate and that queue."""
+    """For CUBIC, which uses no feedback, it is an ordinary link of that rate and that queue."""
     (result,) = lab(
         "run", "dumbbell", "--cc", "cubic", "--json", "--set", f"qdisc={kind}", "--set",
         "rate=155mbit", "--set", "rtt=40ms", "--set", "flows=4", "--set", "duration=10",

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The page of the schema is what the code has; what is wrong with a file is said with the file, the
-table and the key."""
+"""The page of the schema agrees with the code.  Errors in a file name the file, the table and the
+key."""
 
 import re
 from pathlib import Path
@@ -35,7 +35,7 @@ def test_the_page_has_everything() -> None:
         assert own - {"name", "path", "judged", "drawn"} - keys == set()
 
 
-# What is added to the example's scenario, or to its first lines, and what is said of it.
+# Lines that are added to the example's scenario or to its head; table and key in the error.
 _WRONG = [
     ("seeds = 0", "", "seeds"),
     ('cc = "cubic"', "", "cc"),

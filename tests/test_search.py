@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The search for a bad path: the same for the same seed, within its budget, and what it writes."""
+"""The search for a bad path: one seed gives one result, within the budget, and it is written."""
 
 import math
 from dataclasses import replace
@@ -14,7 +14,7 @@ ACROSS = 6  # coordinates
 
 
 class Bowl:
-    """An objective that is least at a point, and has no value in one corner."""
+    """An objective with its minimum at a point, and without a value in one corner."""
 
     def __init__(self) -> None:
         self.asked: list[list[float]] = []
@@ -49,7 +49,7 @@ def test_what_can_not_be_compared_is_never_the_worst() -> None:
 
 
 class Laboratory:
-    """One that has everything."""
+    """A laboratory that has everything."""
 
     def check(self, settings, cc) -> None:
         pass
@@ -57,7 +57,7 @@ class Laboratory:
 
 @pytest.fixture
 def guests(monkeypatch, tmp_path):
-    """Runs by a law: losses and deep buffers are bad for bad, red is refused; all are kept."""
+    """Made-up runs: losses and deep buffers halve bad's goodput, red is refused, all are kept."""
     kept: dict = {}
     monkeypatch.setattr(store, "home", lambda lab, job: (repr(job.settings), job.cc, job.seed))
     monkeypatch.setattr(store, "find", lambda home, job: kept.get(home))
@@ -88,7 +88,7 @@ def test_the_worst_path_is_simple_and_can_be_run(guests, tmp_path) -> None:
     of = _search(sets=("mtu=1400",), told=told.append)
     path, ratio = of.run(5, 60)
     assert ratio == 0.25 and "loss" in path
-    # what does nothing is gone
+    # settings without an effect were removed
     assert not {*path} & {"reverse", "aggregate", "batch", "jitter", "ecn", "start", "flows"}
     assert told and told[-1].startswith("0.25  ")
     target = tmp_path / "worst.toml"

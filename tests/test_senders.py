@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What single senders promise; more of it is in the findings that tests/test_report.py holds."""
+"""Promises of single senders; test_report.py tests more of them, as findings."""
 
 import pytest
 
@@ -9,7 +9,7 @@ import pytest
     [("acp", 1, 0.2), ("estcp", 1, 0.1), ("estcp", 2, 0.1), ("rcp", 1, 0.2), ("xcp", 1, 0.2)],
 )
 def test_reno_without_routers(lab, cc, seed, rel):
-    """A path without routers of its kind: about Reno's time."""
+    """On a path without its routers a sender takes about Reno's time."""
     path = ["--set", "rate=100mbit", "--set", "rtt=40ms", "--set", "bytes=50M", "--seed", seed]
     reno, own = lab("run", "dumbbell", "--json", "--cc", "reno", "--cc", cc, *path).json
     took = [result["flows"][0]["completion_s"] for result in (reno, own)]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """The starts of tests/starts do what their papers and drafts say: by how much a window grows in a
-round trip, and where that ends."""
+round trip, and where the growth ends."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ FULL = {rate: rate * 1e6 * RTT_S / 8 / FRAME for rate in (100, 200, 1000)}  # se
 
 
 def samples(lab, cc: str, **settings: object) -> tuple[dict, dict[str, np.ndarray]]:
-    """A flow of that kind over an empty path: its result, and its samples, one in a millisecond."""
+    """One flow with that start over an empty path: its result, and its samples, one per ms."""
     keys = {"rtt": "100ms", "sample": "1ms", "buffer": "8bdp", "timeout": 60} | settings
     sets = [word for key, value in keys.items() for word in ("--set", f"{key}={value}")]
     result = lab("run", "dumbbell", "--json", "--cc", cc, *sets).json[0]
@@ -26,13 +26,13 @@ def samples(lab, cc: str, **settings: object) -> tuple[dict, dict[str, np.ndarra
 
 
 def windows(found: dict[str, np.ndarray], rounds: int) -> list[int]:
-    """The window at the end of each of the first round trips behind the handshake, segments."""
+    """The window at the end of each of the first round trips after the handshake, segments."""
     ends = [RTT_S * (n + 2) - 0.0015 for n in range(rounds)]
     return [int(found["cwnd"][found["time_s"].searchsorted(end) - 1]) for end in ends]
 
 
 def growth(found: dict[str, np.ndarray], where: np.ndarray) -> float:
-    """What a segment acknowledged has added to the window in these samples, segments."""
+    """By how much each segment acknowledged grew the window in these samples, segments."""
     more = np.diff(found["cwnd"])[where[1:]].sum()
     return float(more / (np.diff(found["acked_bytes"])[where[1:]].sum() / SEGMENT))
 
@@ -47,8 +47,9 @@ def test_the_factor_of_a_round_trip(lab, cc, first, factor):
 
 @pytest.mark.parametrize(("mbps", "fours"), [(1000, 4), (200, 3)])
 def test_suss_goes_on_by_two(lab, mbps, fours):
-    """A train of d that was a fourth before is 4 d in the next round, and that is to be less than
-    the rtt: a factor of four follows windows of a quarter of what the path holds, and no others."""
+    """If a train grew by four to a length of d, it will be 4 d in the next round, and 4 d must be
+    less than the rtt.  So a factor of four follows only windows that are less than a quarter of
+    what the path holds."""
     _, found = samples(lab, "suss", rate=f"{mbps}mbit", bytes="20M")
     *by_four, last = windows(found, fours + 2)
     assert by_four == [10 * 4**n for n in range(fours + 1)]
@@ -57,7 +58,7 @@ def test_suss_goes_on_by_two(lab, mbps, fours):
 
 
 def test_suss_ends_by_hystart(lab):
-    """At the end of the first round whose whole train is longer than half of the rtt: windows are
+    """At the end of the first round whose whole train is longer than half of the rtt.  Windows are
     2560, 5120, ..., and the path holds more than twice the first."""
     result, found = samples(lab, "suss", rate="1gbit", bytes="40M")
     assert 2560 < FULL[1000] / 2 < 5120
@@ -66,11 +67,11 @@ def test_suss_ends_by_hystart(lab):
 
 
 def missing(found: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Of twice what 10 bins delivered a round trip ago, what is not delivered in those that end
-    now: the ends of bins, s, and that share at each.
+    """The ends of bins, s, and for each the share of deliveries that are missing in the last 10
+    bins.  The expected deliveries are twice those of 10 bins a round trip ago.
 
-    A bin is 0.35 of the round trip.  Where one has to be divided its deliveries are even.  The
-    round trip is that of the segment that is acknowledged now.
+    A bin is 0.35 of the round trip.  If a bin must be divided, its deliveries are taken as even.
+    The round trip is that of the segment that is acknowledged now.
     """
     time, acked = found["time_s"], found["acked_bytes"]
     first = (acked > 1).argmax()
@@ -88,7 +89,7 @@ def missing(found: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_search_ends_where_deliveries_stop_doubling(lab):
-    """At the first end of a bin where 35 % are missing; with the window of 5 bins before."""
+    """At the first end of a bin at which 35 % are missing, with the window of 5 bins before."""
     result, found = samples(lab, "search", rate="100mbit", bytes="20M")
     ends, share = missing(found)
     over = found["time_s"][np.isfinite(found["ssthresh"]).argmax()]
@@ -101,7 +102,7 @@ def test_search_ends_where_deliveries_stop_doubling(lab):
 
 
 def test_rapid_grows_by_two_beside_a_queue(lab):
-    """Of more than 4 ms, in the least rtt of a round."""
+    """If the least rtt of a round shows a queue of more than 4 ms."""
     _, found = samples(lab, "rapid", rate="100mbit", bytes="20M")
     grows = np.concatenate([[False], np.diff(found["acked_bytes"]) > 0])
     open_ = grows & (found["ca_state"] == 0)
@@ -110,7 +111,7 @@ def test_rapid_grows_by_two_beside_a_queue(lab):
 
 
 def test_rapid_leaves_seven_tenths_of_what_came_through(lab):
-    """Whatever was lost: that is 0.7 of path and buffer."""
+    """The window is 0.7 of path and buffer, however much was lost."""
     _, found = samples(lab, "rapid", rate="200mbit", bytes="40M", buffer="0.5bdp")
     lost = (found["ca_state"] == 3).argmax()
     end = lost + (found["ca_state"][lost:] != 3).argmax()

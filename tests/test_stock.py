@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The modules on distributions' unmodified kernels: each is built for and booted once."""
+"""The modules on distributions' unmodified kernels: each has a build, and boots once."""
 
 import re
 import shlex
@@ -17,21 +17,21 @@ SELFTESTS = REPO / "tests/selftests"
 SCRIPTS = ["stock_ccpd.sh", "stock_acp.sh", "stock_estcp.sh"]
 SCRIPTS += ["stock_senders.sh"] if wanted_kernels() else []
 MININET = "stock_mininet.sh"
-# make check has no time for all.  On 6.1 it runs ccpd, ccp and ccpd_path; in Mininet, for which one
-# kernel is enough, two cases.  make check-kernels runs the rest.
+# make check tests a part.  On 6.1 it runs ccpd, ccp and ccpd_path; in Mininet, for which one kernel
+# is enough, two cases.  make check-kernels runs the rest.
 FEW = {"6.1": ["stock_ccpd.sh"], "6.12": [*SCRIPTS, f"{MININET} four_users bad_setting"]}
 ALL = {"6.12": [*SCRIPTS, MININET]}
-# Tests on one kernel go to one worker, which boots it once.
+# Tests on one kernel run in one worker, which boots it once.
 KERNELS = [
     pytest.param(version, marks=pytest.mark.xdist_group(f"stock-{version}"))
     for version in stock.SUITES if version in ["6.1", "6.12", *wanted_kernels()]
 ]  # fmt: skip
 
-# Where time is real: with two processors, each script in a boot of its own.
+# In real time: with two processors, and a boot for each script.
 HOSTS = {
     "life": "stock_smp.sh",
 }
-# make check-kernels has time for each sender in each case.
+# make check-kernels also runs each sender in each case.
 MORE_HOSTS = {
     "paths": "stock_cases.sh switch tfo mptcp pfifo fq cards",
     "idle": "stock_cases.sh idle long_idle",
@@ -40,10 +40,10 @@ MORE_HOSTS = {
     "table": "stock_hosts.sh",
     "hooks": "stock_cases.sh switch tfo mptcp blackout_300ms +pfifo +fq +cards",
 }
-# Beside another test there is no second processor that it could have for itself.
+# Other tests run at the same time, so a second processor would not be free for this one.
 ONE_PROCESSOR = ["table"]
-# What paths do to ACKs is the same on all kernels: one is enough for the long cases, and on
-# others the hooks are looked at.  6.1 has no second processor where all is emulated.
+# The effects of paths on ACKs do not depend on the kernel, so only one kernel has the long cases;
+# on the others the hooks are tested.  An emulated 6.1 has no second processor.
 TWO_PROCESSORS = [
     (name, version)
     for version in ["6.12", *(v for v in wanted_kernels() if v not in ("6.1", "6.12"))]
@@ -54,7 +54,7 @@ TWO_PROCESSORS = [
 
 @pytest.fixture(scope="session", params=KERNELS)
 def booted(request: pytest.FixtureRequest) -> tuple[machine.Result, dict[str, str]]:
-    """A kernel that ran all the scripts, and by script what it printed."""
+    """A kernel that ran all the scripts, and the output of each script."""
     kernel = stock.ensure(request.param)
     wanted = (ALL if wanted_kernels() else FEW).get(request.param, SCRIPTS)
     lines = [f"echo '== {one.split()[0]}'; {shlex.quote(str(SELFTESTS))}/{one}" for one in wanted]
@@ -70,7 +70,7 @@ def booted(request: pytest.FixtureRequest) -> tuple[machine.Result, dict[str, st
 def assert_all_ran(
     result: machine.Result, printed: str, left_out: frozenset[str] = frozenset()
 ) -> None:
-    """Each point is ok, and none was left out but those of left_out."""
+    """Each point is ok, and only those of left_out were skipped."""
     bad = [
         f"{point.name}\n{point.diag}" for point in run_ktap(printed)
         if not point.ok or (point.skip and point.name not in left_out)
@@ -87,7 +87,7 @@ def assert_all_ran(
 def test_modules_on_stock_kernel(
     booted: tuple[machine.Result, dict[str, str]], script: str
 ) -> None:
-    """They load, are chosen in every way, do what their law says and unload."""
+    """They load, can be chosen in every way, follow their law and unload."""
     result, printed = booted
     if script not in printed:
         pytest.skip("on another kernel, or by make check-kernels")
@@ -96,11 +96,11 @@ def test_modules_on_stock_kernel(
 
 @pytest.mark.parametrize("version", ["6.12", *(v for v in wanted_kernels() if v != "6.12")])
 def test_strangers(version: str) -> None:
-    """Feedback works through what hosts have between TCP and the network, or is absent."""
+    """Feedback works with what hosts have between TCP and the network, or is off."""
     kernel = stock.ensure(version)
     command = [str(SELFTESTS / "stock_strangers.sh")]
     result = machine.boot(kernel, command, modules=stock.build(kernel), cpus=1, timeout_s=1800)
-    # which Debian's 6.1 and 6.12 do not have
+    # Debian's 6.1 and 6.12 do not have TCP-AO
     assert_all_ran(result, result.stdout, left_out=frozenset({"tcp_ao"}))
 
 
@@ -118,7 +118,7 @@ def test_real_hosts(name: str, version: str) -> None:
 
 @pytest.mark.skipif(not shutil.which("packetdrill"), reason="no packetdrill here")
 def test_packetdrill() -> None:
-    """Windows ACK by ACK, on a distribution's kernel: see tests/selftests/packetdrill."""
+    """The window after each ACK, on a distribution's kernel: see tests/selftests/packetdrill."""
     kernel = stock.ensure("6.12")
     script = f"PATH=$PATH:{Path(shutil.which('packetdrill')).parent} {SELFTESTS}/packetdrill.sh"
     result = machine.boot(kernel, ["sh", "-c", script], modules=stock.build(kernel), timeout_s=600)
@@ -127,7 +127,7 @@ def test_packetdrill() -> None:
 
 @pytest.mark.skipif(not wanted_kernels(), reason="make check-kernels runs it")
 def test_short_of_processor_time() -> None:
-    """The sender's processor is taken away for 1 to 20 ms at a time: see stock_stolen.sh."""
+    """The sender has no processor for 1 to 20 ms at a time: see stock_stolen.sh."""
     kernel = stock.ensure("6.12")
     stolen = stock.build(kernel, srcdir=REPO / "tests/stolen")
     module = stolen / "lib/modules" / kernel.release / "updates/stolen.ko"
@@ -146,7 +146,7 @@ def test_short_of_processor_time() -> None:
     ],
 )  # fmt: skip
 def test_tunnels(version: str) -> None:
-    """ACP and ESTCP through IPIP, GRE, ESP, WireGuard: works, or is Reno, and nothing is lost."""
+    """ACP and ESTCP through IPIP, GRE, ESP, WireGuard: they work or are Reno; nothing is lost."""
     kernel = stock.ensure(version)
     result = machine.boot(
         kernel, [str(SELFTESTS / "stock_tunnels.sh")], modules=stock.build(kernel),
@@ -161,7 +161,7 @@ def test_guest_has_two_processors() -> None:
 
 
 def test_no_second_emulated_processor_is_said() -> None:
-    """By 6.1, which would never get past starting it."""
+    """For 6.1, which would hang when it starts the second one."""
     kernel = stock.ensure("6.1")
     if machine.emulated(kernel):
         with pytest.raises(LabError, match="second emulated processor"):
@@ -169,7 +169,7 @@ def test_no_second_emulated_processor_is_said() -> None:
 
 
 def test_guest_keeps_the_host_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Status and output come through unchanged; what the guest writes stays there."""
+    """Status and output arrive unchanged; files that the guest writes are not on the host."""
     monkeypatch.chdir(tmp_path)
     mark = tmp_path / "mark"
     mark.write_text("host\n")

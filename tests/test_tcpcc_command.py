@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The command tcpcc: what it makes of recorded outputs of ss, ip, tc and ethtool, and what it does
-in a kernel (tests/selftests/tcpcc.sh)."""
+"""The command tcpcc: how it reads recorded outputs of ss, ip, tc and ethtool, and what it does in a
+kernel (tests/selftests/tcpcc.sh)."""
 
 import json
 import re
@@ -113,7 +113,7 @@ def test_addresses_of_ss():
 
 
 def test_joins_the_view(monkeypatch):
-    """The congestion control's own estimate is found by both addresses."""
+    """Both addresses together identify the congestion control's own estimate."""
     monkeypatch.setattr(system, "read", lambda path: VIEW)
     monkeypatch.setattr(system, "ask", lambda *command, netns=None: SS_CCPD_PATH + SS_CUBIC_V6)
     ours, theirs = system.flows()
@@ -131,7 +131,7 @@ def test_reads_modules_and_features():
 
 
 def test_names_the_projects_modules():
-    """The command's list is that of Kbuild."""
+    """The command has the same list of modules as Kbuild."""
     objects = re.findall(r"^obj-m [:+]= ([^$\n]*)$", (REPO / "Kbuild").read_text(), re.M)
     names = {word.rpartition("/")[2].removesuffix(".o") for line in objects for word in
              line.split()}  # fmt: skip
@@ -247,7 +247,7 @@ def test_doctor_is_content():
 @pytest.mark.parametrize(
     ("change", "check", "says", "mend"),
     [
-        # 1 Gb/s x 100 ms are 12.5 MB, twice that is needed: 25 MB, 23.8 MiB; the next power is 32
+        # 1 Gb/s x 100 ms are 12.5 MB; needed is twice that, 25 MB or 23.8 MiB; rounded up: 32 MiB
         ({"flows": (replace(FLOW, capacity_bps=1e9),)}, "tcp_wmem", "23.8 MiB", '16384 33554432"'),
         ({"flows": (replace(FLOW, rwnd_limited_s=3.4),)}, "receive window", "34%", "tcp_rmem"),
         ({"flows": (replace(FLOW, window_scaling=False),)}, "receive window", "64 KiB", ""),
@@ -276,7 +276,7 @@ def test_doctor_is_content():
     ],
 )  # fmt: skip
 def test_doctor_finds_a_limit(change, check, says, mend):
-    """Each of these alone, and nothing else, is a limit."""
+    """Each of these changes makes one limit, and no other."""
     found = [one for one in doctor.findings(replace(QUIET, **change)) if one.state == "limits"]
     assert [one.check for one in found] == [check]
     assert says in found[0].says
@@ -301,7 +301,7 @@ def test_doctor_finds_a_limit(change, check, says, mend):
     ],
 )
 def test_doctor_notes(change, check, mend):
-    """What costs something, or will, but is not the limit."""
+    """Changes that cost something, now or later, but are not the limit."""
     found = [one for one in doctor.findings(replace(QUIET, **change)) if one.state != "ok"]
     assert [(one.check, one.state) for one in found] == [(check, "note")]
     assert mend in found[0].mend
@@ -320,7 +320,7 @@ def test_watch_chooses_and_draws():
     assert "231  132 Mb/s" in re.sub(r" {2,}", "  ", frame)
     assert frame.endswith("window to 231: ▄█")
     assert max(map(len, seen.frame(chosen, 40).splitlines())) == 40
-    # a terminal of 80 columns has all of the table
+    # the whole table fits a terminal of 80 columns
     assert seen.frame(chosen, 80).splitlines()[0].endswith("queue")
     assert "69 sent again" in watch.Watch().frame([flows[1]], 80)
     assert "no connection" in seen.frame([], 80)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""scripts/testbed: the lab's scenarios in real time, on a kernel that is nobody's laboratory."""
+"""scripts/testbed: the lab's scenarios in real time, on a kernel that the lab did not build."""
 
 import json
 import os
@@ -27,7 +27,7 @@ def job_of(*sets: str, cc: str = "cubic") -> Job:
 
 
 def test_leaves_the_machine_alone():
-    """No module by name, no parameter, and no sysctl but of its own namespaces."""
+    """It loads no module by name, sets no parameter, and sysctls only in its own namespaces."""
     s = job_of("rate=1gbit", "rtt=100ms").settings
     text = testbed.setup_of(s, "ccpd_path", 1)
     assert "modprobe" not in text and "/sys/module" not in text
@@ -40,7 +40,7 @@ def test_leaves_the_machine_alone():
         # eight windows of path and buffer
         assert memory and int(memory[1]) == 8 * (12_500_000 + s.buffer_packets * s.frame)
         assert "tcp_wmem" in line
-    # what shapes is a stock kernel's
+    # the shaper is one of a stock kernel
     assert "tbf rate 1000000000bit" in text and " link " not in text
 
 
@@ -54,7 +54,7 @@ def test_plans_what_the_scenario_says():
 
 
 def report(cc: str, size: int, seconds: float) -> dict:
-    """Of iperf3 -J, what is read of it."""
+    """The parts of iperf3 -J that are read."""
     return {
         "start": {"version": "iperf 3.12", "tcp_mss_default": 1448},
         "intervals": [{"streams": [{"snd_cwnd": 144800, "rtt": 40000}]},
@@ -65,7 +65,7 @@ def report(cc: str, size: int, seconds: float) -> dict:
 
 
 def test_result_is_the_labs(tmp_path):
-    """The same names, units and meanings."""
+    """Names, units and meanings are those of the lab's results."""
     job = replace(job_of("rate=10mbit", "flows=2", "duration=4"), case="10 Mb/s, 2 flows")
     measured = {
         "reports": [report("cubic", 2_000_000, 4), report("cubic", 1_000_000, 4)],
@@ -133,13 +133,13 @@ echo "left: $(pgrep iperf3)$(ip netns list)$(ip -br link | grep -v '^lo ')$(ls /
 
 @wide
 def test_on_a_stock_kernel():
-    """Debian's 6.12: the link is full, the queue is each law's own, and a kill leaves nothing."""
+    """Debian's 6.12: the link is full, ccpd_path's queue is shorter, and a kill leaves nothing."""
     kernel = stock.ensure("6.12")
     done = machine.boot(kernel, ["sh", "-c", _ON_STOCK.format(repo=REPO, cache=cache_root())],
                         modules=stock.build(kernel), timeout_s=1800)  # fmt: skip
     shown, _, rest = done.stdout.partition("====")
     cubic, ours = json.loads(shown)
-    # 1448 of 1514 bytes are data; iperf3's first second has the start
+    # 1448 of 1514 bytes are data; iperf3's first second includes the start
     for result in (cubic, ours):
         assert 0.85 * 20e6 < result["flows"][0]["goodput_bps"] < 20e6, result
         assert result["kernel"] == kernel.release

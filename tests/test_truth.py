@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Does the lab tell the truth?  Against arithmetic, against theory, and against itself."""
+"""The lab's results agree with arithmetic, with theory, and with themselves."""
 
 import itertools
 import json
@@ -75,7 +75,7 @@ def test_ping_takes_the_rtt_and_its_time_on_the_link(
     (tmp_path / "ping.py").write_text(PING)
     address = {"4": "10.77.2.2", "6": "fd77:0:0:2::2"}[ip]
     script = (
-        # Timers are fine only after the kernel's first tick, 10 ms from boot.
+        # Timers have a fine resolution only after the kernel's first tick, 10 ms from boot.
         "sh setup.sh; sleep 1; ip netns exec s0 sh -c 'echo 0 2147483647 >"
         f"/proc/sys/net/ipv4/ping_group_range; /usr/bin/python3 ping.py {ip} {address} 1000'"
     )
@@ -83,8 +83,8 @@ def test_ping_takes_the_rtt_and_its_time_on_the_link(
                           capture_output=True, text=True, check=True)  # fmt: skip
     times = [int(line) / 1e9 for line in done.stdout.split()]
     assert len(times) == 20
-    # tc gives each of two netems its delay in units of 64 ns, rounded down; late timers and
-    # readings of the clock add less than 2 us.
+    # tc rounds the delays of both netems down to units of 64 ns; late timers and readings of the
+    # clock add less than 2 us.
     expected = rtt_ms / 1e3 + SIZES[ip] * 8 / rate + (SIZES[ip] * 8 / back if back else 0)
     for measured in times:
         assert -128e-9 <= measured - expected <= 2e-6
@@ -112,7 +112,7 @@ def test_udp_rate_is_exact(laboratory, offered, carried) -> None:
     ],
 )
 def test_batches_are_as_far_apart_as_asked(stream, direction, gap_ms, sets) -> None:
-    """The first packet waits so long, and the next batch begins with the next packet."""
+    """The first packet of a batch waits that long; the next batch begins with the next packet."""
     seen = stream(direction, *sets)
     waits = [(arrived - sent) / 1e6 - 20 for _, sent, arrived in seen]
     gaps = [(b[2] - a[2]) / 1e6 for a, b in itertools.pairwise(seen)]
@@ -122,7 +122,7 @@ def test_batches_are_as_far_apart_as_asked(stream, direction, gap_ms, sets) -> N
         return
     batches = [gap for gap in gaps if gap > 0.05]
     assert len(batches) >= 3
-    # Datagrams are no farther apart than 0.2 ms, and no batch takes so long to come in.
+    # Datagrams are at most 0.2 ms apart, and a batch arrives in less time than that.
     assert all(gap_ms - 0.01 <= gap <= gap_ms + 0.2 for gap in batches)
     assert max(waits) == pytest.approx(gap_ms, abs=0.01) and min(waits) < 0.2
 
@@ -133,7 +133,7 @@ def test_jitter_is_random_and_keeps_order(stream, way, key) -> None:
     assert [number for number, _, _ in seen] == list(range(150))
     waits = [(arrived - sent) / 1e6 - 20 for _, sent, arrived in seen]
     assert min(waits) >= -0.001 and max(waits) < 5.001
-    # Behind one that waits long, others wait too: what is left of the 5 ms is a saw.
+    # Packets behind one that waits long must wait too, so the waits are a sawtooth.
     assert max(waits) - min(waits) > 1
 
 
@@ -144,7 +144,8 @@ def test_jitter_of_one_flow_leaves_the_others_alone(stream) -> None:
 
 
 def test_a_slow_way_back_is_the_clock_of_the_data(laboratory) -> None:
-    """So many acknowledgments a second, each for two packets.  A queue of two drops others."""
+    """It carries a fixed number of ACKs per second, each for two packets.  With a queue of two it
+    drops ACKs, and those that arrive are for more packets."""
     (slow,) = _runs(laboratory, ["reno"], [1], "back=200kbit", "rate=100mbit", "ssthresh=20",
                     "duration=20")  # fmt: skip
     ack, data = (52 + 14) * 8, 1448 * 8
@@ -186,12 +187,12 @@ def test_capacity_is_of_the_smaller_rate() -> None:
 
 @pytest.mark.parametrize("ack", ["delayed", "every"])
 def test_lies_are_believed(laboratory, ack) -> None:
-    """Two flows send at the rates that their receivers make up; the third shares what is left."""
+    """Two flows send at the rates that their receivers invent; the third has the rest."""
     lies = {0: 20_000_000, 1: 5_000_000}
     sets = ["qdisc=acp", "rate=40mbit", "flows=3", "duration=12", "stages=6", f"ack={ack}"]
     sets.append("lie=" + ",".join(f"{flow}:{rate}" for flow, rate in lies.items()))
     (r,) = _runs(laboratory, ["acp"], [1], *sets)
-    # 12 bytes of timestamps, 16 kept free for the header, which has 12; routers count Ethernet's 14
+    # 12 bytes of timestamps, 16 reserved for the header, which has 12; routers count Ethernet's 14
     payload = (1500 - 40 - 12 - 16) / (1500 - 4 + 14)
     rates = [flow["stages"][1]["goodput_bps"] for flow in r["flows"]]
     left = 0.99 * 40e6 - sum(lies.values())
@@ -212,7 +213,7 @@ def test_policed_flow_is_reported(laboratory) -> None:
 
 
 def test_path_may_begin_and_cease_to_lose(laboratory) -> None:
-    """And another change in between takes nothing of it back."""
+    """Another change in between does not undo the loss."""
     (r,) = _runs(laboratory, ["reno"], [1], "change=1:loss=0.02,1.5:rtt=60ms,2:loss=0",
                  "duration=4", "rate=1gbit", "rtt=20ms", "ssthresh=50")  # fmt: skip
     table = series(Path(r["series"]) / "flows.csv", (0, 8))
@@ -238,7 +239,7 @@ def test_loss_is_what_was_asked_for(laboratory) -> None:
 
 
 def test_access_links_are_exact(laboratory) -> None:
-    """Two hosts, which have their own: together 8 of 10 Mb/s, and no queue but theirs."""
+    """Two hosts, each with its own access link: together 8 of 10 Mb/s; only these links queue."""
     (r,) = _runs(laboratory, ["reno"], [1], "rate=10mbit", "rtt=10ms,20ms", "access=4mbit",
                  "duration=10")  # fmt: skip
     assert r["links"][0]["utilization_equilibrium"] == pytest.approx(0.8, abs=0.001)
@@ -247,7 +248,7 @@ def test_access_links_are_exact(laboratory) -> None:
 
 
 def test_full_pipe_is_full(laboratory) -> None:
-    """A busy shaper sends its rate: not less, for late timers, nor more, for its burst."""
+    """A busy shaper sends at its rate: not less, with late timers, nor more, with its burst."""
     for rate, exact in (("10mbit", 1e-3), ("1gbit", 2e-4), ("10gbit", 1e-3)):
         (r,) = _runs(laboratory, ["cubic"], [1], f"rate={rate}", "rtt=2ms", "buffer=2bdp",
                      "duration=0.4", "sample=2ms")  # fmt: skip
@@ -255,7 +256,7 @@ def test_full_pipe_is_full(laboratory) -> None:
         busy = table[(table[:, 0] > 0.2) & (table[:, 1] > 0)]
         sent = (busy[-1, 2] - busy[0, 2]) * 8 / (busy[-1, 0] - busy[0, 0])
         bits = r["settings"]["rate"]
-        slack = 1514 * 8 / 0.15 / bits  # a frame more or less
+        slack = 1514 * 8 / 0.15 / bits  # one frame more or less
         assert abs(sent / bits - 1) < max(exact, slack)
 
 
@@ -266,12 +267,12 @@ def test_full_pipe_is_full(laboratory) -> None:
 def test_reno_follows_the_square_root_law(laboratory, ack) -> None:
     """Goodput = C * MSS / (rtt * sqrt(p)), with C = 1.31 for random losses [1, 2].
 
-    C is sqrt(3/2) = 1.22 when losses come at even distances, and 1.31 when each packet is lost
-    independently, as here.  Delayed acknowledgments do not change it: Linux opens the window by
-    the packets acknowledged, not by the acknowledgments.  The law leaves out what recovery takes,
-    at most an rtt of W/2 packets in each cycle of W/2 rtts, so a few per cent at W = 41.  The
-    band is 12 %: about 600 losses give the mean of a window whose own deviation is a third of it
-    to 3 %, three times that for certainty, and the recovery.
+    C is sqrt(3/2) = 1.22 if losses are evenly spaced, and 1.31 if each packet is lost
+    independently, as here.  Delayed ACKs do not change C, because Linux grows the window by the
+    packets acknowledged, not by the number of ACKs.  The law ignores recovery, which takes at most
+    an rtt of W/2 packets in each cycle of W/2 rtts: a few per cent at W = 41.  The tolerance is
+    12 %.  The window's standard deviation is a third of its mean, so the mean of about 600 losses
+    has an error of 3 %; the tolerance is three times that, and the recovery.
 
     [1] Mathis, Semke, Mahdavi, Ott, CCR 27(3), 1997.  [2] Ott, Kemperman, Mathis, 1996.
     """
@@ -289,20 +290,20 @@ def test_reno_follows_the_square_root_law(laboratory, ack) -> None:
 def test_slow_start_ends_at_ssthresh(laboratory, ip) -> None:
     (r,) = _runs(laboratory, ["reno"], [1], "ssthresh=64", "flows=2", "start=0.3", "rtt=10ms,20ms",
                  "rate=1gbit", "duration=1", f"ip={ip}")  # fmt: skip
-    table = series(Path(r["series"]) / "flows.csv", (0, 1, 2, 6))  # no ssthresh: an error
+    table = series(Path(r["series"]) / "flows.csv", (0, 1, 2, 6))  # fails without ssthresh
     for flow, rtt in ((0, 0.01), (1, 0.02)):
         rows = table[table[:, 1] == flow]
         assert (rows[:, 3] == 64).all()
         assert rows[0, 2] == 10
         reached = rows[rows[:, 2] >= 64][0]
-        # From 10 packets, three rtts to 64 after the handshake; then one packet more in each.
+        # After the handshake from 10 packets to 64 in three rtts; then one packet more in each.
         assert reached[0] - 0.3 * flow == pytest.approx(4 * rtt, abs=rtt)
         grown = (1 - reached[0]) / rtt
         assert rows[-1, 2] - reached[2] == pytest.approx(grown, abs=0.1 * grown + 2)
 
 
 def test_ssthresh_out_of_reach_changes_nothing(laboratory) -> None:
-    """The connection that makes it known leaves nothing else behind."""
+    """The connection that sets ssthresh has no other effect."""
     sets = ("buffer=0.2bdp", "duration=2", "flows=2", "start=0.2")
     (far,) = _runs(laboratory, ["reno"], [1], "ssthresh=1000000", *sets)
     (none,) = _runs(laboratory, ["reno"], [1], *sets)
@@ -312,18 +313,18 @@ def test_ssthresh_out_of_reach_changes_nothing(laboratory) -> None:
 
 def test_app_writes_no_more_than_it_says(laboratory) -> None:
     (r,) = _runs(laboratory, ["reno"], [1], "app=250k/100ms", "duration=4", "flows=2", "start=3",
-                 "buffer=4bdp")  # fmt: skip  # nothing is lost where bursts meet
+                 "buffer=4bdp")  # fmt: skip  # no loss where bursts meet
     summary = json.loads((Path(r["series"]) / "summary.json").read_text())
-    assert summary["flows"][0]["starved"] > limits.STARVED  # and yet it is not refused
+    assert summary["flows"][0]["starved"] > limits.STARVED  # but the run is not refused
     for flow, written in zip(r["flows"], (40 * 250_000, 10 * 250_000), strict=True):
-        assert 0.99 * written <= flow["bytes"] <= written  # some of the last may be on its way
+        assert 0.99 * written <= flow["bytes"] <= written  # the last bytes may be on their way
     # In the second half, 20 Mb/s for 2 s and for 1 s, with 1448 bytes in each frame of 1514.
     used = 3 * 20e6 / (2 * 100e6) * 1514 / 1448
     assert r["links"][0]["utilization_equilibrium"] == pytest.approx(used, rel=0.01)
     (r,) = _runs(laboratory, ["reno"], [1], "app=250k/100ms", "bytes=1M")
     assert 0.3 < r["flows"][0]["completion_s"] < 0.5
     (r,) = _runs(laboratory, ["reno"], [1], "app=250k/10ms", "duration=2")
-    assert r["links"][0]["utilization_equilibrium"] > 0.9  # it has no more than the path carries
+    assert r["links"][0]["utilization_equilibrium"] > 0.9  # it writes more than the path carries
 
 
 def test_reverse_flows_fill_the_other_direction(laboratory) -> None:
@@ -333,8 +334,7 @@ def test_reverse_flows_fill_the_other_direction(laboratory) -> None:
     back = r["reverse"]
     assert (back["cc"], back["flows"], len(r["flows"])) == ("cubic", 2, 1)
     assert 0.8 * 75e6 < back["goodput_bps"] < 75e6 * 1448 / 1514
-    # Acknowledgments wait in a queue of half a bdp and more, which holds for twice as long at the
-    # half of the rate.
+    # ACKs wait in a queue of half a BDP or more, which takes twice as long at half of the rate.
     assert 0.02 < r["flows"][0]["rtt_mean_s"] - alone["flows"][0]["rtt_mean_s"] < 0.08
     (r,) = _runs(laboratory, ["reno"], [1], "bytes=1M", "reverse=cubic:2")
     assert r["virtual_s"] == pytest.approx(r["flows"][0]["completion_s"], abs=1e-6)
@@ -366,30 +366,30 @@ def test_runs_that_the_hosts_limit_are_refused(laboratory, limit, tiny, why) -> 
 
 @pytest.mark.parametrize("qdisc", ["fifo", "fq", "fq_codel", "sfq"])
 def test_one_flow_may_fill_the_buffer(laboratory, qdisc) -> None:
-    """Slow start fills it before an overflow ends that, whatever else the qdisc has for a limit."""
+    """Slow start fills it before an overflow ends slow start, whatever other limits a qdisc has."""
     settings = _settings(f"qdisc={qdisc}", "buffer=120", "rate=50mbit", "rtt=20ms", "duration=2",
                          "sample=400ms")  # fmt: skip
     (result,) = run_all(laboratory, [Job(scenario.load("dumbbell"), settings, "reno", 1)])
-    # of every packet, since samples so far apart see none of this
+    # queue_max counts every packet; samples so far apart would miss this
     assert result["links"][0]["queue_max"] == 120
 
 
 def test_the_mean_queue_is_of_every_moment(laboratory) -> None:
-    """Datagrams at twice the rate for a second fill a queue that takes as long again to drain: a
-    triangle.  Samples each 0.7 s see it once, or twice."""
+    """Datagrams at twice the rate for a second fill a queue, which takes another second to drain:
+    a triangle.  Samples every 0.7 s see it once, or twice."""
     settings = _settings("rate=10mbit", "rtt=20ms", "buffer=2000", "cross=udp:20mbit:0-1",
                          "app=1k/5s", "duration=3", "sample=700ms")  # fmt: skip
     (result,) = run_all(laboratory, [Job(scenario.load("dumbbell"), settings, "reno", 1)])
-    most = 10e6 / 8 / settings.frame  # that are more than the link has sent, after a second
+    most = 10e6 / 8 / settings.frame  # packets that the link could not send in that second
     link = result["links"][0]
     assert link["queue_max"] == pytest.approx(most, rel=0.01)
-    assert link["queue_mean"] == pytest.approx(most * 2 / 2 / 2.8, rel=0.02)  # the last sample
+    assert link["queue_mean"] == pytest.approx(most * 2 / 2 / 2.8, rel=0.02)  # to the last sample
 
 
 # Reproducibility --------------------------------------------------------------------------------
 
 RANDOM = ("loss=1e-3", "rate=200mbit", "rtt=30ms", "duration=3")
-UNLIKE = ("wall_s", "packets_per_s", "series")  # from one making of a run to the next
+UNLIKE = ("wall_s", "packets_per_s", "series")  # differ each time that a run is made
 
 
 def _without_wall(r: dict) -> str:
@@ -422,7 +422,7 @@ def test_same_seed_same_bytes(laboratory, tmp_path, cc, sets) -> None:
 
 @pytest.mark.parametrize("cc", ["cubic", "ccpd"])
 def test_sampling_changes_nothing(laboratory, cc) -> None:
-    """To the last digit; of ccpd /proc/net/tcpcc is sampled too."""
+    """To the last digit; with ccpd /proc/net/tcpcc is sampled too."""
     sets = ("loss=1e-3", "rate=200mbit", "rtt=30ms", "bytes=20M")
     seen = []
     for sample in ("0", "1ms", "7ms"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Are the lab's traces and accidents what their files and numbers say?  Against arithmetic."""
+"""The lab's traces and accidents agree with their files and settings, and with arithmetic."""
 
 import importlib.machinery
 import importlib.util
@@ -28,7 +28,7 @@ TRACES = REPO / "scripts/traces"
 
 @pytest.fixture
 def written(tmp_path):
-    """written(name, *lines): the path of a file that has them."""
+    """written(name, *lines): the path of a new file with these lines."""
 
     def call(name: str, *lines) -> str:
         path = tmp_path / name
@@ -61,7 +61,7 @@ def test_committed_traces_are_what_their_program_makes() -> None:
 
 @pytest.mark.parametrize("way", ["data", "acks"])
 def test_packets_leave_at_the_moments_of_a_trace(stream, written, way) -> None:
-    """150 that wait when it begins: each at its own moment, over three rounds and a bit."""
+    """150 packets wait when it begins.  Each has its own moment, in more than three rounds."""
     forward, back = (1, 1, 2, 5, 5, 5, 9, 300), (2, 3, 4, 4, 50)
     path = written("a", *forward), written("b", *back)
     seen = stream(way, f"trace={','.join(path)}", "buffer=1000", pause=0, size=1472)
@@ -73,23 +73,23 @@ def test_packets_leave_at_the_moments_of_a_trace(stream, written, way) -> None:
 
 
 def test_small_packets_share_a_moment_and_large_ones_take_two(stream, written) -> None:
-    """15 of 100 bytes are 1500, and a sixteenth takes the rest and 72 of the next; no opportunity
-    carries more than 1514 bytes."""
+    """15 packets of 100 bytes are 1500 bytes.  The sixteenth takes the rest of the moment and 86
+    bytes of the next: no moment carries more than 1514 bytes."""
     seen = stream("data", "trace=" + written("t", 10), "buffer=1000", pause=0, size=58)
     arrived = [round((at - seen[0][2]) / 1e6, 3) for _, _, at in seen]
     assert arrived == [10 * (((k + 1) * 100 - 1) // FRAME) for k in range(150)]
 
 
 def test_what_nobody_uses_is_lost(stream, written) -> None:
-    """Who comes to an empty queue waits for the next moment, however many went by."""
+    """A packet that comes to an empty queue waits for the next moment; earlier ones are unused."""
     seen = stream("data", "trace=" + written("t", 7), "buffer=1000", pause=0.0501, size=1472)
-    for _, sent, arrived in seen[-50:]:  # the first wait for the trace to begin
+    for _, sent, arrived in seen[-50:]:  # the first packets wait for the trace to begin
         assert 0 < (arrived - sent) / 1e6 - 20 <= 7.002
         assert (arrived - seen[0][2]) / 1e6 % 7 == pytest.approx(0, abs=0.002)
 
 
 def test_a_full_link_carries_its_trace(laboratory) -> None:
-    """UDP of more than it carries, for more than one round: at each sample within two frames."""
+    """UDP at more than its rate, for more than one round: within two frames at each sample."""
     settings = _settings("trace=scripts/traces/cellular-up.gz", "cross=udp:20mbit:0-11",
                          "duration=11")  # fmt: skip
     plan = compile_plan(settings, "reno", 1)
@@ -105,7 +105,7 @@ def test_a_traces_mean_is_the_rate() -> None:
     settings = _settings("trace=scripts/traces/wifi.gz,scripts/traces/cellular-up.gz")
     (data, back) = settings.trace
     assert settings.rate == data.rate == round(len(data.moments) * FRAME * 8e3 / data.moments[-1])
-    # As many as are in two rounds, and in a half of the third.
+    # The moments of two rounds and of the first half of the third.
     half = data.moments[-1] / 2
     count = 2 * len(data.moments) + sum(ms <= half for ms in data.moments)
     assert data.bits(2.5 * data.moments[-1] / 1e3) == count * FRAME * 8
@@ -135,10 +135,11 @@ def test_a_run_has_the_content_of_its_trace_in_its_key(laboratory, written) -> N
 
 @pytest.mark.parametrize("way", ["data", "acks"])
 def test_a_path_is_as_long_as_its_file_says(stream, written, way) -> None:
-    """Half of it for each way, from its moment on, and again; nothing overtakes."""
+    """Each way has half of the file's rtt, from the file's moment on, and the file repeats.  No
+    packet overtakes another."""
     steps = ((0, 20), (0.5, 60), (1, 30), (1.5, 90))
     path = written("rtt", *(f"{at} {ms}ms" for at, ms in steps), "1.75")
-    # It begins 5 s after the guest; the first datagrams leave before that.
+    # The file begins 5 s after the guest; the first datagrams leave before that.
     seen = stream(way, f"rtt_trace={path}", "rate=1gbit", "buffer=1000", pause=0.05)
     assert [number for number, _, _ in seen] == list(range(150))
     last, checked = 0, 0
@@ -152,7 +153,7 @@ def test_a_path_is_as_long_as_its_file_says(stream, written, way) -> None:
 
 
 def test_a_path_loses_when_its_file_says(laboratory, written) -> None:
-    """In the second half of each second."""
+    """The path loses packets in the second half of each second."""
     path = written("loss", "# seconds, share", "0,0", "0.5,5%", "1")
     (r,) = _runs(laboratory, ["reno"], [1], f"loss_trace={path}", "duration=3", "rate=1gbit",
                  "rtt=10ms", "ssthresh=50")  # fmt: skip
@@ -165,7 +166,7 @@ def test_a_path_loses_when_its_file_says(laboratory, written) -> None:
 
 
 def test_a_path_loses_as_much_as_its_file_says(laboratory, written) -> None:
-    """However often the same is said again: five standard deviations of a binomial distribution."""
+    """Also if the file repeats a value often: five standard deviations of a binomial."""
     path = written("loss", "0 0.01", "0.005 0.01", "0.01")
     (r,) = _runs(laboratory, ["reno"], [1], f"loss_trace={path}", "rtt=1ms", "duration=8",
                  "sample=0")  # fmt: skip
@@ -190,13 +191,13 @@ def test_files_of_a_path_and_jitter_go_together(laboratory) -> None:
 
 @pytest.mark.parametrize("sets", [[], ["reorder=1%:1us"]])
 def test_bursts_of_loss_are_gilberts(stream, sets) -> None:
-    """How many are lost, and how many in a row: four standard deviations of either."""
+    """The share that is lost, and the length of bursts: each within four standard deviations."""
     count, bad, good = 10_000, 0.02, 0.25
     seen = {n for n, _, _ in stream("data", f"burstloss={bad}:{good}", *sets, count=count)}
     lost = [n for n in range(count) if n not in seen]
     bursts = sum(n - 1 in seen for n in lost)
     mean, stay = bad / (bad + good), 1 - bad - good
-    # What follows each other is alike: fewer are as good as independent.
+    # Successive packets are correlated: they are worth fewer independent ones.
     slack = 4 * (mean * (1 - mean) / count * (1 + stay) / (1 - stay)) ** 0.5
     assert len(lost) / count == pytest.approx(mean, abs=slack)
     assert len(lost) / bursts == pytest.approx(
@@ -205,7 +206,7 @@ def test_bursts_of_loss_are_gilberts(stream, sets) -> None:
 
 
 def test_both_states_may_lose(stream) -> None:
-    """All in a bad one that lasts long means as many as are in it; and as many of the others."""
+    """If the bad state never ends, its share is lost; if the good state never ends, its share."""
     settings = _settings("burstloss=1%:1%:80%:10%")
     assert settings.burstloss.mean == settings.as_json()["burstloss"]["mean"] == pytest.approx(0.45)
     lost = 10_000 - len(stream("data", "burstloss=1:1e-9:80%:10%", count=10_000))
@@ -215,7 +216,7 @@ def test_both_states_may_lose(stream) -> None:
 
 
 def test_some_come_twice(stream) -> None:
-    """Data only, the second right behind the first, four standard deviations of a binomial."""
+    """Only data, with the copy directly behind.  Four standard deviations of a binomial."""
     count, share = 4000, 0.1
     numbers = [n for n, _, _ in stream("data", f"duplicate={share}", "rate=1gbit", count=count)]
     assert numbers == sorted(numbers) and {*numbers} == {*range(count)}
@@ -226,7 +227,7 @@ def test_some_come_twice(stream) -> None:
 
 
 def test_two_acks_of_a_batch_are_left(laboratory) -> None:
-    """Each flow's first, or what was first of all, and its last; nothing that they say is lost."""
+    """The first ACK, of each flow or of all flows, and each flow's last; no information is lost."""
     came = {}
     for flows in (1, 3):
         for thin in ("on", "off"):
@@ -235,7 +236,7 @@ def test_two_acks_of_a_batch_are_left(laboratory) -> None:
             assert r["links"][0]["utilization"] > 0.9
             counters = {(space, name): n for space, name, n in _summary(r)["counters"]}
             came[flows, thin] = counters["s0", "TcpInSegs"]
-    # A batch is 4 ms from its first acknowledgment on, which come each 0.24 ms.
+    # A batch lasts 4 ms from its first ACK on; ACKs come every 0.24 ms.
     batches = 3 / 4.12e-3
     assert came[1, "off"] > 15 * batches
     assert came[1, "on"] == pytest.approx(2 * batches, rel=0.1)
@@ -246,7 +247,7 @@ def test_two_acks_of_a_batch_are_left(laboratory) -> None:
 
 
 def _delay(laboratory, *sets: str) -> float:
-    """How long packets of eight flows wait at the bottleneck in the second half of a run, s."""
+    """The mean wait of packets of eight flows at the bottleneck in a run's second half, s."""
     settings = ("rate=50mbit", "buffer=4bdp", "flows=8", "start=0.1", "duration=12", *sets)
     (r,) = _runs(laboratory, ["reno"], [1], *settings)
     return r["links"][0]["queue_equilibrium"] * FRAME * 8 / 50e6
@@ -254,13 +255,13 @@ def _delay(laboratory, *sets: str) -> float:
 
 @pytest.mark.parametrize("target_ms", [20, 40])
 def test_pie_keeps_the_delay_that_it_is_told(laboratory, target_ms) -> None:
-    """Which is its law; tc's own is 15 ms."""
+    """pie's law keeps the target; tc's default target is 15 ms."""
     found = _delay(laboratory, "qdisc=pie", f"router=target {target_ms}ms tupdate 15ms")
     assert found == pytest.approx(target_ms / 1e3, rel=0.3)
 
 
 def test_options_have_the_last_word(laboratory) -> None:
-    """With those of warn, red is warn: to the last byte."""
+    """red with the options of warn gives the same results as warn."""
     sets = ("rate=20mbit", "ecn=on", "duration=5", "buffer=90")
     (warn,) = _runs(laboratory, ["reno"], [1], "qdisc=warn", *sets)
     options = f"min {30 * FRAME} max {30 * FRAME + 1} probability 1 burst 30 nodrop"
@@ -274,11 +275,11 @@ def test_options_have_the_last_word(laboratory) -> None:
     [
         ("codel", "target 40ms interval 200ms"),
         ("fq_codel", "target 40ms interval 200ms flows 1"),
-        ("cake", "rtt 800ms"),  # of which a twentieth is the target
+        ("cake", "rtt 800ms"),  # the target is a twentieth of it
     ],
 )
 def test_codels_let_a_queue_grow_as_they_are_told(laboratory, qdisc, router) -> None:
-    """Theirs are 5 ms, and both hold about what they want."""
+    """Without options the target is 5 ms.  With both targets the queue is about the target."""
     short = _delay(laboratory, f"qdisc={qdisc}")
     long = _delay(laboratory, f"qdisc={qdisc}", f"router={router}")
     assert short < 0.015 and 0.02 < long < 0.06
@@ -292,7 +293,7 @@ def test_qdiscs_that_a_kernel_lacks_are_named(laboratory) -> None:
 
 def test_wrong_options_are_told_by_tc(laboratory) -> None:
     job = Job(scenario.load("dumbbell"), _settings("qdisc=pie", "router=goal 5ms"), "reno", 1)
-    # As run_all() makes it, but that one would end this process's guests with the first error.
+    # As run_all(), which would also end this process's guests at the first error.
     ((_, error),) = run_each(laboratory, [Task(job, store.shown_home(laboratory, job, None))])
     assert isinstance(error, LabError)
     assert re.search(r'setting up the topology failed: .*"goal"', str(error))
@@ -300,11 +301,11 @@ def test_wrong_options_are_told_by_tc(laboratory) -> None:
 
 # voice=, ask=, sizes= --------------------------------------------------------------------------
 
-QUIET = ("app=100/20s", "rate=20mbit", "rtt=40ms", "buffer=1000")  # one segment, and nothing more
+QUIET = ("app=100/20s", "rate=20mbit", "rtt=40ms", "buffer=1000")  # one segment in the whole run
 
 
 def test_a_call_takes_half_a_round_trip(laboratory) -> None:
-    """Of an idle path; the clock is read at both ends.  A call has 50 datagrams a second."""
+    """On an idle path; the clock is read at both ends.  A call has 50 datagrams a second."""
     (r,) = _runs(laboratory, ["reno"], [1], "voice=3", "duration=4", *QUIET)
     rows = _table(r, "voice.csv", 0, 1, 2)
     took = rows[~(rows[:, 2] != rows[:, 2]), 2]
@@ -318,7 +319,7 @@ def test_a_call_takes_half_a_round_trip(laboratory) -> None:
 
 @pytest.mark.parametrize(
     ("sets", "lost", "slack"),
-    # 800 datagrams; four standard deviations, or one for each call
+    # 800 datagrams; slack: four standard deviations, or one datagram per call
     [(["last_hop=0.1"], 80, 34), (["blackout=2:0.5"], 50, 2)],
 )
 def test_calls_lose_what_the_path_loses(laboratory, sets, lost, slack) -> None:
@@ -328,38 +329,39 @@ def test_calls_lose_what_the_path_loses(laboratory, sets, lost, slack) -> None:
 
 
 def test_responses_take_what_arithmetic_says(laboratory) -> None:
-    """A request is a segment; nine are one window, that a busy link sends in a row."""
+    """A request is one segment; nine segments are one window, which a busy link sends in a row."""
     (r,) = _runs(laboratory, ["reno"], [1], "ask=1:400:12k:300ms", "duration=20", *QUIET)
     rows = _table(r, "ask.csv", 0, 2)
     took = rows[rows[:, 1] == rows[:, 1], 1]
     whole = 0.04 + (12000 + 9 * 66) * 8 / 20e6
     assert took == pytest.approx(whole, abs=1e-4)
     assert r["ask"]["took_p99_s"] == pytest.approx(whole, abs=1e-4)
-    # It thinks for 300 ms in the mean: four standard deviations of exponential times.
+    # The client thinks for 300 ms on average: four standard deviations of exponential times.
     count = 20 / (0.3 + whole)
     assert r["ask"]["asked"] == pytest.approx(count, abs=4 * 0.3 / (0.3 + whole) * count**0.5)
     assert r["ask"]["unanswered"] == 0
 
 
 def test_many_share_a_link(laboratory) -> None:
-    """Who never thinks has always something on its way; and it is the same each time."""
+    """A client that never thinks always has something on its way.  Runs with one seed are equal."""
     sets = ("ask=6:400:100k:0", "voice=1", "duration=6", *QUIET)
     (r,), (again,) = (_runs(laboratory, ["reno"], [1], *sets) for _ in range(2))
     assert r["ask"] == again["ask"] and r["voice"] == again["voice"]
     rows = _table(r, "ask.csv", 0, 2)
     took = rows[rows[:, 1] == rows[:, 1], 1]
-    # Six responses of 70 segments, beside the call; in step they leave the link idle for a round
-    # trip between.
+    # Six responses of 70 segments, beside the call.  If they are in step, the link is idle for a
+    # round trip between them.
     six = 6 * (100e3 + 70 * 66) * 8 / (20e6 - 50 * 214 * 8)
     assert six <= r["ask"]["took_median_s"] <= six + 0.04
-    # Little's law: each has one under way at any moment, but for the handshake, and the last.
+    # Little's law: each client always has one under way, but for the handshake; the last one has
+    # not ended.
     assert 6 * (6 - 0.1) - 6 * took.max() <= took.sum() <= 36
     assert len(rows) - len(took) == len(took) + 6
 
 
 def test_what_is_under_way_at_the_end_is_not_lost(tmp_path) -> None:
-    """The slowest took 0.3 s: what was sent 0.3 s before the end or later may still arrive; what
-    came twice was sent once."""
+    """The slowest took 0.3 s: what was sent in the last 0.3 s may still arrive.  What arrived twice
+    was sent once."""
     rows = [(0, 0, ""), (0, 0, 0.1), (0, 0, 0.1), (0.5, 0, ""), (0.6, 1, ""), (0.6, 1, 0.3),
             (0.8, 1, "")]  # fmt: skip
     path = tmp_path / "voice.csv"
@@ -370,10 +372,10 @@ def test_what_is_under_way_at_the_end_is_not_lost(tmp_path) -> None:
 
 
 def test_short_flows_are_as_large_as_a_file_says(laboratory, written) -> None:
-    """Each size as often: four standard deviations; and all of it arrives."""
+    """Each size equally often, within four standard deviations; and all of it arrives."""
     sizes = 1448, 14_480, 50_000
     sets = ("short=200", f"sizes={written('sizes', *sizes)}", "duration=4", "rate=200mbit",
-            "rtt=20ms", "ssthresh=2")  # fmt: skip  # one flow that grows slowly
+            "rtt=20ms", "ssthresh=2")  # fmt: skip  # and one flow that grows slowly
     plan = compile_plan(_settings(*sets), "reno", 1).traffic
     drawn = [int(size) for size in re.findall(r"^short .* bytes=(\d+)", plan, re.M)]
     assert {*drawn} == {*sizes}

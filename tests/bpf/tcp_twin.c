@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Two congestion controls on one flow, for a test: are they the same?
+ * Two congestion controls on one flow: a test that they do the same.
  *
- * "twin" calls, at each hook, the first one and the second one with the same socket, each with its
- * own state, and compares what they did: the window, ssthresh, the pacing rate, what the hook
- * returns, and the state itself.  TCP goes on with what the first one did.  Interrupts are off
- * meanwhile, so that both see the same time.
+ * At each hook, "twin" calls the first and the second congestion control with the same socket, each
+ * with its own state.  It compares the results: the window, ssthresh, the pacing rate, the return
+ * value of the hook, and the state itself.  TCP continues with the results of the first one.
+ * Interrupts are off during both calls, so that both read the same time.
  *
  *	insmod tcp_twin.ko first=ccpd second=bpf_ccpd
  *	cat /sys/module/tcp_twin/parameters/{calls,acks,differences,first_ns,second_ns}
@@ -55,14 +55,14 @@ MODULE_PARM_DESC(second_ns, "what the second one took, ns");
 
 /**
  * struct twin_result - what a congestion control can change
- * @value: what the hook returned
+ * @value: return value of the hook
  * @cwnd: tp->snd_cwnd
  * @cwnd_cnt: tp->snd_cwnd_cnt
  * @ssthresh: tp->snd_ssthresh
  * @app_limited: tp->app_limited
  * @pacing_rate: sk->sk_pacing_rate, bytes/s
  * @pacing_status: sk->sk_pacing_status
- * @priv: its state
+ * @priv: state of the congestion control
  */
 struct twin_result {
 	u64	value;
@@ -77,8 +77,8 @@ struct twin_result {
 
 /**
  * struct twin - a flow
- * @sk: its socket; NULL: free
- * @priv: the second one's state; the first one's is in the socket
+ * @sk: its socket; NULL: this entry is free
+ * @priv: state of the second congestion control; that of the first is in the socket
  */
 struct twin {
 	struct sock *sk;
@@ -145,7 +145,7 @@ static void twin_compare(const char *hook, struct twin_result *a, struct twin_re
 	b->priv[0] = mine;
 }
 
-/* Calls a hook of both; @store is an expression with "ops" that may set "value". */
+/* Calls a hook of both; @store is an expression that calls "ops" and may set "value". */
 #define TWIN_BOTH(sk, hook, store) ({						\
 	struct twin_result _before = {}, _a = {}, _b = {};			\
 	struct twin *_twin = twin_of(sk);					\
@@ -191,7 +191,7 @@ static void twin_init(struct sock *sk)
 	TWIN_BOTH(sk, init, ops->init(sk));
 }
 
-/* One may have nothing to release: ccpd_path remembers its visits as a module only. */
+/* release() may be missing in one of them: ccpd_path remembers visits only as a module. */
 static void twin_release_one(const struct tcp_congestion_ops *ops, struct sock *sk)
 {
 	if (ops->release)
@@ -278,7 +278,7 @@ static struct tcp_congestion_ops twin_ops __read_mostly = {
 	.undo_cwnd	= twin_undo_cwnd,
 };
 
-/* A socket that nothing is connected to holds a congestion control, and shows where it is. */
+/* Holds a congestion control with an unconnected socket, and returns its ops; NULL on error. */
 static const struct tcp_congestion_ops *twin_hold(struct socket **sock, char *name)
 {
 	int err = sock_create_kern(&init_net, PF_INET, SOCK_STREAM, IPPROTO_TCP, sock);
@@ -303,8 +303,8 @@ static void twin_drop(void)
 }
 
 /*
- * "twin" has the hooks that the first one has.  Return: whether the second one has the same, but
- * for release().
+ * Gives "twin" the hooks of the first one.  Return: true if the second one has the same hooks,
+ * except release(), and the same flags.
  */
 static bool twin_hooks(void)
 {

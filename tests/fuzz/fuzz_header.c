@@ -2,9 +2,9 @@
 /*
  * Fuzzes include/tcpcc_feedback.h: words, and TCP headers of any bytes.
  *
- * Parsing is compared with a parser of this file's own.  What is inserted is found
- * again, and of the other options only the last SACK blocks and the echo may be gone,
- * no more of them than had to be.
+ * The result of parsing is compared with that of a second parser in this file.  An inserted option
+ * must be found again.  Of the other options only the last SACK blocks and the echo may be removed,
+ * and no more of them than necessary.
  */
 
 #include "fuzz.h"
@@ -26,11 +26,11 @@ struct input {
 #define HAS_ECHO	BIT(1)
 #define CONGESTED	BIT(2)
 
-/* What this file's own parser finds */
+/* Result of the parser in this file */
 struct options {
-	unsigned int end;		/* bytes of the header; 0: it lies */
-	unsigned int ours;		/* offset of the first that is ours */
-	unsigned int last;		/* where the options end that can be read */
+	unsigned int end;		/* bytes of the header; 0: its length is wrong */
+	unsigned int ours;		/* offset of the first option with our ExID */
+	unsigned int last;		/* end of the options that can be read */
 	unsigned int sack;		/* offset of the last SACK option */
 	bool signature;
 	bool stamp;
@@ -146,7 +146,7 @@ static void check_insert(const u8 *th, unsigned int len,
 		CHECK(n == -ENOSPC && !dropped);
 	} else {
 		CHECK(n > 0 && n <= 60 && n % 4 == 0 && out[12] >> 4 == n / 4);
-		/* no more is gone than had to be */
+		/* no more was removed than necessary */
 		CHECK(8 * dropped <= spare);
 		CHECK(h.has_word == wish.has_word);
 		CHECK(h.has_echo == wish.has_echo ||
@@ -154,10 +154,10 @@ static void check_insert(const u8 *th, unsigned int len,
 		need = option_len(h.has_word, h.has_echo);
 		CHECK(n == (int)(o->end + need - 8 * dropped));
 		CHECK(!dropped || o->end + need - 8 * (dropped - 1) > 60);
-		/* the header, but for its length */
+		/* the header, except its length */
 		CHECK(!memcmp(out, th, 12) && !memcmp(out + 13, th + 13, 7));
 		CHECK((out[12] & 15) == (th[12] & 15));
-		/* ours */
+		/* our option */
 		CHECK(tcpcc_fb_parse(out, n, &found) == 1);
 		CHECK(found.offset == 20 && found.has_word == h.has_word &&
 		      found.has_echo == h.has_echo);
@@ -166,7 +166,7 @@ static void check_insert(const u8 *th, unsigned int len,
 		      (found.word == wish.word &&
 		       found.protocol == wish.protocol &&
 		       found.info == wish.info % 268435456));
-		/* and the others */
+		/* the other options */
 		kept = dropped ? o->sack + 2 + 8 * (blocks - dropped) : o->end;
 		more = kept + 8 * dropped;
 		CHECK(!memcmp(out + 20 + need, th + 20, o->sack ?
@@ -178,7 +178,7 @@ static void check_insert(const u8 *th, unsigned int len,
 				      th + o->sack + 2, kept - o->sack - 2));
 		}
 		CHECK(!memcmp(out + kept + need, th + more, o->end - more));
-		/* there is one now */
+		/* a second insertion fails */
 		again = malloc(TCPCC_TCP_HEADER_MAX);
 		h = wish;
 		CHECK(tcpcc_fb_insert(again, out, n, &h, &dropped) == -EEXIST);
@@ -194,7 +194,7 @@ static s64 difference(u32 word)
 	return low < 1 << 29 ? low : low - (1 << 30);
 }
 
-/* A number of XCP, by division, from the least exponent on that will do */
+/* A number of XCP, computed by division, with the smallest exponent that fits */
 static u64 nearest(u64 value, u64 mantissas, unsigned int exponents)
 {
 	u64 unit = 1;
@@ -217,11 +217,11 @@ static void check_infos(const struct input *in)
 	CHECK(!(info >> 28));
 	CHECK(tcpcc_fb_xcp_rtt_us(info) == nearest(in->info, 1024, 16));
 	CHECK(tcpcc_fb_xcp_gap_ns(info) == nearest(in->rate, 512, 32));
-	/* numbers as small as most are */
+	/* the same with smaller numbers, which are more common */
 	info = tcpcc_fb_xcp_info(in->info >> 8, in->rate >> 32);
 	CHECK(tcpcc_fb_xcp_rtt_us(info) == nearest(in->info >> 8, 1024, 16));
 	CHECK(tcpcc_fb_xcp_gap_ns(info) == nearest(in->rate >> 32, 512, 32));
-	/* any is read, whatever is beside it */
+	/* each number is read correctly, whatever the other one is */
 	info = in->info << 14 | in->word % 16384;
 	CHECK(tcpcc_fb_xcp_rtt_us(info) == in->info % 1024 << rtt);
 	CHECK(tcpcc_fb_xcp_gap_ns(info) == (u64)(in->word % 512) << gap);
@@ -238,7 +238,7 @@ static void check_words(const struct input *in)
 	s64 want;
 	int i;
 
-	/* a rate and back: rounded down, by less than one in 2^23 */
+	/* a rate is encoded and decoded: rounded down, by at most one in 2^23 */
 	CHECK(!(word >> 30) && !(word & TCPCC_FB_CONGESTION) == !congested);
 	if (in->rate == TCPCC_FB_RATE_NONE)
 		CHECK(rate == TCPCC_FB_RATE_NONE);
@@ -248,7 +248,7 @@ static void check_words(const struct input *in)
 	else
 		CHECK(rate <= in->rate && in->rate - rate <= in->rate >> 23);
 
-	/* a router only lowers, and does not take the warning back */
+	/* a router only lowers the rate, and does not clear H_congestion */
 	limited = tcpcc_fb_limit(in->word, in->rate, congested);
 	if (in->word >> 30) {
 		CHECK(limited == in->word);

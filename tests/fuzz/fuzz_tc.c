@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Fuzzes tc's plug-ins: words of a command line, and options and statistics as a kernel
- * would say them, of any lengths and values.
+ * Fuzzes the plug-ins of tc: words of a command line, and options and statistics as from a kernel,
+ * of any lengths and values.
  *
- * What tc offers to a plug-in is here as tc 6.1 and later has it; numbers are written to
- * nowhere.  A message that was made from words has only whole attributes of the kind's
- * own types, and can be shown.
+ * This file implements the interface of tc 6.1 and later for plug-ins; the output is discarded.  A
+ * message that was made from words must contain only complete attributes of the kind's own types,
+ * and it must be possible to print the message.
  */
 
 #include <linux/pkt_sched.h>
 
 #include "fuzz.h"
 
-/* What they say to users goes nowhere. */
+/* The error messages of the plug-ins are discarded. */
 static FILE *nowhere;
 
 #undef stderr
@@ -48,7 +48,7 @@ static void value_written(enum output_type type, const char *key, const char *te
 	CHECK(len >= 0 && strlen(text) <= (size_t)len);
 }
 
-/* As a format that the plug-in gives makes of it */
+/* Formats @value with the format of the plug-in, and checks the text */
 #define WRITTEN(type, key, fmt, value) do {					\
 	char text[128] = "";							\
 										\
@@ -112,7 +112,7 @@ void print_nl(void)
 {
 }
 
-/* A number and a unit, in @per of the unit without a name */
+/* Reads a number with one of @units; one unit is as much as its entry in @per */
 static int scaled(double *value, const char *str, const char * const units[],
 		  const double per[])
 {
@@ -235,7 +235,7 @@ int parse_rtattr(struct rtattr *tb[], int max, struct rtattr *rta, int len)
 
 /* Targets ------------------------------------------------------------------- */
 
-/* The bytes as the payload of an attribute that ends where they end */
+/* Prints the bytes as the payload of an attribute with exactly this length */
 static void show(const struct qdisc_util *util, enum mode mode, const __u8 *data,
 		 size_t size)
 {
@@ -273,7 +273,7 @@ static void check_message(const struct fuzz_kind *kind, struct nlmsghdr *n,
 	show(kind->util, OPTIONS, RTA_DATA(nest), RTA_PAYLOAD(nest));
 }
 
-/* Words end at a newline each. */
+/* Parses a command line.  Each word ends with a newline or a zero byte. */
 static void parse(const struct fuzz_kind *kind, const __u8 *data, size_t size)
 {
 	unsigned int head = NLMSG_LENGTH(sizeof(struct tcmsg));

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Fuzzes sched/sch_header.c: packets of any bytes, in up to three parts, with memory
- * or without, alone or shared with somebody.
+ * Fuzzes sched/sch_header.c: packets of any bytes, in up to three parts, with or without memory for
+ * allocations, cloned or not.
  *
- * What is found is compared with what this file's own walk finds in the packet as one
- * piece, and with tcpcc_fb_parse(); what a router of each protocol makes of it, with that.
- * Of a packet that is changed only the word and the
- * checksum differ, or only the two bits and the checksum; sums are summed anew, and are
- * as right as they were before.
+ * The header that is found is compared with the results of a second walk in this file, over the
+ * packet in one piece, and of tcpcc_fb_parse().  tcpcc_header_arrive() must agree with it for each
+ * protocol.  In a changed packet only the word and the checksum may differ, or only the two bits
+ * and the checksum.  The checksums are computed again: a right one must stay right, a wrong one
+ * wrong.
  */
 
 #include "fuzz.h"
@@ -16,15 +16,15 @@
 
 #define PACKET_MAX	256
 
-/* Extension headers that a router has to look behind.  It may do more. */
+/* Number of extension headers that a router must be able to skip; it may skip more. */
 #define EXTENSIONS	4
 
 /* The first bytes of an input; the rest is the packet, from skb->data on */
 struct input {
 	u8 protocol;	/* enum */
-	u8 network;	/* where the network header is; from 64 on before the packet */
-	u8 linear;	/* bytes of the linear part, and */
-	u8 second;	/* of the second */
+	u8 network;	/* offset of the network header; from 64 on it is before the packet */
+	u8 linear;	/* bytes of the linear part */
+	u8 second;	/* bytes of the second part */
 	u8 flags;	/* SUMMED... */
 	u8 memory;	/* allocations that succeed */
 	u8 ecn;
@@ -36,19 +36,19 @@ struct input {
 #define CLONED		BIT(2)
 #define CONGESTED	BIT(3)
 #define MAC_LEN		BIT(4)
-#define MEND		BIT(5)	/* make lengths and sums right first */
+#define MEND		BIT(5)	/* correct lengths and checksums first */
 
 struct packet {
 	u8 at[PACKET_MAX];
 	unsigned int len;
 };
 
-/* What this file's own walk finds */
+/* Result of the walk in this file */
 struct walk {
 	unsigned int network;
-	unsigned int tcp;	/* 0: it is no TCP */
+	unsigned int tcp;	/* 0: the packet is not TCP */
 	unsigned int end;
-	bool sure;		/* it has to be found */
+	bool sure;		/* the TCP header must be found */
 	__be16 type;
 };
 
@@ -76,9 +76,9 @@ static void walk_v4(const struct packet *p, struct walk *w)
 }
 
 /*
- * A fragment, and what is vouched for by an authentication header, is none of ours: its
- * checksums could not be corrected.  A whole packet that is the only fragment of itself may
- * be found or not.
+ * Fragments and packets with an authentication header must not be found, because their checksums
+ * could not be corrected.  A whole packet with a fragment header (an atomic fragment) may be found
+ * or not.
  */
 static void walk_v6(const struct packet *p, struct walk *w)
 {
@@ -131,7 +131,7 @@ static void walk(const struct packet *p, int network, __be16 type,
 		walk_v6(p, w);
 }
 
-/* Sums, each time of all there is ------------------------------------------- */
+/* Checksums, always computed over all bytes ---------------------------------- */
 
 static u64 sum_of(const u8 *at, unsigned int len)
 {
@@ -143,7 +143,7 @@ static u64 sum_of(const u8 *at, unsigned int len)
 	return sum;
 }
 
-/* In the arithmetic of these sums 0 and 0xffff are the same. */
+/* In one's complement arithmetic 0 and 0xffff are equal. */
 static u32 tcp_sum(const struct packet *p, const struct walk *w)
 {
 	const u8 *ip = p->at + w->network;
@@ -164,7 +164,7 @@ static u32 packet_sum(const struct packet *p)
 
 static u32 csum_of(const struct sk_buff *skb)
 {
-	/* in the order of bytes in memory */
+	/* csum is in memory byte order */
 	return ntohs((__be16)(skb->csum % 0xffff)) % 0xffff;
 }
 
@@ -241,7 +241,7 @@ static void make(struct sk_buff *skb, const struct packet *p,
 	if (in->flags & MAC_LEN && in->network >= ETH_HLEN + VLAN_HLEN && in->network < 64)
 		skb->mac_len = in->network;
 	skb->ip_summed = in->flags & SUMMED;
-	/* a sum over the packet is one of pairs of bytes, and headers are where pairs are */
+	/* a sum over the packet is one of 16-bit units, so headers must be at even offsets */
 	if (skb->ip_summed == CHECKSUM_COMPLETE && skb->network_header % 2 != in->room % 2)
 		skb->ip_summed = CHECKSUM_NONE;
 	if (skb->ip_summed == CHECKSUM_COMPLETE)
@@ -249,7 +249,7 @@ static void make(struct sk_buff *skb, const struct packet *p,
 	skb->memory = in->memory;
 }
 
-/* The same but for @n bytes from @one on, and two from @two on if that is not 0 */
+/* Equal, except @n bytes from @one on, and two bytes from @two on if @two is not 0 */
 static bool same_but(const struct packet *a, const struct packet *b,
 		     unsigned int one, unsigned int n, unsigned int two)
 {
@@ -264,7 +264,7 @@ static bool same_but(const struct packet *a, const struct packet *b,
 	return true;
 }
 
-/* Sees to it that what has been found is what there is.  Return: what there is */
+/* Checks the result of tcpcc_header_find(), and returns it */
 static int check_find(struct sk_buff *skb, const struct packet *p,
 		      const struct walk *w, struct tcpcc_fb_header *h)
 {
@@ -309,7 +309,7 @@ static int check_find(struct sk_buff *skb, const struct packet *p,
 	return found;
 }
 
-/* Of what a packet is to the router of each protocol there is one thing, and a place to change. */
+/* For each protocol: exactly one counter is incremented, and only a word of it has a place. */
 static void check_arrive(struct sk_buff *skb, const struct packet *p, const struct walk *w,
 			 int found, const struct tcpcc_fb_header *h)
 {
@@ -365,14 +365,14 @@ static void check_change(struct sk_buff *skb, const struct packet *p,
 	CHECK(tcp_sum(&now, w) == tcp_sum(p, w));
 	if (skb->ip_summed == CHECKSUM_COMPLETE)
 		CHECK(packet_sum(&now) == csum_of(skb));
-	/* and back again */
+	/* change it back */
 	CHECK(!tcpcc_header_change(skb, &place, tcpcc_header_at(skb, &place), new, old));
 	whole(skb, &then);
 	CHECK(same_but(p, &then, 0, 0, check));
 	CHECK(be16_at(&then, check) % 0xffff == be16_at(p, check) % 0xffff);
 }
 
-/* Of a whole TCP segment right behind the IP header the bits are told; of others perhaps. */
+/* For a whole TCP segment directly after the IP header the bits must be returned, else they may. */
 static void check_dsfield(struct sk_buff *skb, const struct walk *w, int network,
 			  const struct input *in)
 {
@@ -440,7 +440,7 @@ int LLVMFuzzerTestOneInput(const __u8 *data, size_t size)
 	network = skb_network_offset(&skb);
 	type = fuzz_behind_tags(&skb, &link);
 	if (eth_type_vlan(skb.protocol) && (int)link > network) {
-		/* tags inside of the network header */
+		/* VLAN tags that overlap the network header */
 		drop(&skb);
 		return 0;
 	}

@@ -14,9 +14,10 @@ static inline s64 bench_memory_now(void)
 }
 
 /*
- * What all of the kernel's objects take, bytes, to some hundred kB; without those that RCU frees.
- * A hash table shrinks in the background: so this waits until two readings are equal, 20 ms apart,
- * fifty times at most.
+ * Memory of all slab objects of the kernel, after RCU has freed what it can.  Hash tables shrink in
+ * the background, so this waits until two readings, 20 ms apart, are equal, at most fifty times.
+ *
+ * Return: bytes, to within some hundred kB
  */
 static inline s64 bench_memory(void)
 {

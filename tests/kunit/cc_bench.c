@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What an ACK costs a congestion control: modprobe cc_bench ccs=reno,cubic takes sockets that
- * nothing is connected to through many ACKs, and says in the log what each took.
+ * The time that a congestion control needs for an ACK.  modprobe cc_bench ccs=reno,cubic processes
+ * many ACKs on unconnected sockets, and writes the time per ACK to the log.
  *
- * An ACK is what net/ipv4/tcp_input.c (6.12) does to the socket before it calls the congestion
- * control, as far as that can see it, and the calls: pkts_acked, in_ack_event, and cong_avoid or
- * cong_control.  Who has no cong_control leaves the pacing rate, and the window in recovery, to
- * TCP, who has one does both: so what TCP does then is counted with the former.
- * What is said is a difference: to the same ACKs of a congestion control that does
- * nothing.  All take turns, many times, and of the times for some hundred ACKs the median counts:
- * it is not moved by a timer, or by somebody else on this processor.
+ * For each ACK the bench changes the socket as net/ipv4/tcp_input.c (6.12) does before it calls the
+ * congestion control, as far as a congestion control can see the change.  Then it makes the calls:
+ * pkts_acked, in_ack_event, and cong_avoid or cong_control.  Without cong_control TCP sets the
+ * pacing rate, and the window in recovery; a cong_control does both itself.  Therefore this work of
+ * TCP is included in the time of a congestion control that has no cong_control.
+ * The result is the difference to the same ACKs with a congestion control that does nothing.  All
+ * congestion controls take turns, many times.  The result is the median of the times for a chunk of
+ * 200 ACKs, so that a timer, or other work on this processor, does not change it.
  *
- * With many sockets one after the other has its ACK, in an order that no cache foresees: then
- * the state is cold, as in a server, and what a congestion control reads of it costs more.
+ * If there are many sockets they get an ACK one after the other, in an order that a cache cannot
+ * predict.  Then their state is not in the cache, as in a server, and reading it costs more.
  *
- * What memory a socket takes is said, too, and what each congestion control takes more, and how
- * much of all that is not free afterwards; with chunks=0 nothing else, rounds= times.
+ * The log also has the memory of a socket, the additional memory of each congestion control, and
+ * how much of these is not freed afterwards.  With chunks=0 only memory is measured, rounds= times.
  *
  * Time must be real, as in scripts/lab bench.
  */
@@ -33,10 +34,10 @@
 #define RTT_US		40000U
 #define CWND		100U	/* segments */
 #define SEG_US		(RTT_US / CWND)
-#define CHUNK		200U	/* ACKs that are timed at once, with softirqs off */
-#define STRIDE		7919U	/* between sockets: a prime */
+#define CHUNK		200U	/* ACKs that are timed together, with softirqs off */
+#define STRIDE		7919U	/* from one socket to the next: a prime */
 #define CCS		32
-#define TIMES		4096	/* of a congestion control, at most */
+#define TIMES		4096	/* the most chunks that are timed for one congestion control */
 
 static char *ccs = "reno,cubic,bbr";
 module_param(ccs, charp, 0);
@@ -55,11 +56,11 @@ module_param(rounds, uint, 0);
 MODULE_PARM_DESC(rounds, "how often all take turns");
 
 /**
- * struct bench_script - what ACKs are like
- * @name: of the script
- * @segs: that an ACK acknowledges
- * @state: of the socket
- * @limited: the application had too little
+ * struct bench_script - a kind of ACKs
+ * @name: name in the log
+ * @segs: segments that an ACK acknowledges
+ * @state: state of the socket, TCP_CA_*
+ * @limited: the application has too little to send
  */
 struct bench_script {
 	const char *name;
@@ -76,7 +77,7 @@ static const struct bench_script scripts[] = {
 };
 
 static struct socket **socks;
-static u32 times[CCS][TIMES];	/* of chunks, ns */
+static u32 times[CCS][TIMES];	/* time of each chunk, ns */
 static u32 noise;
 
 static void nothing_cong_avoid(struct sock *sk, u32 ack, u32 acked)
@@ -91,7 +92,7 @@ static struct tcp_congestion_ops nothing __read_mostly = {
 	.cong_avoid	= nothing_cong_avoid,
 };
 
-/* The callback gained the ACK and its flags in 6.10. */
+/* Since 6.10 the callback also has the ACK and its flags as arguments. */
 static void bench_cong_control(struct sock *sk, const struct rate_sample *rs)
 {
 #ifdef TCPCC_HAVE_CONG_CONTROL_ACK
@@ -101,7 +102,7 @@ static void bench_cong_control(struct sock *sk, const struct rate_sample *rs)
 #endif
 }
 
-/* The rate of a window in a round trip, by the sysctls' factors: tcp_update_pacing_rate() */
+/* Paces at one cwnd in each rtt, times the factor of the sysctl: tcp_update_pacing_rate() */
 static void bench_pace(struct sock *sk)
 {
 	const struct net *net = sock_net(sk);
@@ -117,7 +118,7 @@ static void bench_pace(struct sock *sk)
 	WRITE_ONCE(sk->sk_pacing_rate, min_t(u64, rate, READ_ONCE(sk->sk_max_pacing_rate)));
 }
 
-/* Proportional rate reduction, RFC 6937, of an ACK without a new loss: tcp_cwnd_reduction() */
+/* Proportional rate reduction, RFC 6937, for an ACK without a new loss: tcp_cwnd_reduction() */
 static void bench_reduce(struct sock *sk, const struct rate_sample *rs)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -133,7 +134,7 @@ static void bench_reduce(struct sock *sk, const struct rate_sample *rs)
 					      rs->acked_sacked) + 1);
 	send = max(send, tp->prr_out ? 0 : 1);
 	tcp_snd_cwnd_set(tp, in_flight + send);
-	tp->prr_out += rs->acked_sacked; /* which lets as much out */
+	tp->prr_out += rs->acked_sacked; /* as many segments are sent as were acknowledged */
 }
 
 static void bench_ack(struct sock *sk, const struct bench_script *script)
@@ -144,7 +145,7 @@ static void bench_ack(struct sock *sk, const struct bench_script *script)
 	struct ack_sample sample;
 	struct rate_sample rs;
 
-	/* the path has room for no more, and a sender that goes down does not stay there */
+	/* keeps cwnd near CWND: neither above the room of the path nor at a low value for long */
 	if (unlikely(cwnd < CWND / 2 || cwnd > 2 * CWND)) {
 		cwnd = CWND;
 		tcp_snd_cwnd_set(tp, cwnd);
@@ -194,7 +195,7 @@ static void bench_ack(struct sock *sk, const struct bench_script *script)
 	}
 }
 
-/* Takes the time of so many chunks */
+/* Measures the time of @many chunks, and writes it to @ns */
 static void bench_round(const struct bench_script *script, u32 *ns, u32 many)
 {
 	u32 at = 0, i;
@@ -250,7 +251,7 @@ static int bench_choose(const char *cc, const struct bench_script *script)
 	return 0;
 }
 
-/* Sockets as tcp_finish_connect() leaves them, whose SYN has been answered */
+/* Opens a socket in the state after tcp_finish_connect(): its SYN has been answered */
 static int bench_open(u32 i)
 {
 	struct tcp_sock *tp;
@@ -317,7 +318,7 @@ static int bench_script(char **names, u32 many, const struct bench_script *scrip
 				pr_err("cc_bench: no congestion control %s\n", names[i]);
 				return err;
 			}
-			/* the first fill caches, and estimators */
+			/* the first run only fills caches and estimators */
 			bench_round(script, ns, chunks);
 			bench_round(script, ns, chunks);
 		}
@@ -332,7 +333,7 @@ static int bench_script(char **names, u32 many, const struct bench_script *scrip
 	return 0;
 }
 
-/* Each socket has that congestion control, and has had an ACK */
+/* Sets the congestion control of each socket, and processes one ACK on each */
 static int bench_hold(const char *cc)
 {
 	int err = bench_choose(cc, scripts);
@@ -348,7 +349,10 @@ static int bench_hold(const char *cc)
 	return err;
 }
 
-/* What each socket takes more, and what is left in all when it has another congestion control */
+/*
+ * Logs the additional memory per socket of each congestion control, and how much memory is still
+ * in use after the sockets have another one
+ */
 static int bench_held(char **names, u32 many)
 {
 	s64 least = bench_memory(), held;

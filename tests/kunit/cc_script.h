@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A sender without a network: a socket that nothing is connected to, a model of the
- * path, and what net/ipv4/tcp_input.c and tcp_output.c (6.12) do around the callbacks
- * of a congestion control.
+ * A TCP sender without a network: an unconnected socket, a model of the path, and a copy
+ * of what net/ipv4/tcp_input.c and tcp_output.c (6.12) do around the callbacks of a
+ * congestion control.
  *
- * A script is a C function.  It calls the events below: cc_bulk(), cc_limited(),
- * cc_idle(), cc_respond() let time pass; cc_drop(), cc_late(), cc_stall(),
- * cc_blackout(), cc_mark(), cc_stretch(), cc_mss(), cc_switch() say what happens
- * meanwhile.  After each ACK, each segment that was sent and each timeout
- * cc_invariants() asserts what holds for every sender in every state; a script asserts
- * the rest by cc_expect().
+ * A script is a C function that calls the events below.  cc_bulk(), cc_limited(),
+ * cc_idle() and cc_respond() let time pass.  cc_drop(), cc_late(), cc_stall(),
+ * cc_blackout(), cc_mark(), cc_stretch(), cc_mss() and cc_switch() set what happens
+ * during that time.  After each ACK, each call of cc_send() and each timeout
+ * cc_invariants() checks what must hold for every sender in every state.  The script
+ * checks the rest with cc_expect().
  *
- * The clock is the kernel's own, and so are jiffies: events wait for their time.  In the
- * lab that takes no time.  No callback is called in another order, or with other values
- * of the socket, than the kernel would; names after "cc_" are the kernel's where a
- * function is a model of one.  Left out: MTU probes themselves, tail loss probes, RACK's
- * reordering window (a segment is lost when three above it are acknowledged), the
- * limits of the receiver and of memory.
+ * The clock and jiffies are the kernel's own: an event waits until its time.  In the lab
+ * this wait takes no real time.  Callbacks are called in the same order as in the kernel,
+ * and with the same values in the socket.  If a function is a model of a kernel function,
+ * its name is the kernel's name after "cc_".  Not modelled: MTU probes themselves, tail
+ * loss probes, RACK's reordering window (a segment is lost when three segments above it
+ * are acknowledged), and the limits of the receiver and of memory.
  */
 #ifndef _TCPCC_CC_SCRIPT_H
 #define _TCPCC_CC_SCRIPT_H
@@ -32,36 +32,36 @@
 
 #include "tcpcc_compat.h"
 
-/* Segments outstanding, and transmissions under way, at most; powers of 2 */
+/* The most segments outstanding, and the most transmissions under way; powers of 2 */
 #define CC_SEGS		4096
 #define CC_WIRES	8192
 
-/* A window never becomes larger than this by itself, segments */
+/* snd_cwnd_clamp, segments */
 #define CC_CLAMP	3000
 
-/* For so long an ACK waits for another segment that it can acknowledge */
+/* A delayed ACK waits at most this long for another segment, us */
 #define CC_DELACK_US	1000
 
-/* Data without end */
+/* Value of cc_flow.data: the application always has more data */
 #define CC_ENDLESS	U32_MAX
 
-/* The first sequence number: close enough to the end for it to wrap */
+/* The first sequence number: so large that sequence numbers wrap during a script */
 #define CC_ISN		0xffff0000U
 
 /**
- * struct cc_seg - a segment that is outstanding, as sk_buff and receiver know it
- * @sent_us: when it was sent last
- * @first_tx_us: of the rate sample, as are
- * @delivered_us: and
- * @delivered: and
- * @delivered_ce: and
- * @app_limited: when it was sent
- * @end_seq: the sequence number after it
- * @retrans: sent again, and that is under way
- * @ever_retrans: was ever sent again
- * @sacked: the sender knows that it arrived
- * @lost: the sender thinks that it did not
- * @received: it arrived
+ * struct cc_seg - an outstanding segment: the sender's state (sk_buff) and the receiver's
+ * @sent_us: time of the last transmission
+ * @first_tx_us: tp->first_tx_mstamp at that time, for the rate sample
+ * @delivered_us: tp->delivered_mstamp at that time; 0: not used for a rate sample any more
+ * @delivered: tp->delivered at that time
+ * @delivered_ce: tp->delivered_ce at that time
+ * @app_limited: whether tp->app_limited was set at that time
+ * @end_seq: the sequence number after the segment
+ * @retrans: a retransmission is under way
+ * @ever_retrans: it was retransmitted at least once
+ * @sacked: a SACK has acknowledged it
+ * @lost: the sender has marked it as lost
+ * @received: it has arrived at the receiver
  */
 struct cc_seg {
 	u64	sent_us;
@@ -80,11 +80,11 @@ struct cc_seg {
 
 /**
  * struct cc_wire - a transmission that will arrive
- * @due_us: when what the receiver says of it is back
- * @sent_us: when it left: its time stamp
- * @seg: which segment
- * @ce: a router has marked it
- * @cwr: the sender has reduced its window
+ * @due_us: time at which an ACK for it would be back at the sender
+ * @sent_us: time of transmission, which is also its time stamp
+ * @seg: index of the segment
+ * @ce: it carries a CE mark
+ * @cwr: it carries the CWR flag
  */
 struct cc_wire {
 	u64	due_us;
@@ -95,51 +95,51 @@ struct cc_wire {
 };
 
 /**
- * struct cc_flow - a socket, its path, and what a script has found
+ * struct cc_flow - a socket, its path, and the results of a script
  * @sock: the socket
- * @sk: the same
- * @name: the congestion control
- * @rtt_us: of the empty path
+ * @sk: @sock->sk
+ * @name: name of the congestion control
+ * @rtt_us: rtt of the empty path
  * @rate_bps: bytes per second of the bottleneck
- * @buffer: segments before it; one more is dropped
- * @stretch: segments that an ACK acknowledges
- * @batch_us: ACKs are released together, once in so long; 0: each for itself
- * @poll_ns: how much later an ACK is processed than the one before it
- * @timestamps: the peer echoes them, so that Eifel detection works
- * @una: the first segment outstanding, as a count from 0
- * @nxt: the next one to be sent for the first time
- * @rcv: the first that the receiver waits for
- * @data: segments that the application has written and TCP not sent
- * @link_ns: when the bottleneck is free
- * @pace_ns: when TCP may send again
- * @rto_us: when the retransmission timer expires; 0: it does not run
- * @blackout_us: until then nothing arrives
- * @drop: so many of the next transmissions are lost
- * @mark: so many of the next ones get CE
- * @late_us: by so much the next one is overtaken
- * @retrans_us: when the first retransmission of this recovery left; 0: none did
- * @echo: the receiver answers ECE
+ * @buffer: segments that fit into the bottleneck's buffer; one more is dropped
+ * @stretch: the most segments for which one ACK is sent
+ * @batch_us: ACKs are released together, once in this time; 0: each at once
+ * @poll_ns: delay between the processing of two ACKs that arrive together
+ * @timestamps: the peer echoes time stamps, so that Eifel detection works
+ * @una: the first outstanding segment, as a count from 0
+ * @nxt: the next segment to be sent for the first time
+ * @rcv: the next segment that the receiver expects
+ * @data: segments that the application has written and TCP has not sent, or CC_ENDLESS
+ * @link_ns: time at which the bottleneck is free
+ * @pace_ns: time at which pacing allows the next segment
+ * @rto_us: time at which the retransmission timer expires; 0: it does not run
+ * @blackout_us: transmissions before this time are lost
+ * @drop: number of the next transmissions that are lost
+ * @mark: number of the next transmissions that get a CE mark
+ * @late_us: additional delay of the next transmission
+ * @retrans_us: time of the first retransmission of this recovery; 0: none yet
+ * @echo: the receiver sends ECE
  * @cwr: the next new segment carries CWR
- * @rexmit_new: F-RTO sends new data instead of what is lost
- * @pending: in-order segments that no ACK was sent for
- * @timeouts: so far
- * @recoveries: so far
- * @undos: so far
+ * @rexmit_new: F-RTO sends new data instead of lost segments
+ * @pending: in-order segments for which no ACK was sent yet
+ * @timeouts: number of timeouts
+ * @recoveries: number of fast recoveries
+ * @undos: number of undone reductions
  * @reductions: calls of ssthresh()
- * @was_cwnd: the window when it was called last
- * @was_ssthresh: the threshold then
- * @undone: this ACK has undone that
- * @stale_rate: no ACK has come since what a pacing rate is made of has changed
- * @least: the least window since cc_watch(), segments
- * @most: the largest
- * @burst: segments that left since the last ACK, or since the last idle time
- * @swings: the law sets the window anew at each ACK
- * @failures: expectations that were not met
- * @why: the first of them
- * @segs: what is outstanding
- * @wires: what is under way, in order of arrival
- * @wire_head: the first of it
- * @wire_tail: after the last
+ * @was_cwnd: cwnd at the last call of ssthresh(), segments
+ * @was_ssthresh: ssthresh at the last call of ssthresh(), segments
+ * @undone: this ACK has undone the last reduction
+ * @stale_rate: an input of the pacing rate has changed, and no ACK has come since
+ * @least: the smallest cwnd since cc_watch(), segments
+ * @most: the largest cwnd since cc_watch(), segments
+ * @burst: segments sent since the last ACK, or since the last idle time
+ * @swings: the law computes cwnd anew at each ACK, so that an undo need not restore it
+ * @failures: number of expectations that were not met
+ * @why: message of the first of them
+ * @segs: outstanding segments
+ * @wires: transmissions under way, in order of arrival
+ * @wire_head: index of the first of @wires
+ * @wire_tail: index after the last of @wires
  */
 struct cc_flow {
 	struct socket	*sock;
@@ -173,7 +173,7 @@ struct cc_flow {
 	u32		wire_head, wire_tail;
 };
 
-/* What an ACK says, in the terms of tcp_input.c */
+/* Flags of an ACK, as in tcp_input.c */
 #define CC_ADVANCED	BIT(0)
 #define CC_SACKED	BIT(1)
 #define CC_ORIG_ACKED	BIT(2)
@@ -208,7 +208,7 @@ static inline struct cc_seg *cc_seg(struct cc_flow *f, u32 i)
 /* ------------------------------------------------------------------------- */
 /* Expectations                                                              */
 
-/* Not KUNIT_EXPECT: what is known to fail has to fail */
+/* Not KUNIT_EXPECT, because a script that is known to fail must fail */
 #define cc_expect(f, condition, fmt, ...) do {				\
 	struct cc_flow *__f = (f);					\
 									\
@@ -219,7 +219,7 @@ static inline struct cc_seg *cc_seg(struct cc_flow *f, u32 i)
 			 cc_state(__f));				\
 } while (0)
 
-/* The rate that the kernel would pace at least: that of the window, bytes per second */
+/* The rate of the window, bytes per second: the kernel itself never paces more slowly */
 static inline u64 cc_window_bps(const struct cc_flow *f)
 {
 	const struct tcp_sock *tp = tcp_sk(f->sk);
@@ -228,7 +228,7 @@ static inline u64 cc_window_bps(const struct cc_flow *f)
 		       max(tp->srtt_us >> 3, 1U));
 }
 
-/* What holds for every sender after every event */
+/* Checks what must hold for every sender after every event */
 static inline void cc_invariants(struct cc_flow *f)
 {
 	const struct tcp_sock *tp = tcp_sk(f->sk);
@@ -253,9 +253,9 @@ static inline void cc_invariants(struct cc_flow *f)
 		f->undone = false;
 	}
 	/*
-	 * Whoever paces at less than half of what the window needs is limited by that, and
-	 * not by the window.  That is no harm at half of the link's rate and more, and BBR is
-	 * so by design, while it drains the queue.
+	 * If the pacing rate is less than half of the window's rate, pacing limits the flow and
+	 * not the window.  This is acceptable from half of the link's rate on.  BBR is exempt,
+	 * because it does this by design while it drains the queue.
 	 */
 	if (tp->srtt_us && cc_state(f) == TCP_CA_Open && !f->stale_rate &&
 	    strcmp(cc_ops(f)->name, "bbr"))
@@ -265,7 +265,7 @@ static inline void cc_invariants(struct cc_flow *f)
 			  cc_window_bps(f));
 }
 
-/* From now on @least and @most count. */
+/* Starts to record @least, @most and @reductions. */
 static inline void cc_watch(struct cc_flow *f)
 {
 	f->least = cc_cwnd(f);
@@ -315,7 +315,7 @@ static inline void cc_rearm(struct cc_flow *f)
 	f->rto_us = tcp_sk(f->sk)->packets_out ? cc_now() + cc_rto_us(f) : 0;
 }
 
-/* The path: where a transmission goes, and when an ACK for it would be back */
+/* The path: drops or marks a transmission, and computes when an ACK for it would be back */
 static inline void cc_put_on_wire(struct cc_flow *f, u32 i, bool cwr)
 {
 	u32 ser_ns = div64_u64((u64)tcp_sk(f->sk)->mss_cache * NSEC_PER_SEC, f->rate_bps);
@@ -444,7 +444,7 @@ static inline void cc_write(struct cc_flow *f, u32 segs)
 	f->data = segs;
 }
 
-/* tcp_xmit_retransmit_queue(): what is lost goes first */
+/* tcp_xmit_retransmit_queue(): lost segments are sent before new ones */
 static inline void cc_retransmit(struct cc_flow *f)
 {
 	struct tcp_sock *tp = tcp_sk(f->sk);
@@ -642,7 +642,7 @@ static inline void cc_enter_recovery(struct cc_flow *f, bool ece)
 	f->recoveries++;
 }
 
-/* The retransmission timer: tcp_enter_loss(), and a segment goes */
+/* The retransmission timer expires: tcp_enter_loss(), then a segment is sent */
 static inline void cc_timeout(struct cc_flow *f)
 {
 	struct inet_connection_sock *icsk = inet_csk(f->sk);
@@ -754,7 +754,7 @@ static inline bool cc_try_undo_dsack(struct cc_flow *f)
 	return true;
 }
 
-/* A segment is lost when three above it have arrived */
+/* Marks a segment as lost if three segments above it have arrived */
 static inline void cc_mark_lost(struct cc_flow *f)
 {
 	struct tcp_sock *tp = tcp_sk(f->sk);
@@ -940,7 +940,7 @@ static inline void cc_update_pacing_rate(struct cc_flow *f)
 		   min_t(u64, rate, READ_ONCE(f->sk->sk_max_pacing_rate)));
 }
 
-/* The sender takes one segment from its list, or notes that it arrived. */
+/* Removes an acknowledged segment from the sender's list, or marks it as SACKed. */
 static inline void cc_take(struct cc_flow *f, u32 i, bool cumulative, bool ece, u32 *flag,
 			   struct rate_sample *rs)
 {
@@ -979,7 +979,7 @@ static inline void cc_take(struct cc_flow *f, u32 i, bool cumulative, bool ece, 
 	}
 }
 
-/* The callback gained the ACK and its flags in 6.10. */
+/* Since 6.10 the callback also has the ACK and its flags as arguments. */
 static inline void cc_cong_control(struct cc_flow *f, u32 ack, const struct rate_sample *rs)
 {
 	typedef void (*with_ack)(struct sock *, u32, int, const struct rate_sample *);
@@ -992,7 +992,7 @@ static inline void cc_cong_control(struct cc_flow *f, u32 ack, const struct rate
 		((without)callback)(f->sk, rs);
 }
 
-/* tcp_ack(); @dsack: a segment came twice; @echo_us: the time stamp that is echoed */
+/* tcp_ack(); @dsack: a segment arrived twice; @echo_us: the time stamp that the ACK echoes */
 static inline void cc_ack(struct cc_flow *f, bool dsack, u64 echo_us)
 {
 	struct tcp_sock *tp = tcp_sk(f->sk);
@@ -1063,7 +1063,7 @@ out:
 /* ------------------------------------------------------------------------- */
 /* The receiver, and time                                                    */
 
-/* A transmission is there. */
+/* A transmission arrives at the receiver. */
 static inline void cc_arrive(struct cc_flow *f, const struct cc_wire *wire)
 {
 	const struct cc_wire *after = &f->wires[f->wire_head % CC_WIRES];
@@ -1079,7 +1079,7 @@ static inline void cc_arrive(struct cc_flow *f, const struct cc_wire *wire)
 		cc_seg(f, wire->seg)->received = true;
 	while (f->rcv != f->nxt && cc_seg(f, f->rcv)->received)
 		f->rcv++;
-	/* an ACK waits for more only while all is in order */
+	/* an ACK is delayed only if all segments arrived in order */
 	if (next && !dsack && !tcp_sk(f->sk)->sacked_out && !f->echo &&
 	    ++f->pending < f->stretch && more)
 		return;
@@ -1088,10 +1088,10 @@ static inline void cc_arrive(struct cc_flow *f, const struct cc_wire *wire)
 	cc_ack(f, dsack, wire->sent_us);
 }
 
-/* What happens until then, or until all is acknowledged that was written */
+/* Runs all events until @until_us or, if @all, until all written data is acknowledged */
 static inline void cc_pass(struct cc_flow *f, u64 until_us, bool all)
 {
-	/* more events than any script has: a sender that loops must not loop here */
+	/* more events than any script has, so that a sender in a loop ends */
 	u32 budget = 400000;
 
 	for (; budget; budget--) {
@@ -1132,7 +1132,7 @@ static inline void cc_pass(struct cc_flow *f, u64 until_us, bool all)
 /* ------------------------------------------------------------------------- */
 /* Events                                                                    */
 
-/* @n segments are acknowledged at once from now on. */
+/* From now on an ACK acknowledges up to @n segments. */
 static inline void cc_stretch(struct cc_flow *f, u32 n)
 {
 	f->stretch = n;
@@ -1144,19 +1144,19 @@ static inline void cc_drop(struct cc_flow *f, u32 n)
 	f->drop = n;
 }
 
-/* The next @n transmissions get CE. */
+/* The next @n transmissions get a CE mark. */
 static inline void cc_mark(struct cc_flow *f, u32 n)
 {
 	f->mark = n;
 }
 
-/* The next transmission is overtaken by what leaves within @us. */
+/* The next transmission arrives @us late, so that later ones overtake it. */
 static inline void cc_late(struct cc_flow *f, u32 us)
 {
 	f->late_us = us;
 }
 
-/* All that is under way, and what leaves from now on, comes @us later than it would. */
+/* All transmissions under way arrive @us later, and the bottleneck sends nothing for @us. */
 static inline void cc_stall(struct cc_flow *f, u32 us)
 {
 	u32 i;
@@ -1166,7 +1166,7 @@ static inline void cc_stall(struct cc_flow *f, u32 us)
 	f->link_ns = max(f->link_ns, tcp_clock_ns()) + (u64)us * NSEC_PER_USEC;
 }
 
-/* Nothing arrives for @us, nor what is under way now. */
+/* Loses all transmissions under way, and all that are sent in the next @us. */
 static inline void cc_blackout(struct cc_flow *f, u32 us)
 {
 	f->wire_head = f->wire_tail;
@@ -1180,7 +1180,7 @@ static inline void cc_mss(struct cc_flow *f, u32 bytes)
 	f->stale_rate = true;
 }
 
-/* The application has always more, for @us. */
+/* The application always has data to send, for @us. */
 static inline void cc_bulk(struct cc_flow *f, u64 us)
 {
 	u64 until_us = cc_now() + us;
@@ -1203,7 +1203,7 @@ static inline void cc_limited(struct cc_flow *f, u32 segs, u64 us)
 	}
 }
 
-/* Nothing is written for @us, and what was is acknowledged meanwhile. */
+/* The application writes nothing for @us.  Segments under way are acknowledged. */
 static inline void cc_idle(struct cc_flow *f, u64 us)
 {
 	u64 until_us = cc_now() + us;
@@ -1213,9 +1213,9 @@ static inline void cc_idle(struct cc_flow *f, u64 us)
 }
 
 /*
- * A response of @segs is written.
+ * The application writes a response of @segs segments.
  *
- * Return: how much of it left before the first ACK
+ * Return: segments of it that were sent before the first ACK
  */
 static inline u32 cc_respond(struct cc_flow *f, u32 segs)
 {
@@ -1232,7 +1232,7 @@ static inline u32 cc_respond(struct cc_flow *f, u32 segs)
 }
 
 /* ------------------------------------------------------------------------- */
-/* A flow's begin and end                                                    */
+/* Begin and end of a flow                                                   */
 
 static inline int cc_set(struct cc_flow *f, const char *name)
 {
@@ -1250,14 +1250,14 @@ static inline void cc_switch(struct cc_flow *f, const char *name)
 }
 
 /**
- * cc_open() - a connection of which the SYN has been answered
- * @f: zeroes
- * @name: the congestion control
- * @rtt_us: us
+ * cc_open() - open a flow in the state after the three-way handshake
+ * @f: the flow, filled with zeroes
+ * @name: name of the congestion control
+ * @rtt_us: rtt of the empty path, and the sample of the handshake, us
  *
- * The path has 100 Mb/s and room for 500 segments, until a script says otherwise.
+ * The path has 100 Mb/s and a buffer of 500 segments, unless a script changes this.
  *
- * Return: 0, or what went wrong
+ * Return: 0 or a negative error code
  */
 static inline int cc_open(struct cc_flow *f, const char *name, u32 rtt_us)
 {
@@ -1295,7 +1295,7 @@ static inline int cc_open(struct cc_flow *f, const char *name, u32 rtt_us)
 	return err;
 }
 
-/* What tcp_close() comes to when the last data and the FIN are acknowledged */
+/* Like tcp_close(), if the last data and the FIN are already acknowledged */
 static inline void cc_close(struct cc_flow *f)
 {
 	if (!f->sock)

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Every sender goes through the same scripts: what can happen to a socket.
+ * Runs every sender through the same scripts of events that can happen to a socket.
  *
- * reno and cubic are there so that the model of the kernel is known to be right: their
- * windows are those of RFC 5681, RFC 6937, RFC 9438 and of tcp_input.c.  bbr is there to
- * be looked at, and asserted of nothing.
+ * reno and cubic validate the model of the kernel: their windows must be those of RFC 5681,
+ * RFC 6937, RFC 9438 and tcp_input.c.  bbr runs for information, and nothing is asserted.
  *
- * What is known to fail is in a table, with the reason, and has to fail: whoever mends it
- * takes it out.
+ * Known failures are in a table, with the reason, and must fail.  A failure that is repaired
+ * must be removed from the table.
  */
 #include "cc_script.h"
 
@@ -18,13 +17,13 @@
 #define RTT	(40 * USEC_PER_MSEC)
 
 /**
- * struct cc_sender - what of a sender a script must know
+ * struct cc_sender - properties of a sender
  * @name: its name
- * @ece_least: what an answer to CE leaves at least, thousandths of the window
- * @ece_most: and at most
- * @swings: its law sets the window anew at each ACK, from next to nothing to more than there
- *	was; so the window on the ACK that undoes a loss says nothing
- * @free: nothing is asserted of it
+ * @ece_least: the least window after a CE mark, thousandths of the window before
+ * @ece_most: the largest window after a CE mark, thousandths of the window before
+ * @swings: its law computes the window anew at each ACK, and any value is possible; so the
+ *	window at the ACK that undoes a loss is not checked
+ * @free: nothing is asserted
  */
 struct cc_sender {
 	const char	*name;
@@ -35,8 +34,8 @@ struct cc_sender {
 };
 
 /*
- * CE is answered as a loss is, RFC 3168 section 6.1.2, by the factor of the law.  Where a
- * sender has none of its own it is at least a half, and at most 0.9: RFC 8511 has 0.85.
+ * A CE mark has the effect of a loss (RFC 3168 section 6.1.2), with the factor of the law.  If
+ * a law has no factor, at least a half and at most 0.9 is required (RFC 8511 uses 0.85).
  */
 static const struct cc_sender senders[] = {
 	{ "reno", 500, 500 },
@@ -58,16 +57,16 @@ static const struct cc_sender senders[] = {
 	{ "nist_scalable", 875, 875 },
 	{ "jtcp", 500, 500 },
 	{ "newjersey", 500, 900 },
-	/* no link speaks here */
+	/* there is no feedback from routers here */
 	{ "xcp", 500, 500 },
 	{ "rcp", 500, 500 },
 };
 
 /**
- * struct cc_known - a script that a sender fails
- * @sender: its name
- * @script: the script's
- * @why: what is wrong
+ * struct cc_known - a script that a sender is known to fail
+ * @sender: name of the sender
+ * @script: name of the script
+ * @why: reason of the failure
  */
 struct cc_known {
 	const char *sender;
@@ -100,14 +99,14 @@ static const struct cc_sender *sender_of(const struct cc_flow *f)
 	return NULL;
 }
 
-/* A path of @mbps with room for @buffer segments */
+/* Sets the path to @mbps Mb/s and a buffer of @buffer segments */
 static void path(struct cc_flow *f, u32 mbps, u32 buffer)
 {
 	f->rate_bps = (u64)mbps * 1000 * 1000 / 8;
 	f->buffer = buffer;
 }
 
-/* Past slow start, by a loss, and some rounds on */
+/* Ends slow start by a loss, and continues for some round trips */
 static void settle(struct cc_flow *f)
 {
 	cc_bulk(f, 3 * RTT);
@@ -119,7 +118,7 @@ static void settle(struct cc_flow *f)
 /* ------------------------------------------------------------------------- */
 /* The scripts                                                               */
 
-/* RFC 5681 section 3.1: one more for each that is acknowledged */
+/* RFC 5681 section 3.1: one segment more for each acknowledged segment */
 static void slow_start(struct cc_flow *f)
 {
 	u32 first = cc_cwnd(f), i;
@@ -137,7 +136,7 @@ static void slow_start(struct cc_flow *f)
 	}
 }
 
-/* An ACK for 45 segments, as a receiver with GRO sends it */
+/* ACKs for 45 segments each, as a receiver with GRO sends them */
 static void stretch_acks(struct cc_flow *f)
 {
 	u32 cwnd;
@@ -156,8 +155,8 @@ static void stretch_acks(struct cc_flow *f)
 }
 
 /*
- * NIST SP 500-282 section 5.1: a loss cuts the window once, and nothing grows for the rest
- * of the round trip.  The first ACK after it may.
+ * NIST SP 500-282 section 5.1: a loss reduces the window once, and the window does not grow
+ * in the rest of the round trip.  The first ACK after that may increase it.
  */
 static void nothing_grows(struct cc_flow *f, u64 until_us)
 {
@@ -207,15 +206,15 @@ static void fast_recovery(struct cc_flow *f)
 		cc_expect(f, cc_cwnd(f) >= cwnd + 9 && cc_cwnd(f) <= cwnd + 11,
 			  "avoidance from %u", cwnd);
 	/*
-	 * RFC 9438 section 4.2: from 56 to 80 it takes K = 3.91 s, and 0.4 s and a round
-	 * trip on it is 80 - 0.4 (3.91 - 0.44)^3 = 63.3; the kernel's target is a whole number
+	 * RFC 9438 section 4.2: the window needs K = 3.91 s from 56 to 80.  After 0.4 s and one
+	 * round trip it is 80 - 0.4 (3.91 - 0.44)^3 = 63.3.  The kernel rounds its target.
 	 */
 	if (is(f, "cubic"))
 		cc_expect(f, cc_cwnd(f) >= 62 && cc_cwnd(f) <= 65, "avoidance from %u of %u",
 			  cwnd, f->was_cwnd);
 }
 
-/* RFC 5681 section 3.1, equation 4; RFC 6298: what a timeout leaves, and what follows */
+/* RFC 5681 section 3.1, equation 4; RFC 6298: the window after a timeout, and its growth */
 static void timeout(struct cc_flow *f)
 {
 	struct tcp_sock *tp = tcp_sk(f->sk);
@@ -239,7 +238,7 @@ static void timeout(struct cc_flow *f)
 		  tp->delivered - delivered);
 }
 
-/* Fields of an outage: 1.5 s on a link that was in use */
+/* An outage of 1.5 s on a link that is in use */
 static void outage(struct cc_flow *f)
 {
 	struct tcp_sock *tp = tcp_sk(f->sk);
@@ -251,7 +250,7 @@ static void outage(struct cc_flow *f)
 	cc_bulk(f, USEC_PER_SEC);
 	before = tp->delivered - before;
 	cc_blackout(f, 1500 * USEC_PER_MSEC);
-	/* the timer has backed off to 2 s by its end */
+	/* at the end of the outage the timer has backed off to 2 s */
 	cc_bulk(f, 5 * USEC_PER_SEC);
 	after = tp->delivered;
 	cc_bulk(f, USEC_PER_SEC);
@@ -259,7 +258,7 @@ static void outage(struct cc_flow *f)
 	cc_expect(f, after >= before / 2, "%u segments in a second after %u", after, before);
 }
 
-/* One segment is overtaken by a round trip of others: DSACK tells */
+/* A segment is overtaken by a round trip of others.  DSACK shows that the loss was spurious. */
 static void undo_by_dsack(struct cc_flow *f)
 {
 	path(f, 100, CC_WIRES);
@@ -267,7 +266,7 @@ static void undo_by_dsack(struct cc_flow *f)
 	cc_late(f, RTT);
 	cc_bulk(f, 3 * RTT);
 	cc_expect(f, f->undos == 1, "%u recoveries, %u undone", f->recoveries, f->undos);
-	/* and in avoidance */
+	/* the same in congestion avoidance */
 	cc_drop(f, 1);
 	cc_bulk(f, 6 * RTT);
 	cc_late(f, RTT);
@@ -275,14 +274,14 @@ static void undo_by_dsack(struct cc_flow *f)
 	cc_expect(f, f->undos == 2, "%u recoveries, %u undone", f->recoveries, f->undos);
 }
 
-/* The same, and time stamps tell (RFC 4015) */
+/* The same, but time stamps show it (Eifel, RFC 4015) */
 static void undo_by_eifel(struct cc_flow *f)
 {
 	f->timestamps = true;
 	undo_by_dsack(f);
 }
 
-/* All ACKs are 400 ms late, and no segment was lost: F-RTO (RFC 5682) tells */
+/* All ACKs are 400 ms late, without a loss.  F-RTO (RFC 5682) finds the spurious timeout. */
 static void undo_of_timeout(struct cc_flow *f)
 {
 	path(f, 100, CC_WIRES);
@@ -296,7 +295,7 @@ static void undo_of_timeout(struct cc_flow *f)
 	cc_expect(f, cc_state(f) == TCP_CA_Open, "not open");
 }
 
-/* A mark is answered, once, and marks on all segments of a round trip once too. */
+/* One mark causes one reduction, and so do marks on all segments of a round trip. */
 static void ecn(struct cc_flow *f)
 {
 	const struct cc_sender *sender = sender_of(f);
@@ -326,7 +325,7 @@ static void ecn(struct cc_flow *f)
 		  sender->ece_least / 1000, "only, of %u", before);
 }
 
-/* RFC 7661: a flow that does not use its window does not grow it. */
+/* RFC 7661: the window does not grow if it is not used. */
 static void limited(struct cc_flow *f)
 {
 	u32 before = cc_cwnd(f);
@@ -340,7 +339,7 @@ static void limited(struct cc_flow *f)
 	cc_watch(f);
 	cc_bulk(f, 20 * RTT);
 	cc_idle(f, 2 * RTT);
-	/* the window that was used; one that swings may be anywhere below it now */
+	/* the used window; if it swings, the present one may be anywhere below that */
 	before = f->swings ? f->most : cc_cwnd(f);
 	cc_watch(f);
 	cc_limited(f, 4, 60 * RTT);
@@ -362,19 +361,19 @@ static void requests(struct cc_flow *f)
 	}
 	began_us = cc_now();
 	cc_respond(f, 200);
-	/* 10, 20, 40, 80: it is through in the fifth; twice that */
+	/* with 10, 20, 40, 80 segments it takes five round trips; twice that is allowed */
 	cc_expect(f, cc_now() - began_us < 10 * RTT, "200 segments took %llu us",
 		  cc_now() - began_us);
 }
 
-/* The same over fq, which paces all that it is told to */
+/* The same with pacing, as over fq */
 static void requests_over_fq(struct cc_flow *f)
 {
 	WRITE_ONCE(f->sk->sk_pacing_status, SK_PACING_NEEDED);
 	requests(f);
 }
 
-/* What idle times of 0.1, 10 and 30 s leave */
+/* The window after idle times of 0.1, 10 and 30 s */
 static void idle(struct cc_flow *f)
 {
 	static const u32 idle_ms[] = { 100, 10000, 30000 };
@@ -393,7 +392,7 @@ static void idle(struct cc_flow *f)
 	}
 }
 
-/* The MTU falls and rises; the path's bytes per second stay. */
+/* The MTU falls and rises, and the path's rate in bytes per second stays the same. */
 static void mtu(struct cc_flow *f)
 {
 	static const u16 sizes[] = { 1448, 536, 1448, 8948, 1228 };
@@ -414,7 +413,7 @@ static void mtu(struct cc_flow *f)
 	}
 }
 
-/* Leads a flow to where it is in state @state */
+/* Brings a flow into state @state */
 static void enter(struct cc_flow *f, u8 state)
 {
 	cc_bulk(f, 2 * RTT + RTT / 2);
@@ -438,7 +437,7 @@ static void enter(struct cc_flow *f, u8 state)
 	}
 }
 
-/* From and to others in each state, and on */
+/* Switches from and to other congestion controls in each state, and checks that data flows */
 static void switches(struct cc_flow *f)
 {
 	static const char * const others[] = { "reno", "cubic", "bbr" };
@@ -465,7 +464,7 @@ static void switches(struct cc_flow *f)
 		  tcp_sk(f->sk)->delivered - before);
 }
 
-/* The user's limits: TCP_WINDOW_CLAMP's kin, and SO_MAX_PACING_RATE */
+/* Limits that a user may set: snd_cwnd_clamp (as by TCP_WINDOW_CLAMP), and SO_MAX_PACING_RATE */
 static void limits(struct cc_flow *f)
 {
 	tcp_sk(f->sk)->snd_cwnd_clamp = 20;
@@ -479,9 +478,9 @@ static void limits(struct cc_flow *f)
 }
 
 /*
- * ACKs come in bunches of 2 ms, and a poll's are processed 0.3 us apart.  On a stock
- * kernel CUBIC loses 13 segments in 8 s there, and tenfold is asked for; besides, slow
- * start without a look at delays overshoots by what pipe and buffer hold, 207.
+ * ACKs come in bunches, one every 2 ms, and ACKs of one poll are processed 0.3 us apart.
+ * On a stock kernel CUBIC loses 13 segments in 8 s here; ten times as many are allowed.
+ * In addition, a slow start that ignores delays may lose what path and buffer hold, 207.
  */
 static void bunches(struct cc_flow *f)
 {
@@ -495,7 +494,7 @@ static void bunches(struct cc_flow *f)
 	delivered = tp->delivered;
 	cc_bulk(f, 7 * USEC_PER_SEC);
 	delivered = tp->delivered - delivered;
-	/* 20 Mb/s are 1726 segments of 1448 bytes in a second */
+	/* 20 Mb/s are 1726 segments of 1448 bytes per second */
 	cc_expect(f, delivered > 7 * 1726 * 9 / 10, "%u of %u segments", delivered, 7 * 1726);
 	cc_expect(f, tp->lost < 10 * 13 + 207, "%u segments lost", tp->lost);
 }
@@ -521,7 +520,7 @@ static struct cc_flow *begin(struct kunit *test, const char *name)
 	int err;
 
 	KUNIT_ASSERT_NOT_NULL(test, f);
-	/* at a full second: what jiffies make of a script is not the script's before it */
+	/* start at a full second, so that jiffies do not depend on the script before this one */
 	cc_sleep_until((div_u64(cc_now(), USEC_PER_SEC) + 1) * USEC_PER_SEC);
 	err = cc_open(f, name, RTT);
 	if (err) {
@@ -578,7 +577,7 @@ CC_SCRIPT(switches)
 CC_SCRIPT(limits)
 CC_SCRIPT(bunches)
 
-/* A socket that is closed in each state gives back its sender's module. */
+/* A socket that is closed, in any state, releases the module of its sender. */
 static void test_close(struct kunit *test)
 {
 	const struct cc_sender *sender = test->param_value;
@@ -608,7 +607,7 @@ static void test_close(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, module_refcount(owner), others);
 }
 
-/* What a sender of ours shows in /proc/net/tcpcc, by the name of the field */
+/* The value of field @name that a sender shows in /proc/net/tcpcc */
 static u64 shown(struct kunit *test, struct cc_flow *f, const char *name)
 {
 	struct tcpcc_view view = {};
@@ -623,10 +622,10 @@ static u64 shown(struct kunit *test, struct cc_flow *f, const char *name)
 	return 0;
 }
 
-/* Less than the time from one ACK to the next at 20 Mb/s, 0.58 ms */
+/* A step, us: less than the time between two ACKs at 20 Mb/s, 0.58 ms */
 #define STEP	100
 
-/* Until a loss was found: an ACK, and what it releases, is one step. */
+/* Runs until a loss is found.  A step has at most one ACK, and the segments that it releases. */
 static void go_on_to_recovery(struct kunit *test, struct cc_flow *f)
 {
 	u32 i;
@@ -637,10 +636,11 @@ static void go_on_to_recovery(struct kunit *test, struct cc_flow *f)
 }
 
 /*
- * Recovery, ACK by ACK.  The window is at most what it was, and so is what is in flight, which
- * is what is sent again too.  What is known of the path stays: no round-trip time counts.
+ * Recovery, ACK by ACK.  The window does not exceed its value before the loss, and neither does
+ * what is in flight, including retransmissions.  The estimates of the path do not change,
+ * because no rtt counts.
  *
- * Return: by how many segments the window was smaller at most
+ * Return: by how many segments the window was smaller than before, at most
  */
 static u32 recover(struct kunit *test, struct cc_flow *f)
 {
@@ -669,9 +669,9 @@ static u32 recover(struct kunit *test, struct cc_flow *f)
 
 /*
  * The CCPD paper's Section V.  Slow start is TCP's.  When a loss ends it, capacity and buffer
- * are known.  The window stays in recovery, and so does what is known of the path: round-trip
- * times of retransmissions are not used.  Section III.B: what is sent again is in flight as all
- * segments are, hence within the window.
+ * are known.  In recovery the window stays the same, and so do the estimates of the path,
+ * because rtts of retransmissions are not used.  Section III.B: retransmitted segments are in
+ * flight like all others, and therefore within the window.
  */
 static void test_recovery_as_printed(struct kunit *test)
 {
@@ -684,11 +684,11 @@ static void test_recovery_as_printed(struct kunit *test)
 		path(f, 20, 130);
 		go_on_to_recovery(test, f);
 		EXPECT_NEAR(test, shown(test, f, "capacity_bps"), f->rate_bps * 8, 20000);
-		/* the last of them waited for the 130 before it */
+		/* the last segment in the buffer waited for the 130 before it */
 		EXPECT_NEAR(test, shown(test, f, "buffer_segs"), 130, 20000);
 		recover(test, f);
 
-		/* in avoidance one segment is lost, and that is out of flight at once */
+		/* one segment is lost in avoidance, and does not count as in flight any more */
 		cc_bulk(f, 20 * RTT);
 		retrans = tcp_sk(f->sk)->total_retrans;
 		cc_drop(f, 1);

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A socket that TCP does not know of, for the scripts of tcp_acp_test.c and
- * tcp_estcp_test.c.  Each function does to it what TCP does at the same event, in the
- * same order (net/ipv4/tcp_input.c and tcp_output.c of 6.12), as far as a congestion
- * control can see it.  What routers say comes from a variable in place of
- * tcp_feedback.ko.
+ * A socket without a real connection, for the scripts of the tests that include this file.
+ * Each function changes it as TCP does at the same event, in the same order
+ * (net/ipv4/tcp_input.c and tcp_output.c of 6.12), as far as a congestion control can see.
+ * The feedback of routers comes from a variable, not from tcp_feedback.ko.
  *
- * The source under test is included after this.
+ * The source under test is included after this file.
  */
 #ifndef _TCPCC_KUNIT_EXPLICIT_SOCK_H
 #define _TCPCC_KUNIT_EXPLICIT_SOCK_H
@@ -26,9 +25,9 @@
 #define FAKE_RTT_US	80000U
 
 /*
- * What the next ACK brings: so many echoes of a word, and a sample of the round trip.
- * How many segments the path delivers in FAKE_RTT_US (0: as many as are sent).  What the
- * sender has asked for last.
+ * The next ACK brings @echoes echoes of @word, and a sample @rtt_us of the rtt.  The path
+ * delivers @path_segs segments in FAKE_RTT_US (0: as many as are sent).  @asked_info and
+ * @asked_word are the sender's last request.
  */
 static struct {
 	u32 word;
@@ -39,13 +38,13 @@ static struct {
 	u32 asked_word;
 } fake_router;
 
-/* What had been delivered when each segment left, and how many have left and arrived */
+/* tp->delivered when each segment was sent; and the numbers of segments sent and acknowledged */
 #define FAKE_FLIGHT	4096
 static struct {
 	u32 delivered[FAKE_FLIGHT];
 	u32 sent;
 	u32 acked;
-	bool limited;	/* the last time less was sent than the window lets */
+	bool limited;	/* the last send left a part of the window unused */
 } fake_flight;
 
 struct tcpcc_feedback *fake_feedback_attach(struct sock *sk,
@@ -74,7 +73,7 @@ u32 fake_feedback_take(struct tcpcc_feedback *fb, u32 *word)
 	return echoes;
 }
 
-/* tcp_cong_control(): in CWR and in recovery TCP itself does not ask for growth. */
+/* tcp_cong_control(): in CWR and in recovery TCP does not call cong_avoid(). */
 static inline void fake_cong_control(struct sock *sk, const struct rate_sample *rs)
 {
 	const struct tcp_congestion_ops *ops = inet_csk(sk)->icsk_ca_ops;
@@ -113,7 +112,7 @@ static inline u32 cwnd_of(struct sock *sk)
 	return tcp_snd_cwnd(tcp_sk(sk));
 }
 
-/* A connection that has sent nothing yet, with the window that TCP gives it */
+/* A connection that has sent nothing yet, with TCP's initial window */
 static inline struct sock *fake_open(struct kunit *test,
 				     const struct tcp_congestion_ops *ops)
 {
@@ -163,7 +162,7 @@ static inline void fake_send(struct sock *sk, u32 n)
 		tp->prr_out += n;
 }
 
-/* An ACK for @n segments; @echoes of them bring what the router says. */
+/* An ACK for @n segments; @echoes of them have an echo of the router's word. */
 static inline void fake_ack_heard(struct sock *sk, u32 n, u32 echoes)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -197,7 +196,7 @@ static inline void fake_ack(struct sock *sk, u32 n)
 	fake_ack_heard(sk, n, 0);
 }
 
-/* One window, acknowledged segment by segment */
+/* Sends one window, and acknowledges each segment separately */
 static inline void fake_round(struct sock *sk, bool heard)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -238,7 +237,7 @@ static inline void fake_timeout(struct sock *sk)
 	tp->high_seq = tp->snd_nxt;
 }
 
-/* tcp_undo_cwnd_reduction(), and then TCP is open again */
+/* tcp_undo_cwnd_reduction(), then back to TCP_CA_Open */
 static inline void fake_undo(struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -250,13 +249,13 @@ static inline void fake_undo(struct sock *sk)
 	inet_csk(sk)->icsk_ca_state = TCP_CA_Open;
 }
 
-/* Nothing to send for @ms */
+/* The sender was idle for @ms. */
 static inline void fake_idle(struct sock *sk, u32 ms)
 {
 	tcp_sk(sk)->lsndtime = tcp_jiffies32 - msecs_to_jiffies(ms);
 }
 
-/* The source under test has its own. */
+/* The source under test defines its own. */
 #undef pr_fmt
 
 #endif /* _TCPCC_KUNIT_EXPLICIT_SOCK_H */

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What tcp_feedback costs a host: modprobe feedback_bench takes segments of real
- * sockets through the hooks of its network namespace, many times, and says in the
- * log what each took, for hosts of all kinds (see bench_cases[]).
+ * The time that tcp_feedback costs a host.  modprobe feedback_bench passes segments of
+ * real sockets through the hooks of its network namespace, many times, and writes the time
+ * per segment to the log, for several kinds of hosts (see bench_cases[]).
  *
- * The hooks are those of the module that is loaded, called as IP calls them, by
- * nf_hook().  What is said is a difference: at a place with our hook, less the same
- * segments at a place that nobody hooks, as without the module.  Segments are made
- * anew for each batch, one of each connection, outside of what is timed; the median
- * of many batches is not moved by a timer or by somebody else on this processor.
+ * The hooks are those of the loaded module.  They are called by nf_hook(), as IP does.  The
+ * result is a difference: the time at a place with our hook, minus the time of the same
+ * segments at a place without any hook, as without the module.  A batch has one segment of
+ * each connection.  Segments are restored before each batch, and that is not timed.  The
+ * result is the median of many batches, so that a timer, or other work on this processor,
+ * does not change it.
  *
- * Time must be real and the namespace fresh (flows are remembered for ten seconds):
+ * Time must be real, and the namespace new (flows are remembered for ten seconds):
  *
  *   unshare -n sh -c 'ip link set lo up; modprobe feedback_bench; dmesg'
  *
- * scripts/lab bench does it, and compares with what is wanted.
+ * scripts/lab bench runs this, and compares the results with limits.
  */
 #include <linux/ip.h>
 #include <linux/ipv6.h>
@@ -32,40 +33,40 @@
 #include "tcpcc_feedback.h"
 
 #define FLOWS	64	/* connections, and segments in a batch */
-#define OTHERS	1000	/* flows of ours beside them */
+#define OTHERS	1000	/* tcp_feedback flows of other sockets */
 #define MSS	1448
 #define TSO	(44 * MSS)
-#define ORDER	4	/* of pages for TSO bytes */
+#define ORDER	4	/* order of the pages that hold TSO bytes */
 #define STAMPS	12	/* bytes of the timestamp option, with its padding */
-#define ROOM	256	/* for what is put before a segment */
+#define ROOM	256	/* headroom of a segment */
 #define HEADERS	(sizeof(struct ipv6hdr) + TCPCC_TCP_HEADER_MAX)
 
 static unsigned int batches = 2000;
 module_param(batches, uint, 0);
 MODULE_PARM_DESC(batches, "how many, of 64 segments each, for each case (1 to 100000)");
 
-/* Who has flows of ours in the namespace, each beside those before */
+/* Sockets of the namespace that have a tcp_feedback flow; each kind includes those before it */
 enum bench_host {
 	NOBODY,
 	SOMEBODY,	/* other sockets */
-	COOKIES,	/* and these have been looked at by ss or BPF */
+	COOKIES,	/* no more flows, but ss or BPF has given our sockets a cookie */
 	OURSELVES,
 };
 
-/* What is on a segment of ours */
+/* The congestion header of a segment */
 enum bench_header { NOTHING, WORD, ECHO };
 
 /**
- * struct bench_case - what is measured
- * @name: in the log
- * @host: whose flows there are
- * @hook: where; the sender's if the segment leaves
- * @header: what it has before the hook
- * @after: what it has behind it
+ * struct bench_case - a measurement
+ * @name: name in the log
+ * @host: sockets that have a flow
+ * @hook: the hook; OUT if the segment leaves
+ * @header: congestion header before the hook
+ * @after: congestion header after the hook
  * @size: bytes of data
- * @sender: it is of the end that sends data
+ * @sender: the segment leaves, or arrives at, the end that sends data
  * @known: early demultiplexing has found its socket
- * @heard: a word has come before it each time
+ * @heard: each time, a segment with a word has arrived before it
  */
 struct bench_case {
 	const char *name;
@@ -103,31 +104,31 @@ static const struct bench_case bench_cases[] = {
 	{ "receiver, out", OURSELVES, OUT, .after = ECHO, .heard = true },
 };
 
-/* A segment, and what it is made of each time */
+/* A segment, and what is needed to restore it for the next batch */
 struct bench_segment {
 	struct sk_buff *skb;
-	struct sock *sk;	/* NULL: it comes in */
+	struct sock *sk;	/* NULL: the segment arrives */
 	struct tcpcc_feedback *fb;
-	unsigned int ip, len, size;	/* bytes of headers: IP's, both; of data */
+	unsigned int ip, len, size;	/* bytes: IP header, both headers, data */
 	u8 header[HEADERS];
 };
 
 struct bench_flow {
 	struct socket *from;
 	struct socket *to;
-	struct tcpcc_feedback *fb;	/* of from */
+	struct tcpcc_feedback *fb;	/* the flow of from */
 };
 
 /**
- * struct bench - all of it
+ * struct bench - state of the bench
  * @net: namespace
  * @v6: IPv6
  * @flows: connections
- * @others: sockets with a flow of ours that have no connection
- * @theirs: their flows
- * @segments: of the case
- * @words: that come before them
- * @ps: of each batch, in ps per segment
+ * @others: sockets that have a tcp_feedback flow, but no connection
+ * @theirs: the tcp_feedback flows of @others
+ * @segments: segments of the case
+ * @words: segments with a word, which arrive before @segments if bench_case.heard
+ * @ps: time of each batch, ps per segment
  */
 struct bench {
 	struct net *net;
@@ -169,7 +170,7 @@ static unsigned int bench_options(u8 *options, const struct tcp_sock *tp,
 	return len + STAMPS;
 }
 
-/* The headers of a segment that @sk sends, or that comes for it */
+/* Fills in the headers of a segment that @sk sends (@out), or that arrives for @sk */
 static void bench_headers(const struct bench *b, struct bench_segment *s,
 			  const struct sock *sk, enum bench_header which,
 			  bool out)
@@ -212,7 +213,7 @@ static void bench_headers(const struct bench *b, struct bench_segment *s,
 	}
 }
 
-/* Headers in the skb, data in pages, as TCP makes them and many devices too */
+/* Headers are in the skb and data is in pages, as in segments of TCP and of many devices */
 static int bench_segment(const struct bench *b, struct bench_segment *s,
 			 const struct bench_flow *flow,
 			 const struct bench_case *c)
@@ -259,7 +260,7 @@ static int bench_segment(const struct bench *b, struct bench_segment *s,
 	return 0;
 }
 
-/* As it was before the hook */
+/* Restores the segment to its state before the hook */
 static void bench_restore(struct bench_segment *s)
 {
 	struct sk_buff *skb = s->skb;
@@ -273,7 +274,7 @@ static void bench_restore(struct bench_segment *s)
 	skb->ip_summed = s->sk ? CHECKSUM_PARTIAL : CHECKSUM_UNNECESSARY;
 }
 
-/* Whether the first option is what it should be, and the checksum's place right */
+/* Whether the congestion header and the lengths are as they should be */
 static bool bench_is(const struct bench_segment *s, enum bench_header which)
 {
 	struct tcpcc_fb_header h = {};
@@ -311,9 +312,10 @@ static int bench_make(const struct bench *b, struct bench_segment *segments,
 /* Time                                                                      */
 
 /*
- * A batch through a hook; with what its sender takes of the echoes, as it does for each ACK.
+ * Passes a batch through a hook.  If the segments carry echoes, the time includes the
+ * sender's tcpcc_feedback_take() for each ACK.
  *
- * Return: ns; 0: a segment did not come through
+ * Return: ns; 0: a segment did not pass the hook, or an echo was missing
  */
 static u64 bench_batch(const struct bench *b, struct bench_segment *segments,
 		       unsigned int hook, u8 pf)
@@ -350,7 +352,7 @@ static int bench_run(struct bench *b, const struct bench_case *c)
 	u64 with, without;
 	int i;
 
-	/* the first is to warm up */
+	/* the first round warms up the caches */
 	for (round = 0; round <= batches; round++) {
 		if (c->heard && !bench_batch(b, b->words, IN, pf))
 			return -EIO;
@@ -391,7 +393,7 @@ static int bench_case(struct bench *b, const struct bench_case *c)
 	return err;
 }
 
-/* For comparison: a segment from socket to socket, all of it but copying to users */
+/* For comparison: the whole way of a segment between sockets, except the copy to user space */
 static int bench_stack(struct bench *b)
 {
 	static u8 data[MSS];
@@ -432,7 +434,7 @@ static int bench_socket(const struct bench *b, struct socket **sock)
 		*sock = NULL;
 		return err;
 	}
-	/* closing is at once */
+	/* close() does not wait */
 	sock_no_linger((*sock)->sk);
 	tcp_sock_set_nodelay((*sock)->sk);
 	return 0;
@@ -508,7 +510,7 @@ static void bench_close(struct socket *sock, struct tcpcc_feedback *fb)
 	sock_release(sock);
 }
 
-/* Whoever is to have flows of ours now has them. */
+/* Attaches tcp_feedback flows, or sets cookies, as the kind of host requires. */
 static int bench_become(struct bench *b, enum bench_host host)
 {
 	int i, err = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What KUnit has not: an expectation with a tolerance. */
+/* An expectation with a tolerance, which KUnit does not have. */
 #ifndef _TCPCC_KUNIT_NEAR_H
 #define _TCPCC_KUNIT_NEAR_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the tests of the NIST study's senders share: flows without a socket.  A test
- * includes the law's source, then this file.
+ * Helpers for the tests of the NIST study's senders: flows without a socket, and flows with
+ * a model of a socket.  A test includes the law's source, and then this file.
  */
 #ifndef _NIST_TEST_H
 #define _NIST_TEST_H
@@ -10,18 +10,18 @@
 
 #include "near.h"
 
-/* @x thousandths of a segment, as a window */
+/* A window of @x thousandths of a segment, NIST_SCALE */
 static inline u64 milli(u32 x)
 {
 	return div_u64((u64)x << NIST_SCALE, 1000);
 }
 
-/* The last ACK of that flow, as periodic rules see it */
+/* The last ACK of the flow, as periodic() sees it */
 static struct nist_ack nist_now;
 
 /*
- * Another, @passed_us later, which delivers @segs segments, with a smoothed round trip of @srtt_us.
- * The rest of it may be set before.
+ * The next ACK, @passed_us later, which delivers @segs segments, with a smoothed rtt of @srtt_us.
+ * Other fields of nist_now may be set before the call.
  */
 static inline void nist_next(struct nist *nist, u64 passed_us, u32 segs, u32 srtt_us)
 {
@@ -44,7 +44,7 @@ static inline void begin(struct nist *nist, size_t size, u32 segs)
 		nist_law.start(nist, &nist_now);
 }
 
-/* A round trip in which each segment of the window is acknowledged for itself */
+/* A round trip in which each segment of the window is acknowledged separately */
 static inline void round_trip(struct nist *nist)
 {
 	u32 n = nist->cwnd >> NIST_SCALE;
@@ -53,7 +53,7 @@ static inline void round_trip(struct nist *nist)
 		nist_law.increase(nist, 1);
 }
 
-/* By what the window grows in a round trip */
+/* The growth of the window in a round trip, NIST_SCALE */
 static inline u64 growth(struct nist *nist)
 {
 	u64 before = nist->cwnd;
@@ -62,7 +62,7 @@ static inline u64 growth(struct nist *nist)
 	return nist->cwnd - before;
 }
 
-/* A loss, as nist_ssthresh() would have it */
+/* A loss, with the effect of nist_ssthresh() */
 static inline void lose(struct nist *nist)
 {
 	nist->prior = nist->cwnd;
@@ -70,8 +70,8 @@ static inline void lose(struct nist *nist)
 }
 
 /*
- * A socket for the callbacks, as far as they look at it: established, in avoidance, and
- * all of its window of @segs segments is in use.
+ * A socket with the fields that the callbacks use: in congestion avoidance, with a window
+ * of @segs segments, all of which is used.
  */
 static inline struct sock *nist_socket(u32 segs)
 {
@@ -92,7 +92,7 @@ static inline struct sock *nist_socket(u32 segs)
 	return sk;
 }
 
-/* An ACK for @segs segments, @passed_us after the last: the kernel's order of calls */
+/* An ACK for @segs segments, @passed_us after the last one; calls are in the kernel's order */
 static inline void nist_socket_ack(struct sock *sk, u32 segs, u32 passed_us, u32 rtt_us)
 {
 	const struct ack_sample sample = { .pkts_acked = segs, .rtt_us = rtt_us };
@@ -106,7 +106,7 @@ static inline void nist_socket_ack(struct sock *sk, u32 segs, u32 passed_us, u32
 		nist_cong_avoid(sk, tp->snd_una, segs);
 }
 
-/* A loss is found, and the window is where proportional rate reduction leads it. */
+/* A loss is found, and proportional rate reduction has set the window to ssthresh. */
 static inline void nist_socket_lose(struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -117,7 +117,7 @@ static inline void nist_socket_lose(struct sock *sk)
 	tp->snd_cwnd = tp->snd_ssthresh;
 }
 
-/* It is a timeout. */
+/* A timeout */
 static inline void nist_socket_timeout(struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -129,7 +129,7 @@ static inline void nist_socket_timeout(struct sock *sk)
 	tp->snd_cwnd = 1;
 }
 
-/* A timeout leaves @left of @segs as the threshold of slow start, and never less than two. */
+/* With a window of @segs a timeout sets ssthresh to @left.  It never sets less than two. */
 static inline void leaves_threshold(struct kunit *test, u32 segs, u32 left)
 {
 	struct sock *sk = nist_socket(segs);
@@ -141,7 +141,7 @@ static inline void leaves_threshold(struct kunit *test, u32 segs, u32 left)
 	KUNIT_EXPECT_EQ(test, tcp_sk(sk)->snd_ssthresh, 2);
 }
 
-/* It was none. */
+/* The last loss or timeout was spurious. */
 static inline void nist_socket_undo(struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -152,8 +152,8 @@ static inline void nist_socket_undo(struct sock *sk)
 }
 
 /*
- * Two flows go the same way, but one has a loss, or a timeout, that was none.  From then
- * on an ACK and a real loss do the same to both.
+ * Two flows have the same history, but one of them also has a spurious loss or timeout.
+ * After it ACKs and a real loss have the same effect on both.
  */
 static inline void comes_back(struct kunit *test, u32 segs,
 			      void (*go)(struct sock *sk),
@@ -183,8 +183,8 @@ static inline void comes_back(struct kunit *test, u32 segs,
 }
 
 /*
- * Section 5.1: a loss cuts the window once, and nothing grows for the rest of a round trip,
- * not by a fraction of a segment either.  When it is over, the law goes on.
+ * Section 5.1: a loss reduces the window once.  The window does not grow in the rest of the
+ * round trip, not even by a fraction of a segment.  After that the law continues.
  */
 static inline void rests(struct kunit *test)
 {
@@ -208,7 +208,7 @@ static inline void rests(struct kunit *test)
 	KUNIT_EXPECT_GT(test, nist->cwnd, left);
 }
 
-/* No window leads the law out of what a window can be, nor past slow start's pace. */
+/* From any window the result of the law is a valid window, and grows no faster than slow start. */
 static inline void survives(struct kunit *test, struct nist *nist)
 {
 	static const u32 windows[] = {

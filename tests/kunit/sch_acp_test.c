@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * KUnit tests of the router qdisc acp: the law, with the paper's numbers and with
- * absurd ones, and the congestion header on packets, well formed and hostile.
+ * extreme ones, and the congestion header on well formed and on hostile packets.
  */
 #include "../../sched/acp_law.c"
 #include "../../sched/acp_police.c"
@@ -22,12 +22,12 @@
 /* ------------------------------------------------------------------------- */
 /* The law                                                                   */
 
-/* A link, and flows that send what it wants, one period later. */
+/* A link, and flows that send at its rate one period later. */
 struct loop {
 	struct acp_law law;
 	u32 flows;
-	u32 other;	/* what others send in a period, bytes */
-	u64 before;	/* what the link wanted in the period before, ACP_SCALE */
+	u32 other;	/* bytes of other traffic in a period */
+	u64 before;	/* the link's rate in the period before, ACP_SCALE */
 	u64 queue;	/* bytes */
 };
 
@@ -61,7 +61,7 @@ static void loop_run(struct loop *l, u32 rtt_us, int periods)
 	}
 }
 
-/* Eq. 6 from nothing: 0.1587 * 0.99 * C / 10; Eq. 8 still pauses. */
+/* Eq. 6 from a rate of 0: 0.1587 * 0.99 * C / 10.  Eq. 8 does not change N yet. */
 static void first_step(struct kunit *test)
 {
 	struct acp_law a;
@@ -75,7 +75,7 @@ static void first_step(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, a.periods, 1);
 }
 
-/* One step of Eqs. 6 and 8 with all terms, done by hand. */
+/* One step of Eqs. 6 and 8 with all terms, compared with a calculation by hand. */
 static void one_step(struct kunit *test)
 {
 	struct acp_law a;
@@ -113,7 +113,7 @@ static void equilibrium(struct kunit *test)
 			u64 fair = div_u64(capacity * 99, 100 * flows[j]);
 			struct loop l;
 
-			/* each must have a packet per period, or more */
+			/* each must have at least two packets per period */
 			if (fair < 2 * 1000000 / 80)
 				continue;
 			loop_init(&l, capacity, flows[j]);
@@ -129,7 +129,7 @@ static void equilibrium(struct kunit *test)
 	}
 }
 
-/* Figs. 9 to 11: 30, 10, then 50 users; five seconds are 62 periods of 80 ms */
+/* Figs. 9 to 11: 30, 10, then 50 users, for five seconds (62 periods of 80 ms) each */
 static void estimator_follows(struct kunit *test)
 {
 	static const u32 users[] = { 30, 10, 50 };
@@ -147,7 +147,7 @@ static void estimator_follows(struct kunit *test)
 	}
 }
 
-/* Twenty users that become one: the queue's term drains what piles up. */
+/* Twenty users become sixty: the queue term of Eq. 6 drains the queue that they build. */
 static void queue_drains(struct kunit *test)
 {
 	struct loop l;
@@ -162,8 +162,8 @@ static void queue_drains(struct kunit *test)
 }
 
 /*
- * Fifty users are silent for ten seconds (Appendix A: N is not updated), but for a packet
- * in each period, or none.  Then they come back, and have the rates that they had.
+ * Fifty users are idle for ten seconds, and N is not updated (Appendix A).  There is no other
+ * traffic, or one packet in each period.  Then the users return, with the same rates.
  */
 static void idle_keeps_flows(struct kunit *test)
 {
@@ -189,7 +189,7 @@ static void idle_keeps_flows(struct kunit *test)
 	}
 }
 
-/* One user of fifty remains, and has the link before long. */
+/* One of fifty users remains, and soon has the whole link. */
 static void one_of_many_remains(struct kunit *test)
 {
 	struct loop l;
@@ -202,7 +202,10 @@ static void one_of_many_remains(struct kunit *test)
 	EXPECT_NEAR(test, acp_law_rate(&l.law), PAPER_LINK * 99 / 100, 50000);
 }
 
-/* Idle from the beginning, p becomes what it wants of N, in few steps however long it lasts. */
+/*
+ * If the link is idle from the beginning, p rises to 0.99 * C / N.  The number of steps is small
+ * for any idle time.
+ */
 static void idle(struct kunit *test)
 {
 	static const u64 capacity[] = { 125, MBIT, PAPER_LINK, 50000000000ULL };
@@ -234,7 +237,7 @@ static void idle(struct kunit *test)
 	}
 }
 
-/* A link that never saw a header does not count time. */
+/* Before its first header a link has no periods. */
 static void waits_for_first(struct kunit *test)
 {
 	struct acp_law a;
@@ -247,7 +250,7 @@ static void waits_for_first(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, a.periods, 0);
 }
 
-/* Reckoned up late or at once, periods and windows end alike. */
+/* Periods and windows end at the same times, whether they are computed at once or later. */
 static void late_is_the_same(struct kunit *test)
 {
 	struct acp_law often, late;
@@ -276,7 +279,7 @@ static void late_is_the_same(struct kunit *test)
 	KUNIT_EXPECT_GT(test, late.rate, 0);
 }
 
-/* The least queue of a window counts, and an arrival that finds none. */
+/* The persistent queue is the least queue of a window; an arrival at an empty queue makes it 0. */
 static void persistent_queue(struct kunit *test)
 {
 	struct acp_law a;
@@ -288,19 +291,19 @@ static void persistent_queue(struct kunit *test)
 	acp_law_arrive(&a, 1000, 0, 50000);
 	acp_law_arrive(&a, 1000, 0, 30000);
 	acp_law_arrive(&a, 1000, 0, 70000);
-	/* 50000 bytes take 2.58 ms of the 20 */
+	/* the window is 20 ms minus 2.58 ms, the time of 50000 bytes */
 	acp_law_advance(&a, 17 * ms, 70000);
 	KUNIT_EXPECT_EQ(test, a.clock.queue, 0);
 	acp_law_advance(&a, 17 * ms + ms / 2, 70000);
 	KUNIT_EXPECT_EQ(test, a.clock.queue, 30000);
-	/* nobody came since: what is there is persistent */
+	/* no packet has arrived since then: the whole queue is persistent */
 	acp_law_advance(&a, 60 * ms, 70000);
 	KUNIT_EXPECT_EQ(test, a.clock.queue, 70000);
 	acp_law_arrive(&a, 1000, 0, 0);
 	acp_law_advance(&a, 80 * ms, 90000);
 	KUNIT_EXPECT_EQ(test, a.clock.queue, 0);
 
-	/* 2 ms are the least */
+	/* the least window is 2 ms */
 	KUNIT_EXPECT_EQ(test, acp_window_us(&a, 0), 20000);
 	KUNIT_EXPECT_EQ(test, acp_window_us(&a, U32_MAX), 2000);
 	a.interval_us = LAW_INTERVAL_MIN;
@@ -319,7 +322,7 @@ static void congestion_bit(struct kunit *test)
 	a.bytes = edge + 1000;
 	acp_law_step(&a);
 	KUNIT_EXPECT_TRUE(test, a.congested);
-	/* a faster link is not */
+	/* with more capacity it is not congested */
 	acp_law_set_capacity(&a, 2 * PAPER_LINK);
 	KUNIT_EXPECT_FALSE(test, a.congested);
 }
@@ -343,7 +346,7 @@ static void interval_is_bounded(struct kunit *test)
 		acp_law_step(&a);
 	}
 	KUNIT_EXPECT_EQ(test, a.interval_us, LAW_INTERVAL_MAX);
-	/* the sum of a period at the highest rate fits */
+	/* the sums of a period at the highest rate do not overflow */
 	a.rtt_sum_us = (u64)ACP_RTT_MOST * LAW_INTERVAL_MAX * BIT_ULL(43 - ACP_WEIGHT);
 	a.rtt_weight = BIT_ULL(43 - ACP_WEIGHT);
 	acp_law_step(&a);
@@ -353,7 +356,10 @@ static void interval_is_bounded(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, a.interval_us, LAW_INTERVAL_MIN);
 }
 
-/* The period of a link, after many in which @liars of 100 equal packets claim @claim_us */
+/*
+ * The control period of a link, us, after many periods in which @liars of 100 packets have @size
+ * bytes and claim an rtt of @claim_us; the others claim @rtt_us
+ */
 static u32 interval_among(u32 liars, u32 size, u32 claim_us, u32 rtt_us)
 {
 	struct acp_law a;
@@ -372,15 +378,18 @@ static u32 interval_among(u32 liars, u32 size, u32 claim_us, u32 rtt_us)
 	return a.interval_us;
 }
 
-/* What k % of the bytes can do to everybody's period is (1 - k) / (1 - 2 * k), or 1 - k. */
+/*
+ * If a part k of the bytes claims a wrong rtt, the period is multiplied by at most
+ * (1 - k) / (1 - 2 * k), and by at least 1 - k.
+ */
 static void lies_have_little_power(struct kunit *test)
 {
 	EXPECT_NEAR(test, interval_among(10, 1000, TCPCC_FB_RTT_MAX, 80000), 90000, 1000);
 	EXPECT_NEAR(test, interval_among(25, 1000, TCPCC_FB_RTT_MAX, 80000), 120000, 1000);
 	EXPECT_NEAR(test, interval_among(10, 1000, 1, 80000), 72000, 1000);
-	/* many small packets have little more: half of them, a ninth of the weight */
+	/* many small packets change little more: half of the packets have a ninth of the weight */
 	EXPECT_NEAR(test, interval_among(50, 66, TCPCC_FB_RTT_MAX, 80000), 91430, 1000);
-	/* honest ones that differ by thirty times have their mean */
+	/* correct rtts that differ by a factor of thirty give their mean */
 	EXPECT_NEAR(test, interval_among(50, 1000, 300000, 10000), 155000, 1000);
 }
 
@@ -394,7 +403,7 @@ static void slower_link(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, acp_law_rate(&a), MBIT);
 }
 
-/* Two periods of @bytes; 0 <= p <= C and 1 <= N whatever they are. */
+/* Steps with @bytes in a period: 0 <= p <= C and 1 <= N for any values. */
 static void abuse(struct kunit *test, const struct acp_gains *gains,
 		  u64 capacity, u64 bytes, bool fast)
 {
@@ -420,7 +429,7 @@ static void abuse(struct kunit *test, const struct acp_gains *gains,
 			KUNIT_EXPECT_LE(test, a.flows,
 					(u64)ACP_FLOWS_MAX << ACP_SCALE);
 		}
-		/* more than the link can carry lowers p */
+		/* if more arrives than the link can carry, p becomes less */
 		if (bytes == U64_MAX && capacity <= MBIT && fast)
 			KUNIT_EXPECT_LT(test, a.rate, capacity << ACP_SCALE);
 	}
@@ -448,7 +457,7 @@ static void survives_nonsense(struct kunit *test)
 /* ------------------------------------------------------------------------- */
 /* Newcomers                                                                 */
 
-/* Flows @from to @to - 1 send a packet each.  Return: how many are known then */
+/* Flows @from to @to - 1 send a packet each.  Return: number of known flows after that */
 static u32 newcomers_send(struct acp_newcomers *c, u32 from, u32 to)
 {
 	u32 i;
@@ -468,8 +477,8 @@ static struct acp_newcomers *newcomers_of(struct kunit *test, u32 flows)
 }
 
 /*
- * Linear counting errs by sqrt(m * (exp(n / m) - n / m - 1)) / n at a time, with m places:
- * here by up to 1.6 %.  Three times that is the bound, 5 %.
+ * With m places linear counting has a standard error of
+ * sqrt(m * (exp(n / m) - n / m - 1)) / n, here up to 1.6 %.  Three times that, 5 %, is allowed.
  */
 static void newcomers_are_counted(struct kunit *test)
 {
@@ -481,19 +490,19 @@ static void newcomers_are_counted(struct kunit *test)
 		u32 n = most[i];
 
 		EXPECT_NEAR(test, newcomers_send(c, 0, n), n, 50000);
-		/* they are no newcomers any more */
+		/* a known flow is not a newcomer */
 		KUNIT_EXPECT_EQ(test, acp_newcomers_saw(c, jhash_1word(0, 0)), 0);
 	}
 	KUNIT_EXPECT_EQ(test, acp_newcomers_count(ACP_PLACES), 34068);
 }
 
-/* Those that stay count once; of those that go the link is told slowly. */
+/* Flows that stay are counted once.  When flows leave, the count falls slowly. */
 static void newcomers_become_known(struct kunit *test)
 {
 	struct acp_newcomers *c = newcomers_of(test, 10);
 	u32 period, was;
 
-	/* one that comes again before its mark has gone is the same */
+	/* a flow that sends again before its mark expires is not counted again */
 	was = newcomers_send(c, 0, 50);
 	for (period = 0; period < ACP_MARKED - 1; period++)
 		acp_newcomers_period(c);
@@ -509,12 +518,12 @@ static void newcomers_become_known(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, newcomers_send(c, 0, 10), was);
 		acp_newcomers_period(c);
 	}
-	/* the marks of the ninety have gone by now */
+	/* the marks of the other ninety have expired */
 	EXPECT_NEAR(test, c->live, 10, 0);
 	EXPECT_NEAR(test, c->known, was - DIV_ROUND_UP(was - 10 - 3 * 3, 16), 0);
-	/* and nobody is new among those that there were */
+	/* new flows do not raise the count, because it has not fallen yet */
 	KUNIT_EXPECT_EQ(test, newcomers_send(c, 100, 150), c->known);
-	/* some more than the hundred that stay are there by chance, 3 sqrt(100) */
+	/* 100 flows stay; the count may exceed that by chance, by 3 sqrt(100) */
 	newcomers_send(c, 0, 200);
 	for (period = 0; period < 100; period++) {
 		newcomers_send(c, 0, 100);
@@ -527,7 +536,7 @@ static void newcomers_become_known(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->known, 1);
 }
 
-/* What is wanted of all stays, whatever comes; p can't overflow, nor N. */
+/* Newcomers do not change the sum of all rates, and neither p nor N overflows. */
 static void newcomers_share(struct kunit *test)
 {
 	struct acp_law a;
@@ -549,7 +558,7 @@ static void newcomers_share(struct kunit *test)
 /* ------------------------------------------------------------------------- */
 /* The police                                                                */
 
-/* Flow @i sends @bytes in packets.  Return: how many bytes of them may pass */
+/* Flow @i sends @bytes in packets.  Return: bytes of packets that may pass */
 static u32 police_send(struct acp_police *p, u32 i, u32 bytes)
 {
 	u32 passed = 0;
@@ -560,7 +569,7 @@ static u32 police_send(struct acp_police *p, u32 i, u32 bytes)
 	return passed;
 }
 
-/* The next period of 80 ms, with a rate of @packets packets in it for each flow */
+/* The next period of 80 ms, in which each flow is granted @packets packets */
 static void police_next(struct acp_police *p, u32 packets)
 {
 	acp_police_grant(p, div_u64((u64)packets * PAPER_SIZE * USEC_PER_SEC, PAPER_RTT),
@@ -569,8 +578,8 @@ static void police_next(struct acp_police *p, u32 packets)
 }
 
 /*
- * A hundred flows who send what they are granted, or a tenth more, are left alone; so they
- * are when their grant falls to a fiftieth and they hear of it after four periods.
+ * No packet of a hundred flows exceeds if they send their grant, or a tenth more.  Nor does
+ * one if the grant falls to a fiftieth, and the flows follow four periods later.
  */
 static void police_spares_the_honest(struct kunit *test)
 {
@@ -588,7 +597,7 @@ static void police_spares_the_honest(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, acp_police_over(p), 0);
 }
 
-/* Of those who send more, what is beyond the grant and a tenth is dropped, to 1 %. */
+/* If flows send more, what exceeds 1.1 times the grant is dropped, to 1 %. */
 static void police_stops_liars(struct kunit *test)
 {
 	static const u32 sent[] = { 100, 120, 200, 1000 };
@@ -602,7 +611,7 @@ static void police_stops_liars(struct kunit *test)
 		for (i = 0; i < ARRAY_SIZE(sent); i++) {
 			u32 bytes = police_send(p, i, sent[i] * PAPER_SIZE);
 
-			/* eight periods ahead by a tenth each are 88 */
+			/* 120 exceeds 110 by the tolerated eight periods' worth after 88 periods */
 			if (period >= 200)
 				passed[i] += bytes;
 		}
@@ -613,7 +622,7 @@ static void police_stops_liars(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, acp_police_over(p), ARRAY_SIZE(sent) - 1);
 }
 
-/* A short excess passes: that of a newcomer, for five periods */
+/* A short excess passes, here that of a newcomer for five periods */
 static void police_waits(struct kunit *test)
 {
 	struct acp_police *p = kunit_kzalloc(test, sizeof(*p), GFP_KERNEL);
@@ -628,8 +637,9 @@ static void police_waits(struct kunit *test)
 }
 
 /*
- * Ten times as many flows as there are places, in one set, each with what it is granted
- * and one with ten times that: he is held to a grant and a tenth, to 10 %, and no other pays.
+ * One set has ten times as many flows as places.  Each flow sends its grant, except one, which
+ * sends ten times its grant.  That one is limited to 1.1 times the grant, to 10 %, and no packet
+ * of the others exceeds.
  */
 static void police_is_overrun(struct kunit *test)
 {
@@ -660,7 +670,7 @@ static const u8 data_option[] = {
 	253, 12, 0xac, 0x50, 0x10, 0x01, 0x38, 0x80, 0x1f, 0xff, 0xff, 0xff,
 };
 
-/* Another word for a packet of which it was found where it is */
+/* Changes the word of a packet whose place of the word is known */
 static int change(struct sk_buff *skb, u32 old, u32 new)
 {
 	const struct tcpcc_place *place = tcpcc_place(skb);
@@ -668,7 +678,7 @@ static int change(struct sk_buff *skb, u32 old, u32 new)
 	return tcpcc_header_change(skb, place, tcpcc_header_at(skb, place), old, new);
 }
 
-/* All ways in which a packet may come: found, changed, with a right checksum */
+/* For packets of all shapes the word is found and changed, and the checksum is correct. */
 static void header_is_changed(struct kunit *test)
 {
 	static const u8 summed[] = { CHECKSUM_NONE, CHECKSUM_UNNECESSARY,
@@ -701,7 +711,7 @@ static void header_is_changed(struct kunit *test)
 							  tcpcc_place(skb)),
 					old);
 
-			/* somebody else looks on, and must not see it */
+			/* a clone shares the data, and must not change */
 			clone = skb_clone(skb, GFP_KERNEL);
 			KUNIT_ASSERT_NOT_NULL(test, clone);
 			KUNIT_EXPECT_EQ(test, change(skb, old, new), 0);
@@ -737,7 +747,7 @@ static int find(struct kunit *test, const struct shape *s, const u8 *option,
 	return found;
 }
 
-/* Headers that are none, or not what they should be */
+/* Valid headers are found.  Other options and malformed headers are refused. */
 static void header_is_checked(struct kunit *test)
 {
 	static const u8 echo[] = { 253, 8, 0xac, 0x50, 0, 0, 1, 0 };
@@ -773,15 +783,15 @@ static void header_is_checked(struct kunit *test)
 }
 
 /*
- * Each packet is counted once, as what it is to this protocol's router, and has a place if there
- * is a word of it.
+ * Each packet is counted once, in the class that it has for a router of this protocol.  Its place
+ * is set if it has a word of this protocol.
  */
 static void arrivals_are_counted(struct kunit *test)
 {
 	static const struct {
 		u8 option[16], len;
-		u8 protocol;	/* of its word; 0: none */
-		struct tcpcc_arrivals as;	/* if the word is not ours, or there is none */
+		u8 protocol;	/* of its word; 0: no word */
+		struct tcpcc_arrivals as;	/* count if it has no word of our protocol */
 	} c[] = {
 		{ { 0 }, 0, 0, { .plain = 1 } },
 		{ { 1, 1, 5, 10 }, 12, 0, { .plain = 1 } },
@@ -821,7 +831,7 @@ static void arrivals_are_counted(struct kunit *test)
 	}
 }
 
-/* A packet leaves with the word that it got, and with none if somebody has cut it. */
+/* A queued packet has the word that was written.  If it was truncated, there is no word. */
 static void word_of_a_queued_packet(struct kunit *test)
 {
 	struct tcpcc_fb_header h;
@@ -849,7 +859,7 @@ static void word_of_a_queued_packet(struct kunit *test)
 	}
 }
 
-/* In the packets that are looked at in short there is what the walk through all headers finds. */
+/* The short check accepts only usual packets, and finds the same as the walk of all headers. */
 static void usual_packets(struct kunit *test)
 {
 	int i;
@@ -879,7 +889,7 @@ static void usual_packets(struct kunit *test)
 	}
 }
 
-/* What the outer headers say is not what is there */
+/* Packets whose outer headers are wrong are refused */
 static void lies_are_seen(struct kunit *test)
 {
 	struct tcpcc_fb_header h;
@@ -942,7 +952,7 @@ static void lies_are_seen(struct kunit *test)
 	kfree_skb(skb);
 }
 
-/* An IPv6 packet behind so many extension headers of eight bytes, of this kind */
+/* An IPv6 packet with @headers extension headers of eight bytes, of type @kind */
 static struct sk_buff *behind(struct kunit *test, unsigned int headers, u8 kind)
 {
 	struct shape s = { .v6 = true, .extension = 8 * headers };
@@ -959,8 +969,8 @@ static struct sk_buff *behind(struct kunit *test, unsigned int headers, u8 kind)
 }
 
 /*
- * They are walked under the qdisc's lock, and a packet has room for thousands.  What comes
- * behind more of them than anybody needs is no TCP.
+ * Extension headers are walked under the qdisc's lock, and a packet has room for thousands.  A
+ * packet with more than eight is treated as one that is not TCP.
  */
 static void extension_headers_are_few(struct kunit *test)
 {
@@ -981,7 +991,7 @@ static void extension_headers_are_few(struct kunit *test)
 	}
 }
 
-/* An authentication header vouches for what is behind it: a router must not change that. */
+/* A router must not change data that an authentication header protects. */
 static void authenticated_is_left_alone(struct kunit *test)
 {
 	struct tcpcc_fb_header h;
@@ -989,13 +999,13 @@ static void authenticated_is_left_alone(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, tcpcc_header_find(skb, &h), 0);
 	kfree_skb(skb);
-	/* neither is a fragment touched, be it the only one */
+	/* nor is a fragment changed, even if it is the only one */
 	skb = behind(test, 1, IPPROTO_FRAGMENT);
 	KUNIT_EXPECT_EQ(test, tcpcc_header_find(skb, &h), 0);
 	kfree_skb(skb);
 }
 
-/* How long the packet is by what its IP header says */
+/* Sets the length in the IP header */
 static void say_length(struct sk_buff *skb, bool v6, unsigned int len)
 {
 	if (v6)
@@ -1005,8 +1015,8 @@ static void say_length(struct sk_buff *skb, bool v6, unsigned int len)
 }
 
 /*
- * A twin of @skb, of which it differs in each byte that is not of the packet: behind what
- * IP says, at @end, and behind the buffer's end.
+ * A copy of @skb in which all bytes outside of the packet are inverted: those after @end, the
+ * end by the IP header, and those after the end of the buffer.
  */
 static struct sk_buff *twin(struct kunit *test, struct sk_buff *skb,
 			    unsigned int end)
@@ -1024,8 +1034,8 @@ static struct sk_buff *twin(struct kunit *test, struct sk_buff *skb,
 }
 
 /*
- * Noise, in packets that end somewhere, by IP or by the buffer: what is behind the end, which
- * here is the rest of a good packet, has no say, and stays.
+ * Packets with random bytes, which end anywhere, by the IP header or by the buffer.  The bytes
+ * after the end, here the rest of a good packet, have no effect and are not changed.
  */
 static void noise_is_harmless(struct kunit *test)
 {
@@ -1038,7 +1048,7 @@ static void noise_is_harmless(struct kunit *test)
 		unsigned int at = get_random_u32() % 6, end = skb->len, was;
 		int got, usual;
 
-		/* some noise everywhere, or much of it in the options */
+		/* some random bytes everywhere, or many in the options */
 		if (i & 2)
 			get_random_bytes((u8 *)(tcp_of(skb, &s) + 1), 12);
 		while (at--)
@@ -1046,7 +1056,7 @@ static void noise_is_harmless(struct kunit *test)
 				get_random_u32();
 		was = skb->len;
 		if (i & 4) {
-			/* mostly within TCP's header or close to it */
+			/* the end is mostly in the TCP header or close to it */
 			end = s.v6 ? ETH + 40 : ETH + 20;
 			end += get_random_u32() % min(40, was - end);
 			say_length(skb, s.v6, end - ETH);

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a packet costs in a qdisc: modprobe sch_bench dev=NAME puts packets into
- * the root qdisc of a device and takes them out again, many times, and says in the
- * log how long that took.  The packets are TCP segments of 50 flows, or as many as flows=
- * says, over IPv4 or with v6=1 over IPv6, with a congestion header that asks for no limit,
- * so that an acp router has to change each, and with protocol=2 one of xcp, with protocol=3
- * one of rcp; with dsfield=12 they are of ESTCP's class.
- * They come in batches of 64, as from a busy device.
+ * The time that a packet needs in a qdisc.  modprobe sch_bench dev=NAME enqueues packets in
+ * the root qdisc of a device and dequeues them again, many times, and writes the time per packet
+ * to the log.  The packets are TCP segments of 50 flows (flows=), over IPv4 (v6=1: IPv6).  Each
+ * has a congestion header that asks for no limit, so that an acp router must change each packet.
+ * With protocol=2 it is a header of xcp, with protocol=3 one of rcp.  With dsfield=12 the packets
+ * are in ESTCP's class.  They come in batches of 64, as from a busy device.
  *
- * With threads=N so many processors, each with a thread of its own, send them by dev_queue_xmit()
- * for half a second, as those of a router do: all want the lock of the root qdisc.  A thread has
- * 64 packets, and sends one again when whoever took it out of the qdisc has let go of it.  No
- * packet may pass by the qdisc as by an empty one: a router's is not empty.  The device is a dummy,
- * and may be without a qdisc and so without a lock.
+ * With threads=N, N processors, each with its own thread, send packets by dev_queue_xmit() for half
+ * a second.  As in a router they compete for the lock of the root qdisc.  A thread has 64 packets,
+ * and sends a packet again when its last user after the qdisc has released it.  TCQ_F_CAN_BYPASS is
+ * cleared, because packets bypass only an empty qdisc, and a router's is not empty.  The device is
+ * a dummy.  It may have no qdisc, and then there is no lock.
  *
- * Time must be real, as in scripts/lab shell, and a shaper faster than that:
+ * Time must be real, as in scripts/lab shell, and a shaper must be faster than the bench:
  *
  *   tc qdisc replace dev v0 root acp bandwidth 1tbit
  *   modprobe sch_bench dev=v0; dmesg | tail -n 1; modprobe -r sch_bench
@@ -35,8 +34,8 @@
 #define FRAME	1014
 #define ETH	14
 #define OPTION	12
-#define MS	500	/* that threads are counted */
-#define WARM_MS	50	/* before that */
+#define MS	500	/* time for which packets of threads are counted */
+#define WARM_MS	50	/* time before that, in which packets are not counted */
 
 static char *dev = "lo";
 module_param(dev, charp, 0);
@@ -81,10 +80,10 @@ MODULE_PARM_DESC(threads, "processors that transmit; 0: what a packet takes in t
 /**
  * struct bench_sender - a processor that transmits
  * @task: its thread
- * @skbs: packets, of which each is sent again when it is free
- * @flow: of the last packet
- * @sent: packets that qdisc and device took
- * @lost: and that they did not
+ * @skbs: packets; each is sent again when it is free
+ * @flow: flow of the last packet, 0 to flows - 1
+ * @sent: packets that qdisc and device accepted
+ * @lost: packets that they dropped
  */
 struct bench_sender {
 	struct task_struct *task;
@@ -94,7 +93,7 @@ struct bench_sender {
 	unsigned long lost;
 } ____cacheline_aligned_in_smp;
 
-/* The packet is the next flow's, as it would come. */
+/* Makes the packet one of the next flow, in the state in which it would arrive. */
 static void bench_renew(struct sk_buff *skb, unsigned int *flow)
 {
 	struct tcphdr *th = tcp_hdr(skb);
@@ -166,7 +165,7 @@ static u64 bench_run(struct Qdisc *q, struct sk_buff **skbs)
 	u64 start = 0;
 
 	for (round = 0; round <= packets / BATCH; round++) {
-		/* the first is to warm up */
+		/* the first round warms up the caches */
 		if (round == 1)
 			start = ktime_get_ns();
 		local_bh_disable();
@@ -188,7 +187,7 @@ static u64 bench_run(struct Qdisc *q, struct sk_buff **skbs)
 		spin_unlock(qdisc_lock(q));
 		local_bh_enable();
 		if (taken < BATCH) {
-			/* what is in the qdisc is the qdisc's */
+			/* packets that are still in the qdisc belong to the qdisc */
 			pr_err("sch_bench: the qdisc drops, or time stands still\n");
 			kfree_skb_list(to_free);
 			memset(skbs + taken, 0,
@@ -254,7 +253,7 @@ static int bench_send(void *data)
 
 		while (refcount_read(&skb->users) > 1)
 			cond_resched();
-		smp_acquire__after_ctrl_dep(); /* who let go of it wrote to it before */
+		smp_acquire__after_ctrl_dep(); /* its last user wrote to it before the release */
 		bench_renew(skb, &s->flow);
 		if (dev_queue_xmit(skb_get(skb)))
 			WRITE_ONCE(s->lost, s->lost + 1);
@@ -266,7 +265,7 @@ static int bench_send(void *data)
 	return 0;
 }
 
-/* Adds what all have sent and lost so far */
+/* Adds the numbers of packets that all threads have sent and lost so far */
 static void bench_sum(const struct bench_sender *senders, s64 *sent, s64 *lost)
 {
 	unsigned int i;

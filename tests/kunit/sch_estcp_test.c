@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit tests of the router qdisc estcp: the law, against windows that do what the
- * paper says of them, what is written into packets, and what is not.
+ * KUnit tests of the router qdisc estcp: the law, with windows that behave as in the
+ * paper; which packets get a codepoint, and which do not.
  */
 #include "../../sched/estcp_law.c"
 #include "../../sched/sch_header.c"
@@ -23,7 +23,7 @@
 static const u32 users[] = { 1, 2, 10, 30, 100, 200 };
 static const u32 buffers[] = { 50, 200, 500, 1000, 8000 };
 
-/* A link with @flows windows that fill @buffer packets, after a delay */
+/* A link with @flows windows, which fill a buffer of @buffer packets after a delay */
 struct plant {
 	struct estcp_law law;
 	u32 flows;
@@ -43,7 +43,7 @@ static void plant_init(struct plant *p, const struct estcp_config *config,
 	estcp_law_start(&p->law, p->now_ns);
 }
 
-/* Phases; each ends with as many drops as there are flows. */
+/* Runs @phases phases.  Each ends with one drop per flow. */
 static void plant_run(struct kunit *test, struct plant *p, int phases)
 {
 	u32 i;
@@ -61,7 +61,7 @@ static void plant_run(struct kunit *test, struct plant *p, int phases)
 	}
 }
 
-/* The numbers below are of a link that begins with a g of 100 ms. */
+/* The numbers below are for a link that starts with g = 100 ms. */
 static struct estcp_config from_100_ms(void)
 {
 	struct estcp_config c = estcp_default;
@@ -70,7 +70,7 @@ static struct estcp_config from_100_ms(void)
 	return c;
 }
 
-/* No hold-off to speak of: it would lengthen phases that are very short. */
+/* Almost no hold-off, because it would lengthen very short phases. */
 static struct estcp_config quick(u32 gamma)
 {
 	struct estcp_config c = from_100_ms();
@@ -80,7 +80,7 @@ static struct estcp_config quick(u32 gamma)
 	return c;
 }
 
-/* D * N / B, in the range of g, us */
+/* g in equilibrium: D * N / B, limited to the range of g, us */
 static u32 fixpoint(const struct plant *p)
 {
 	u64 g = div_u64((u64)p->law.config.target_us * p->flows, p->buffer);
@@ -88,7 +88,7 @@ static u32 fixpoint(const struct plant *p)
 	return clamp_t(u64, g, TCPCC_ESTCP_G_MIN, TCPCC_ESTCP_G_MAX);
 }
 
-/* One phase of this length, from g = 100 ms */
+/* g after one phase of @length_ns that starts with g = 100 ms, us */
 static u32 g_after(const struct estcp_config *config, u64 length_ns)
 {
 	struct estcp_law e;
@@ -113,7 +113,7 @@ static void defaults(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, estcp_law_impatient(&e, U64_MAX - 1));
 }
 
-/* g + gamma * (D - I), done by hand */
+/* g + gamma * (D - I), compared with a calculation by hand */
 static void equation(struct kunit *test)
 {
 	struct estcp_config c = quick(20000000);	/* 0.02 */
@@ -121,15 +121,15 @@ static void equation(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, g_after(&c, 4 * SEC), 120000);
 	KUNIT_EXPECT_EQ(test, g_after(&c, 6 * SEC), 80000);
 	KUNIT_EXPECT_EQ(test, g_after(&c, 5 * SEC), 100000);
-	/* 99 ms less would leave 1 ms: that is out of range */
+	/* minus 99 ms would be 1 ms, which is below the range */
 	KUNIT_EXPECT_EQ(test, g_after(&c, 9950 * MSEC), TCPCC_ESTCP_G_MIN);
 	KUNIT_EXPECT_EQ(test, g_after(&c, 3600 * SEC), TCPCC_ESTCP_G_MIN);
 	c.target_us = 2000000;
 	KUNIT_EXPECT_EQ(test, g_after(&c, 4 * SEC), 60000);
-	/* twice g is the most */
+	/* g at most doubles */
 	c.gamma = ESTCP_GAMMA_MAX;
 	KUNIT_EXPECT_EQ(test, g_after(&c, 1 * SEC), 200000);
-	/* 10^-9 */
+	/* gamma = 10^-9 */
 	c.gamma = 1;
 	c.target_us = ESTCP_TARGET_MAX;
 	EXPECT_NEAR(test, g_after(&c, 1), 100001, 0);
@@ -143,20 +143,20 @@ static void normalised(struct kunit *test)
 	EXPECT_NEAR(test, g_after(&c, 4 * SEC), 112500, 0);
 	EXPECT_NEAR(test, g_after(&c, 10 * SEC), 75000, 0);
 	KUNIT_EXPECT_EQ(test, g_after(&c, 5 * SEC), 100000);
-	/* I = D / 3 makes it twice as large, and so does less */
+	/* g doubles at I = D / 3, and also at a smaller I */
 	EXPECT_NEAR(test, g_after(&c, 5 * SEC / 3 + 1000), 200000, 2);
 	KUNIT_EXPECT_EQ(test, g_after(&c, SEC), 200000);
 	KUNIT_EXPECT_EQ(test, g_after(&c, 0), 200000);
-	/* and not much less than a half is left, ever */
+	/* g never falls to much less than a half */
 	EXPECT_NEAR(test, g_after(&c, 86400 * SEC), 50060, 1000);
 	EXPECT_NEAR(test, g_after(&c, U64_MAX - FIRST), 50000, 2000);
-	/* kappa = 1: at once */
+	/* kappa = 1: the equilibrium in one step */
 	c.kappa = ESTCP_UNIT;
 	EXPECT_NEAR(test, g_after(&c, 4 * SEC), 125000, 0);
 	EXPECT_NEAR(test, g_after(&c, 10 * SEC), 50000, 0);
 }
 
-/* Every N, B and first g: phases of length D, g = D * N / B where it can be */
+/* With any N, B and first g, phases come to last D, with g = D * N / B if that is in range */
 static void converges(struct kunit *test)
 {
 	static const u32 first[] = { TCPCC_ESTCP_G_MIN, 100000,
@@ -175,7 +175,7 @@ static void converges(struct kunit *test)
 				c.kappa = kappas[k];
 				plant_init(&p, &c, users[n % ARRAY_SIZE(users)],
 					   buffers[b]);
-				/* 0.9^200: the slowest has come to 10^-9 */
+				/* 0.9^200: the slowest has converged to 10^-9 */
 				plant_run(test, &p, k ? 40 : 250);
 				EXPECT_NEAR(test, estcp_law_g_us(&p.law),
 					    fixpoint(&p), 100);
@@ -184,7 +184,7 @@ static void converges(struct kunit *test)
 	}
 }
 
-/* With the default the distance halves each time, whatever N and B are. */
+/* With the default kappa the distance halves in each phase, for any N and B. */
 static void halves_the_distance(struct kunit *test)
 {
 	int n, b, i;
@@ -200,7 +200,7 @@ static void halves_the_distance(struct kunit *test)
 			if (want <= TCPCC_ESTCP_G_MIN * 2 ||
 			    want >= TCPCC_ESTCP_G_MAX / 2)
 				continue;
-			/* up to g* / 3 it doubles */
+			/* below g* / 3, g doubles in each phase */
 			while (estcp_law_g_us(&p.law) < div_u64(want, 3))
 				plant_run(test, &p, 1);
 			for (i = 0; i < 5; i++) {
@@ -213,7 +213,7 @@ static void halves_the_distance(struct kunit *test)
 	}
 }
 
-/* A gain of choice is stable below 2 * N / B, and only there. */
+/* A fixed gain gamma is stable only below 2 * N / B. */
 static void fixed_gain(struct kunit *test)
 {
 	static const struct {
@@ -241,7 +241,7 @@ static void fixed_gain(struct kunit *test)
 	}
 }
 
-/* What part of a phase g has no say in does not keep it from D. */
+/* A part of each phase that does not depend on g does not change that phases come to last D. */
 static void delay(struct kunit *test)
 {
 	static const u32 delay_us[] = { 40000, 200000, 1000000, 4000000 };
@@ -258,7 +258,7 @@ static void delay(struct kunit *test)
 	}
 }
 
-/* A small distance is also seen at the ends of the range. */
+/* g also changes for a small distance from D, at both ends of the range. */
 static void does_not_stick(struct kunit *test)
 {
 	struct estcp_config c = quick(0);
@@ -289,7 +289,7 @@ static void holdoff(struct kunit *test)
 
 	estcp_law_init(&e, &c);
 	estcp_law_start(&e, now);
-	/* nothing has ended yet, so nothing is held off */
+	/* no phase has ended yet, so there is no hold-off */
 	now += 100 * MSEC;
 	KUNIT_EXPECT_TRUE(test, estcp_law_overflow(&e, now));
 	KUNIT_EXPECT_EQ(test, e.phase, 1);
@@ -306,7 +306,7 @@ static void holdoff(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, e.phase, 2);
 	KUNIT_EXPECT_EQ(test, e.pair, 0);
 
-	/* what is under way goes on; then the option counts */
+	/* the present hold-off continues; the option counts for the next one */
 	c.holdoff_us = 100000;
 	estcp_law_configure(&e, &c);
 	KUNIT_EXPECT_FALSE(test, estcp_law_overflow(&e, now + 499 * MSEC));
@@ -329,23 +329,23 @@ static void patience(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, estcp_law_impatient(&e, now + 20 * SEC - 1));
 	KUNIT_EXPECT_TRUE(test, estcp_law_impatient(&e, now + 20 * SEC));
 	now += 20 * SEC;
-	/* there was no overflow yet: a half, whatever the queue */
+	/* there was no overflow yet: g is halved, for any queue */
 	estcp_law_queue(&e, 5000);
 	estcp_law_hurry(&e, now, 1000000);
 	KUNIT_EXPECT_EQ(test, estcp_law_g_us(&e), 50000);
 	KUNIT_EXPECT_EQ(test, e.share, tcpcc_estcp_share(50000));
 	KUNIT_EXPECT_FALSE(test, estcp_law_impatient(&e, now + 5 * SEC - 1));
 	KUNIT_EXPECT_TRUE(test, estcp_law_impatient(&e, now + 5 * SEC));
-	/* an hour without a packet is one D too long, not 720 */
+	/* an hour without packets counts as one D, not as 720 */
 	now += 3600 * SEC;
 	estcp_law_hurry(&e, now, 0);
 	KUNIT_EXPECT_EQ(test, estcp_law_g_us(&e), 25000);
 	KUNIT_EXPECT_FALSE(test, estcp_law_impatient(&e, now));
-	/* from 100 kB down to 20; it will last D * 80 / 16 where it is at 36 */
+	/* a phase goes from 20 kB to 100 kB; at 36 kB it would last D * 80 / 16 */
 	estcp_law_full(&e, 100000);
 	estcp_law_queue(&e, 20000);
 	estcp_law_queue(&e, 90000);
-	/* but more than half of the way it is near its end */
+	/* but after more than half of the way the phase is near its end: no change */
 	estcp_law_hurry(&e, now, 60001);
 	KUNIT_EXPECT_EQ(test, estcp_law_g_us(&e), 25000);
 	estcp_law_hurry(&e, now, 250000);
@@ -360,7 +360,7 @@ static void patience(struct kunit *test)
 	estcp_law_hurry(&e, now, 0);
 	KUNIT_EXPECT_EQ(test, estcp_law_g_us(&e), 1250);
 	e.g *= 8;
-	/* an overflow starts anew */
+	/* an overflow starts the count again */
 	now += SEC;
 	KUNIT_EXPECT_TRUE(test, estcp_law_overflow(&e, now));
 	KUNIT_EXPECT_FALSE(test, estcp_law_impatient(&e, now + 20 * SEC - 1));
@@ -369,7 +369,7 @@ static void patience(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, estcp_law_impatient(&e, U64_MAX - 1));
 }
 
-/* A link at work keeps g and phase; one that waits begins with the new g. */
+/* A running link keeps g and its phase.  A link that has not started yet begins with the new g. */
 static void configure(struct kunit *test)
 {
 	struct estcp_config c = from_100_ms();
@@ -393,7 +393,7 @@ static void configure(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, e.config.target_us, 1000000);
 }
 
-/* g stays in its range, and grows at most twofold, whatever happens. */
+/* With any values g stays in its range, and at most doubles. */
 static void survives_nonsense(struct kunit *test)
 {
 	static const u32 target[] = { ESTCP_TARGET_MIN, 5000000,
@@ -424,7 +424,7 @@ static void survives_nonsense(struct kunit *test)
 			KUNIT_EXPECT_LE(test, e.g, min(2 * g, ESTCP_G_MAX));
 			KUNIT_EXPECT_GE(test, e.share, TCPCC_ESTCP_P_MIN);
 			KUNIT_EXPECT_LE(test, e.share, TCPCC_ESTCP_P_MAX);
-			/* in the right direction */
+			/* g changes in the right direction */
 			if (div_u64(length[k], 1000) < c.target_us)
 				KUNIT_EXPECT_GE(test, e.g, g);
 			else
@@ -433,7 +433,7 @@ static void survives_nonsense(struct kunit *test)
 	}
 }
 
-/* The share of marks is that of g, in either pair, and says g to who counts. */
+/* The share of marks is the one for g, in both pairs, and a receiver can compute g from it. */
 static void marks(struct kunit *test)
 {
 	static const u32 g_us[] = { TCPCC_ESTCP_G_MIN, 6000, 100000, 1000000,
@@ -460,9 +460,9 @@ static void marks(struct kunit *test)
 				count[e.pair | TCPCC_ESTCP_MARK], draws);
 		share = div_u64((u64)count[e.pair | TCPCC_ESTCP_MARK] <<
 				TCPCC_ESTCP_SCALE, draws);
-		/* four times sqrt(0.25 / draws), of 65536 */
+		/* four times sqrt(0.25 / draws), in units of 1/65536 */
 		KUNIT_EXPECT_LE(test, abs((s64)share - e.share), 293);
-		/* in g: 16 * ln(2) of that */
+		/* the same error in g: multiplied by 16 * ln(2) */
 		EXPECT_NEAR(test, tcpcc_estcp_g_us(share), g_us[i / 2], 51000);
 	}
 }
@@ -472,7 +472,7 @@ static void marks(struct kunit *test)
 
 #define DSFIELD	(TCPCC_ESTCP_DSCP << 2)
 
-/* All ways in which a packet may come, all codepoints, right checksums */
+/* Packets of all shapes, from each codepoint to each other, with correct checksums */
 static void codepoint_is_written(struct kunit *test)
 {
 	static const u8 summed[] = { CHECKSUM_NONE, CHECKSUM_UNNECESSARY,
@@ -482,7 +482,7 @@ static void codepoint_is_written(struct kunit *test)
 	for (i = 0; i < 2 * 2 * 2 * 4 * 16; i++) {
 		struct shape s = {
 			.v6 = i & 1, .vlan = i & 2,
-			/* options of IPv4; or an ACK without data */
+			/* some packets have IPv4 options, others are ACKs without data */
 			.extension = (i & 5) == 4 ? 8 : 0,
 			.empty = (i & 5) == 5,
 			.summed = summed[i / 8 % 4],
@@ -503,7 +503,7 @@ static void codepoint_is_written(struct kunit *test)
 			skb->csum = skb_checksum(skb, 0, skb->len, 0);
 		KUNIT_EXPECT_EQ(test, tcpcc_header_dsfield(skb), s.dsfield);
 
-		/* somebody else looks on, and must not see it */
+		/* a clone shares the data, and must not change */
 		clone = skb_clone(skb, GFP_KERNEL);
 		KUNIT_ASSERT_NOT_NULL(test, clone);
 		KUNIT_ASSERT_EQ(test, tcpcc_header_set_ecn(skb, to), 0);
@@ -531,14 +531,14 @@ static void codepoint_is_written(struct kunit *test)
 			memcpy(header + 10, was + skb_network_offset(skb) +
 			       10, 2);
 		}
-		/* and the rest is as it was */
+		/* nothing else has changed */
 		KUNIT_EXPECT_EQ(test, memcmp(skb->data, was, skb->len), 0);
 		kfree_skb(clone);
 		kfree_skb(skb);
 	}
 }
 
-/* Headers need not be where a pointer can go: some devices put them in a page. */
+/* Headers need not be in the linear part of the skb: some devices put them in a page. */
 static void pages(struct kunit *test)
 {
 	int i, keep;
@@ -570,7 +570,7 @@ static void pages(struct kunit *test)
 	}
 }
 
-/* A header checksum that was wrong stays so: the next host shall see it. */
+/* A wrong header checksum stays wrong, so that the next host can detect it. */
 static void wrong_stays_wrong(struct kunit *test)
 {
 	struct shape s = { .dsfield = DSFIELD };
@@ -582,7 +582,7 @@ static void wrong_stays_wrong(struct kunit *test)
 	kfree_skb(skb);
 }
 
-/* What the IP header says is carried, and whether the bits are this packet's own */
+/* Protocols in the IP header, and whether the DS field belongs to that packet itself */
 static void bits_of_its_own(struct kunit *test)
 {
 	static const struct {
@@ -602,7 +602,7 @@ static void bits_of_its_own(struct kunit *test)
 		struct shape s = { .v6 = i & 1, .dsfield = DSFIELD | 2 };
 		struct sk_buff *skb = packet(test, &s, NULL, 0);
 
-		/* what is encrypted says nothing */
+		/* the data may be encrypted, so it must have no effect */
 		get_random_bytes(tcp_of(skb, &s), 20 + PAYLOAD);
 		if (s.v6)
 			ipv6_hdr(skb)->nexthdr = carried[i / 2].protocol;
@@ -617,7 +617,7 @@ static void bits_of_its_own(struct kunit *test)
 	}
 }
 
-/* Fragments have bits for a whole packet, and others are no IP of that version. */
+/* Fragments, whose bits are for a whole packet, and packets that are not valid IP are refused. */
 static void others_have_none(struct kunit *test)
 {
 	struct shape v4 = { .dsfield = DSFIELD };
@@ -654,14 +654,14 @@ static void others_have_none(struct kunit *test)
 				    "case %d", i);
 		kfree_skb(skb);
 	}
-	/* who must not be cut in pieces is whole */
+	/* a packet with DF is not a fragment */
 	skb = packet(test, &v4, NULL, 0);
 	ip_hdr(skb)->frag_off = htons(IP_DF);
 	KUNIT_EXPECT_EQ(test, tcpcc_header_dsfield(skb), DSFIELD);
 	kfree_skb(skb);
 }
 
-/* Noise, and packets that end anywhere: nothing else is read or written. */
+/* Packets with random bytes, which end anywhere: nothing outside of them is read or written. */
 static void noise_is_harmless(struct kunit *test)
 {
 	int i, found = 0;

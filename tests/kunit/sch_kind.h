@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * For KUnit tests of a kind of router as the core sees it, law and packets together.  The
- * kind's source is included after this.
+ * For KUnit tests of a kind of router through the hooks that the core calls: law and packets
+ * together.  The kind's source is included after this file.
  */
 #ifndef _TCPCC_SCH_KIND_H
 #define _TCPCC_SCH_KIND_H
@@ -11,7 +11,7 @@
 #include "../../sched/sch_header.h"
 #include "../../sched/tcpcc_sched.h"
 
-/* There is no core here, and the test does not stand in for the qdisc. */
+/* The test has no core, and does not register a qdisc. */
 #undef TCPCC_QDISC_OPS
 #define TCPCC_QDISC_OPS(_id)	{ .id = #_id }
 #undef TCPCC_QDISC
@@ -22,10 +22,10 @@
 #include "sch_packet.h"
 
 /*
- * A packet with this header goes through an empty queue at @now_ns.  All of it is then as it
- * was but for its word, and its checksum is right.
+ * A packet with header @h passes an empty queue at @now_ns.  Nothing of it may change except
+ * its word and its checksum, and the checksum must be correct.
  *
- * Return: its word then
+ * Return: its word after the queue
  */
 static u32 word_after(struct kunit *test, const struct tcpcc_kind *kind, void *state,
 		      const struct shape *s, const struct tcpcc_fb_header *h, u64 now_ns)
@@ -53,7 +53,7 @@ static u32 word_after(struct kunit *test, const struct tcpcc_kind *kind, void *s
 	return word;
 }
 
-/* A word of @other, or with a version that is not known, goes on as it came. */
+/* Words of protocols other than @own, or with an unknown version, are not changed. */
 static void leaves_others(struct kunit *test, const struct tcpcc_kind *kind, void *state,
 			  u8 own, u64 now_ns)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Packets for the KUnit tests of the router qdiscs, in all shapes. */
+/* Packets of all shapes for the KUnit tests of the router qdiscs. */
 #ifndef _TCPCC_SCH_PACKET_H
 #define _TCPCC_SCH_PACKET_H
 
@@ -18,15 +18,15 @@
 
 struct shape {
 	bool v6;
-	bool vlan;		/* in the packet, not beside it */
+	bool vlan;		/* with a VLAN tag in the packet data */
 	u8 pad;			/* NOPs before our option */
 	u8 extension;		/* bytes of IPv6 extension header, or IP options */
-	u8 summed;
+	u8 summed;		/* skb->ip_summed */
 	u8 dsfield;
 	bool empty;		/* without payload */
 };
 
-/* A packet with these bytes as TCP options, or NULL */
+/* A packet of shape @s with @len bytes of @option as TCP option, after NOPs */
 static struct sk_buff *packet(struct kunit *test, const struct shape *s,
 			      const u8 *option, unsigned int len)
 {
@@ -94,7 +94,7 @@ static struct tcphdr *tcp_of(struct sk_buff *skb, const struct shape *s)
 				 s->extension);
 }
 
-/* The checksum over the segment: with a field of 0 the one to put there, else 0 */
+/* The checksum of the segment: the correct value if its field is 0; 0 if the field is correct */
 static u16 tcp_sum(struct sk_buff *skb, const struct shape *s)
 {
 	struct tcphdr *th = tcp_of(skb, s);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit tests of the router qdisc rcp: the law in its two forms, with users that do as they
- * are told, and with absurd numbers; and what becomes of the words of packets.
+ * KUnit tests of the router qdisc rcp: the law in its two forms, with users that send at the
+ * rate of the link, and with extreme numbers; and the words that it writes to packets.
  */
 #include "sch_kind.h"
 
@@ -17,7 +17,7 @@
 #define PAPER_SIZE	1000		/* bytes */
 #define MS		((u64)NSEC_PER_MSEC)
 
-/* The paper of 2005: once per mean rtt, and at least a packet in it */
+/* The paper of 2005: one step per mean rtt, and R is at least one packet per mean rtt */
 static const struct rcp_gains paper = {
 	.alpha		= 100000,
 	.beta		= 1000000,
@@ -39,7 +39,10 @@ static void link_init(struct rcp_law *r, const struct rcp_gains *gains)
 	r->size = PAPER_SIZE;
 }
 
-/* What R is multiplied by in a period, 10^-6, with y and q in percent of C and C * d */
+/*
+ * The factor by which R changes in a period, 10^-6, for an input y of @input percent of C and a
+ * queue q of @queue percent of C * d
+ */
 static u64 factor(const struct rcp_gains *gains, u32 input, u32 queue)
 {
 	struct rcp_law r;
@@ -53,13 +56,13 @@ static u64 factor(const struct rcp_gains *gains, u32 input, u32 queue)
 	return div64_u64(r.rate * 1000000, before);
 }
 
-/* y = 2 * C and q = C * d, y = 0, and the equilibrium: once per d, and in eighths of it */
+/* y = 2 * C with q = C * d, y = 0, and the equilibrium: with periods of d, and of d/8 */
 static void equation(struct kunit *test)
 {
 	struct rcp_gains eighth = paper, faster = paper;
 
 	eighth.interval_us = PAPER_RTT / 8;
-	/* -.1: the floor, 12500 of 968750 bytes/s */
+	/* the equation gives -.1, so the floor counts: 12500 of 968750 bytes/s */
 	EXPECT_NEAR(test, factor(&paper, 200, 100), 12903, 100);
 	EXPECT_NEAR(test, factor(&paper, 0, 0), 1100000, 1);
 	EXPECT_NEAR(test, factor(&paper, 100, 0), 1000000, 1);
@@ -67,11 +70,11 @@ static void equation(struct kunit *test)
 	EXPECT_NEAR(test, factor(&paper, 100, 90), 100000, 1);
 	EXPECT_NEAR(test, factor(&eighth, 200, 100), 862500, 1);
 	EXPECT_NEAR(test, factor(&eighth, 0, 0), 1012500, 1);
-	/* the authors' gains: .05 * (.4 - .4 * .5), of an interval of 10 ms */
+	/* the authors' gains, with an interval of 10 ms: .05 * (.4 - .4 * .5) */
 	EXPECT_NEAR(test, factor(&rcp_default, 0, 0), 1050000, 1);
 	EXPECT_NEAR(test, factor(&rcp_default, 0, 50), 1025000, 1);
 	EXPECT_NEAR(test, factor(&rcp_default, 200, 100), 900000, 1);
-	/* half of the capacity is to be filled: half is full, and q counts twice */
+	/* gamma = 1/2: an input of C/2 is the equilibrium, and q counts twice */
 	faster.gamma = 500000;
 	EXPECT_NEAR(test, factor(&faster, 50, 0), 1000000, 1);
 	EXPECT_NEAR(test, factor(&faster, 100, 10), 700000, 1);
@@ -92,7 +95,7 @@ static void first_rate(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rcp_law_rate(&r), 7500);
 }
 
-/* At least the floor, in packets of the size that came, and at most gamma * C */
+/* R is at least the floor, in packets of the size that arrived, and at most gamma * C */
 static void bounds(struct kunit *test)
 {
 	struct rcp_gains gains = paper;
@@ -105,14 +108,14 @@ static void bounds(struct kunit *test)
 	rcp_law_step(&r, U32_MAX);
 	KUNIT_EXPECT_EQ(test, r.size, 800);
 	KUNIT_EXPECT_EQ(test, rcp_law_rate(&r), 10000);
-	/* nothing came: their size stays */
+	/* nothing has arrived: the size of packets stays */
 	rcp_law_step(&r, U32_MAX);
 	KUNIT_EXPECT_EQ(test, rcp_law_rate(&r), 10000);
 	gains.floor = 10000;
 	r.gains = gains;
 	rcp_law_step(&r, U32_MAX);
 	KUNIT_EXPECT_EQ(test, rcp_law_rate(&r), 100);
-	/* without one R can still grow again */
+	/* without a floor R is at least 1, so that it can grow again */
 	r.gains.floor = 0;
 	rcp_law_step(&r, U32_MAX);
 	KUNIT_EXPECT_EQ(test, r.rate, 1);
@@ -130,7 +133,12 @@ static void bounds(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rcp_law_rate(&r), 500);
 }
 
-/* One period of a link with this rtt and R, in which packets say @mean.  Return: d then */
+/*
+ * One period of @interval_us of a link with a mean rtt of @rtt_us and R = @rate, in which packets
+ * carry an rtt of @mean, us
+ *
+ * Return: d after it, us
+ */
 static u32 rtt_after(u32 interval_us, u32 rtt_us, u32 mean, u64 rate)
 {
 	struct rcp_law r;
@@ -145,7 +153,7 @@ static u32 rtt_after(u32 interval_us, u32 rtt_us, u32 mean, u64 rate)
 	return r.rtt_us;
 }
 
-/* d goes up with T / d, and down with (R / C) * (s / d) * (T / d). */
+/* The gain of d is T / d if it rises, and (R / C) * (s / d) * (T / d) if it falls. */
 static void mean_rtt(struct kunit *test)
 {
 	struct rcp_law r;
@@ -158,12 +166,12 @@ static void mean_rtt(struct kunit *test)
 	/* 80 - 40 / 2 / 2 / 8 */
 	EXPECT_NEAR(test, rtt_after(10000, 80000, 40000, PAPER_LINK / 2), 78750, 15);
 	KUNIT_EXPECT_EQ(test, rtt_after(0, 80000, 80000, PAPER_LINK), 80000);
-	/* none says nothing, and d is within its bounds */
+	/* without an rtt d stays, and d is within its bounds */
 	KUNIT_EXPECT_EQ(test, rtt_after(0, 80000, 0, PAPER_LINK), 80000);
 	KUNIT_EXPECT_EQ(test, rtt_after(0, 80000, U32_MAX, PAPER_LINK), 10000000);
 	KUNIT_EXPECT_EQ(test, rtt_after(0, 1000, 1, PAPER_LINK), 1000);
 
-	/* by bytes: 900 of 160 ms, 100 of 20 ms, and 5000 that say nothing */
+	/* weighted by bytes: 900 with 160 ms, 100 with 20 ms, and 5000 without an rtt */
 	link_init(&r, &paper);
 	rcp_law_arrive(&r, 900, 160000);
 	rcp_law_arrive(&r, 100, 20000);
@@ -171,7 +179,7 @@ static void mean_rtt(struct kunit *test)
 	rcp_law_step(&r, 0);
 	KUNIT_EXPECT_EQ(test, r.rtt_us, 146000);
 	KUNIT_EXPECT_EQ(test, r.input, 75000);
-	/* and the next period is as long */
+	/* the next period lasts d */
 	KUNIT_EXPECT_EQ(test, r.interval_us, 146000);
 	KUNIT_EXPECT_EQ(test, r.bytes, 0);
 }
@@ -191,7 +199,7 @@ static void intervals(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rcp_interval_us(&r), 1000);
 }
 
-/* A link that never saw a header does not count time. */
+/* Before its first header a link has no periods. */
 static void waits_for_first(struct kunit *test)
 {
 	struct rcp_law r;
@@ -200,7 +208,7 @@ static void waits_for_first(struct kunit *test)
 	rcp_law_arrive(&r, 1500, 0);
 	rcp_law_advance(&r, U64_MAX / 2, 0);
 	KUNIT_EXPECT_EQ(test, r.periods, 0);
-	/* and what came before is in no period */
+	/* what arrived before it belongs to no period */
 	rcp_law_start(&r, 5 * MS);
 	KUNIT_EXPECT_EQ(test, r.bytes, 0);
 	rcp_law_advance(&r, 15 * MS - 1, 0);
@@ -209,7 +217,7 @@ static void waits_for_first(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, r.periods, 1);
 }
 
-/* While nothing comes R is multiplied by 1 + alpha * T / d in each period, up to gamma * C. */
+/* On an idle link R is multiplied by 1 + alpha * T / d in each period, up to gamma * C. */
 static void idle(struct kunit *test)
 {
 	static const u32 periods[] = { 1, 2, 3, 7, 20, 30, 31, 32 };
@@ -223,7 +231,7 @@ static void idle(struct kunit *test)
 		rcp_law_start(&r, MS);
 		for (k = 0; k < periods[i]; k++)
 			want += div_u64(want, 10);
-		/* to the end of the last one, and to that of the one after it less 1 ns */
+		/* to the end of the last period, and to 1 ns before the end of the next one */
 		rcp_law_advance(&r, MS + 80 * MS * periods[i], 0);
 		EXPECT_NEAR(test, rcp_law_rate(&r), min(div_u64(want, 1000), PAPER_LINK), 1);
 		KUNIT_EXPECT_EQ(test, r.periods, periods[i]);
@@ -240,13 +248,16 @@ static void idle(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, r.rate, PAPER_LINK << RCP_SCALE);
 		KUNIT_EXPECT_EQ(test, r.rtt_us, PAPER_RTT);
 		KUNIT_EXPECT_GT(test, r.control_ns, i ? U64_MAX / 2 : 4ULL * 3600 * NSEC_PER_SEC);
-		/* behind a queue that does not move it is the floor: .01 packets in d */
+		/* beside a queue that does not move R falls to the floor: .01 packets per d */
 		rcp_law_advance(&r, r.control_ns + 3600ULL * NSEC_PER_SEC, U32_MAX);
 		KUNIT_EXPECT_EQ(test, rcp_law_rate(&r), 125);
 	}
 }
 
-/* Reckoned up late or at once, periods end alike; R to what is rounded in powers. */
+/*
+ * Periods end at the same times, whether they are computed at once or later.  R is the same except
+ * for the rounding of powers.
+ */
 static void late_is_the_same(struct kunit *test)
 {
 	struct rcp_law often, late;
@@ -276,7 +287,7 @@ static void late_is_the_same(struct kunit *test)
 	KUNIT_EXPECT_GT(test, late.periods, 1000);
 }
 
-/* A link at work that becomes slower wants no more than it has at once. */
+/* If the capacity of a running link falls, R is at most the new capacity at once. */
 static void slower_link(struct kunit *test)
 {
 	struct rcp_law r;
@@ -290,11 +301,11 @@ static void slower_link(struct kunit *test)
 }
 
 /* ------------------------------------------------------------------------- */
-/* Users that do as they are told                                            */
+/* Users that send at the rate of the link                                   */
 
-#define DELAY	8	/* periods in a round trip, at most */
+#define DELAY	8	/* the most periods in a round trip */
 
-/* A link, and users that send a round trip later what it wants */
+/* A link, and users that send at its rate one round trip later */
 struct loop {
 	struct rcp_law law;
 	u32 users;
@@ -339,7 +350,7 @@ static void loop_run(struct loop *l, int periods)
 	}
 }
 
-/* Each has gamma * C / N, and there is no queue, in both forms and from 1 Mbit/s to 400 Gbit/s. */
+/* Each user gets gamma * C / N without a queue, in both forms, from 1 Mbit/s to 400 Gbit/s. */
 static void settles(struct kunit *test)
 {
 	static const u32 mbps[] = { 1, 10, 155, 1000, 10000, 400000 };
@@ -358,18 +369,18 @@ static void settles(struct kunit *test)
 			gains.gamma = 950000;
 			fair = div_u64(fair * 95, 100);
 		}
-		/* each must have two packets in a round trip, or more */
+		/* each must have at least two packets in a round trip */
 		if (fair < 2 * PAPER_SIZE * 1000 / 80)
 			continue;
 		loop_init(&l, &gains, capacity, users[i % 6], PAPER_RTT);
 		/*
-		 * What 1000 users make of a first rate of C / 20 takes 50 round trips to
-		 * drain; then as many e-folds of d / alpha, and of what is left
+		 * With a first rate of C / 20 the queue of 1000 users needs 50 round trips
+		 * to drain; then the rest decays with a time constant of d / alpha
 		 */
 		loop_run(&l, form ? 250 * 8 : 500);
 		EXPECT_NEAR(test, rcp_law_rate(&l.law), fair, 1000);
 		EXPECT_NEAR(test, l.law.input, fair * users[i % 6], 1000);
-		/* of 0.1 % of C * d, or a packet */
+		/* a queue of at most 0.1 % of C * d, or one packet */
 		KUNIT_EXPECT_LE(test, l.queue,
 				max_t(u64, div_u64(capacity * PAPER_RTT, 1000000000),
 				      PAPER_SIZE));
@@ -378,9 +389,9 @@ static void settles(struct kunit *test)
 }
 
 /*
- * Fig. 16's second user.  Once per d the rate falls to a packet in d at once, and grows by a
- * tenth in each d: by 45 times in 40.  In eighths of d it is never that low, and has passed
- * half of what is fair by then.
+ * The second user of Fig. 16.  With periods of d the rate falls at once to one packet per d, and
+ * then grows by a tenth in each d: by a factor of 45 in 40 periods.  With periods of d/8 it never
+ * falls that low, and after the same time it exceeds half of the fair rate.
  */
 static void second_user(struct kunit *test)
 {
@@ -418,7 +429,7 @@ static void second_user(struct kunit *test)
 /* ------------------------------------------------------------------------- */
 /* Nonsense                                                                  */
 
-/* R is above 0 and at most gamma * C, d and T are in their ranges. */
+/* R is above 0 and at most gamma * C; d and T are in their ranges. */
 static void sane(struct kunit *test, const struct rcp_law *r)
 {
 	KUNIT_EXPECT_GE(test, r->rate, 1);
@@ -514,7 +525,7 @@ static void words_are_lowered(struct kunit *test)
 		struct shape s = { .v6 = i & 1, .vlan = i & 2, .pad = i / 4 };
 		struct tcpcc_fb_header h = {
 			.has_word = true, .protocol = TCPCC_FB_RCP, .word = TCPCC_FB_NO_LIMIT,
-			/* the four bits above an rtt are reserved */
+			/* the four bits above the rtt are reserved */
 			.info = 0x5000000 | PAPER_RTT,
 		};
 		struct rcp rcp;
@@ -525,11 +536,11 @@ static void words_are_lowered(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, rcp.law.control_ns, MS + 10 * MS);
 		KUNIT_EXPECT_EQ(test, rcp.law.packets, 1);
 		KUNIT_EXPECT_EQ(test, rcp.law.rtt_sum, (u64)rcp.law.bytes * PAPER_RTT);
-		/* less than R stays, whatever else the word says */
+		/* a word with less than R does not change, whatever its other bits are */
 		h.word = tcpcc_fb_encode(1000, true);
 		KUNIT_EXPECT_EQ(test, word_after(test, &rcp_kind, &rcp, &s, &h, MS), h.word);
 		KUNIT_EXPECT_EQ(test, rcp.lowered, 1);
-		/* and who is lowered is not told of congestion here */
+		/* a lowered word keeps its congestion bit */
 		h.word = tcpcc_fb_encode(PAPER_LINK, true);
 		KUNIT_EXPECT_EQ(test, word_after(test, &rcp_kind, &rcp, &s, &h, MS),
 				own | TCPCC_FB_CONGESTION);
@@ -550,7 +561,7 @@ static void words_of_others(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rcp.arrivals.plain, 30);
 }
 
-/* A link that waits begins with what is new; one at work keeps its R. */
+/* A link that has not started yet begins with the new values.  A running link keeps R. */
 static void configure(struct kunit *test)
 {
 	struct rcp_gains other = rcp_default;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit tests of the router qdisc xcp: the law, with the numbers of the link that the ACP
- * paper has, with users that do as they are told, and with absurd packets; and what becomes
- * of the words of real ones.
+ * KUnit tests of the router qdisc xcp: the law, with the numbers of the ACP paper's link,
+ * with users that follow the feedback, and with extreme packets; and the words that it
+ * writes to packets.
  */
 #include "sch_kind.h"
 
@@ -22,7 +22,7 @@
 /* ------------------------------------------------------------------------- */
 /* The law                                                                   */
 
-/* What is left to give and to take, whole bytes/s */
+/* The positive and negative feedback that is not handed out yet, whole bytes/s */
 static u64 raise_left(const struct xcp_law *x)
 {
 	return x->raise.left >> XCP_SCALE;
@@ -33,7 +33,7 @@ static u64 cut_left(const struct xcp_law *x)
 	return x->cut.left >> XCP_SCALE;
 }
 
-/* A packet whose header says so */
+/* A packet with this rtt and gap in its header */
 static void packet_arrives(struct xcp_law *x, u32 len, u32 rtt_us, u64 gap_ns)
 {
 	xcp_law_arrive(x, len, rtt_us, xcp_gap_ns(rtt_us, gap_ns));
@@ -44,7 +44,7 @@ static s32 packet_departs(struct xcp_law *x, u32 len, u32 rtt_us, u64 gap_ns, s3
 	return xcp_law_feedback(x, len, xcp_gap_ns(rtt_us, gap_ns), wanted);
 }
 
-/* The end of a period of PAPER_RTT, in which so many packets of PAPER_SIZE came */
+/* Ends a period of PAPER_RTT in which @packets packets of PAPER_SIZE have arrived */
 static void one_period(struct xcp_law *x, u32 packets, u32 rtt_us, u32 gap_ns, u32 queue)
 {
 	x->rtt_us = PAPER_RTT;
@@ -61,7 +61,7 @@ static void full_link(struct xcp_law *x)
 	one_period(x, 1550, PAPER_RTT, 51600, 0);
 }
 
-/* phi = 0, h = gamma * C: 1250 bytes/s for and of each packet, and nothing is left. */
+/* phi = 0, h = gamma * C: each packet gets 1250 bytes/s and loses as much; nothing is left. */
 static void equilibrium(struct kunit *test)
 {
 	struct xcp_law x;
@@ -82,13 +82,13 @@ static void equilibrium(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, x.cut.left, 0);
 }
 
-/* All terms, done by hand: below the capacity, and above it */
+/* All terms, compared with a calculation by hand: below the capacity, and above it */
 static void one_step(struct kunit *test)
 {
 	struct xcp_law x;
 	int i;
 
-	/* .4 * (19375000 - 15000000) - .226 * 40000 / .09; more than .1 * 15000000 */
+	/* .4 * (19375000 - 15000000) - .226 * 40000 / .09, which exceeds .1 * 15000000 */
 	xcp_law_init(&x, &xcp_paper, PAPER_LINK);
 	one_period(&x, 1200, 90000, 75000, 40000);
 	KUNIT_EXPECT_EQ(test, x.input, 15000000);
@@ -98,11 +98,11 @@ static void one_step(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, x.cut.left, 0);
 	KUNIT_EXPECT_EQ(test, x.bytes, 0);
 	KUNIT_EXPECT_EQ(test, x.gaps_ns, 0);
-	/* 1374.63 for each, to what is left for the last */
+	/* 1374.63 for each, rounded; the last one gets the rest */
 	for (i = 0; i < 1199; i++)
 		KUNIT_EXPECT_EQ(test, packet_departs(&x, PAPER_SIZE, 90000, 75000, ALL), 1375);
 
-	/* .4 * (19375000 - 20000000) - .226 * 40000 / .09; h is .1 * 20000000 less that */
+	/* .4 * (19375000 - 20000000) - .226 * 40000 / .09; h is .1 * 20000000 minus |phi| */
 	one_period(&x, 1600, 90000, 56250, 40000);
 	EXPECT_NEAR(test, x.spare, -350444, 1);
 	EXPECT_NEAR(test, raise_left(&x), 1649556, 1);
@@ -113,7 +113,11 @@ static void one_step(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, x.periods, 2);
 }
 
-/* Ten flows whose packets differ in all; each is sent @times.  Return: the sum of feedback */
+/*
+ * Ten flows whose packets differ in rtt, gap and length; each packet is sent @times times.
+ *
+ * Return: sum of the feedback, bytes/s
+ */
 static s64 mixture(struct xcp_law *x, int times, bool arrive)
 {
 	s64 sum = 0;
@@ -135,8 +139,8 @@ static s64 mixture(struct xcp_law *x, int times, bool arrive)
 }
 
 /*
- * What is handed out in a period like the one before is phi, to half a byte/s for each packet,
- * as each is rounded.  A longer period hands out no more.
+ * In a period with the same packets as the one before the sum of the feedback is phi, to half a
+ * byte/s per packet for rounding.  If the period is longer, no more is handed out.
  */
 static void hands_out_phi(struct kunit *test)
 {
@@ -164,13 +168,16 @@ static void hands_out_phi(struct kunit *test)
 	}
 }
 
-/* Each flow gets the same by its gaps, whatever its rtt and size; each loses by its bytes. */
+/*
+ * By the gaps each flow gets the same, for any rtt and size of packets.  What it loses is
+ * proportional to its bytes.
+ */
 static void shares(struct kunit *test)
 {
 	struct xcp_law x;
 	int i;
 
-	/* an idle link: all that there is to give is .4 * 19375000 */
+	/* an almost idle link gives almost .4 * 19375000 */
 	xcp_law_init(&x, &xcp_paper, PAPER_LINK);
 	x.rtt_us = PAPER_RTT;
 	for (i = 0; i < 100; i++)
@@ -185,7 +192,7 @@ static void shares(struct kunit *test)
 		KUNIT_EXPECT_LE(test, abs(packet_departs(&x, 50, PAPER_RTT, 800000, ALL) -
 					  38588), 1);
 
-	/* a link that is too slow: -.4 * (6500 / .08) is to be taken, by 1 byte/s of 5000 ... */
+	/* a link that is too slow takes .4 * (6500 / .08): 5 bytes/s for each byte */
 	xcp_law_init(&x, &xcp_paper, 1);
 	x.rtt_us = PAPER_RTT;
 	for (i = 0; i < 100; i++)
@@ -200,30 +207,30 @@ static void shares(struct kunit *test)
 				1);
 }
 
-/* A link before allows less: what is taken here makes up for the difference. */
+/* If an earlier link allows less, the difference counts as taken here. */
 static void upstream_allows_less(struct kunit *test)
 {
 	static const struct {
 		u32 gap_ns;
 		s32 brought;
 		s32 given;
-		u32 raise;	/* so much less is left to give */
-		u32 cut;	/* and to take */
+		u32 raise;	/* reduction of what is left to give */
+		u32 cut;	/* reduction of what is left to take */
 	} c[] = {
 		{ 51600, ALL, 0, 1250, 1250 },
 		{ 51600, 0, 0, 1250, 1250 },
 		{ 51600, -1, -1, 1250, 1251 },
 		{ 51600, -5000, -5000, 1250, 6250 },
-		/* twice the gap, and so twice the gift */
+		/* twice the gap, and therefore twice the positive feedback */
 		{ 103200, ALL, 1250, 2500, 1250 },
 		{ 103200, 1250, 1250, 2500, 1250 },
 		{ 103200, 1249, 1249, 2500, 1251 },
 		{ 103200, 0, 0, 2500, 2500 },
 		{ 103200, -5000, -5000, 2500, 7500 },
-		/* none */
+		/* no gap */
 		{ 0, ALL, -1250, 0, 1250 },
 		{ 0, -1251, -1251, 0, 1251 },
-		/* all that is left to take is taken, and the rest is none of ours */
+		/* all that is left to take is taken; the rest does not count here */
 		{ 51600, -3000000, -3000000, 0, 1937500 },
 		{ 51600, -(1 << 29), -(1 << 29), 0, 1937500 },
 	};
@@ -254,14 +261,14 @@ static void without_rtt(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, packet_departs(&x, PAPER_SIZE, 0, 51600, -5), 0);
 	KUNIT_EXPECT_EQ(test, raise_left(&x), 1937500);
 	KUNIT_EXPECT_EQ(test, cut_left(&x), 1937500);
-	/* others' packets: nobody is there to give to, but y is known */
+	/* only packets without an rtt: no flow can get feedback, but y is known */
 	one_period(&x, 155, 0, 51600, 0);
 	KUNIT_EXPECT_EQ(test, x.input, PAPER_LINK / 10);
 	KUNIT_EXPECT_EQ(test, x.rtt_us, 50000);
 	KUNIT_EXPECT_EQ(test, x.raise.left, 0);
 }
 
-/* What is given or taken at once is no more than a word of XCP has room for. */
+/* A packet is given or loses at most what fits into a word of XCP. */
 static void at_most(struct kunit *test)
 {
 	const u64 most = (u64)XCP_FEEDBACK_MOST;
@@ -272,13 +279,13 @@ static void at_most(struct kunit *test)
 	one_period(&x, 1, PAPER_RTT, 80000000, 0);
 	EXPECT_NEAR(test, raise_left(&x), 49999995000, 1);
 	KUNIT_EXPECT_EQ(test, packet_departs(&x, PAPER_SIZE, PAPER_RTT, 80000000, ALL), most);
-	/* so the next one gets as much */
+	/* the next packet gets the same */
 	EXPECT_NEAR(test, raise_left(&x), 49999995000 - most, 1);
 	KUNIT_EXPECT_EQ(test, packet_departs(&x, PAPER_SIZE, PAPER_RTT, 80000000, ALL), most);
-	/* who has asked for more than a link gives is not told that none has seen it */
+	/* the most differs from the word that means that no link has changed it */
 	KUNIT_EXPECT_LT(test, most, TCPCC_FB_NO_LIMIT);
 
-	/* 10^9 bytes/s are to be taken, and nothing is to be given: that stays so */
+	/* 10^9 bytes/s are left to take: one packet loses the most, and the rest is left */
 	full_link(&x);
 	x.cut.left = 1000000000ULL << XCP_SCALE;
 	x.cut.units = PAPER_SIZE;
@@ -288,7 +295,7 @@ static void at_most(struct kunit *test)
 	EXPECT_NEAR(test, raise_left(&x), 1937500 - 1250, 1);
 }
 
-/* d is a mean by gaps: a flow counts as one, however many packets it sends. */
+/* d is a mean weighted by gaps: each flow counts once, for any number of its packets. */
 static void mean_rtt(struct kunit *test)
 {
 	struct xcp_law x;
@@ -304,14 +311,14 @@ static void mean_rtt(struct kunit *test)
 	xcp_law_step(&x);
 	/* (80 * 80 + 40 * 40) / 120 */
 	EXPECT_NEAR(test, x.rtt_us, 66667, 20);
-	/* a second, and a millisecond */
+	/* at most a second, and at least a millisecond */
 	packet_arrives(&x, 1000, 33521664, 33521664000);
 	xcp_law_step(&x);
 	KUNIT_EXPECT_EQ(test, x.rtt_us, USEC_PER_SEC);
 	packet_arrives(&x, 1000, 10, 100);
 	xcp_law_step(&x);
 	KUNIT_EXPECT_EQ(test, x.rtt_us, 1000);
-	/* gaps are below an rtt, and say nothing where they are none */
+	/* a gap is at most the rtt; a packet without a gap does not count */
 	packet_arrives(&x, 1000, 20000, U64_MAX);
 	KUNIT_EXPECT_EQ(test, x.gaps_ns, 20000000);
 	packet_arrives(&x, 1000, 40000, 0);
@@ -321,7 +328,7 @@ static void mean_rtt(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, x.rtt_us, 50000);
 }
 
-/* A link that never saw a header does not count time. */
+/* Before its first header a link has no periods. */
 static void waits_for_first(struct kunit *test)
 {
 	struct xcp_law x;
@@ -331,7 +338,7 @@ static void waits_for_first(struct kunit *test)
 	xcp_law_advance(&x, U64_MAX / 2, 0);
 	KUNIT_EXPECT_EQ(test, x.periods, 0);
 	KUNIT_EXPECT_EQ(test, packet_departs(&x, 1500, PAPER_RTT, 51600, ALL), 0);
-	/* and what came before is in no period */
+	/* what arrived before it belongs to no period */
 	xcp_law_start(&x, 5 * MS, 0);
 	KUNIT_EXPECT_EQ(test, x.bytes, 0);
 	xcp_law_advance(&x, 55 * MS - 1, 0);
@@ -340,7 +347,7 @@ static void waits_for_first(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, x.periods, 1);
 }
 
-/* A period without a packet ends what there was to hand out; hours are as one of it. */
+/* After a period without packets nothing is left to hand out.  Hours have the same effect. */
 static void idle(struct kunit *test)
 {
 	static const u32 queue[] = { 0, 70000 };
@@ -354,7 +361,7 @@ static void idle(struct kunit *test)
 		full_link(&x);
 		xcp_law_start(&x, MS, 0);
 		packet_arrives(&x, 1000, PAPER_RTT, 51600);
-		/* its period is over: phi counts, as h does */
+		/* the period with the packets ends: phi and h are to be handed out */
 		xcp_law_advance(&x, MS + 80 * MS, queue[i & 1]);
 		KUNIT_EXPECT_GT(test, x.raise.left, 0);
 		xcp_law_advance(&x, now, queue[i & 1]);
@@ -366,14 +373,14 @@ static void idle(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, x.clock.queue, queue[i & 1]);
 		KUNIT_EXPECT_LE(test, x.periods, 4);
 		KUNIT_EXPECT_FALSE(test, law_clock_due(&x.clock, now));
-		/* the next period is a whole one */
+		/* the next period has its full length */
 		xcp_law_advance(&x, now + 50 * MS - 1, queue[i & 1]);
 		KUNIT_EXPECT_LE(test, x.periods, 4);
 		KUNIT_EXPECT_TRUE(test, law_clock_due(&x.clock, now + 50 * MS));
 	}
 }
 
-/* Reckoned up late or at once, periods and windows end alike. */
+/* Periods and windows end at the same times, whether they are computed at once or later. */
 static void late_is_the_same(struct kunit *test)
 {
 	struct xcp_law often, late;
@@ -404,7 +411,7 @@ static void late_is_the_same(struct kunit *test)
 	KUNIT_EXPECT_GT(test, late.clock.queue, 0);
 }
 
-/* The least queue that a packet left behind it in a window counts. */
+/* The persistent queue is the least queue after a departure in a window. */
 static void persistent_queue(struct kunit *test)
 {
 	struct xcp_law x;
@@ -416,18 +423,18 @@ static void persistent_queue(struct kunit *test)
 	xcp_law_depart(&x, 50000);
 	xcp_law_depart(&x, 30000);
 	xcp_law_depart(&x, 70000);
-	/* 50000 bytes take 2.58 ms of the 20, and half of the rest is 8.71 */
+	/* 50000 bytes take 2.58 ms of 20 ms, and half of the rest is 8.71 ms */
 	xcp_law_advance(&x, 8700000, 70000);
 	KUNIT_EXPECT_EQ(test, x.clock.queue, 0);
 	xcp_law_advance(&x, 8710000, 70000);
 	KUNIT_EXPECT_EQ(test, x.clock.queue, 30000);
-	/* nobody left since: what is there is persistent; 8.19 ms later */
+	/* no packet has departed since then: after 8.19 ms the whole queue is persistent */
 	xcp_law_advance(&x, 16890000, 70000);
 	KUNIT_EXPECT_EQ(test, x.clock.queue, 30000);
 	xcp_law_advance(&x, 16910000, 70000);
 	KUNIT_EXPECT_EQ(test, x.clock.queue, 70000);
 
-	/* half of the propagation delay, and 2 ms are the least */
+	/* half of the propagation delay, and at least 2 ms */
 	KUNIT_EXPECT_EQ(test, xcp_window_us(&x, 0), 10000);
 	KUNIT_EXPECT_EQ(test, xcp_window_us(&x, U32_MAX), 2000);
 	x.rtt_us = LAW_INTERVAL_MIN;
@@ -435,23 +442,23 @@ static void persistent_queue(struct kunit *test)
 }
 
 /* ------------------------------------------------------------------------- */
-/* Users that do as they are told                                            */
+/* Users that follow the feedback                                            */
 
 #define USERS	200
 
 /*
- * A link, and users that all have its period as rtt.  What packets bring back in a period is
- * added in the next one.  The first @led users are led by another link: they send what they
- * sent.
+ * A link, and users whose rtt is its period.  The feedback of the packets of a period is added
+ * to a user's rate in the next period.  The first @led users are limited by another link: their
+ * rates do not change.
  */
 struct loop {
 	struct xcp_law law;
 	u32 users;
 	u32 led;
 	u32 rtt_us;
-	u32 size;	/* of a packet, bytes */
+	u32 size;	/* size of a packet, bytes */
 	u64 rate[USERS];	/* bytes/s */
-	u64 due[USERS];		/* of the next packet, bytes * 10^6 */
+	u64 due[USERS];		/* part of the next packet, bytes * 10^6 */
 	s64 change[USERS];	/* bytes/s */
 	u64 queue;		/* bytes */
 };
@@ -468,10 +475,10 @@ static struct loop *loop_of(struct kunit *test, u64 capacity, u32 users, u32 rtt
 	l->users = users;
 	l->rtt_us = rtt_us;
 	l->size = size;
-	/* one packet in a round trip, as a first window is; the first user has a tenth of all */
+	/* one packet per round trip, as with a first window; the first user has a tenth of C */
 	for (i = 0; i < users; i++) {
 		l->rate[i] = div_u64((u64)size * USEC_PER_SEC, rtt_us);
-		/* they are not in step */
+		/* their packets are not synchronized */
 		l->due[i] = div_u64((u64)size * USEC_PER_SEC * i, users);
 	}
 	l->rate[0] = max(l->rate[0], div_u64(capacity, 10));
@@ -495,7 +502,7 @@ static void loop_run(struct loop *l, int periods)
 
 	sent = div_u64(l->law.capacity * l->rtt_us, USEC_PER_SEC);
 	while (periods--) {
-		/* in small steps: who always came last would have what the others leave */
+		/* in small steps; otherwise the last user would always get what others leave */
 		for (step = 0; step < 100; step++)
 			for (i = 0; i < l->users; i++)
 				for (l->due[i] += div_u64(l->rate[i] * l->rtt_us, 100);
@@ -512,7 +519,7 @@ static void loop_run(struct loop *l, int periods)
 	}
 }
 
-/* Each has C / N, to 2 %, and there is no queue, from 1 Mbit/s to 1 Tbit/s. */
+/* Each user gets C / N, to 2 %, without a queue, from 1 Mbit/s to 1 Tbit/s. */
 static void settles(struct kunit *test)
 {
 	static const struct {
@@ -533,11 +540,11 @@ static void settles(struct kunit *test)
 		u64 fair = div_u64(capacity, users[i % 5]);
 		struct loop *l;
 
-		/* one whole packet more or less must not be much */
+		/* one packet more or less must be a small difference */
 		if (div_u64(fair * link[i / 5].rtt_us, USEC_PER_SEC) < 20 * link[i / 5].size)
 			continue;
 		l = loop_of(test, capacity, users[i % 5], link[i / 5].rtt_us, link[i / 5].size);
-		/* a tenth of each rate moves in a round trip */
+		/* a tenth of each rate is redistributed in a round trip */
 		loop_run(l, 150);
 		for (k = 0; k < l->users; k++)
 			EXPECT_NEAR(test, l->rate[k], fair, 20000);
@@ -551,13 +558,13 @@ static void settles(struct kunit *test)
 }
 
 /*
- * Table I's first link.  70 of its 80 users are led by others, to 80 Mbit/s in all.  Of what
- * h gives to them nothing comes of it, and what it takes from the ten others is missing: with
- * x of each of these and y = 10 * x + 80 Mbit/s they are at rest where
+ * The first link of Table I.  70 of its 80 users are limited by other links, to 80 Mbit/s in
+ * sum.  What h gives to these 70 has no effect, but h also takes from the ten others.  If each of
+ * these ten has x, and y = 10 * x + 80 Mbit/s, the equilibrium is
  *
  *   gamma * y^2 / (80 * x) = gamma * y - alpha * (C - y)
  *
- * which is x = 5.237 Mbit/s, not 7.5, and y = 0.854 * C.
+ * which gives x = 5.237 Mbit/s, not 7.5, and y = 0.854 * C.
  */
 static void first_link_of_table_1(struct kunit *test)
 {
@@ -574,7 +581,7 @@ static void first_link_of_table_1(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, l->queue, 0);
 }
 
-/* As h >= 0, a link on which somebody wants more is used to alpha / (alpha + gamma). */
+/* Since h >= 0, alpha / (alpha + gamma) of a link is used if at least one user wants more. */
 static void least_use(struct kunit *test)
 {
 	struct loop *l = loop_of(test, PAPER_LINK, 200, PAPER_RTT, PAPER_SIZE);
@@ -588,7 +595,7 @@ static void least_use(struct kunit *test)
 	KUNIT_EXPECT_LE(test, l->law.input, div_u64(PAPER_LINK * 850, 1000));
 }
 
-/* Sixty users where there were twenty: the queue that this makes goes away. */
+/* Twenty users become sixty: the queue that they build is drained. */
 static void queue_drains(struct kunit *test)
 {
 	struct loop *l = loop_of(test, PAPER_LINK, 60, PAPER_RTT, PAPER_SIZE);
@@ -600,7 +607,7 @@ static void queue_drains(struct kunit *test)
 	for (i = 20; i < 60; i++)
 		l->rate[i] = PAPER_LINK / 50;
 	loop_run(l, 1);
-	/* more than half of what the link holds, and then less than a hundredth */
+	/* the queue is more than half of what the link holds, later less than a hundredth */
 	KUNIT_EXPECT_GT(test, l->queue, 1550 * PAPER_SIZE / 2);
 	loop_run(l, 150);
 	KUNIT_EXPECT_LE(test, l->queue, 1550 * PAPER_SIZE / 100);
@@ -611,7 +618,7 @@ static void queue_drains(struct kunit *test)
 /* ------------------------------------------------------------------------- */
 /* Nonsense                                                                  */
 
-/* One packet after a period: bounds of its feedback, and of what is left */
+/* One packet after a period: checks the bounds of its feedback, and of what is left */
 static void abuse_packet(struct kunit *test, struct xcp_law *x, u32 len, u32 rtt_us, u64 gap_ns,
 			 s32 wanted)
 {
@@ -627,7 +634,10 @@ static void abuse_packet(struct kunit *test, struct xcp_law *x, u32 len, u32 rtt
 	KUNIT_EXPECT_GE(test, given, min(wanted, -most));
 	KUNIT_EXPECT_LE(test, x->raise.left, was.raise.left);
 	KUNIT_EXPECT_LE(test, x->cut.left, was.cut.left);
-	/* what is given was there, and to half a byte/s what is taken if no other took it */
+	/*
+	 * to half a byte/s, no more is given than was left; and no more is taken, unless
+	 * another link took it
+	 */
 	if (given > 0)
 		KUNIT_EXPECT_LE(test, given - 1, was.raise.left >> XCP_SCALE);
 	else if (given < 0 && given != wanted)
@@ -657,7 +667,7 @@ static void abuse(struct kunit *test, const struct xcp_gains *gains, u64 capacit
 		x.rtt_sum = gaps_ns;
 		x.rtt_weight = gaps_ns;
 		xcp_law_step(&x);
-		/* phi is within its two terms, each of which has a gain of at most 4 */
+		/* phi is bounded by its two terms, each with a gain of at most 4 */
 		largest = 8ULL << LAW_RATE_BITS;
 		KUNIT_EXPECT_LE(test, abs(x.spare), largest);
 		KUNIT_EXPECT_LE(test, raise_left(&x), largest);
@@ -689,7 +699,7 @@ static void survives_nonsense(struct kunit *test)
 	}
 }
 
-/* Noise for a million packets: time and sums do not run away. */
+/* A million random packets: times and sums stay bounded. */
 static void noise(struct kunit *test)
 {
 	struct rnd_state dice;
@@ -728,7 +738,7 @@ static struct tcpcc_fb_header header(u32 word)
 	};
 }
 
-/* A full link takes from a packet what it gives, to what a packet is short of PAPER_SIZE. */
+/* On a full link a packet gets 1250 by its gap and loses 1.25 per byte. */
 static void words_are_lowered(struct kunit *test)
 {
 	int i;
@@ -744,15 +754,15 @@ static void words_are_lowered(struct kunit *test)
 		xcp_setup(&xcp, PAPER_LINK);
 		full_link(&xcp.law);
 		xcp_law_start(&xcp.law, MS, 0);
-		/* 1250 by its gap of 51584 ns, and 1.25 for each byte */
+		/* the gap is rounded to 51584 ns */
 		change = tcpcc_fb_change(word_after(test, &xcp_kind, &xcp, &s, &h, MS));
 		KUNIT_EXPECT_LE(test, abs(change - (1250 - (s32)len * 5 / 4)), 1);
 		KUNIT_EXPECT_EQ(test, xcp.changed, 1);
-		/* one that brings less keeps it */
+		/* a packet that brings less is not changed */
 		h.word = tcpcc_fb_change_word(-2000);
 		KUNIT_EXPECT_EQ(test, word_after(test, &xcp_kind, &xcp, &s, &h, MS), h.word);
 		KUNIT_EXPECT_EQ(test, xcp.changed, 1);
-		/* one without an rtt gets nothing */
+		/* a packet without an rtt gets nothing */
 		h = header(TCPCC_FB_NO_LIMIT);
 		h.info = tcpcc_fb_xcp_info(0, 51600);
 		KUNIT_EXPECT_EQ(test, word_after(test, &xcp_kind, &xcp, &s, &h, MS), 0);
@@ -770,18 +780,18 @@ static void words_of_others(struct kunit *test)
 
 	xcp_setup(&xcp, PAPER_LINK);
 	leaves_others(test, &xcp_kind, &xcp, TCPCC_FB_XCP, MS);
-	/* they do not start time either */
+	/* these packets do not start the first period either */
 	KUNIT_EXPECT_FALSE(test, xcp.law.clock.running);
 	KUNIT_EXPECT_EQ(test, xcp.arrivals.headers, 0);
 	KUNIT_EXPECT_EQ(test, xcp.arrivals.malformed, 2);
 	KUNIT_EXPECT_EQ(test, xcp.arrivals.plain, 30);
-	/* a first one gets nothing, for nothing is known of the link */
+	/* the first packet gets nothing, because nothing is known of the link yet */
 	KUNIT_EXPECT_EQ(test, word_after(test, &xcp_kind, &xcp, &s, &h, MS), 0);
 	KUNIT_EXPECT_TRUE(test, xcp.law.clock.running);
 	KUNIT_EXPECT_EQ(test, xcp.law.clock.control_ns, MS + 50 * MS);
 }
 
-/* A link at work goes on with new options; a reset leaves the options. */
+/* A running link continues with new options.  A reset does not change the options. */
 static void configure(struct kunit *test)
 {
 	static const struct xcp_gains other = { 1, 2, 3 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * KUnit tests of ACP's law with the numbers of the paper: 1000-byte packets, its
- * Table I, and the filter of Eq. 4.  Then scripts of what happens to a socket: loss and
- * undo, timeout, CE, idle, changes of the MTU and of the congestion control.
+ * Table I, and the filter of Eq. 4.  Then scripts of events on a socket: loss and undo,
+ * timeout, CE, idle, changes of the MTU and of the congestion control.
  */
 #include "explicit_sock.h"
 
@@ -24,7 +24,7 @@ static u64 distance(u64 a, u64 b)
 	return max(a, b) - min(a, b);
 }
 
-/* Eq. 3: rates that share a link of C among N make windows of C * rtt / N */
+/* Eq. 3: a rate of C / N gives a window of C * rtt / N */
 static void desired_window(struct kunit *test)
 {
 	/* 50 users of 155 Mb/s at 80 ms, 1000 bytes: 31 packets */
@@ -33,7 +33,7 @@ static void desired_window(struct kunit *test)
 	/* Fig. 7: 77.5 Mb/s at 80 ms is 775 packets */
 	KUNIT_EXPECT_EQ(test, explicit_desired(77500000 / 8, 80000, 1000),
 			segs(775));
-	/* a packet's fraction counts: 1 Mb/s at 10 ms are 1.25 packets */
+	/* fractions of packets count: 1 Mb/s at 10 ms are 1.25 packets */
 	KUNIT_EXPECT_EQ(test, explicit_desired(MBPS, 10000, 1000),
 			segs(1) + EXPLICIT_ONE / 4);
 	KUNIT_EXPECT_EQ(test, explicit_desired(0, 80000, 1000), 0);
@@ -46,13 +46,13 @@ static void desired_is_bounded(struct kunit *test)
 	/* 400 Gb/s, 10 s, 1500 bytes */
 	EXPECT_NEAR(test, explicit_desired(50000000000ULL, 10 * USEC_PER_SEC, 1500),
 		    segs(333333333), 1);
-	/* 400 Gb/s, 10 us: 333 packets; 1 kb/s, 10 us: nothing */
+	/* 400 Gb/s, 10 us: 333 packets; 1 kb/s, 10 us: almost 0 */
 	EXPECT_NEAR(test, explicit_desired(50000000000ULL, 10, 1500), segs(1000) / 3,
 		    10);
 	EXPECT_NEAR(test, explicit_desired(125, 10, 1500), 0, 0);
 }
 
-/* From a window of 1 the first ACK goes all the way: the gain is 1. */
+/* From a window of 1 the first ACK sets the desired window, because the gain is 1. */
 static void first_ack(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, acp_filter(EXPLICIT_ONE, segs(775), false, 10, 1),
@@ -61,20 +61,20 @@ static void first_ack(struct kunit *test)
 		    segs(78), 1);
 }
 
-/* One window of ACKs is one time constant: 1 - 1/e of the way */
+/* One window of ACKs is one time constant: the window moves by 1 - 1/e of the difference */
 static void one_round_trip(struct kunit *test)
 {
 	u64 w = acp_filter(segs(1000), segs(1010), false, 10, 1000);
 
 	EXPECT_NEAR(test, w, segs(1000) + 10 * 41427, 1000);
-	/* a tenth of the gain in congestion, but only to grow */
+	/* in congestion the gain is a tenth, but only for growth */
 	w = acp_filter(segs(1000), segs(1010), true, 10, 1000);
 	EXPECT_NEAR(test, w, segs(1000) + 10 * 6236, 1000);
 	KUNIT_EXPECT_EQ(test, acp_filter(segs(1000), segs(990), true, 10, 77),
 			acp_filter(segs(1000), segs(990), false, 10, 77));
 }
 
-/* Eq. 4 as it is printed, once for each segment */
+/* Eq. 4 as printed, once for each segment */
 static u64 filter_by_segments(u64 window, u64 desired, bool congested, u32 slow,
 			      u32 acked)
 {
@@ -93,8 +93,8 @@ static u64 filter_by_segments(u64 window, u64 desired, bool congested, u32 slow,
 }
 
 /*
- * One segment in an ACK is Eq. 4 exactly; many are as many ACKs to 1/500 of the
- * window or, if that is longer, of the way that it goes.
+ * An ACK for one segment is exactly Eq. 4.  An ACK for many is as many ACKs for one, to 1/500
+ * of the window, or of the difference that the window moves, whichever is larger.
  */
 static void per_segment(struct kunit *test)
 {
@@ -150,7 +150,7 @@ static void power(struct kunit *test)
 		    one / 1000000 * 367695, 10);
 }
 
-/* What may be in flight is the window, at most rounded up. */
+/* The segments that may be in flight are the window, rounded down, or up if that is allowed. */
 static void packets(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, explicit_packets(EXPLICIT_ONE, true), 1);
@@ -163,7 +163,7 @@ static void packets(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, explicit_packets(EXPLICIT_MOST, true), BIT(30));
 }
 
-/* It converges to what is desired, from both sides, to a part in 10^4. */
+/* The window converges to the desired window, from both sides, to 1 in 10^4. */
 static void converges(struct kunit *test)
 {
 	static const u32 table_1[] = { 56, 13, 37, 9 };	/* max-min windows */
@@ -181,14 +181,14 @@ static void converges(struct kunit *test)
 		}
 }
 
-/* Eq. 5, and no step that overflows */
+/* Eq. 5; no step overflows */
 static void window_is_bounded(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, acp_filter(segs(2), 0, false, 10, 1000), EXPLICIT_ONE);
 	KUNIT_EXPECT_EQ(test, acp_filter(EXPLICIT_ONE, 0, true, 10, 1), EXPLICIT_ONE);
 	KUNIT_EXPECT_EQ(test, acp_filter(EXPLICIT_ONE, EXPLICIT_MOST, false, 10, 1),
 			EXPLICIT_MOST);
-	/* towards nothing each segment takes one off, to a unit for each that it rounds */
+	/* towards 0 each segment subtracts one, to a rounding error of one unit per segment */
 	KUNIT_EXPECT_LE(test, distance(acp_filter(EXPLICIT_MOST, 0, false, 10, U32_MAX),
 				       EXPLICIT_MOST - segs(ACP_ACKED_MAX)),
 			ACP_ACKED_MAX);
@@ -198,11 +198,11 @@ static void window_is_bounded(struct kunit *test)
 					 U32_MAX), EXPLICIT_MOST);
 }
 
-/* What is believed: a multiple of what was delivered */
+/* A desired window is accepted up to a multiple of what was delivered */
 static void bound(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, explicit_proven(10, 80000, 80000), segs(10));
-	/* ten that took two round trips to arrive */
+	/* ten segments that took two round trips to arrive */
 	KUNIT_EXPECT_EQ(test, explicit_proven(10, 160000, 80000), segs(5));
 	KUNIT_EXPECT_EQ(test, explicit_proven(1U << 30, 1, EXPLICIT_RTT_CAP), EXPLICIT_MOST);
 	KUNIT_EXPECT_EQ(test, explicit_proven(1, 0, 1), EXPLICIT_ONE);
@@ -237,7 +237,7 @@ static void pacing_rate(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, explicit_rate(segs(31), 960, 80000), 372000);
 	EXPECT_NEAR(test, explicit_rate(segs(333333333), 1448, 10 * USEC_PER_SEC),
 		    48266666618LL, 10);
-	/* at most 2^20 bytes/us, as from the largest window over no time */
+	/* at most 2^20 bytes/us, as for the largest window with an rtt of 0 */
 	KUNIT_EXPECT_EQ(test, explicit_rate(EXPLICIT_MOST, U16_MAX, 0),
 			(u64)USEC_PER_SEC << 20);
 	/* 2^30 segments in 100 s */
@@ -246,7 +246,7 @@ static void pacing_rate(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, explicit_rate(0, 1448, 10), 0);
 }
 
-/* RFC 6937: half of the window goes, one for two, and the first at once */
+/* RFC 6937: the window is halved; one segment is sent for two acknowledged, the first at once */
 static void reduction(struct kunit *test)
 {
 	u32 in_flight = 99, out = 0, delivered;
@@ -263,24 +263,24 @@ static void reduction(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, out, 49);
 	KUNIT_EXPECT_EQ(test, in_flight, 50);
-	/* far below it: slow start's two for one, no more */
+	/* far below ssthresh: as in slow start, two segments for one at most */
 	KUNIT_EXPECT_EQ(test, explicit_reduction(10, 50, 100, 5, 5, 1), 2);
 	KUNIT_EXPECT_EQ(test, explicit_reduction(50, 50, 100, 5, 5, 1), 0);
-	/* no division by nothing */
+	/* no division by zero */
 	KUNIT_EXPECT_EQ(test, explicit_reduction(5, 2, 0, 1, 0, 1), 2);
 }
 
 /* ------------------------------------------------------------------------- */
-/* Scripts.  Segments are of 1000 bytes, the round trip is 80 ms.             */
+/* Scripts.  Segments have 1000 bytes, and the rtt is 80 ms.                  */
 
-#define GRANTED	(100 * FAKE_MSS * 25 / 2)	/* 100 windows of a segment, bytes/s */
+#define GRANTED	(100 * FAKE_MSS * 25 / 2)	/* 100 segments per rtt, bytes/s */
 
 static struct acp *acp_of(struct sock *sk)
 {
 	return inet_csk_ca(sk);
 }
 
-/* A connection without routers, with a window of @cwnd, above or below ssthresh */
+/* A connection without routers, with a window of @cwnd and this ssthresh */
 static struct sock *open_reno(struct kunit *test, u32 cwnd, u32 ssthresh)
 {
 	struct sock *sk = fake_open(test, &explicit_ops);
@@ -293,7 +293,7 @@ static struct sock *open_reno(struct kunit *test, u32 cwnd, u32 ssthresh)
 	return sk;
 }
 
-/* A connection whose routers grant GRANTED, settled */
+/* A connection whose routers grant GRANTED, in equilibrium */
 static struct sock *open_heard(struct kunit *test)
 {
 	struct sock *sk = fake_open(test, &explicit_ops);
@@ -307,7 +307,7 @@ static struct sock *open_heard(struct kunit *test)
 	return sk;
 }
 
-/* The first window is 1, and without a router it grows as Reno's. */
+/* The first window is 1.  Without a router it grows as with Reno. */
 static void starts_as_reno(struct kunit *test)
 {
 	struct sock *sk = fake_open(test, &explicit_ops);
@@ -322,7 +322,7 @@ static void starts_as_reno(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cwnd_of(sk), 129);
 }
 
-/* A loss at 20: half, segment by segment, and no more than half when it is over */
+/* A loss at 20: the window falls to a half segment by segment, and is a half after recovery */
 static void recovers_as_reno(struct kunit *test)
 {
 	struct sock *sk = open_reno(test, 20, 15);
@@ -343,7 +343,7 @@ static void recovers_as_reno(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cwnd_of(sk), 10);
 }
 
-/* The loss was none: the window is what it was, in slow start and after it. */
+/* After a spurious loss the window is restored, in slow start and after it. */
 static void undo_as_reno(struct kunit *test)
 {
 	static const u32 ssthresh[] = { TCP_INFINITE_SSTHRESH, 15 };
@@ -363,7 +363,7 @@ static void undo_as_reno(struct kunit *test)
 	}
 }
 
-/* Recovery ends in a timeout: then slow start, and no jump to ssthresh when it is over */
+/* A timeout in recovery: slow start follows, and the window does not jump to ssthresh after it */
 static void timeout_in_recovery(struct kunit *test)
 {
 	struct sock *sk = open_reno(test, 20, 15);
@@ -380,7 +380,7 @@ static void timeout_in_recovery(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cwnd_of(sk), 3);
 }
 
-/* CE is answered by half, once for each round trip: what TCP calls CWR. */
+/* A CE mark halves the window, once per round trip (TCP's state CWR). */
 static void answers_ce_as_reno(struct kunit *test)
 {
 	struct sock *sk = open_reno(test, 20, 15);
@@ -395,7 +395,7 @@ static void answers_ce_as_reno(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tcp_sk(sk)->snd_ssthresh, 10);
 }
 
-/* From bbr in recovery, which leaves no ssthresh and counts nothing that was delivered */
+/* A switch from bbr in recovery: bbr sets no ssthresh, and does not count delivered segments */
 static void changed_to_in_recovery(struct kunit *test)
 {
 	struct sock *sk = open_reno(test, 20, TCP_INFINITE_SSTHRESH);
@@ -416,12 +416,12 @@ static void changed_to_in_recovery(struct kunit *test)
 	KUNIT_EXPECT_LE(test, cwnd_of(sk), 32);
 }
 
-/* TCP's own pacing rate: twice the window in slow start, 1.2 of it later */
+/* TCP's own pacing rate: twice the window per rtt in slow start, 1.2 times the window later */
 static void paces_as_reno(struct kunit *test)
 {
 	struct sock *sk = open_reno(test, 20, TCP_INFINITE_SSTHRESH);
 
-	/* what bbr left behind */
+	/* values that bbr has set */
 	sk->sk_pacing_status = SK_PACING_NEEDED;
 	sk->sk_pacing_rate = 1;
 	fake_ack(sk, 1);
@@ -430,7 +430,7 @@ static void paces_as_reno(struct kunit *test)
 	tcp_sk(sk)->snd_ssthresh = 40;
 	fake_ack(sk, 1);
 	EXPECT_NEAR(test, sk->sk_pacing_rate, 22 * FAKE_MSS * 15, 1000);
-	/* what is out counts in recovery, where the window is small for a while */
+	/* in recovery packets_out counts, because the window is small for some time */
 	fake_send(sk, 8);
 	fake_reduce(sk, TCP_CA_Recovery);
 	fake_ack(sk, 16);
@@ -443,7 +443,7 @@ static void paces_as_reno(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sk->sk_pacing_status, SK_PACING_NEEDED);
 }
 
-/* Without a router an idle time is what it is for the kernel's: down to 10, not to 1. */
+/* Without a router an idle time has the kernel's effect: the window falls to 10, not to 1. */
 static void idle_as_reno(struct kunit *test)
 {
 	struct sock *sk = open_reno(test, 80, 50);
@@ -454,20 +454,20 @@ static void idle_as_reno(struct kunit *test)
 	fake_send(sk, 1);
 	KUNIT_EXPECT_EQ(test, cwnd_of(sk), TCP_INIT_CWND);
 	KUNIT_EXPECT_GE(test, tcp_sk(sk)->snd_ssthresh, 60);
-	/* one timeout: half */
+	/* idle for one rto: the window is halved */
 	tcp_sk(sk)->packets_out = 0;
 	tcp_snd_cwnd_set(tcp_sk(sk), 80);
 	fake_idle(sk, 300);
 	fake_send(sk, 1);
 	KUNIT_EXPECT_EQ(test, cwnd_of(sk), 40);
-	/* none */
+	/* less than one rto: no effect */
 	tcp_sk(sk)->packets_out = 0;
 	fake_idle(sk, 200);
 	fake_send(sk, 1);
 	KUNIT_EXPECT_EQ(test, cwnd_of(sk), 40);
 }
 
-/* An application that does not fill its window grows none. */
+/* The window does not grow if the application does not use it. */
 static void grows_what_is_used(struct kunit *test)
 {
 	struct sock *sk = open_reno(test, 20, 10);
@@ -481,7 +481,7 @@ static void grows_what_is_used(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cwnd_of(sk), 21);
 }
 
-/* What a router grants is the window, whatever is lost. */
+/* The window is what routers grant, for any losses. */
 static void follows_a_router(struct kunit *test)
 {
 	struct sock *sk = open_heard(test);
@@ -496,13 +496,13 @@ static void follows_a_router(struct kunit *test)
 	inet_csk(sk)->icsk_ca_state = TCP_CA_Open;
 	fake_ack_heard(sk, 1, 1);
 	EXPECT_NEAR(test, acp_of(sk)->w.segs, want, 1000);
-	/* CE too: the rate is the answer to congestion here */
+	/* a CE mark has no effect either, because the rate already reacts to congestion */
 	fake_reduce(sk, TCP_CA_CWR);
 	fake_ack_heard(sk, 1, 1);
 	EXPECT_NEAR(test, acp_of(sk)->w.segs, want, 1000);
 }
 
-/* Echoes of 100 GB/s move the window to 2.25 times what is delivered, and no further. */
+/* With echoes of 100 GB/s the window is at most 2.25 times what is delivered. */
 static void doubts_a_word(struct kunit *test)
 {
 	struct sock *sk = open_heard(test);
@@ -516,18 +516,18 @@ static void doubts_a_word(struct kunit *test)
 		KUNIT_EXPECT_LE(test, cwnd_of(sk), cwnd * 9 / 4 + 1);
 	}
 	KUNIT_EXPECT_GT(test, cwnd_of(sk), cwnd + cwnd / 2);
-	/* and back to what is delivered, where the rtt shows the queue that this makes */
+	/* if the rtt shows the queue that this causes, the window returns to what is delivered */
 	fake_router.rtt_us = 2 * FAKE_RTT_US;
 	for (i = 0; i < 5; i++)
 		fake_round(sk, true);
 	KUNIT_EXPECT_LE(test, cwnd_of(sk), cwnd + cwnd / 20);
-	/* what was delivered once is no evidence for long: half in each round trip */
+	/* the evidence of an earlier delivery is halved in each round trip */
 	fake_router.path_segs = cwnd / 4;
 	for (i = 0; i < 8; i++)
 		fake_round(sk, true);
 	KUNIT_EXPECT_LE(test, cwnd_of(sk), cwnd / 4 + cwnd / 20);
 
-	/* "as printed" */
+	/* as printed: no limit */
 	acp_trust = 0;
 	fake_round(sk, true);
 	fake_round(sk, true);
@@ -549,13 +549,16 @@ static void grows_to_a_grant(struct kunit *test)
 	for (i = 1; i < 10; i++)
 		fake_round(sk, true);
 	KUNIT_EXPECT_GE(test, cwnd_of(sk), 900);
-	/* a round trip in which the application has little changes nothing */
+	/* a round trip in which the application sends little changes nothing */
 	fake_send(sk, 1);
 	fake_ack_heard(sk, 1, 1);
 	KUNIT_EXPECT_GE(test, cwnd_of(sk), 900);
 }
 
-/* A round trip that loses half of a window ends belief, for eight round trips, then for sixteen. */
+/*
+ * If a round trip loses half of a window, feedback is ignored for eight round trips, the next time
+ * for sixteen.
+ */
 static void heavy_loss_with_a_router(struct kunit *test)
 {
 	struct sock *sk = open_heard(test);
@@ -579,7 +582,7 @@ static void heavy_loss_with_a_router(struct kunit *test)
 	}
 }
 
-/* A timeout that was none gives the window back; a real one is over with an echo. */
+/* After a spurious timeout the window is restored.  A real timeout ends with the next echo. */
 static void timeout_with_a_router(struct kunit *test)
 {
 	struct sock *sk = open_heard(test);
@@ -601,14 +604,14 @@ static void timeout_with_a_router(struct kunit *test)
 	KUNIT_EXPECT_GE(test, cwnd_of(sk), cwnd / 2);
 }
 
-/* The router ceases to speak: half of what it granted, for good */
+/* If echoes cease, the window is half of what was granted, and stays so */
 static void router_ceases(struct kunit *test)
 {
 	struct sock *sk = open_heard(test);
 	u32 cwnd = cwnd_of(sk);
 	int i;
 
-	/* a timeout comes first, and turns out to be none when the grant is void */
+	/* a timeout comes first, and is found to be spurious when the grant has expired */
 	fake_timeout(sk);
 	tcp_snd_cwnd_set(tcp_sk(sk), cwnd);
 	for (i = 0; i < 6 && acp_of(sk)->w.ex.mode == EXPLICIT_FEEDBACK; i++) {
@@ -620,12 +623,12 @@ static void router_ceases(struct kunit *test)
 	fake_undo(sk);
 	KUNIT_EXPECT_LE(test, cwnd_of(sk), cwnd / 2 + 2);
 	KUNIT_EXPECT_LE(test, tcp_sk(sk)->snd_ssthresh, cwnd / 2);
-	/* and back */
+	/* an echo starts feedback again */
 	fake_round(sk, true);
 	KUNIT_EXPECT_EQ(test, acp_of(sk)->w.ex.mode, EXPLICIT_FEEDBACK);
 }
 
-/* It ceases while losses are repaired: what was delivered meanwhile has been counted. */
+/* Echoes cease during recovery: segments delivered since its begin have been counted. */
 static void router_ceases_in_recovery(struct kunit *test)
 {
 	struct sock *sk = open_heard(test);
@@ -647,7 +650,7 @@ static void router_ceases_in_recovery(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, acp_of(sk)->w.ex.mode, EXPLICIT_FALLBACK);
 }
 
-/* After an idle time one window of 1, when sending begins, and not when it is asked for */
+/* After an idle time the window is 1.  It is set when sending begins, not by a query of TCP. */
 static void idle_with_a_router(struct kunit *test)
 {
 	struct sock *sk = open_heard(test);
@@ -670,7 +673,7 @@ static void idle_with_a_router(struct kunit *test)
 	KUNIT_EXPECT_LE(test, cwnd_of(sk), cwnd);
 }
 
-/* A retransmission with nothing in flight ends no idle time. */
+/* A retransmission with nothing in flight is not the end of an idle time. */
 static void retransmits_after_silence(struct kunit *test)
 {
 	struct sock *sk = open_heard(test);
@@ -688,8 +691,8 @@ static void retransmits_after_silence(struct kunit *test)
 }
 
 /*
- * TCP asks how large packets shall be while it sends, and that changes nothing: where a router
- * speaks, after an idle time, with whole windows, and without a router.
+ * TCP's query for the size of packets changes nothing: with feedback, after an idle time, with
+ * whole windows, and without a router.
  */
 static void asking_changes_nothing(struct kunit *test)
 {
@@ -700,7 +703,7 @@ static void asking_changes_nothing(struct kunit *test)
 	for (i = 0; i < 4; i++) {
 		struct sock *sk = i < 3 ? open_heard(test) : open_reno(test, 20, 15);
 
-		/* all has been acknowledged, so that sending could begin */
+		/* everything is acknowledged, so that sending could begin */
 		fake_ack(sk, tcp_sk(sk)->packets_out);
 		if (i)
 			fake_idle(sk, 30000);
@@ -714,7 +717,7 @@ static void asking_changes_nothing(struct kunit *test)
 	}
 }
 
-/* Segments of another size: the same bytes, not the same segments */
+/* If the size of segments changes, the window in bytes stays the same */
 static void mtu_changes(struct kunit *test)
 {
 	struct sock *sk = open_heard(test);
@@ -728,12 +731,12 @@ static void mtu_changes(struct kunit *test)
 	tp->mss_cache = FAKE_MSS / 2;
 	fake_ack(sk, 1);
 	EXPECT_NEAR(test, acp_of(sk)->w.segs * tp->mss_cache, bytes, 1000);
-	/* TCP itself rescales when a probe has found a larger one: once is enough */
+	/* TCP rescales the window itself if an MTU probe finds a larger size: not a second time */
 	tcp_snd_cwnd_set(tp, cwnd_of(sk) / 2);
 	tp->mss_cache = FAKE_MSS;
 	fake_ack(sk, 1);
 	EXPECT_NEAR(test, acp_of(sk)->w.segs * tp->mss_cache, bytes, 20000);
-	/* never less than a segment */
+	/* the window is at least one segment */
 	tp->mss_cache = 60000;
 	tcp_snd_cwnd_set(tp, 2);
 	fake_ack(sk, 1);
@@ -743,7 +746,7 @@ static void mtu_changes(struct kunit *test)
 	KUNIT_EXPECT_GE(test, cwnd_of(sk), 1);
 }
 
-/* With a router the window is spread over a round trip, whoever paces. */
+/* With feedback the pacing rate is one window per rtt, with TCP's pacing and with fq. */
 static void paces_with_a_router(struct kunit *test)
 {
 	struct sock *sk = open_heard(test);
@@ -754,7 +757,7 @@ static void paces_with_a_router(struct kunit *test)
 	fake_ack(sk, 1);
 	EXPECT_NEAR(test, sk->sk_pacing_rate, want, 1000);
 	KUNIT_EXPECT_EQ(test, sk->sk_pacing_status, SK_PACING_FQ);
-	/* an application's limit is a router's, and holds at once */
+	/* an application's limit is requested from routers, and holds at once */
 	sk->sk_max_pacing_rate = 5000;
 	fake_ack(sk, 1);
 	KUNIT_EXPECT_EQ(test, sk->sk_pacing_rate, 5000);
@@ -762,7 +765,7 @@ static void paces_with_a_router(struct kunit *test)
 			tcpcc_fb_encode(5000, false));
 }
 
-/* Each segment says the rtt that TCP has, as far as there is room for it. */
+/* Each segment carries TCP's smoothed rtt, limited to its field. */
 static void says_its_rtt(struct kunit *test)
 {
 	struct sock *sk = open_heard(test);
@@ -779,7 +782,7 @@ static void says_its_rtt(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_router.asked_info, 0);
 }
 
-/* Whole windows, as ACKs release them: no pacing, and no fraction in flight */
+/* Whole windows, released by ACKs: without pacing, and without fractions of a segment */
 static void sends_whole_windows(struct kunit *test)
 {
 	struct sock *sk;
@@ -794,7 +797,7 @@ static void sends_whole_windows(struct kunit *test)
 	KUNIT_EXPECT_NE(test, sk->sk_pacing_rate, ~0UL);
 }
 
-/* ss shows a rate and a round trip as bbr's, and no gains. */
+/* ss shows a rate and an rtt in bbr's format, without gains. */
 static void tells_ss(struct kunit *test)
 {
 	struct sock *sk = open_heard(test);

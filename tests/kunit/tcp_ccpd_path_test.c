@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit tests of ccpd_path: its law, what it makes of losses, marks, idle and spurious
- * events.  The estimators are in tcp_ccpd_test.c.
+ * KUnit tests of ccpd_path: its law, and its reactions to losses, marks, idle times and
+ * spurious losses.  The tests of the estimators are in tcp_ccpd_test.c.
  */
 #include "../../tcp_ccpd_path.c"
 
@@ -9,13 +9,13 @@
 
 #include "near.h"
 
-/* Rate of a link of @mbps that carries frames of 1514 bytes, BW_SCALE */
+/* The rate of a link of @mbps Mb/s with frames of 1514 bytes, BW_SCALE */
 static u32 link_bw(u32 mbps)
 {
 	return div_u64(((u64)mbps << BW_SCALE), 8 * 1514);
 }
 
-/* Eq. 3 with our storage: one flow fills the pipe and q0, at any gain. */
+/* Eq. 3 with our storage: one flow fills the path and keeps a queue of q0, with any gain. */
 static void path_fills_the_pipe(struct kunit *test)
 {
 	static const u32 gain[] = { 1, 2, 4, 16 };
@@ -35,7 +35,7 @@ static void path_fills_the_pipe(struct kunit *test)
 	}
 }
 
-/* q0: a sixteenth of the path, a quarter of a small buffer, never nothing */
+/* q0: a sixteenth of rtt_min, or a quarter of a small buffer, and at least 1 us */
 static void path_queue_target(struct kunit *test)
 {
 	u32 bw = link_bw(1000);
@@ -45,23 +45,23 @@ static void path_queue_target(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 160000, 0, 0), 2501);
 	KUNIT_EXPECT_EQ(test, path_q0_us(0, 1, 0, 0), 1);
 	KUNIT_EXPECT_EQ(test, path_q0_us(0, 10, CCPD_RTT_CAP - 10, 0), 1);
-	/* bursts of 44 and of 5 segments on short paths, and no more than a quarter of those */
+	/* short paths: bursts of 44 and of 5 segments, at most a quarter of rtt_min */
 	KUNIT_EXPECT_EQ(test, path_q0_us(link_bw(10000), 500, 0, 0), 54);
 	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 1600, 0, 0), 61);
 	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 400, 0, 0), 100);
 	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 5000, 0, 0), 79);
-	/* four segments, where a sixteenth of the path is less: 48.4 us */
+	/* four segments (48.4 us), because a sixteenth of the path is less */
 	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 100, 900, 0), 49);
 	EXPECT_NEAR(test, path_q0_us(link_bw(1), 40000, 360000, 0), 48448,
 		    1000);
-	/* half of a buffer of five segments; half of the four, of a smaller one */
+	/* half of a buffer of five segments; with a smaller buffer two segments */
 	KUNIT_EXPECT_EQ(test, path_q0_us(link_bw(10), 10000, 6000, 0), 3000);
 	EXPECT_NEAR(test, path_q0_us(link_bw(10), 10000, 2400, 0), 2422, 1000);
-	/* as much as the delay varies, where that is more than a sixteenth, to a quarter */
+	/* the variation of the delay, if that is more than a sixteenth, up to a quarter */
 	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 20000, 40000, 1000), 1250);
 	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 20000, 40000, 3000), 3000);
 	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 20000, 40000, 9000), 5000);
-	/* but never more than a quarter of the buffer */
+	/* but not more than a quarter of the buffer */
 	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 20000, 8000, 3000), 2000);
 }
 
@@ -70,7 +70,7 @@ static void path_claim_shares(struct kunit *test)
 	u32 bw = link_bw(1000), q0 = 10000;
 	u32 n;
 
-	/* alone, or with a queue of 2 * q0: what it has */
+	/* a flow alone, or with a queue of 2 * q0, claims its rate */
 	KUNIT_EXPECT_EQ(test, path_share(bw, bw, 0, q0), bw);
 	KUNIT_EXPECT_EQ(test, path_share(2 * bw, bw, 0, q0), 2 * bw);
 	KUNIT_EXPECT_EQ(test, path_share(bw / 9, bw, 2 * q0, q0), bw / 9);
@@ -78,7 +78,7 @@ static void path_claim_shares(struct kunit *test)
 
 	for (n = 2; n <= 1024; n *= 2) {
 		u32 rate = bw / n;
-		/* log2(n) * ln(2) / 8 of it more, half of that at q0 */
+		/* without a queue the rate is increased by log2(n) * ln(2) / 8; at q0 by half */
 		u32 more = path_share(rate, bw, 0, q0) - rate;
 		u32 half = path_share(rate, bw, q0, q0) - rate;
 
@@ -87,14 +87,17 @@ static void path_claim_shares(struct kunit *test)
 		EXPECT_NEAR(test, half, more / 2, 20000);
 	}
 
-	/* never more than the capacity, no overflow at its largest */
+	/* never more than the capacity; no integer overflow */
 	KUNIT_EXPECT_LE(test, path_share(1, U32_MAX, 0, U32_MAX / 4),
 			U32_MAX);
 	KUNIT_EXPECT_EQ(test, path_share(U32_MAX - 1, U32_MAX, 0, 1000),
 			U32_MAX - 1);
 }
 
-/* Fifty segments withdrawn at 1 Gb/s are 606 us of queue: less than a quarter of it is none. */
+/*
+ * Fifty withdrawn segments are 606 us of queue at 1 Gb/s.  If the delay falls by less than a
+ * quarter of that, there was no queue, and the path is longer.
+ */
 static void path_verdict(struct kunit *test)
 {
 	u32 bw = link_bw(1000);
@@ -103,17 +106,17 @@ static void path_verdict(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, path_is_longer(50, 140, 5000, bw));
 	KUNIT_EXPECT_FALSE(test, path_is_longer(50, 160, 5000, bw));
 	KUNIT_EXPECT_FALSE(test, path_is_longer(50, 606, 5000, bw));
-	/* a 32nd of what the path holds is enough to tell, less is one of many flows */
+	/* a 32nd of what the path holds is enough to decide; with less the flow is one of many */
 	KUNIT_EXPECT_TRUE(test, path_is_longer(50, 0, 19200, bw));
 	KUNIT_EXPECT_FALSE(test, path_is_longer(50, 0, 19900, bw));
-	/* few, unless the path holds few: four of 30, and of 41 */
+	/* a few segments are not enough, unless the path holds few: four of 30, and of 41 */
 	KUNIT_EXPECT_FALSE(test, path_is_longer(8, 0, 3000, bw));
 	KUNIT_EXPECT_TRUE(test, path_is_longer(4, 0, 37000, link_bw(10)));
 	KUNIT_EXPECT_FALSE(test, path_is_longer(4, 0, 50000, link_bw(10)));
-	/* less than one of four */
+	/* limit: the delay falls by the time of one of the four segments */
 	KUNIT_EXPECT_TRUE(test, path_is_longer(4, 1100, 37000, link_bw(10)));
 	KUNIT_EXPECT_FALSE(test, path_is_longer(4, 1300, 37000, link_bw(10)));
-	/* no overflow at the largest */
+	/* no integer overflow */
 	KUNIT_EXPECT_FALSE(test, path_is_longer(U32_MAX, U32_MAX, U32_MAX, U32_MAX));
 }
 
@@ -162,8 +165,8 @@ static void ack(struct sock *sk, const struct rate_sample *rs)
 }
 
 /*
- * One of two flows that share a path knows more than the other of what it takes when it is empty,
- * and gains little from that.  Before the first drain nothing tells of others.
+ * Of two flows that share a path, one knows a larger delay of the empty path than the other.  It
+ * gains little from that.  Before the first drain other flows are not considered.
  */
 static void delay_varies_alike_for_all(struct kunit *test)
 {
@@ -179,21 +182,21 @@ static void delay_varies_alike_for_all(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, path_q0(sk, path_capacity(ca)), 2500);
 	path_set_noise(ca, 1664);
 	KUNIT_EXPECT_EQ(test, path_q0(sk, path_capacity(ca)), 1664);
-	/* where rtts are alike, half of what is known, and twice the least at most */
+	/* if the rtt hardly deviates: half of the known variation, up to an eighth of rtt_min */
 	tcp_sk(sk)->mdev_us = 4 * 100;
 	path_set_noise(ca, 3200);
 	KUNIT_EXPECT_EQ(test, path_q0(sk, path_capacity(ca)), 1600);
 	path_set_noise(ca, 16000);
 	KUNIT_EXPECT_EQ(test, path_q0(sk, path_capacity(ca)), 2500);
-	/* a quarter of the path at most, as ever */
+	/* always at most a quarter of rtt_min */
 	tcp_sk(sk)->mdev_us = 4 * 9000;
 	KUNIT_EXPECT_EQ(test, path_q0(sk, path_capacity(ca)), 5000);
-	/* rtts that differ since a queue moves do not make it longer */
+	/* a deviation of the rtt that is due to a moving queue does not increase q0 */
 	path_set_noise(ca, 640);
 	KUNIT_EXPECT_EQ(test, path_q0(sk, path_capacity(ca)), 1250);
 }
 
-/* 4 segments at 100 Mb/s, or, where the capacity moves, at the 10 that are claimed of it. */
+/* 4 segments at 100 Mb/s or, if the capacity moves, at the claim of 10 Mb/s. */
 static void least_queue_is_of_the_claim(struct kunit *test)
 {
 	struct sock *sk = flow(test);
@@ -206,12 +209,12 @@ static void least_queue_is_of_the_claim(struct kunit *test)
 	EXPECT_NEAR(test, path_q0(sk, bw), 484, 10000);
 	ca->moves = PATH_MOVES;
 	EXPECT_NEAR(test, path_q0(sk, bw), 4844, 10000);
-	/* bursts for TSO are no slower */
+	/* on a short path at the capacity, because TSO bursts are sent at that rate */
 	ca->probe.rtt_min_us = 1900;
 	EXPECT_NEAR(test, path_q0(sk, bw), 484, 10000);
 }
 
-/* What a policer lets through is the capacity until it lets more through. */
+/* The rate that a policer lets through is the capacity, until the policer lets more through. */
 static void policer_caps(struct kunit *test)
 {
 	struct sock *sk = flow(test);
@@ -219,19 +222,19 @@ static void policer_caps(struct kunit *test)
 	u32 half = link_bw(50), i;
 
 	tcp_sk(sk)->delivered = 300;
-	ca->round_lost = 100;		/* of 300, and no queue */
+	ca->round_lost = 100;		/* of 300, without a queue */
 	path_round(sk, half);
 	KUNIT_EXPECT_EQ(test, ca->cap, half - half / 32);
 	KUNIT_EXPECT_EQ(test, path_capacity(ca), half - half / 32);
 	KUNIT_EXPECT_EQ(test, ca->claim, half - half / 32);
-	/* the losses of the two round trips until that is felt do not count */
+	/* losses of the next two round trips do not count: the cap has no effect on them yet */
 	for (i = 0; i < 2; i++) {
 		ca->round_lost = 100;
 		path_round(sk, half / 4);
 		KUNIT_EXPECT_GE(test, ca->cap, half - half / 32);
 		ca->rounds = i;
 	}
-	/* then a 64th is enough to lower it, which is held for 14 round trips */
+	/* then losses of a 64th lower the cap, which is then held for 14 round trips */
 	ca->rounds = 5;
 	ca->round_lost = 8;
 	path_round(sk, half);
@@ -242,7 +245,7 @@ static void policer_caps(struct kunit *test)
 	}
 	ca->cap = half - half / 32;
 
-	/* 64/31 is (1 + 1/64)^46.75: it ends when the cap is what the link lets through */
+	/* 64/31 is (1 + 1/64)^46.75; the cap ends when it reaches the rate of the link */
 	for (i = 0; i < 46; i++) {
 		ca->round_lost = 0;
 		path_round(sk, half);
@@ -253,20 +256,20 @@ static void policer_caps(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, ca->capped);
 	KUNIT_EXPECT_EQ(test, path_capacity(ca), link_bw(100));
 
-	/* where no pair was seen what is delivered is below the cap, and does not end it */
+	/* if no pair was seen, the delivered rate is below the cap, and does not end it */
 	memset(ca->probe.best, 0, sizeof(ca->probe.best));
 	ca->cap = half;
 	ca->capped = 1;
 	path_round(sk, half - half / 64);
 	KUNIT_EXPECT_TRUE(test, ca->capped);
 
-	/* on a path of 400 ms it rises four times as much */
+	/* with an rtt of 400 ms the cap rises four times as much */
 	ca->probe.rtt_s = 400000 << 3;
 	ca->cap = half;
 	path_cap_rises(ca, 0, 1000);
 	EXPECT_NEAR(test, ca->cap, half + half / 16, 1000);
 
-	/* a queue does, which shows that it was none */
+	/* a queue ends the cap, because it shows that there is no policer */
 	ca->cap = half;
 	ca->capped = 1;
 	ca->probe.round_rtt_us = 80000;
@@ -274,7 +277,7 @@ static void policer_caps(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, ca->capped);
 }
 
-/* A few losses, or many that a timeout tells of, cap nothing. */
+/* Neither a few losses nor many losses found by a timeout cause a cap. */
 static void noise_and_outages_do_not_cap(struct kunit *test)
 {
 	struct sock *sk = flow(test);
@@ -286,7 +289,7 @@ static void noise_and_outages_do_not_cap(struct kunit *test)
 	u32 claim = ca->claim;
 
 	tcp_sk(sk)->delivered = 300;
-	ca->round_lost = 37;		/* an eighth are 37.5 */
+	ca->round_lost = 37;		/* an eighth is 37.5 */
 	path_round(sk, claim);
 	KUNIT_EXPECT_FALSE(test, ca->capped);
 	KUNIT_EXPECT_GE(test, ca->claim, claim);
@@ -298,12 +301,12 @@ static void noise_and_outages_do_not_cap(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, ca->capped);
 	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_SLOW_START);
 	KUNIT_EXPECT_GE(test, ca->claim, claim);
-	/* slow start ends at the share that it had */
+	/* slow start ends at the claim from before the timeout */
 	EXPECT_NEAR(test, tcp_sk(sk)->snd_ssthresh, ccpd_segs(ca->claim, 50000) >> SEG_SCALE,
 		    10000);
 }
 
-/* A loss that was none: claim, mode and window are what they were. */
+/* After a spurious loss claim, mode and window are restored. */
 static void undo_gives_back(struct kunit *test)
 {
 	struct sock *sk = flow(test);
@@ -321,30 +324,30 @@ static void undo_gives_back(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, ca->capped);
 	EXPECT_NEAR(test, ca->claim, claim, 5000);
 
-	/* of a timeout */
+	/* a spurious timeout */
 	tp->snd_ssthresh = path_ssthresh(sk);
 	path_enter(ca, PATH_SLOW_START);
 	path_undo_cwnd(sk);
 	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_AVOIDANCE);
 
-	/* in the start, which losses have ended before a pair was seen */
+	/* spurious losses have ended the start before a pair was seen */
 	memset(ca->probe.best, 0, sizeof(ca->probe.best));
 	path_enter(ca, PATH_SLOW_START);
 	KUNIT_EXPECT_EQ(test, path_ssthresh(sk), TCP_INFINITE_SSTHRESH);
 	path_enter(ca, PATH_AVOIDANCE);
 	path_undo_cwnd(sk);
 	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_SLOW_START);
-	/* and which goes on: not to the window of what was delivered amid the repairs */
+	/* the start continues, and not with the rate that was delivered during the repair */
 	KUNIT_EXPECT_EQ(test, ca->claim, 0);
 
-	/* the same if they go on, and only the second time it was none */
+	/* the same if losses continue, and only the second ones are found to be spurious */
 	ca->claim = claim / 10;
 	path_enter(ca, PATH_AVOIDANCE);
 	ca->rounds = PATH_REPAIRS - 1;
 	KUNIT_EXPECT_EQ(test, path_ssthresh(sk), TCP_INFINITE_SSTHRESH);
 	path_undo_cwnd(sk);
 	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_SLOW_START);
-	/* later ones are of avoidance */
+	/* an undo of later losses returns to avoidance */
 	ca->claim = claim / 10;
 	path_enter(ca, PATH_AVOIDANCE);
 	ca->rounds = PATH_REPAIRS;
@@ -355,7 +358,10 @@ static void undo_gives_back(struct kunit *test)
 	EXPECT_NEAR(test, ca->claim, claim / 10, 5000);
 }
 
-/* What was sent twice, and is acknowledged sooner than others, came the first time. */
+/*
+ * If a retransmitted segment is acknowledged too soon, the ACK is for the original: the rate of
+ * this ACK does not count.
+ */
 static void sent_twice_shows_no_rate(struct kunit *test)
 {
 	struct rate_sample rs = {
@@ -370,17 +376,17 @@ static void sent_twice_shows_no_rate(struct kunit *test)
 	tcp_sk(sk)->tcp_mstamp = USEC_PER_SEC;
 	ca->probe.rtt_s = 90000 << 3;
 	ca->probe.round_rtt_us = 90000;
-	/* the interval may be that in which others were sent */
+	/* too soon for the retransmission: the rate may be that of other segments */
 	rs.prior_mstamp = tcp_sk(sk)->tcp_mstamp - 41000;
 	ack(sk, &rs);
 	KUNIT_EXPECT_EQ(test, ca->claim, claim);
-	/* it was lost, and its repair has its round trip */
+	/* the original was lost, and the ACK comes one round trip after the retransmission */
 	rs.prior_mstamp = tcp_sk(sk)->tcp_mstamp - 80000;
 	ack(sk, &rs);
 	KUNIT_EXPECT_LT(test, ca->claim, claim);
 }
 
-/* RFC 8511's 0.85 of the claim; nothing is added while the mark is answered. */
+/* A mark multiplies the claim by 0.85 (RFC 8511).  During CWR and recovery nothing is added. */
 static void mark_is_answered(struct kunit *test)
 {
 	struct sock *sk = flow(test);
@@ -391,7 +397,7 @@ static void mark_is_answered(struct kunit *test)
 	path_set_state(sk, TCP_CA_CWR);
 	inet_csk(sk)->icsk_ca_state = TCP_CA_CWR;
 	EXPECT_NEAR(test, ca->claim, (u64)claim * 85 / 100, 3000);
-	/* also of what was delivered at most, where ACKs come in bunches */
+	/* if ACKs come in bunches, the claim is used in place of the largest delivered rate */
 	ca->probe.rate[0] = 2 * claim;
 	ca->bunches = PATH_BUNCHES;
 	KUNIT_EXPECT_EQ(test, path_moving_rate(ca), 2 * claim);
@@ -406,7 +412,9 @@ static void mark_is_answered(struct kunit *test)
 	EXPECT_NEAR(test, ca->claim, (u64)claim * 85 / 100, 3000);
 }
 
-/* Round trips in which the application sends too little teach nothing. */
+/*
+ * Round trips in which the application sends too little neither lower the claim nor end the start.
+ */
 static void little_to_send_teaches_nothing(struct kunit *test)
 {
 	struct sock *sk = flow(test);
@@ -429,7 +437,7 @@ static void little_to_send_teaches_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ca->claim, claim / 2);
 }
 
-/* After an idle time there is no queue of ours to drain. */
+/* After an idle time there is no queue of ours, so no drain is needed. */
 static void idle_is_a_drain(struct kunit *test)
 {
 	struct sock *sk = flow(test);
@@ -447,7 +455,10 @@ static void idle_is_a_drain(struct kunit *test)
 	path_round(sk, ca->claim);
 	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_AVOIDANCE);
 
-	/* nor if the queue ran empty: 300 segments with 1 ms more on average, or 2 */
+	/*
+	 * no drain if the queue ran empty: 300 segments took 1 ms more on average; with 2 ms a
+	 * drain follows
+	 */
 	ca->noise = 0;
 	ca->rtt_min_stamp = path_now() - 4 * 11;
 	ca->delay_sum = 300 * 1000 / PATH_NOISE;
@@ -457,22 +468,22 @@ static void idle_is_a_drain(struct kunit *test)
 	ca->delay_sum = 300 * 2000 / PATH_NOISE;
 	path_round(sk, ca->claim);
 	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_DRAIN);
-	/* all of a small window was acknowledged: no idle time */
+	/* less than a round trip without ACKs (a small window was acknowledged): no idle time */
 	tcp_sk(sk)->tcp_mstamp = USEC_PER_SEC + 49999;
 	path_tx_start(sk);
 	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_DRAIN);
-	/* pacing held the segment back */
+	/* not limited by the application (pacing held the segment back): no idle time */
 	tcp_sk(sk)->app_limited = 0;
 	tcp_sk(sk)->tcp_mstamp = USEC_PER_SEC + 50000;
 	path_tx_start(sk);
 	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_DRAIN);
-	/* a drain that the application has ended is over */
+	/* an idle time of the application ends a drain */
 	tcp_sk(sk)->app_limited = 1;
 	path_tx_start(sk);
 	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_AVOIDANCE);
 }
 
-/* The receiver has room for less than the train: what is missing is not late. */
+/* If the receive window is smaller than the train, a shorter train is sent. */
 static void train_fits_the_receiver(struct kunit *test)
 {
 	struct sock *sk = flow(test);
@@ -487,14 +498,14 @@ static void train_fits_the_receiver(struct kunit *test)
 	tp->snd_wnd = 0;
 	path_train_send(sk, 200, 10000);
 	KUNIT_EXPECT_EQ(test, path_train_segs(ca), 1);
-	/* the window was taken back */
+	/* the receiver has shrunk its window */
 	tp->snd_nxt += 10 * 1448;
 	path_train_send(sk, 200, 10000);
 	KUNIT_EXPECT_EQ(test, path_train_segs(ca), 1);
 	KUNIT_EXPECT_TRUE(test, ca->train_limited);
 }
 
-/* A train of so many segments, in so many us, of a flow that has sent all that it may */
+/* A flow that has sent a whole train of @segs segments in @time_us */
 static struct sock *train(struct kunit *test, u32 segs, u32 time_us)
 {
 	struct sock *sk = flow(test);
@@ -509,7 +520,7 @@ static struct sock *train(struct kunit *test, u32 segs, u32 time_us)
 	return sk;
 }
 
-/* An ACK of a train, so long after the one before, for so many segments */
+/* An ACK of a train for @segs segments, @after_us after the ACK before */
 static void train_ack(struct sock *sk, u32 after_us, u32 segs, u32 rtt_us)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -520,7 +531,7 @@ static void train_ack(struct sock *sk, u32 after_us, u32 segs, u32 rtt_us)
 	path_train(sk, rtt_us);
 }
 
-/* A train was late, and told the rate of a link, to 2 %. */
+/* The train was late, and the claim is the rate of the link, to 2 %. */
 static void expect_late(struct kunit *test, struct sock *sk, u32 mbps)
 {
 	struct cpath *ca = inet_csk_ca(sk);
@@ -530,8 +541,8 @@ static void expect_late(struct kunit *test, struct sock *sk, u32 mbps)
 }
 
 /*
- * A train that left at 200 Mb/s arrives at 100: at once, in batches of an eighth of it each, or
- * with jitter of the first, the rate is the same.
+ * A train that was sent at 200 Mb/s arrives at 100 Mb/s.  The measured rate is the same for single
+ * ACKs and for ACKs in batches of 20 and of 64.
  */
 static void late_train_tells_the_rate(struct kunit *test)
 {
@@ -544,19 +555,19 @@ static void late_train_tells_the_rate(struct kunit *test)
 		struct cpath *ca = inet_csk_ca(sk);
 
 		for (j = 0; j < 1000 && path_in_train(ca); j++)
-			/* of one poll, 1 us apart, at the time when the last of them came */
+			/* ACKs of a batch are 1 us apart, and end when its last segment arrives */
 			train_ack(sk, j % batch[i] ? batch[i] > 1 : batch[i] * 121 - batch[i] + 1,
 				  1, 50000);
 		expect_late(test, sk, 100);
 		EXPECT_NEAR(test, path_capacity(ca), link_bw(100), 20000);
-		/* what comes next tells if it was jitter, unless a drain or an idle time begins */
+		/* perhaps it was jitter: later round trips decide, unless a drain or idle begins */
 		KUNIT_EXPECT_TRUE(test, ca->late);
 		path_enter(ca, PATH_DRAIN);
 		KUNIT_EXPECT_FALSE(test, ca->late);
 	}
 }
 
-/* Ten segments come with four gaps, and on a real host no two of them are equal. */
+/* Ten segments have five ACKs and four gaps, which are never equal on a real host. */
 static void short_train_has_uneven_gaps(struct kunit *test)
 {
 	static const u32 gap_us[] = { 0, 1209, 1222, 1213, 1212 };
@@ -568,7 +579,7 @@ static void short_train_has_uneven_gaps(struct kunit *test)
 	expect_late(test, sk, 20);
 }
 
-/* The last of 13 segments waits for the delayed-ACK timer: that is neither a gap nor a batch. */
+/* The ACK of the last of 13 segments waited for the delayed-ACK timer: it does not count. */
 static void odd_train_has_no_gap(struct kunit *test)
 {
 	struct sock *sk = train(test, 13, 5000);
@@ -581,8 +592,8 @@ static void odd_train_has_no_gap(struct kunit *test)
 }
 
 /*
- * The way back is congested, and the ACKs of a train come at once: the peer's clock tells when it
- * arrived.  One that ticks in us tells nothing.
+ * The way back is congested, and the ACKs of a train come almost together.  The peer's time stamps
+ * show when the train arrived.  Time stamps in us are not used.
  */
 static void acks_come_closer_than_the_train(struct kunit *test)
 {
@@ -600,7 +611,7 @@ static void acks_come_closer_than_the_train(struct kunit *test)
 		}
 		if (ticks[j] == 1) {
 			KUNIT_EXPECT_TRUE(test, ca->mode == PATH_AVOIDANCE);
-			/* of five ms or more one is rounded off */
+			/* rounding removes one ms, of five or more */
 			KUNIT_EXPECT_GE(test, ca->claim, link_bw(100));
 			KUNIT_EXPECT_LE(test, ca->claim, link_bw(125));
 		} else {
@@ -609,7 +620,7 @@ static void acks_come_closer_than_the_train(struct kunit *test)
 	}
 }
 
-/* A receiver acknowledges each segment, which looks as if all had waited for its timer. */
+/* Each segment has its own ACK, and no ACK has an rtt: this is not a queue of others. */
 static void untimed_train_tells_of_no_queue(struct kunit *test)
 {
 	struct sock *sk = train(test, 50, 40000);
@@ -621,7 +632,7 @@ static void untimed_train_tells_of_no_queue(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, ca->train == TRAIN_SENT);
 }
 
-/* It arrives as it left: the next one is faster, and holds five times as much. */
+/* If a train arrives at the rate at which it was sent, the next train is faster and longer. */
 static void train_in_time_grows(struct kunit *test)
 {
 	u32 time_us = 50 * 1514 * 8 / 50, i;
@@ -631,13 +642,13 @@ static void train_in_time_grows(struct kunit *test)
 
 	for (i = 0; i < 46; i++)
 		train_ack(sk, 242, 1, 50000);
-	/* nothing but the train has left, and what was on its way is still in flight */
+	/* only the train was sent, so cwnd is the number of its segments still in flight */
 	KUNIT_EXPECT_EQ(test, tcp_snd_cwnd(tp), 4);
 	train_ack(sk, 242, 1, 50000);
 	KUNIT_EXPECT_TRUE(test, ca->train == TRAIN_SENT);
 	KUNIT_EXPECT_EQ(test, path_train_segs(ca), 101);
 	KUNIT_EXPECT_EQ(test, tcp_snd_cwnd(tp), 3 + 101);
-	/* with too little to send it is the same train again */
+	/* if the application had too little to send, the same train is sent again */
 	tp->packets_out = 104;
 	ca->train_limited = 1;
 	for (i = 0; i < 98; i++)
@@ -646,7 +657,7 @@ static void train_in_time_grows(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, path_train_segs(ca), 101);
 }
 
-/* One batch says nothing: the next train takes longer than its gaps. */
+/* A single gap between batches is not enough: the next train takes four times as long as it. */
 static void batch_makes_the_train_longer(struct kunit *test)
 {
 	struct sock *sk = train(test, 100, 1600);
@@ -659,8 +670,8 @@ static void batch_makes_the_train_longer(struct kunit *test)
 }
 
 /*
- * A round trip of 2 ms at 32 Mb/s, where packets come each 1.5 ms: no train has four gaps.  One
- * that takes a round trip is the last: it is late, and what came, without a gap, is claimed.
+ * A path of 2 ms and 32 Mb/s, on which packets arrive every 1.5 ms: no train has four gaps.  The
+ * longest train takes one round trip.  If it is late, its mean rate is claimed, without one gap.
  */
 static void longest_train_is_the_last(struct kunit *test)
 {
@@ -676,7 +687,7 @@ static void longest_train_is_the_last(struct kunit *test)
 	EXPECT_NEAR(test, ca->claim, 14 * (BIT(BW_SCALE) / 3000), 1000);
 }
 
-/* Much is lost of a train, and no queue is there: a longer one tells a policer's rate. */
+/* A train has many losses without a queue: a longer train measures the rate of the policer. */
 static void policer_in_the_start(struct kunit *test)
 {
 	struct sock *sk = train(test, 1000, 1600);
@@ -700,10 +711,10 @@ static void policer_in_the_start(struct kunit *test)
 	}
 	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_AVOIDANCE);
 	KUNIT_EXPECT_TRUE(test, ca->capped);
-	/* three quarters of 200 in 50 ms */
+	/* three quarters of 200 segments in 50 ms */
 	EXPECT_NEAR(test, ca->cap, 150 * (BIT(BW_SCALE) / 50000), 5000);
 
-	/* or what came when its bucket was empty: 16 in a ms, then 6 */
+	/* or the rate after the policer's bucket is empty: 16 segments in a ms, then 6 */
 	sk = train(test, 1000, 50000);
 	ca = inet_csk_ca(sk);
 	ca->room = 0;
@@ -718,8 +729,8 @@ static void policer_in_the_start(struct kunit *test)
 }
 
 /*
- * The end of a train of 50 is lost in a small buffer: what came before, late, is enough.  One loss
- * of so many is noise.
+ * The end of a train of 50 is lost in a small buffer.  The segments before it, which were late, are
+ * enough to measure the rate.  One loss in a train of 50 is noise.
  */
 static void overflow_ends_the_train(struct kunit *test)
 {
@@ -739,8 +750,9 @@ static void overflow_ends_the_train(struct kunit *test)
 }
 
 /*
- * Of a train of 100, in two batches, 40 are lost beside a queue.  It tells no rate.  The next one
- * is what came, in a round trip.  With 20 lost, it grows.
+ * A train of 100 arrives in two batches, and loses 40 segments beside a queue.  It has no rate.
+ * The next train has as many segments as arrived, in a round trip.  After 20 losses the next train
+ * is longer.
  */
 static void train_too_fast(struct kunit *test)
 {
@@ -766,7 +778,10 @@ static void train_too_fast(struct kunit *test)
 	}
 }
 
-/* A sixteenth of a round trip at most, but TCP's own where that is less; a driver's stays. */
+/*
+ * A TSO burst takes at most rtt_min/16, and no longer than TCP's default.  A shift that a driver
+ * has set is kept.
+ */
 static void bursts_are_short(struct kunit *test)
 {
 	static const struct {
@@ -786,15 +801,15 @@ static void bursts_are_short(struct kunit *test)
 		path_set_burst(sk);
 		KUNIT_EXPECT_EQ(test, sk->sk_pacing_shift, seen[i].after);
 	}
-	/* who comes next has TCP's own */
+	/* the next congestion control gets TCP's default */
 	sk->sk_pacing_shift = 14;
 	path_release(sk);
 	KUNIT_EXPECT_EQ(test, sk->sk_pacing_shift, 10);
 }
 
 /*
- * Where ACKs come in bunches what an empty path takes is an average, which one lucky round trip
- * does not end.
+ * If ACKs come in bunches, the base is an average over many round trips, so that one round trip
+ * with a low mean by chance changes it little.
  */
 static void bunches_are_averaged(struct kunit *test)
 {
@@ -803,12 +818,12 @@ static void bunches_are_averaged(struct kunit *test)
 	c.probe.rtt_min_us = 10000;
 	c.room = 30000 / PATH_QUEUE;
 	path_set_noise(&c, 6400);
-	/* a lucky one takes an eighth of the way */
+	/* a round trip with a lower mean moves the base an eighth of the way */
 	c.probe.round_rtt_us = 10000;
 	c.delay_sum = 10 * 1600 / PATH_NOISE;
 	KUNIT_EXPECT_EQ(test, path_learn_base(&c, 10, 2500), 0);
 	EXPECT_NEAR(test, path_noise_us(&c), 6400 - 4800 / 8, 20000);
-	/* one that differs by more as well, if the queue ran empty */
+	/* so does a round trip with larger differences of delay, if the queue ran empty */
 	c.delay_sum = 10 * 9600 / PATH_NOISE;
 	path_learn_base(&c, 10, 2500);
 	EXPECT_NEAR(test, path_noise_us(&c), 5800 + 3800 / 8, 20000);
@@ -819,8 +834,8 @@ static void bunches_are_averaged(struct kunit *test)
 }
 
 /*
- * In a round trip in which a packet met an empty path less than the claim may be delivered, and it
- * stays.  Beside a queue it falls.
+ * If a packet met an empty path in a round trip, the claim stays, even if less was delivered.
+ * Beside a queue it falls.
  */
 static void empty_path_keeps_the_claim(struct kunit *test)
 {
@@ -835,8 +850,8 @@ static void empty_path_keeps_the_claim(struct kunit *test)
 }
 
 /*
- * On a path of 1.5 ms a burst takes much of a round trip: the rate is what one ACK of it shows, and
- * not what the last one does.
+ * On a path of 1.5 ms a burst takes a large part of a round trip.  The claim is kept if any ACK of
+ * the round trip has shown its rate; the rate of the last ACK alone does not count.
  */
 static void burst_is_counted_whole(struct kunit *test)
 {
@@ -862,7 +877,7 @@ static void burst_is_counted_whole(struct kunit *test)
 	KUNIT_EXPECT_LT(test, ca->claim, claim);
 }
 
-/* Single segments leave at most at what the path takes, bytes/s, with a queue of @queue_us. */
+/* The pacing rate for @claim with a queue of @queue_us, bytes per second */
 static u64 paced_at(struct sock *sk, u32 claim, u32 queue_us)
 {
 	struct cpath *ca = inet_csk_ca(sk);
@@ -874,10 +889,10 @@ static u64 paced_at(struct sock *sk, u32 claim, u32 queue_us)
 }
 
 /*
- * A path of 1.5 ms at 100 Mb/s with a buffer of five segments: bursts for TSO are of 11 there.
- * Segments leave one by one.  Once a queue stands no faster than the pair showed: without one a
- * sixteenth more.  A larger buffer takes a burst again, as long as the device does.  A path on
- * which more than 31 250 segments leave in a second, or that moves, has bursts.
+ * A path of 1.5 ms at 100 Mb/s with a buffer of five segments, where TSO bursts have 11 segments.
+ * There segments leave one by one.  If a queue stands, they are paced at the capacity at most;
+ * without a queue at 1/16 more.  With a larger buffer bursts are as long as the device allows.  So
+ * they are if more than 31 250 segments leave in a second, or if the capacity moves.
  */
 static void small_buffer_takes_single_segments(struct kunit *test)
 {
@@ -909,7 +924,7 @@ static void small_buffer_takes_single_segments(struct kunit *test)
 	ca->moves = 0;
 	path_round_begin(sk);
 	KUNIT_EXPECT_EQ(test, sk->sk_gso_max_segs, 1);
-	/* two bursts are 22 segments, and 3 ms at 100 Mb/s are more */
+	/* 3 ms at 100 Mb/s hold more than two bursts (22 segments) */
 	ca->room = 3000 / PATH_QUEUE;
 	path_round_begin(sk);
 	KUNIT_EXPECT_EQ(test, sk->sk_gso_max_segs, 64);
@@ -919,15 +934,16 @@ static void small_buffer_takes_single_segments(struct kunit *test)
 	ccpd_pair_add(&ca->probe, link_bw(1000), 1000);
 	path_round_begin(sk);
 	KUNIT_EXPECT_EQ(test, sk->sk_gso_max_segs, 64);
-	/* the next congestion control finds what it was */
+	/* the next congestion control gets the device's value */
 	sk->sk_gso_max_segs = 1;
 	path_release(sk);
 	KUNIT_EXPECT_EQ(test, sk->sk_gso_max_segs, 64);
 }
 
 /*
- * A path of 1.5 ms with a buffer of five segments: an ACK for two releases three, and pacing does
- * not hold them back.  An ACK for many would release a burst, and a large buffer takes one.
+ * A path of 1.5 ms with a buffer of five segments: an ACK for two segments releases three, without
+ * pacing.  An ACK for many does not, because that would be a burst.  With a large buffer (in
+ * segments) no ACK does, because the buffer holds a burst.
  */
 static void acks_clock_a_short_path(struct kunit *test)
 {
@@ -953,9 +969,9 @@ static void acks_clock_a_short_path(struct kunit *test)
 }
 
 /*
- * 83 segments fill a path of 10 ms at 100 Mb/s, and a fourth of the buffer is five.  Of what the
- * law asks for beyond 87 five leave as a burst that is timed, and pacing holds the others back.  A
- * larger buffer takes all of it.
+ * 83 segments fill a path of 10 ms at 100 Mb/s, and a quarter of the buffer is five segments.  87
+ * are in flight, and the law asks for more.  Five of these leave as a timed burst.  The others are
+ * paced.  With a larger buffer all of them leave as a timed burst.
  */
 static void timed_burst_is_part_of_the_buffer(struct kunit *test)
 {
@@ -977,7 +993,7 @@ static void timed_burst_is_part_of_the_buffer(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tcp_snd_cwnd(tp), 87 + 5);
 	KUNIT_EXPECT_EQ(test, ca->probe.pair_end, 5 * 1448);
 	KUNIT_EXPECT_EQ(test, sk->sk_pacing_rate, ~0UL);
-	/* it has left: one at a time */
+	/* the burst has left: the others are paced */
 	tp->snd_nxt = 5 * 1448;
 	ack(sk, &rs);
 	KUNIT_EXPECT_GT(test, tcp_snd_cwnd(tp), 95);
@@ -1000,8 +1016,8 @@ static void timed_burst_is_part_of_the_buffer(struct kunit *test)
 }
 
 /*
- * Beside a rival a window beyond the claim is paced at twice of what is delivered, not at twice of
- * what the path takes: after a look that would be a burst of all that was withdrawn.
+ * Beside a rival pacing is at most twice the claim, not twice the capacity.  At that rate all
+ * segments that a look has withdrawn would leave as a burst after the look.
  */
 static void rival_meets_no_burst(struct kunit *test)
 {
@@ -1016,9 +1032,9 @@ static void rival_meets_no_burst(struct kunit *test)
 }
 
 /*
- * A path of 12 segments with a buffer of 9: while segments are missing little is in flight, and the
- * law asks for more.  What is more than 21 would be lost again.  If less than 2 * q0 was ever seen,
- * no buffer was full, and what is missing was noise.
+ * A path that holds 12 segments and has a buffer of 9.  While segments are missing, few are in
+ * flight, and the law asks for more.  More than 21 would be lost again.  If no delay of 2 * q0 was
+ * ever seen, no buffer was full, and the losses are noise.
  */
 static void no_more_than_the_path_holds(struct kunit *test)
 {
@@ -1046,10 +1062,10 @@ static void no_more_than_the_path_holds(struct kunit *test)
 }
 
 /*
- * Of 400 segments 300 are missing, and a queue of 40 ms stands: what arrives is replaced, and no
- * more once something is lost in this round trip, whatever the claim asks for.  What was delivered
- * in a recent one may be there.  Without the queue others have gone, and the claim counts; so it
- * does where the capacity moves.
+ * 300 of 400 segments are missing, and a queue of 40 ms stands.  Whatever the claim is, an ACK
+ * releases the segments that it acknowledges, plus one if nothing was lost in this round trip.  But
+ * as much as a recent round trip delivered may be in flight.  Without the queue other flows have
+ * left, and the window is that of the claim; so it is if the capacity moves, or if few are missing.
  */
 static void repair_is_no_flood(struct kunit *test)
 {
@@ -1067,7 +1083,7 @@ static void repair_is_no_flood(struct kunit *test)
 	ca->back = PATH_NO_CLOCK;
 	ack(sk, &rs);
 	KUNIT_EXPECT_EQ(test, tcp_snd_cwnd(tp), 100 + 2 + 1);
-	/* without time stamps nothing tells that a queue is gone */
+	/* no limit without time stamps, because it is not seen when the queue is gone */
 	tp->rx_opt.rcv_tsecr = 0;
 	tcp_snd_cwnd_set(tp, 412);
 	path_repair(sk, 2, link_bw(100));
@@ -1093,7 +1109,7 @@ static void repair_is_no_flood(struct kunit *test)
 	KUNIT_EXPECT_GE(test, tcp_snd_cwnd(tp), 412 * 3 / 4);
 }
 
-/* However large a queue is: three fourths of the 412 segments that the claim needs without one. */
+/* However large the queue is, the window is at least 3/4 of claim * base (412 segments). */
 static void window_keeps_most_of_the_claim(struct kunit *test)
 {
 	struct rate_sample rs = { .acked_sacked = 1, .rtt_us = 200000 };
@@ -1109,8 +1125,8 @@ static void window_keeps_most_of_the_claim(struct kunit *test)
 }
 
 /*
- * What was lost without a queue is counted as delivered up to the capacity.  Beyond that a small
- * buffer has overflowed, and was empty again soon.
+ * Segments lost without a queue count as delivered, but only up to the capacity.  Beyond that a
+ * small buffer has overflowed, and was soon empty again.
  */
 static void losses_do_not_raise_the_claim(struct kunit *test)
 {
@@ -1125,8 +1141,8 @@ static void losses_do_not_raise_the_claim(struct kunit *test)
 }
 
 /*
- * Losses were taken for a policer's, and no pair ever tells otherwise.  What is delivered and
- * claimed follows the cap, which rises without further losses.
+ * Losses were wrongly taken for those of a policer, and no pair is ever seen.  The cap rises
+ * without further losses, and the delivered rate and the claim follow it.
  */
 static void cap_without_a_pair_ends(struct kunit *test)
 {
@@ -1145,7 +1161,7 @@ static void cap_without_a_pair_ends(struct kunit *test)
 		tcp_sk(sk)->delivered += 20;
 		ca->delay_sum = 0;
 		ca->probe.round_rtt_us = 50000;
-		/* of the 17/16 at which it paces batches of ACKs hide a sixteenth */
+		/* paced at 17/16 of the capacity; batches of ACKs hide the sixteenth */
 		rate = min(ca->claim + ca->claim / 4, path_capacity(ca));
 		ca->probe.rate[0] = max(ca->probe.rate[0], rate);
 		path_round(sk, rate);
@@ -1154,7 +1170,7 @@ static void cap_without_a_pair_ends(struct kunit *test)
 	KUNIT_EXPECT_GT(test, ca->claim, link_bw(8));
 }
 
-/* What overflows within a round trip, and what ACKs in bunches tell of, is no policer's loss. */
+/* Losses beside a queue, or with ACKs in bunches, are not a policer's. */
 static void bursts_are_not_policed(struct kunit *test)
 {
 	struct cpath *ca = inet_csk_ca(flow(test));
@@ -1168,7 +1184,7 @@ static void bursts_are_not_policed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, path_moving_rate(ca), 2 * bw);
 	KUNIT_EXPECT_EQ(test, path_next_claim(ca, rate, 100, 20, bw, 3000, 0), bw / 2);
 	KUNIT_EXPECT_FALSE(test, ca->capped);
-	/* what was delivered at most was too much for a buffer */
+	/* the largest delivered rate has overflowed a buffer: the claim is used instead */
 	KUNIT_EXPECT_EQ(test, path_moving_rate(ca), bw);
 	ca->bunches = 0;
 	KUNIT_EXPECT_EQ(test, path_moving_rate(ca), 0);
@@ -1176,7 +1192,10 @@ static void bursts_are_not_policed(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, ca->capped);
 }
 
-/* Of bunches two losses are enough, if there was a queue. Else they are noise, as one is. */
+/*
+ * If ACKs come in bunches, two losses beside a queue are an overflow.  Without a queue they are
+ * noise, and so is one loss.
+ */
 static void bunches_answer_a_loss(struct kunit *test)
 {
 	struct cpath *ca = inet_csk_ca(flow(test));
@@ -1187,12 +1206,15 @@ static void bunches_answer_a_loss(struct kunit *test)
 	KUNIT_EXPECT_GE(test, path_next_claim(ca, bw, 80, 2, bw, 3000, 2999), bw);
 	KUNIT_EXPECT_GE(test, path_next_claim(ca, bw, 20, 1, bw, 3000, 3000), bw);
 	KUNIT_EXPECT_EQ(test, path_next_claim(ca, bw, 80, 2, bw, 3000, 3000), bw - bw / 4);
-	/* the most that was delivered was too much */
+	/* the largest delivered rate was too much: the claim is used instead */
 	ca->probe.rate[0] = 2 * bw;
 	KUNIT_EXPECT_EQ(test, path_moving_rate(ca), bw);
 }
 
-/* A buffer of four segments loses as many at most. A large one may lose them by chance. */
+/*
+ * A buffer of four segments cannot lose many, so a few losses are an overflow.  With a large buffer
+ * they are random losses.
+ */
 static void small_buffer_answers_a_few_losses(struct kunit *test)
 {
 	struct cpath *ca = inet_csk_ca(flow(test));
@@ -1203,13 +1225,16 @@ static void small_buffer_answers_a_few_losses(struct kunit *test)
 	ca->room = 480 / PATH_QUEUE;
 	KUNIT_EXPECT_EQ(test, path_next_claim(ca, rate, 8, 2, bw, 3000, 1000), rate);
 	KUNIT_EXPECT_GE(test, path_next_claim(ca, rate, 16, 2, bw, 3000, 1000), bw);
-	/* a stall is no rate */
+	/* a much lower delivered rate may be a stall: the claim falls by a quarter at most */
 	KUNIT_EXPECT_EQ(test, path_next_claim(ca, bw / 2, 8, 2, bw, 3000, 1000), bw - bw / 4);
-	/* the path is empty since much was lost: no reason to keep what was too much */
+	/* the path is empty only because of the losses, so this does not keep the claim */
 	KUNIT_EXPECT_LT(test, path_next_claim(ca, rate / 2, 5, 1, bw, 3000, 1500), bw);
 }
 
-/* Jitter of a quarter of a round trip has stretched the train: slow start, until a queue stands */
+/*
+ * Jitter of rtt_min/4 may have stretched a late train: the claim is twice the delivered rate in
+ * each round trip, until a queue stands.
+ */
 static void late_train_may_be_jitter(struct kunit *test)
 {
 	struct cpath *ca = inet_csk_ca(flow(test));
@@ -1219,7 +1244,7 @@ static void late_train_may_be_jitter(struct kunit *test)
 	path_set_noise(ca, noise_us);
 	ca->late = 1;
 	KUNIT_EXPECT_EQ(test, path_next_claim(ca, bw, 100, 0, bw, 3000, 2000), 2 * bw);
-	/* what was sent has not come yet, or there was too little to send */
+	/* it stays if the effect of the last claim is not seen yet, or if too little was sent */
 	ca->claim = 2 * bw;
 	KUNIT_EXPECT_EQ(test, path_next_claim(ca, bw, 100, 2, bw, 3000, 2000), 2 * bw);
 	ca->limited = 1;
@@ -1229,7 +1254,7 @@ static void late_train_may_be_jitter(struct kunit *test)
 	/* a queue stands */
 	KUNIT_EXPECT_LT(test, path_next_claim(ca, bw, 100, 0, bw, 3000, rtt_min_us / 4), 2 * bw);
 	KUNIT_EXPECT_FALSE(test, ca->late);
-	/* losses are an answer; and so is a path that is steady */
+	/* it also ends at losses, and if the delay does not vary */
 	ca->late = 1;
 	path_next_claim(ca, bw, 100, 20, bw, 3000, 4000);
 	KUNIT_EXPECT_FALSE(test, ca->late);
@@ -1240,8 +1265,8 @@ static void late_train_may_be_jitter(struct kunit *test)
 }
 
 /*
- * ACKs that come at once after a pause, again and again, are of bunches.  Those of one of 30 flows,
- * which come at the rate of the link now and then, are not.
+ * If ACKs come together after a pause, again and again, they come in bunches.  The ACKs of one of
+ * 60 flows, which sometimes come at the rate of the link, do not.
  */
 static void acks_come_in_bunches(struct kunit *test)
 {
@@ -1259,7 +1284,7 @@ static void acks_come_in_bunches(struct kunit *test)
 		}
 		KUNIT_EXPECT_TRUE(test, path_bunched(ca));
 	}
-	/* while a segment is missing, one by one: that tells nothing */
+	/* while a segment is missing, each segment has its own ACK: these do not count */
 	tp->sacked_out = 1;
 	for (i = 0; i < PATH_BUNCHES_MOST; i++) {
 		tp->tcp_clock_cache += 242 * NSEC_PER_USEC;
@@ -1268,7 +1293,7 @@ static void acks_come_in_bunches(struct kunit *test)
 	}
 	KUNIT_EXPECT_TRUE(test, path_bunched(ca));
 	tp->sacked_out = 0;
-	/* no closer than a way back of the same rate lets two ACKs of 84 bytes be */
+	/* bunches, even if ACKs of 84 bytes are as far apart as on a way back of the same rate */
 	ca->bunches = 0;
 	for (i = 0; i < 20; i++) {
 		tp->tcp_clock_cache += i % 4 ? 6720 : 20000 * NSEC_PER_USEC;
@@ -1276,35 +1301,35 @@ static void acks_come_in_bunches(struct kunit *test)
 		ca->prev.ns = tp->tcp_clock_cache;
 	}
 	KUNIT_EXPECT_TRUE(test, path_bunched(ca));
-	/* as far apart from one another as the link lets them be: that ends it */
+	/* ACKs at the rate of the link are not in bunches: these reduce the counter to zero */
 	for (i = 0; i < PATH_BUNCHES_MOST; i++) {
 		tp->tcp_clock_cache += 242 * NSEC_PER_USEC;
 		path_count_bunches(sk, 2, link_bw(100));
 		ca->prev.ns = tp->tcp_clock_cache;
 	}
 	KUNIT_EXPECT_TRUE(test, !ca->bunches);
-	/* one of 60: two ACKs at the rate of the link, after each pause */
+	/* one of 60 flows: two ACKs at the rate of the link, after each pause */
 	for (i = 0; i < 40; i++) {
 		tp->tcp_clock_cache += (i % 2 ? 242 : 20000) * NSEC_PER_USEC;
 		path_count_bunches(sk, 2, link_bw(100) / 60);
 		ca->prev.ns = tp->tcp_clock_cache;
 		KUNIT_EXPECT_FALSE(test, path_bunched(ca));
 	}
-	/* at 100 Gb/s ACKs at the rate of the link are less than a us apart */
+	/* at 100 Gb/s ACKs at the rate of the link are less than 1 us apart */
 	for (i = 0; i < 40; i++) {
 		tp->tcp_clock_cache += i % 4 ? 242 : 20000 * NSEC_PER_USEC;
 		path_count_bunches(sk, 2, link_bw(100000));
 		ca->prev.ns = tp->tcp_clock_cache;
 		KUNIT_EXPECT_FALSE(test, path_bunched(ca));
 	}
-	/* jitter of ACKs, too, makes pauses: with four times q0, rtt_min/4, most are shorter */
+	/* jitter of ACKs also causes pauses; with rtt_min/4 (four times q0) most are shorter */
 	for (i = 0; i < 40; i++) {
 		tp->tcp_clock_cache += (i % 4 ? 1 : ca->probe.rtt_min_us / 6) * NSEC_PER_USEC;
 		path_count_bunches(sk, 2, link_bw(100));
 		ca->prev.ns = tp->tcp_clock_cache;
 		KUNIT_EXPECT_FALSE(test, path_bunched(ca));
 	}
-	/* bunches without a pause are of a way back that is shared */
+	/* bunches without a long pause come from a way back that is shared with other flows */
 	for (i = 0; i < 40; i++) {
 		tp->tcp_clock_cache += (i % 4 ? 1 : 1000) * NSEC_PER_USEC;
 		path_count_bunches(sk, 2, link_bw(100));
@@ -1313,7 +1338,7 @@ static void acks_come_in_bunches(struct kunit *test)
 	}
 }
 
-/* A namespace of its own, with a table and nothing else */
+/* A new namespace that contains only a table of visits */
 static struct net *visits_net(struct kunit *test)
 {
 	struct net *net = kunit_kzalloc(test, sizeof(*net), GFP_KERNEL);
@@ -1356,7 +1381,10 @@ static void visit(struct path_visits *t, u32 n, u32 now_s)
 	path_visits_put(t, &peer, now_s, &v);
 }
 
-/* However many peers there are; the last one has its place, and an entry is of its own peer. */
+/*
+ * The table is bounded for any number of peers.  The last peer always has an entry, and a lookup
+ * never finds the entry of another peer.
+ */
 static void visits_are_bounded(struct kunit *test)
 {
 	struct path_visits *t = visits_table(test);
@@ -1391,13 +1419,13 @@ static void visits_expire(struct kunit *test)
 	visit(t, 1, 700);
 	KUNIT_EXPECT_TRUE(test, visited(t, 1, 1299, &v));
 	KUNIT_EXPECT_EQ(test, path_visits_count(t), 1);
-	/* also where seconds wrap */
+	/* also when the count of seconds wraps */
 	visit(t, 2, U32_MAX);
 	KUNIT_EXPECT_TRUE(test, visited(t, 2, 598, &v));
 	KUNIT_EXPECT_FALSE(test, visited(t, 2, 599, &v));
 }
 
-/* Of a set that is full the oldest goes, and who comes again becomes the youngest. */
+/* If a set is full, the oldest entry is replaced.  Another visit makes an entry the youngest. */
 static void visits_replace_the_oldest(struct kunit *test)
 {
 	struct path_visits *t = visits_table(test);
@@ -1420,7 +1448,7 @@ static void visits_replace_the_oldest(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, visited(t, same[i], 112, &v), i != 1 && i != 2);
 }
 
-/* A connection to a peer of 1 Gb/s and 190 ms, whose handshake took so long */
+/* A new connection to the peer, whose handshake took @rtt_us */
 static struct sock *visitor(struct kunit *test, struct net *net, u32 rtt_us)
 {
 	struct sock *sk = flow(test);
@@ -1452,7 +1480,7 @@ static void visits_are_private(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, path_visits_find(sk, 10, &v));
 }
 
-/* What ended in avoidance is remembered, if that is wanted; what did not is not. */
+/* A connection is remembered if visits= is set and it ends in avoidance without a cap. */
 static void visit_is_remembered(struct kunit *test)
 {
 	struct net *net = visits_net(test);
@@ -1480,7 +1508,7 @@ static void visit_is_remembered(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, v.rtt_min_us, 190000);
 }
 
-/* So many segments of a train arrive, each so long after the one before. */
+/* ACKs for @segs segments of a train arrive, one every @each_ns. */
 static void visitors_acks(struct sock *sk, u32 segs, u32 each_ns)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -1494,9 +1522,10 @@ static void visitors_acks(struct sock *sk, u32 segs, u32 each_ns)
 }
 
 /*
- * 1 Gb/s, 190 ms: what the SYN's window allows leaves at that rate, then half of what the path
- * holds.  Half of that in time, behind its first batch, is enough.  A fourth of the rate is found
- * by a train of the usual length; an overflow leaves half of it.
+ * A remembered path of 1 Gb/s and 190 ms.  The first train is as long as the window in the peer's
+ * SYN allows, at the remembered rate.  The second is half of what the path holds.  If half of it,
+ * after its first batch, arrives in time, the start ends.  If the rate is now a quarter, a train of
+ * the usual length follows the first one.  After an overflow half of the delivered rate is claimed.
  */
 static void visit_begins_where_the_last_ended(struct kunit *test)
 {
@@ -1535,7 +1564,7 @@ static void visit_begins_where_the_last_ended(struct kunit *test)
 			EXPECT_NEAR(test, ca->claim, bw, 3000);
 			continue;
 		}
-		/* half of the rate, and every other one is lost */
+		/* half of the rate, and every other segment is lost */
 		visitors_acks(sk, half / 4, 2 * each_ns);
 		ca->round_lost = half / 2;
 		tcp_sk(sk)->lost += half / 2;
@@ -1546,7 +1575,7 @@ static void visit_begins_where_the_last_ended(struct kunit *test)
 	WRITE_ONCE(visits, 0);
 }
 
-/* Next to no queue: up to a quarter more, whatever is known of the capacity. */
+/* With almost no queue a flow claims up to a quarter more, whatever the known capacity is. */
 static void empty_path_has_room(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, path_room(1000, 50000, 0, 100), 1250);
@@ -1556,7 +1585,7 @@ static void empty_path_has_room(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, path_room(U32_MAX, 50000, 0, 1), U32_MAX);
 }
 
-/* Of a long path more in each round trip, as it has fewer, and twice the rate at most. */
+/* A long path has fewer round trips, so each step is larger, up to twice the rate. */
 static void long_path_has_more_room(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, path_room(1000, 130000, 0, 100), 1250);
@@ -1569,8 +1598,8 @@ static void long_path_has_more_room(struct kunit *test)
 }
 
 /*
- * What is delivered falls, and later the queue runs empty for four rounds: the capacity moves for
- * eight seconds.
+ * If the delivered rate falls, and later the queue is empty in four successive round trips, the
+ * capacity counts as one that moves for eight seconds.
  */
 static void capacity_that_moves(struct kunit *test)
 {
@@ -1589,16 +1618,16 @@ static void capacity_that_moves(struct kunit *test)
 		path_watch(sk, ca->claim, true);
 	}
 	KUNIT_EXPECT_TRUE(test, ca->moves == PATH_MOVES);
-	/* what fills it at the most that was delivered, or what there is */
+	/* the window for the largest delivered rate, or @floor if larger (at first cwnd) */
 	EXPECT_NEAR(test, path_moving_window(ca, 50000), 412, 5000);
 	KUNIT_EXPECT_EQ(test, ca->floor >> PATH_WINDOW_PART, tcp_snd_cwnd(tcp_sk(sk)));
 	ca->floor = 800 << PATH_WINDOW_PART;
 	KUNIT_EXPECT_EQ(test, path_moving_window(ca, 50000), 800);
-	/* to fall again is enough to stay so */
+	/* another fall renews this state */
 	ca->moves = 1;
 	path_watch(sk, ca->claim / 2, false);
 	KUNIT_EXPECT_TRUE(test, path_moves(ca) && ca->moves == PATH_MOVES);
-	/* an overflow ends it until the queue was empty again for several rounds */
+	/* an overflow ends it, until the queue was empty in several round trips again */
 	ca->probe.rtt_s = 90000 << 3;
 	ca->probe.round_rtt_us = 90000;
 	ca->noise = 0;
@@ -1608,13 +1637,13 @@ static void capacity_that_moves(struct kunit *test)
 	for (i = 0; i < PATH_EMPTY_ROUNDS; i++)
 		path_watch(sk, ca->claim, true);
 	KUNIT_EXPECT_TRUE(test, path_has_window(ca));
-	/* slow start ends it, too: the end of a train shares memory with the window */
+	/* slow start also ends it, because @train_end shares memory with the window */
 	path_enter(ca, PATH_SLOW_START);
 	path_enter(ca, PATH_AVOIDANCE);
 	KUNIT_EXPECT_FALSE(test, path_moves(ca));
 	ca->rounds = PATH_ROUNDS;
 
-	/* a rise more than 8 s later is another matter */
+	/* a rise more than 8 s after the fall does not count */
 	path_watch(sk, ca->claim / 2, false);
 	for (i = 0; i < PATH_MOVES; i++) {
 		ca->tick = !(path_now() & 1);
@@ -1633,7 +1662,7 @@ static void capacity_that_moves(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, path_moves(ca));
 	ca->moves = 0;
 
-	/* one of several */
+	/* a flow that had less than half of the capacity cannot decide */
 	ca->probe.rate[0] = link_bw(40);
 	ca->probe.rate[1] = 0;
 	path_watch(sk, ca->claim / 2, false);
@@ -1643,9 +1672,9 @@ static void capacity_that_moves(struct kunit *test)
 }
 
 /*
- * Where the capacity moves the window is what keeps the queue empty in one round trip of nine: more
- * by an eighth where a packet met an empty path, less by 1/64 else, and by as much for each rtt_min
- * that a longer one takes.  The rate does not matter, only what the queue did.
+ * If the capacity moves, the window is such that the queue is empty in one of nine round trips.  It
+ * grows by an eighth if a packet met an empty path, and otherwise falls by 1/64 for each rtt_min
+ * that the round trip takes.  It depends only on the queue, not on the delivered rate.
  */
 static void window_follows_the_queue(struct kunit *test)
 {
@@ -1663,29 +1692,29 @@ static void window_follows_the_queue(struct kunit *test)
 	tp->is_cwnd_limited = 1;
 	path_follow(sk, 3125);
 	KUNIT_EXPECT_EQ(test, ca->floor >> PATH_WINDOW_PART, 720);
-	/* it was not used */
+	/* the window was not used */
 	tp->is_cwnd_limited = 0;
 	path_follow(sk, 3125);
 	KUNIT_EXPECT_EQ(test, ca->floor >> PATH_WINDOW_PART, 720);
-	/* a queue in eight others: as much as before */
+	/* a queue in eight other round trips: the window is the initial one again */
 	ca->probe.round_rtt_us = 60000;
 	ca->probe.rtt_s = 70000 << 3;
 	for (i = 0; i < 8; i++)
 		path_follow(sk, 3125);
 	EXPECT_NEAR(test, ca->floor >> PATH_WINDOW_PART, 640, 10000);
-	/* beside a queue of three rtt_min a round trip counts four times */
+	/* with a queue of three rtt_min a round trip counts four times */
 	ca->floor = 640 << PATH_WINDOW_PART;
 	ca->probe.rtt_s = 200000 << 3;
 	path_follow(sk, 3125);
 	KUNIT_EXPECT_EQ(test, ca->floor >> PATH_WINDOW_PART, 600);
 
-	/* the window is that, if it is more than the law says, and than what was delivered fills */
+	/* used if it exceeds that of Eq. 3 and that of the largest delivered rate */
 	ca->probe.rate[0] = link_bw(20);
 	ca->probe.rate[1] = 0;
 	path_avoid(sk, 2, path_capacity(ca));
 	KUNIT_EXPECT_EQ(test, tcp_snd_cwnd(tp), 600);
 
-	/* where a policer's cap, or a rival's floor, has its place it is none */
+	/* no such window if its memory holds a policer's cap or the floor beside a rival */
 	ca->capped = 1;
 	KUNIT_EXPECT_FALSE(test, path_has_window(ca));
 	ca->capped = 0;
@@ -1694,7 +1723,7 @@ static void window_follows_the_queue(struct kunit *test)
 	ca->rival = PATH_FRIENDLY;
 	KUNIT_EXPECT_TRUE(test, path_has_window(ca));
 
-	/* no empty path for long: others are there, or it has fallen */
+	/* no empty path for long: other flows have come, or the capacity has fallen */
 	ca->rounds = PATH_ROUNDS - 1;
 	path_follow(sk, 3125);
 	KUNIT_EXPECT_TRUE(test, path_has_window(ca));
@@ -1714,8 +1743,8 @@ static void cube_root(struct kunit *test)
 }
 
 /*
- * Beside a rival a few losses without a queue are noise.  A flow that has never seen the path empty
- * knows of no queue, and many losses are an overflow: the window that it holds falls.
+ * Beside a rival a few losses without a queue are noise.  Many losses are an overflow, even without
+ * a queue, and the floor falls: a flow that has never met an empty path may not see the queue.
  */
 static void rival_is_no_reason_to_flood(struct kunit *test)
 {
@@ -1741,7 +1770,10 @@ static void rival_is_no_reason_to_flood(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ca->floor, floor * 7 / 10);
 }
 
-/* Beside others: as fast as CUBIC, 0.7 after a loss, and until two looks find no queue. */
+/*
+ * Beside a rival the floor grows as fast as CUBIC's window, and is multiplied by 0.7 after a loss.
+ * This ends when two looks have found no queue.
+ */
 static void rival_is_matched(struct kunit *test)
 {
 	struct sock *sk = flow(test);
@@ -1758,37 +1790,37 @@ static void rival_is_matched(struct kunit *test)
 	path_compete(sk, bw / 2, bw, 40000, q0, false);
 	KUNIT_EXPECT_EQ(test, ca->floor, 1000);
 	tcp_sk(sk)->is_cwnd_limited = 1;
-	/* nor one of which a repair has less in use */
+	/* nor does a floor that exceeds the window, as during a repair */
 	tcp_snd_cwnd_set(tcp_sk(sk), 999);
 	path_compete(sk, bw / 2, bw, 40000, q0, false);
 	KUNIT_EXPECT_EQ(test, ca->floor, 1000);
 	tcp_snd_cwnd_set(tcp_sk(sk), 1100);
-	/* 1000^(2/3) / 3 in a second, and at least Reno's one in a round trip */
+	/* 1000^(2/3) / 3 per second, plus one per round trip, as Reno */
 	path_compete(sk, bw / 2, bw, 40000, q0, false);
 	KUNIT_EXPECT_EQ(test, ca->floor, 1000 + 1 + 2);
 	path_compete(sk, bw / 2, bw, 40000, q0, true);
 	KUNIT_EXPECT_EQ(test, ca->floor, 1003 * 7 / 10);
-	/* with little it grows as with half of a path of 11890: 108 in a second */
+	/* a small floor grows as half of what the path holds (11890) would: by 108 per second */
 	ca->floor = 10;
 	path_compete(sk, bw / 2, 16 * bw, 40000, q0, false);
 	KUNIT_EXPECT_EQ(test, ca->floor, 10 + 1 + 9);
-	/* nor does it where there is no queue */
+	/* without a queue the floor does not grow */
 	ca->floor = 702;
 	ca->round_queue = 0;
 	path_compete(sk, bw / 2, bw, 2 * q0, q0, false);
 	KUNIT_EXPECT_EQ(test, ca->floor, 702);
-	/* a queue that has fallen by a quarter asks for a look */
+	/* if the queue has fallen by a quarter, a look follows */
 	ca->round_queue = 40000 / PATH_QUEUE;
 	path_compete(sk, bw / 2, bw, 2 * q0, q0, false);
 	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_DRAIN);
 	KUNIT_EXPECT_EQ(test, ca->floor, 702);
 
-	/* of 40 ms of queue more than five are still there */
+	/* more than 5 of 40 ms of queue are still there */
 	ca->probe.round_rtt_us = 56000;
 	path_drained(sk, bw, true);
 	KUNIT_EXPECT_TRUE(test, ca->rival == PATH_FOREIGN);
 	KUNIT_EXPECT_TRUE(test, !ca->doubt);
-	/* another withdraws too: the queue is gone, twice */
+	/* the others withdraw, too: the queue is gone in two looks */
 	ca->before_us = 90000;
 	ca->probe.round_rtt_us = 54000;
 	path_drained(sk, bw, false);
@@ -1799,8 +1831,8 @@ static void rival_is_matched(struct kunit *test)
 }
 
 /*
- * Half as much again in a round trip, until a sixth of the path is ours: before the first loss,
- * and then where half of the buffer is free
+ * The floor grows by a half in each round trip until a sixth of the capacity is ours: before the
+ * first loss, and later while half of the buffer is free
  */
 static void rival_is_caught_up_with(struct kunit *test)
 {
@@ -1819,13 +1851,13 @@ static void rival_is_caught_up_with(struct kunit *test)
 		ca->floor = 100;
 		path_compete(sk, bw / 7, bw, 40000, q0, false);
 		KUNIT_EXPECT_EQ(test, ca->floor, 151);
-		/* a sixth, or a loss */
+		/* a sixth of the capacity, or a loss, ends this */
 		path_compete(sk, i ? bw / 7 : bw / 6, bw, 40000, q0, i);
 		KUNIT_EXPECT_TRUE(test, !ca->doubt);
 		ca->floor = 100;
 		path_compete(sk, bw / 7, bw, 40000, q0, false);
 		KUNIT_EXPECT_LT(test, ca->floor, 105);
-		/* of the 50 ms that there were at most less than half are taken */
+		/* the queue is less than half of the largest one, 50 ms */
 		ca->floor = 100;
 		path_compete(sk, bw / 7, bw, 24000, q0, false);
 		KUNIT_EXPECT_EQ(test, ca->floor, 151);
@@ -1835,8 +1867,8 @@ static void rival_is_caught_up_with(struct kunit *test)
 }
 
 /*
- * A queue that is there for fifteen round trips after a look is a rival's, however little the look
- * could tell; not if it was once less by a sixteenth of the round trip.
+ * A queue that stays for fifteen round trips after a look is a rival's, even if the look could not
+ * decide anything.  It is not if it has once become shorter by a sixteenth of the round trip.
  */
 static void queue_that_stays_is_a_rivals(struct kunit *test)
 {
@@ -1858,7 +1890,7 @@ static void queue_that_stays_is_a_rivals(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_DRAIN);
 	path_drained(sk, bw, true);
 	KUNIT_EXPECT_TRUE(test, ca->rival == PATH_FRIENDLY);
-	/* until that is known it gives way */
+	/* until then the flow gives way */
 	ca->claim = link_bw(1);
 	for (i = 0; i <= PATH_ROUNDS; i++) {
 		KUNIT_EXPECT_TRUE(test, ca->mode == PATH_AVOIDANCE);
@@ -1871,7 +1903,7 @@ static void queue_that_stays_is_a_rivals(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, ca->doubt == PATH_CATCH_UP);
 	KUNIT_EXPECT_EQ(test, ca->floor, floor);
 
-	/* four times 131 ms: it counts five times */
+	/* a round trip of four times 131 ms counts five times */
 	ca->rival = PATH_FRIENDLY;
 	path_enter(ca, PATH_AVOIDANCE);
 	ca->doubt = PATH_UNSURE;
@@ -1885,19 +1917,19 @@ static void queue_that_stays_is_a_rivals(struct kunit *test)
 	ca->probe.rtt_s = 80000 << 3;
 	path_enter(ca, PATH_AVOIDANCE);
 
-	/* 5 ms of 80 less */
+	/* the queue becomes shorter by 5 ms, a sixteenth of 80 ms */
 	ca->rival = PATH_FRIENDLY;
 	ca->doubt = PATH_UNSURE;
 	ca->rounds = PATH_ROUNDS;
 	path_crowded(sk, 24000);
 	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_AVOIDANCE);
 	KUNIT_EXPECT_TRUE(test, ca->rounds == PATH_DOUBT);
-	/* or gone when the look is over */
+	/* or it is gone at the end of the look */
 	path_drained(sk, bw, false);
 	KUNIT_EXPECT_TRUE(test, ca->rival == PATH_FRIENDLY && !ca->doubt);
 }
 
-/* What an empty path takes beyond rtt_min is no fall of a queue that stays as it was. */
+/* The noise of an empty path is not taken for a fall of the queue, if the queue is constant. */
 static void noise_hides_no_rival(struct kunit *test)
 {
 	struct sock *sk = flow(test);
@@ -1927,7 +1959,10 @@ static void noise_hides_no_rival(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_AVOIDANCE);
 }
 
-/* Two looks that find no queue: the path is longer.  Who never saw a pair cannot say so. */
+/*
+ * Two looks find no queue: the path has become longer.  A flow that never saw a pair cannot decide
+ * this.
+ */
 static void longer_path_is_found(struct kunit *test)
 {
 	struct sock *sk = flow(test);
@@ -1974,9 +2009,10 @@ static void longer_path_has_its_way_back(struct kunit *test)
 }
 
 /*
- * The path has become longer, both ways, by 10 ms: less than two q0, where the delay varies.  What
- * is claimed decays.  Who had most of it looks after a fourth of the time, at once a second time,
- * and believes it.  One of several flows waits, as does who perhaps sees a rival.
+ * The path has become longer by 10 ms, in both directions, which is less than 2 * q0 because the
+ * delay varies.  So the claim decays.  A flow that had most of the capacity looks after a quarter
+ * of the usual time, looks again at once, and then has found the longer path.  A flow that had less
+ * does not look sooner, nor does a flow that may be beside a rival.
  */
 static void who_gave_way_looks_sooner(struct kunit *test)
 {
@@ -2014,7 +2050,7 @@ static void who_gave_way_looks_sooner(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, path_wants_look(ca, base, bw, q0));
 }
 
-/* A packet met next to no queue while we looked: the path is no longer than it was. */
+/* If a packet met almost no queue during a look, the path has not become longer. */
 static void met_path_is_no_longer(struct kunit *test)
 {
 	struct sock *sk = flow(test);
@@ -2033,7 +2069,7 @@ static void met_path_is_no_longer(struct kunit *test)
 	EXPECT_NEAR(test, path_base_us(ca), 50000, 1);
 }
 
-/* What is withdrawn to look: half, and beside a rival our part of the queue at most */
+/* A look withdraws half of what is in flight; beside a rival only our part of the queue */
 static void look_is_shallow_beside_a_rival(struct kunit *test)
 {
 	struct sock *sk = flow(test);
@@ -2047,23 +2083,23 @@ static void look_is_shallow_beside_a_rival(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tcp_snd_cwnd(tcp_sk(sk)), 200);
 	ca->rival = PATH_FOREIGN;
 	path_drain(sk);
-	/* 10 ms of 62.5 */
+	/* a queue of 10 ms, with a smoothed rtt of 62.5 ms */
 	KUNIT_EXPECT_EQ(test, tcp_snd_cwnd(tcp_sk(sk)), 400 - 64);
 	KUNIT_EXPECT_EQ(test, ca->before_us, 60000);
-	/* all of it: without half of what is in flight a queue of three round trips would stay */
+	/* more than half, if the queue is three rtt_min: our whole part of it */
 	ca->probe.round_rtt_us = 200000;
 	ca->probe.rtt_s = 200000 << 3;
 	path_drain(sk);
 	KUNIT_EXPECT_EQ(test, tcp_snd_cwnd(tcp_sk(sk)), 400 - 300);
-	/* the smoothed rtt follows later: no more than all */
+	/* the smoothed rtt is behind the queue: at most all that is in flight */
 	ca->probe.rtt_s = 100000 << 3;
 	path_drain(sk);
 	KUNIT_EXPECT_EQ(test, tcp_snd_cwnd(tcp_sk(sk)), PATH_LEAST_WINDOW);
 }
 
 /*
- * An ACK at @now_ms of a segment that took so long there and back, ms; the peer's clock is so many
- * ms behind what it was.
+ * An ACK at @now_ms.  The segment took @there_ms, and the ACK @back_ms.  The peer's clock has
+ * fallen behind by @behind_ms.
  */
 static void late_stamp(struct sock *sk, u32 now_ms, u32 there_ms, u32 back_ms, u32 behind_ms)
 {
@@ -2081,14 +2117,14 @@ static void stamped_ack(struct sock *sk, u32 now_ms, u32 there_ms, u32 back_ms)
 	late_stamp(sk, now_ms, there_ms, back_ms, 0);
 }
 
-/* Both clocks are rounded to ms, so an empty path is known to 2 ms. */
+/* Both clocks are rounded to ms, so the base is known to 2 ms. */
 static void expect_base(struct kunit *test, const struct cpath *ca, u32 us)
 {
 	KUNIT_EXPECT_LE(test, path_base_us(ca), us + 2000);
 	KUNIT_EXPECT_GE(test, path_base_us(ca), us - 2000);
 }
 
-/* What only the way back takes longer is no queue of ours; the way there is, as ever. */
+/* Additional delay of the way back is not a queue of ours.  Delay of the way there is. */
 static void way_back_is_no_queue(struct kunit *test)
 {
 	struct sock *sk = flow(test);
@@ -2106,7 +2142,7 @@ static void way_back_is_no_queue(struct kunit *test)
 	for (i = 0; i < 100; i++)
 		stamped_ack(sk, now_ms++, 20 + 40, 30 + 40);
 	expect_base(test, ca, 90000);
-	/* more than 10 bits of a time stamp can show changes nothing */
+	/* a delay that is ambiguous in 10 bits of the time stamp changes nothing */
 	for (i = 0; i < 200; i++)
 		stamped_ack(sk, now_ms++, 20 + 600, 30);
 	expect_base(test, ca, 90000);
@@ -2116,8 +2152,8 @@ static void way_back_is_no_queue(struct kunit *test)
 }
 
 /*
- * The way back takes 40 ms more, and then one less with each ACK: no queue is seen meanwhile, but
- * for what the two clocks round off, and the ms by which an ACK may be ahead of the estimate.
+ * The way back takes 40 ms more, and then 1 ms less with each ACK.  The queue that is seen in that
+ * time is at most 3 ms: the rounding of two clocks, and 1 ms by which the estimate is behind.
  */
 static void falling_way_back_is_no_queue(struct kunit *test)
 {
@@ -2143,7 +2179,7 @@ static void falling_way_back_is_no_queue(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, path_base_us(ca), 50000);
 }
 
-/* The way back takes at most eight times rtt_min more, whatever the peer claims. */
+/* The delay of the way back is at most eight times rtt_min, whatever the peer's time stamps are */
 static void way_back_is_bounded(struct kunit *test)
 {
 	struct sock *sk = flow(test);
@@ -2182,8 +2218,8 @@ static void way_back_is_long(struct kunit *test)
 }
 
 /*
- * rtt_min is less now since the way back is shorter, and there is a queue on the way there, which
- * then goes: that is no clock that falls behind.
+ * rtt_min becomes less because the way back is shorter, while there is a queue on the way there.
+ * When that queue has gone, the peer's clock must not seem to fall behind.
  */
 static void shorter_way_back(struct kunit *test)
 {
@@ -2199,7 +2235,9 @@ static void shorter_way_back(struct kunit *test)
 	expect_base(test, ca, 60000);
 }
 
-/* In the start the way there may be shorter than it was with the first ACK, which has waited. */
+/*
+ * The first ACK has waited at the receiver.  In the start later ACKs may show a shorter way there.
+ */
 static void first_ack_has_waited(struct kunit *test)
 {
 	struct sock *sk = flow(test);
@@ -2211,7 +2249,7 @@ static void first_ack_has_waited(struct kunit *test)
 	for (i = 0; i < 100; i++)
 		stamped_ack(sk, now_ms++, 20, 70);
 	path_enter(ca, PATH_AVOIDANCE);
-	/* what the start has sent is acknowledged in the first round trip after it */
+	/* so may ACKs in the first round trip after it, which are for segments of the start */
 	for (i = 0; i < 100; i++)
 		stamped_ack(sk, now_ms++, 14, 76);
 	expect_base(test, ca, 90000);
@@ -2220,7 +2258,10 @@ static void first_ack_has_waited(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, ca->back == PATH_NO_CLOCK);
 }
 
-/* A drain that sees no queue beyond what the way back takes has met an empty path. */
+/*
+ * If a drain finds no queue except the delay of the way back, the path is empty, and has not become
+ * longer.
+ */
 static void congested_way_back_is_no_longer_path(struct kunit *test)
 {
 	struct sock *sk = flow(test);
@@ -2242,13 +2283,13 @@ static void congested_way_back_is_no_longer_path(struct kunit *test)
 }
 
 /*
- * A peer's clock stands, ticks every 4 ms, or goes back, and there are 40 ms of a queue on the way
- * there.  That is taken for the way back until the clock has fallen behind by as much, and never
- * for more than eight times rtt_min.  From then on the way back is not known.
+ * A peer's clock stands, ticks every 4 ms, or runs backwards, and there is a queue of 40 ms on the
+ * way there.  This queue is taken for delay of the way back, at most 42 ms, until the clock has
+ * fallen behind by as much.  From then on the way back is not known.
  */
 static void clock_of_another_kind(struct kunit *test)
 {
-	/* by so many quarters of a ms in a ms */
+	/* the clock falls behind by so many quarters of a ms in each ms */
 	static const u32 behind[] = { 4, 3, 8 };
 	u32 i, j;
 
@@ -2266,7 +2307,7 @@ static void clock_of_another_kind(struct kunit *test)
 	}
 }
 
-/* Without time stamps nothing tells of the way back. */
+/* Without time stamps the delay of the way back is not known. */
 static void no_clock_at_all(struct kunit *test)
 {
 	struct sock *sk = flow(test);
@@ -2277,7 +2318,7 @@ static void no_clock_at_all(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, path_base_us(inet_csk_ca(sk)), 50000);
 }
 
-/* Delay that varies by itself is no queue, and an rtt that is met by luck does not make it one. */
+/* Delay that varies by itself is not a queue, also not after a smaller rtt is met by chance. */
 static void noise_is_no_queue(struct kunit *test)
 {
 	struct cpath ca = {
@@ -2289,17 +2330,20 @@ static void noise_is_no_queue(struct kunit *test)
 	u32 i;
 
 	KUNIT_EXPECT_EQ(test, path_base_us(&ca), 50000);
-	/* 64 segments with 5 ms more on average, of 64 us each */
+	/* 64 segments took 5 ms more on average, which is 4992 us in units of 64 us */
 	ca.delay_sum = 64 * 5000 / PATH_NOISE;
 	path_learn_base(&ca, 64, 2500);
 	KUNIT_EXPECT_EQ(test, path_base_us(&ca), 50000 + 4992);
-	/* a queue of 3 ms, which all meet, is one */
+	/* 3 ms more for all packets are a queue */
 	ca.probe.round_rtt_us = 58000;
 	ca.probe.rtt_s = 58000 << 3;
 	ca.delay_sum = 64 * 8000 / PATH_NOISE;
 	path_learn_base(&ca, 64, 2500);
 	KUNIT_EXPECT_EQ(test, path_queue_us(&ca), 3008);
-	/* which some do not meet, round after round, is none: an eighth of what is more */
+	/*
+	 * they are not a queue if some packets do not meet it in seven successive round trips: the
+	 * base then moves by an eighth of the difference
+	 */
 	ca.probe.round_rtt_us = 50000;
 	for (i = 1; i < PATH_CLEAR_ROUNDS; i++) {
 		path_learn_base(&ca, 64, 2500);
@@ -2307,32 +2351,35 @@ static void noise_is_no_queue(struct kunit *test)
 	}
 	path_learn_base(&ca, 64, 2500);
 	KUNIT_EXPECT_EQ(test, path_base_us(&ca), 50000 + 4992 + 5 * PATH_NOISE);
-	/* in a buffer of less than a 16th a queue of ours looks like that */
+	/* but in a buffer of less than rtt_min/16 a queue of ours looks the same: no change */
 	ca.room = 3000 / PATH_QUEUE;
 	path_learn_base(&ca, 64, 2500);
 	KUNIT_EXPECT_EQ(test, path_base_us(&ca), 50000 + 4992 + 5 * PATH_NOISE);
 	ca.room = 30000 / PATH_QUEUE;
-	/* by luck, when 48 segments of this round trip have taken 50 ms */
+	/* a smaller rtt_min is met by chance, after 48 segments of this round trip took 50 ms */
 	ca.probe.rtt_min_us = 45008;
 	ca.delay_sum = 0;
 	path_rtt_min(&ca, 50000, 48);
 	KUNIT_EXPECT_EQ(test, path_base_us(&ca), 50000 + 4992 + 5 * PATH_NOISE);
 	KUNIT_EXPECT_EQ(test, ca.delay_sum, 48 * (4992 / PATH_NOISE));
-	/* too few to tell */
+	/* three segments are too few for a mean */
 	ca.delay_sum = 0;
 	path_learn_base(&ca, 3, 2500);
 	KUNIT_EXPECT_EQ(test, path_base_us(&ca), 50000 + 4992 + 5 * PATH_NOISE);
-	/* few take an eighth of the way */
+	/* a few segments move the base by an eighth of the difference */
 	path_learn_base(&ca, 8, 2500);
 	EXPECT_NEAR(test, path_base_us(&ca), 45008 + 7 * (9984 + 5 * PATH_NOISE) / 8, 2000);
-	/* a shorter path */
+	/* with 16 segments a shorter path is found at once */
 	path_learn_base(&ca, 16, 2500);
 	KUNIT_EXPECT_EQ(test, path_base_us(&ca), 45008);
 	ca.probe.round_rtt_us = 44000;
 	KUNIT_EXPECT_EQ(test, path_round_queue_us(&ca), 0);
 }
 
-/* Packets that keep their order wait for the slowest: the base of more of them is larger. */
+/*
+ * Packets that keep their order wait for the slowest one before them.  So the base is larger if a
+ * round trip has more packets.
+ */
 static void jitter_raises_the_base(struct kunit *test)
 {
 	struct cpath ca = {
@@ -2342,24 +2389,24 @@ static void jitter_raises_the_base(struct kunit *test)
 	};
 	u32 i;
 
-	/* all took 0.4 ms more than with fewer of them, and 1.6 ms more in the mean */
+	/* all packets took 0.4 ms more than the base, and 1.6 ms more on average */
 	for (i = 0; i < PATH_CLEAR_ROUNDS; i++) {
 		ca.delay_sum = 128 * 4800 / PATH_NOISE;
 		path_learn_base(&ca, 128, 1250);
 	}
 	KUNIT_EXPECT_EQ(test, path_noise_us(&ca), 3200 + 3 * PATH_NOISE);
-	/* that they all do is a queue where it is more than half of q0 */
+	/* if all took more than half of q0 beyond the base, there is a queue */
 	ca.probe.round_rtt_us = 9100;
 	path_learn_base(&ca, 128, 1250);
 	KUNIT_EXPECT_FALSE(test, ca.clear);
-	/* or where the delay varies less than the largest q0 does */
+	/* or if the delay varies by less than rtt_min/4, the largest q0 */
 	ca.probe.rtt_min_us = 50000;
 	ca.probe.round_rtt_us = path_base_us(&ca) + 400;
 	path_learn_base(&ca, 128, 3125);
 	KUNIT_EXPECT_FALSE(test, ca.clear);
 }
 
-/* One of four packets overtakes the others: it does not tell what an empty path takes. */
+/* One of four packets overtakes the others: its rtt is not that of an empty path. */
 static void overtaker_is_no_base(struct kunit *test)
 {
 	struct rate_sample rs = { .rtt_us = 100000, .acked_sacked = 1 };
@@ -2376,17 +2423,17 @@ static void overtaker_is_no_base(struct kunit *test)
 	}
 	path_learn_base(ca, 4, 2500);
 	KUNIT_EXPECT_GE(test, path_base_us(ca), 95000);
-	/* nor does the next round trip without one show a queue that others keep up */
+	/* a round trip without such a packet does not seem to have a queue of others */
 	ca->probe.round_rtt_us = 100000;
 	KUNIT_EXPECT_LT(test, path_round_queue_us(ca), 2 * path_q0(sk, path_capacity(ca)));
-	/* as many segments as there are in half a second of 400 Gb/s do not wrap */
+	/* the segments of half a second at 400 Gb/s do not overflow the sum */
 	rs.rtt_us = 600000;
 	rs.acked_sacked = 18 * 1000 * 1000;
 	path_rtt(sk, &rs);
 	KUNIT_EXPECT_EQ(test, ca->delay_sum, U32_MAX);
 }
 
-/* An overflow takes a half at most, and pacing never less than the least window asks for. */
+/* An overflow halves the claim at most.  The claim is at least the least window per rtt. */
 static void claim_has_a_floor(struct kunit *test)
 {
 	struct sock *sk = flow(test);
@@ -2407,18 +2454,18 @@ static void claim_has_a_floor(struct kunit *test)
 		ca->mode = PATH_AVOIDANCE;
 		path_round(sk, 1000);
 	}
-	/* 4 segments in 50 ms, of 2^24 a microsecond */
+	/* 4 segments in 50 ms, in units of 2^-24 segments per us */
 	KUNIT_EXPECT_EQ(test, ca->claim, 1342);
 }
 
-/* Beside others it holds the window of its claim, also if only a drain has shown them. */
+/* The floor is the window of the claim, also if only a drain has found the queue of others. */
 static void floor_is_of_the_claim(struct kunit *test)
 {
 	struct sock *sk = flow(test);
 	struct cpath *ca = inet_csk_ca(sk);
 
 	ca->noise = 0;
-	ca->cap = link_bw(50);		/* where the floor is kept too */
+	ca->cap = link_bw(50);		/* shares memory with the floor */
 	ca->capped = 1;
 	ca->before_us = 90000;
 	ca->probe.rtt_s = 80000 << 3;
@@ -2429,7 +2476,7 @@ static void floor_is_of_the_claim(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, ca->capped);
 	KUNIT_EXPECT_EQ(test, ca->floor, 412);	/* 100 Mb/s * 50 ms / 1514 bytes */
 
-	/* a cap in its place is no floor */
+	/* a cap in the same memory is not used as a floor */
 	ca->doubt = 1;
 	tcp_sk(sk)->delivered = 300;
 	ca->round_lost = 100;
@@ -2440,7 +2487,7 @@ static void floor_is_of_the_claim(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, !ca->doubt);
 }
 
-/* The claim is in segments: other segments, the same bytes. */
+/* The claim is in segments.  If their size changes, the claim in bytes stays the same. */
 static void segments_change_their_size(struct kunit *test)
 {
 	struct sock *sk = flow(test);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit tests of CCPD's laws, estimators and parameters, with the numbers of
- * the paper and of the algebra that its header derives.
+ * KUnit tests of CCPD's law, estimators and parameters, with numbers from the
+ * paper and from the algebra at the head of tcp_ccpd.c.
  */
 #include "../../tcp_ccpd.c"
 
@@ -9,7 +9,7 @@
 
 #include "near.h"
 
-/* Rate of a link of @mbps that carries frames of 1514 bytes, BW_SCALE */
+/* The rate of a link of @mbps Mb/s with frames of 1514 bytes, BW_SCALE */
 static u32 link_bw(u32 mbps)
 {
 	return div_u64(((u64)mbps << BW_SCALE), 8 * 1514);
@@ -20,7 +20,7 @@ static s64 segs(s64 n)
 	return n << SEG_SCALE;
 }
 
-/* Eq. 4 from 1 Mb/s to 400 Gb/s: a pair of full frames, ns clock */
+/* Eq. 4 from 1 Mb/s to 400 Gb/s: pairs of full frames, with a clock of 1 ns */
 static void capacity_is_exact(struct kunit *test)
 {
 	static const u32 mbps[] = { 1, 10, 100, 1000, 10000, 100000, 400000 };
@@ -28,7 +28,7 @@ static void capacity_is_exact(struct kunit *test)
 
 	for (i = 0; i < ARRAY_SIZE(mbps); i++) {
 		u64 span_ns = div_u64(1514ULL * 8 * 1000, mbps[i]);
-		/* 1 ns of 30 is 3 %: that is the clock's, so use ten pairs */
+		/* 1 ns of 30 is an error of 3 % by the clock, so use ten pairs */
 		u32 bw = ccpd_bw(10 * 1448, 1448, 10 * span_ns);
 
 		EXPECT_NEAR(test, bw, link_bw(mbps[i]), 10000);
@@ -41,11 +41,11 @@ static void capacity_survives_nonsense(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ccpd_bw(1448, 0, 1000), 0);
 	KUNIT_EXPECT_EQ(test, ccpd_bw(0, 1448, 1000), 0);
 	KUNIT_EXPECT_EQ(test, ccpd_bw((1 << 30) - 1, 1, 1), U32_MAX);
-	/* one segment in 4 s, 3 kbit/s, still is something */
+	/* one segment in 4 s (3 kbit/s) is not rounded to 0 */
 	KUNIT_EXPECT_GT(test, ccpd_bw(1448, 1448, U32_MAX), 0);
 }
 
-/* bytes/s of a rate, both ways */
+/* Conversion of a rate to bytes/s, and back */
 static void rate_in_bytes(struct kunit *test)
 {
 	EXPECT_NEAR(test, ccpd_bytes_ps(link_bw(1000), 1514), 125000000, 1000);
@@ -55,7 +55,7 @@ static void rate_in_bytes(struct kunit *test)
 	KUNIT_EXPECT_GT(test, ccpd_bytes_ps(U32_MAX, U16_MAX), 0);
 }
 
-/* Eqs. 5 and 6: 1 Gb/s, 190 ms: 15687 segments of 1514 bytes in the pipe */
+/* Eqs. 5 and 6: a path of 1 Gb/s and 190 ms holds 15687 segments of 1514 bytes */
 static void buffer_from_rtts(struct kunit *test)
 {
 	EXPECT_NEAR(test, ccpd_segs(link_bw(1000), 190000), segs(15687), 200);
@@ -66,8 +66,8 @@ static void buffer_from_rtts(struct kunit *test)
 }
 
 /*
- * Eq. 3 in equilibrium, from its algebra (d = 0).  For each pipe and buffer the
- * window at which the law answers with the window itself.
+ * Eq. 3 in equilibrium, from its algebra (d = 0).  For each path and buffer, the
+ * window for which the law's result is the same window.
  */
 static void law_in_equilibrium(struct kunit *test)
 {
@@ -91,14 +91,14 @@ static void law_in_equilibrium(struct kunit *test)
 		s64 p = ccpd_p_term(c[i].kp, c[i].kp * segs(c[i].buffer),
 				    segs(queue), segs(c[i].window));
 
-		/* the table's windows are rounded, and Kp multiplies that */
+		/* the table's windows are rounded, and Kp multiplies the error */
 		KUNIT_EXPECT_LE(test, abs(p - segs(c[i].window)),
 				segs(c[i].kp * 2));
 		KUNIT_EXPECT_LT(test, queue, c[i].buffer / 2);
 	}
 }
 
-/* Full buffer: the law closes the window rather than overflow it. */
+/* If the buffer is full, the law sets the least window. */
 static void law_is_bounded(struct kunit *test)
 {
 	s64 p = ccpd_p_term(2, 2 * segs(700), segs(700), segs(100));
@@ -108,12 +108,12 @@ static void law_is_bounded(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ccpd_window(segs(5000), segs(1000)), 1000);
 	KUNIT_EXPECT_EQ(test, ccpd_window(S64_MAX, S64_MAX), S32_MAX);
 	KUNIT_EXPECT_EQ(test, ccpd_window(S64_MIN, 0), 2);
-	/* nothing measured: the least window */
+	/* nothing is measured: the least window */
 	KUNIT_EXPECT_EQ(test, ccpd_window(ccpd_p_term(2, 0, 0, segs(10)), 0),
 			2);
 }
 
-/* Kd = 100 us at 1 Gb/s: a segment more every 12.1 us is 8.26 segments off. */
+/* Kd = 100 us at 1 Gb/s: one segment more every 12.1 us subtracts 8.26 segments. */
 static void derivative_has_its_unit(struct kunit *test)
 {
 	s64 big = segs(100000);
@@ -130,7 +130,7 @@ static void derivative_has_its_unit(struct kunit *test)
 
 static void derivative_is_limited(struct kunit *test)
 {
-	/* ACKs of one instant: dt is 1 us, the term B / 32 */
+	/* ACKs at the same time: dt is 1 us, and the term is at most B / 32 */
 	KUNIT_EXPECT_EQ(test, ccpd_d_term(100, segs(400), segs(410), 0,
 					  segs(320)), -segs(10));
 	KUNIT_EXPECT_EQ(test, ccpd_d_term(100000, segs(0), segs(1 << 20), 1,
@@ -140,7 +140,7 @@ static void derivative_is_limited(struct kunit *test)
 			div_s64(100000LL * 1000 * U32_MAX, S32_MAX));
 }
 
-/* The pair that waited least is believed, and forgotten after 32 round trips. */
+/* The pair with the least delay counts, and is forgotten after 16 to 32 round trips. */
 static void pair_filter(struct kunit *test)
 {
 	struct ccpd_probe p = {};
@@ -160,13 +160,13 @@ static void pair_filter(struct kunit *test)
 	for (i = 0; i < CCPD_EPOCH; i++)
 		ccpd_age(&p);
 	KUNIT_EXPECT_EQ(test, ccpd_capacity(&p), 300);
-	/* no other pair has come: what is known stays */
+	/* without other pairs it is not forgotten */
 	for (i = 0; i < 10 * CCPD_EPOCH; i++)
 		ccpd_age(&p);
 	KUNIT_EXPECT_EQ(test, ccpd_capacity(&p), 300);
 }
 
-/* What was delivered is there, and forgotten after 16 to 32 round trips. */
+/* The capacity is at least the delivered rate, which is forgotten after 16 to 32 round trips. */
 static void capacity_is_what_was_delivered(struct kunit *test)
 {
 	struct ccpd_probe p = { .mss = 1448 };
@@ -177,7 +177,7 @@ static void capacity_is_what_was_delivered(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, ccpd_round_rate(&p, &rs), full);
 	KUNIT_EXPECT_EQ(test, ccpd_capacity(&p), full);
-	ccpd_pair_add(&p, full / 5, 10000);	/* a batch lay between its ACKs */
+	ccpd_pair_add(&p, full / 5, 10000);	/* a batch boundary made it longer */
 	KUNIT_EXPECT_EQ(test, ccpd_capacity(&p), full);
 	ccpd_pair_add(&p, 3 * full, 9000);
 	KUNIT_EXPECT_EQ(test, ccpd_capacity(&p), 3 * full);
@@ -193,7 +193,7 @@ static void capacity_is_what_was_delivered(struct kunit *test)
 		ccpd_age(&p);
 	}
 	EXPECT_NEAR(test, ccpd_delivery_rate(&p), full / 10, 10);
-	/* no sample, or an earlier round trip's */
+	/* no sample, or a sample of an earlier round trip */
 	rs.interval_us = -1;
 	KUNIT_EXPECT_EQ(test, ccpd_round_rate(&p, &rs), 0);
 	rs.interval_us = 10000;
@@ -202,7 +202,7 @@ static void capacity_is_what_was_delivered(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, ccpd_round_is_over(&p, &rs));
 }
 
-/* A socket that a burst of segments was sent from, and its ACKs */
+/* A socket that has sent a burst of @segs segments, which is timed */
 static struct sock *burst_sent(struct kunit *test, struct ccpd_probe *p, u32 segs)
 {
 	struct tcp_sock *tp = kunit_kzalloc(test, sizeof(*tp), GFP_KERNEL);
@@ -219,7 +219,7 @@ static struct sock *burst_sent(struct kunit *test, struct ccpd_probe *p, u32 seg
 	return (struct sock *)tp;
 }
 
-/* @later_ns after the last one comes an ACK for @segs more, whose last rtt is @rtt_us */
+/* An ACK for @segs segments, @later_ns after the ACK before, with an rtt of @rtt_us */
 static void acked(struct sock *sk, struct ccpd_probe *p, u32 segs, u32 later_ns, u32 rtt_us)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -230,7 +230,7 @@ static void acked(struct sock *sk, struct ccpd_probe *p, u32 segs, u32 later_ns,
 		ccpd_pair_done(sk, p, ccpd_least_us(sk, p));
 }
 
-/* 1 Gb/s: an ACK for two frames each 24.2 us */
+/* 1 Gb/s: an ACK for two frames every 24.2 us */
 static void pair_shows_the_link(struct kunit *test)
 {
 	struct ccpd_probe p;
@@ -243,7 +243,7 @@ static void pair_shows_the_link(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, p.pair_stage == PAIR_IDLE);
 }
 
-/* The paper's Section V: one sample in a round trip, where the window grew by two or more. */
+/* The paper's Section V: one sample per round trip, if the window grew by two or more. */
 static void one_sample_a_round_trip(struct kunit *test)
 {
 	struct ccpd_probe p;
@@ -254,19 +254,19 @@ static void one_sample_a_round_trip(struct kunit *test)
 	tp->snd_wnd = 100 * 1448;
 	tp->snd_wl1 = tp->snd_una;
 	tcp_snd_cwnd_set(tp, 10);
-	/* while one is under way */
+	/* no new one while a sample is under way */
 	KUNIT_EXPECT_FALSE(test, ccpd_pair_start(sk, &p));
 	acked(sk, &p, 2, 20024, 20024);
 	acked(sk, &p, 2, 20048, 20048);
 	KUNIT_EXPECT_TRUE(test, p.pair_stage == PAIR_IDLE);
-	/* until what has left meanwhile is acknowledged */
+	/* nor until all segments sent in that time are acknowledged */
 	tp->snd_nxt += 6 * 1448;
 	tp->packets_out = 6;
 	p.pair_end = tp->snd_nxt;
 	KUNIT_EXPECT_FALSE(test, ccpd_pair_start(sk, &p));
 	tp->snd_una = tp->snd_nxt;
 	tp->packets_out = 0;
-	/* and the window lets two leave at once */
+	/* then one, if the window allows two segments at once */
 	tcp_snd_cwnd_set(tp, 1);
 	KUNIT_EXPECT_FALSE(test, ccpd_pair_start(sk, &p));
 	tcp_snd_cwnd_set(tp, 2);
@@ -275,8 +275,8 @@ static void one_sample_a_round_trip(struct kunit *test)
 }
 
 /*
- * Such a growth is Eq. 3's, from one ACK to the next.  100 Mb/s, 50 ms, as much of a buffer, and
- * 270 segments in flight: Eq. 3 wants 286, and 16 may leave.
+ * The growth for a sample is that of Eq. 3 from one ACK to the next.  On a path of 100 Mb/s and
+ * 50 ms, with a buffer of 50 ms and 270 segments in flight, Eq. 3 gives 286: 16 may be sent.
  */
 static void eq3_adds_two_for_a_sample(struct kunit *test)
 {
@@ -305,7 +305,7 @@ static void eq3_adds_two_for_a_sample(struct kunit *test)
 	wanted = ccpd_window(ccpd_p_term(2, 2 * ccpd_buffer(ca, link_bw(100)), 0,
 					 segs(270)), segs(1000));
 	for (i = 0; i < ARRAY_SIZE(c); i++) {
-		/* nothing that may show a sample is in flight any more */
+		/* everything is acknowledged, so a new sample may begin */
 		ccpd_pair_drop(sk, &ca->probe);
 		tp->snd_una += 1448;
 		tp->snd_nxt = tp->snd_una;
@@ -323,7 +323,7 @@ static void eq3_adds_two_for_a_sample(struct kunit *test)
 	}
 }
 
-/* A card's poll: eight segments in 1.2 us are no 77 Gb/s, whatever their rtt. */
+/* ACKs of one poll of the network card, eight segments in 1.2 us, do not show 77 Gb/s. */
 static void poll_is_one_moment(struct kunit *test)
 {
 	struct ccpd_probe p;
@@ -336,7 +336,7 @@ static void poll_is_one_moment(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ccpd_capacity(&p), 0);
 	KUNIT_EXPECT_TRUE(test, p.batched);
 
-	/* two polls 50 us apart, 4 segments each: 4 in 50 us, 0.97 Gb/s */
+	/* two polls of 4 segments, 50 us apart: 4 segments in 50 us, 0.97 Gb/s */
 	sk = burst_sent(test, &p, 8);
 	acked(sk, &p, 2, 300, 20030);
 	acked(sk, &p, 2, 300, 20030);
@@ -346,8 +346,8 @@ static void poll_is_one_moment(struct kunit *test)
 }
 
 /*
- * 20 Mb/s, where an ACK for two frames comes each 1.2 ms, in a guest that takes 20 us for
- * an ACK: two that were held back together are no 1.2 Gb/s.
+ * At 20 Mb/s an ACK for two frames comes every 1.2 ms.  A guest needs 20 us for an ACK.  Two
+ * ACKs that were held back together do not show 1.2 Gb/s.
  */
 static void held_back_acks_are_no_pair(struct kunit *test)
 {
@@ -358,14 +358,14 @@ static void held_back_acks_are_no_pair(struct kunit *test)
 	acked(sk, &p, 2, 20000, 21600);
 	KUNIT_EXPECT_EQ(test, ccpd_capacity(&p), 0);
 
-	/* nor are they if they are the first of the flow: the handshake took less */
+	/* nor as the first ACKs of the flow, because the handshake had a smaller rtt */
 	sk = burst_sent(test, &p, 4);
 	p.rtt_min_us = 21600;
 	acked(sk, &p, 2, 0, 21600);
 	acked(sk, &p, 2, 20000, 21600);
 	KUNIT_EXPECT_EQ(test, ccpd_capacity(&p), 0);
 
-	/* those that were not held back are one */
+	/* ACKs that were not held back are a pair */
 	sk = burst_sent(test, &p, 4);
 	acked(sk, &p, 2, 0, 20600);
 	acked(sk, &p, 2, 1211200, 21800);
@@ -373,8 +373,8 @@ static void held_back_acks_are_no_pair(struct kunit *test)
 }
 
 /*
- * ACKs let go every 10 ms, and taken 30 us apart: a burst that is in two bunches shows how far
- * these are apart, whichever gap between its ACKs it is.
+ * ACKs are released every 10 ms, and processed 30 us apart.  A burst in two such batches would
+ * only measure the time between the batches, whichever of the three gaps that is.
  */
 static void burst_in_two_bunches_is_no_pair(struct kunit *test)
 {
@@ -394,7 +394,7 @@ static void burst_in_two_bunches_is_no_pair(struct kunit *test)
 		KUNIT_EXPECT_TRUE(test, p.batched);
 	}
 
-	/* gaps that differ by another flow's packets are those of the link */
+	/* but gaps that differ because of another flow's packets are gaps of the link */
 	sk = burst_sent(test, &p, 8);
 	acked(sk, &p, 2, 0, 20000);
 	acked(sk, &p, 2, 1200000, 20000);
@@ -403,7 +403,7 @@ static void burst_in_two_bunches_is_no_pair(struct kunit *test)
 	EXPECT_NEAR(test, ccpd_capacity(&p), ccpd_bw(6, 1, 7200000), 1000);
 }
 
-/* A burst of four, @before_ns after another ACK, whose two ACKs come 4.3 us apart */
+/* A burst of four segments: its two ACKs come @before_ns after another ACK, and 4.3 us apart */
 static void four_in_a_batch(struct sock *sk, struct ccpd_probe *p, u32 before_ns)
 {
 	ccpd_pair_begin(sk, p, 4);
@@ -414,9 +414,9 @@ static void four_in_a_batch(struct sock *sk, struct ccpd_probe *p, u32 before_ns
 }
 
 /*
- * 20 Mb/s, ACKs let go together, and a host that takes 4.3 us for each: they show 5.6 Gb/s.
- * A burst that follows another ACK closely tells that they are of a batch.  For a while no other
- * burst is believed then that shows so much.
+ * At 20 Mb/s ACKs are released together, and a host needs 4.3 us for each: they show 5.6 Gb/s.
+ * If a burst follows another ACK closely, its ACKs belong to a batch.  Then no burst that shows
+ * such a rate counts for 16 to 32 round trips.
  */
 static void acks_of_a_batch_are_no_pair(struct kunit *test)
 {
@@ -427,7 +427,7 @@ static void acks_of_a_batch_are_no_pair(struct kunit *test)
 	p.rate[0] = link_bw(20);
 	four_in_a_batch(sk, &p, 600000);
 	EXPECT_NEAR(test, ccpd_capacity(&p), ccpd_bw(2, 1, 4304), 2000);
-	/* without a queue it is the window that is small */
+	/* without a queue the delivered rate is low because the window is small: the pair counts */
 	p.rtt_s = 21250 << 3;
 	four_in_a_batch(sk, &p, 4304);
 	EXPECT_NEAR(test, ccpd_capacity(&p), ccpd_bw(2, 1, 4304), 2000);
@@ -448,13 +448,13 @@ static void acks_of_a_batch_are_no_pair(struct kunit *test)
 	four_in_a_batch(sk, &p, 600000);
 	EXPECT_NEAR(test, ccpd_capacity(&p), ccpd_bw(2, 1, 4304), 2000);
 
-	/* of a link of 5.6 Gb/s an eighth is that much */
+	/* the delivered rate is an eighth of 5.6 Gb/s: near enough for the pair to count */
 	p.rate[0] = link_bw(710);
 	four_in_a_batch(sk, &p, 4304);
 	EXPECT_NEAR(test, ccpd_capacity(&p), ccpd_bw(2, 1, 4304), 2000);
 }
 
-/* What did not leave at once was held back by something: it shows that. */
+/* A burst that did not leave at once was paced, and would show the pacing rate. */
 static void paced_burst_is_no_pair(struct kunit *test)
 {
 	struct ccpd_probe p;
@@ -468,7 +468,7 @@ static void paced_burst_is_no_pair(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ccpd_capacity(&p), 0);
 }
 
-/* At 4 kbit/s two frames take 6.1 s: longer than 2^32 ns. */
+/* At 4 kbit/s two frames take 6.1 s, which is more than 2^32 ns. */
 static void slow_pairs(struct kunit *test)
 {
 	struct ccpd_probe p;
@@ -481,7 +481,7 @@ static void slow_pairs(struct kunit *test)
 	EXPECT_NEAR(test, ccpd_bytes_ps(ccpd_capacity(&p), 1514) * 8, 4000, 180000);
 }
 
-/* What a timeout has overtaken is neither a queue nor a longest rtt */
+/* The rtt of segments sent before a timeout is neither a queue nor a largest rtt. */
 static void outage_is_no_queue(struct kunit *test)
 {
 	struct ccpd_probe p = { .rtt_s = 40000 << 3, .rtt_min_us = 40000 };
@@ -491,13 +491,13 @@ static void outage_is_no_queue(struct kunit *test)
 	tcp_sk(sk)->delivered = 100;
 	p.rtt_s = 40000 << 3;
 	ccpd_timeout(sk, &p);
-	/* what the timer sends is alone in flight: a round trip begins, as after an idle time */
+	/* only the segment of the timer is in flight: a round trip begins, as after an idle time */
 	ccpd_round_begin(sk, &p);
-	/* what was sent before it, and what the timer sent */
+	/* segments sent before the timeout, and the segment of the timer, do not count */
 	for (rs.prior_delivered = 98; rs.prior_delivered <= 100; rs.prior_delivered++)
 		KUNIT_EXPECT_EQ(test, ccpd_rtt(sk, &p, &rs), 0);
 	KUNIT_EXPECT_EQ(test, p.rtt_s, 40000 << 3);
-	/* sent after the first ACK; and from then on all count */
+	/* a segment sent after the first ACK counts, and all that are acknowledged after it */
 	rs.rtt_us = 48000;
 	KUNIT_EXPECT_EQ(test, ccpd_rtt(sk, &p, &rs), 48000);
 	KUNIT_EXPECT_EQ(test, p.rtt_s, 41000 << 3);
@@ -506,8 +506,9 @@ static void outage_is_no_queue(struct kunit *test)
 }
 
 /*
- * A lone segment has waited for the delayed-ACK timer if others are acknowledged by two; but not
- * while one is missing.  Where reordering goes on nothing else would show that a queue grows.
+ * If ACKs are for two segments, an ACK for one segment has waited for the delayed-ACK timer, and
+ * its rtt does not count.  It counts while a segment is missing, because then there is no delayed
+ * ACK.  With continuous reordering nothing else would show that a queue grows.
  */
 static void lone_segments_behind_a_hole(struct kunit *test)
 {
@@ -525,7 +526,7 @@ static void lone_segments_behind_a_hole(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ccpd_rtt(sk, &p, &rs), 80000);
 }
 
-/* Of a segment sent twice TCP knows the rtt in whole ms: on a path of 1.5 ms that may be 1 ms. */
+/* The rtt of a retransmitted segment is in whole ms: on a path of 1.5 ms it may be 1 ms. */
 static void coarse_time_is_no_rtt(struct kunit *test)
 {
 	struct ccpd_probe p = { .rtt_s = 2000 << 3, .rtt_min_us = 1500 };
@@ -535,17 +536,17 @@ static void coarse_time_is_no_rtt(struct kunit *test)
 	p.rtt_min_us = 1500;
 	KUNIT_EXPECT_EQ(test, ccpd_rtt(sk, &p, &rs), 0);
 	KUNIT_EXPECT_EQ(test, p.rtt_min_us, 1500);
-	/* nor as the first of all */
+	/* nor does it count as the first rtt of the flow */
 	p.rtt_min_us = U32_MAX;
 	KUNIT_EXPECT_EQ(test, ccpd_rtt(sk, &p, &rs), 0);
 	KUNIT_EXPECT_EQ(test, p.rtt_min_us, U32_MAX);
-	/* on a long path it is little, and in a repair there is no other */
+	/* on a long path the error is small, and a repair has no other rtt */
 	p.rtt_min_us = 40000;
 	rs.rtt_us = 41000;
 	KUNIT_EXPECT_EQ(test, ccpd_rtt(sk, &p, &rs), 41000);
 }
 
-/* Rates are kept in segments: other segments, other numbers, the same bytes. */
+/* Rates are in segments.  If the size of segments changes, the rates in bytes stay the same. */
 static void segments_change_their_size(struct kunit *test)
 {
 	struct ccpd_probe p = { .mss = 1448, .rate = { 1000000 } };
@@ -559,7 +560,7 @@ static void segments_change_their_size(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ccpd_rescale(5, 1448, 0), 7240);
 }
 
-/* A bad value is refused and the old one stays. */
+/* A bad value is refused, and the old value stays. */
 static void parameters_are_checked(struct kunit *test)
 {
 	static const char * const bad[] = {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit tests of ESTCP's sender: the paper's alpha and beta, what a share of marks
- * stands for, the estimate of it, phases, and what no router would send.  Then scripts of
- * what happens to a socket: loss and undo beside the end of a phase, timeout, CE, idle,
- * changes of the MTU and of the congestion control.
+ * KUnit tests of ESTCP's sender: the paper's alpha and beta, the meaning of a share of
+ * marks, its estimate, phases, and codepoints that no router would send.  Then scripts of
+ * events on a socket: loss and undo beside the end of a phase, timeout, CE, idle, changes
+ * of the MTU and of the congestion control.
  */
 #include "explicit_sock.h"
 
@@ -32,7 +32,7 @@ static void share_of_g(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tcpcc_estcp_share(U32_MAX), TCPCC_ESTCP_P_MIN);
 }
 
-/* The inverse of f returns what went in, to 0.1 %, from 1 ms to 16.8 s. */
+/* From 1 ms to 16.8 s the inverse of f returns the original g, to 0.1 %. */
 static void g_survives(struct kunit *test)
 {
 	u32 g, last = U32_MAX, p;
@@ -45,35 +45,35 @@ static void g_survives(struct kunit *test)
 		KUNIT_EXPECT_LE(test, g, last);
 		last = g;
 	}
-	/* no marks at all mean the slowest growth, and nothing but marks the fastest */
+	/* no marks mean the slowest growth; only marks mean the fastest */
 	KUNIT_EXPECT_EQ(test, tcpcc_estcp_g_us(0), TCPCC_ESTCP_G_MAX);
 	KUNIT_EXPECT_EQ(test, tcpcc_estcp_g_us(U32_MAX), TCPCC_ESTCP_G_MIN);
 }
 
-/* alpha = rtt_min / g: 100 ms and 6 ms are 16.7 packets, 100 ms and 100 ms one. */
+/* alpha = rtt_min / g: 100 ms / 6 ms gives 16.7 packets, 100 ms / 100 ms gives one. */
 static void alpha_of_g(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, estcp_alpha(100000, 100000), ESTCP_RENO);
 	EXPECT_NEAR(test, estcp_alpha(100000, 6000), ESTCP_RENO * 50 / 3, 1);
-	/* growth per second does not depend on the round trip: 40 and 200 ms */
+	/* growth per second does not depend on the rtt: 40 and 200 ms */
 	KUNIT_EXPECT_EQ(test, estcp_alpha(40000, 80000) * 5,
 			estcp_alpha(200000, 80000));
-	/* never nothing, never too much */
+	/* never 0, never too large */
 	KUNIT_EXPECT_EQ(test, estcp_alpha(1, TCPCC_ESTCP_G_MAX), 1);
 	KUNIT_EXPECT_LT(test, estcp_alpha(EXPLICIT_RTT_CAP, TCPCC_ESTCP_G_MIN),
 			BIT_ULL(41));
 }
 
-/* beta = rtt_min / rtt_cur: a buffer of half a BDP leaves 2/3, of one BDP 1/2. */
+/* beta = rtt_min / rtt_cur: 2/3 with a buffer of half a BDP, 1/2 with one of a BDP. */
 static void beta_of_rtt(struct kunit *test)
 {
 	EXPECT_NEAR(test, estcp_beta(100000, 150000), ONE * 2 / 3, 20);
 	KUNIT_EXPECT_EQ(test, estcp_beta(100000, 200000), ONE / 2);
 	EXPECT_NEAR(test, estcp_beta(200000, 240000), ONE * 5 / 6, 20);
-	/* nothing queued: a loss of the link costs nothing */
+	/* without a queue a random loss does not reduce the window */
 	KUNIT_EXPECT_EQ(test, estcp_beta(100000, 100000), ONE);
 	KUNIT_EXPECT_EQ(test, estcp_beta(1, 1), ONE);
-	/* no sample yet, or one that cannot be */
+	/* no sample yet, or an impossible one */
 	KUNIT_EXPECT_EQ(test, estcp_beta(U32_MAX, 0), ONE);
 	KUNIT_EXPECT_EQ(test, estcp_beta(100000, 99999), ONE);
 	/* bounds */
@@ -93,7 +93,7 @@ static void decrease(struct kunit *test)
 {
 	u64 owed = 0;
 
-	/* Fig. 2: BDP + B = 1.5 BDP becomes BDP, so throughput stays */
+	/* Fig. 2: a window of BDP + B = 1.5 BDP becomes BDP, so throughput does not fall */
 	EXPECT_NEAR(test, decreased(1249, estcp_beta(100000, 150000)), 832,
 		    100);
 	KUNIT_EXPECT_EQ(test, decreased(1000, ONE), 1000);
@@ -101,7 +101,7 @@ static void decrease(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, decreased(3, ONE / 4), 2);
 	KUNIT_EXPECT_EQ(test, decreased(0, ONE / 4), 2);
 	KUNIT_EXPECT_EQ(test, decreased(BIT(30), ONE / 4), BIT(28));
-	/* 13 become 6.5; the half is not lost: they become 3.25 */
+	/* 13 become 6.5; the fraction is kept, so 6.5 become 3.25 */
 	KUNIT_EXPECT_EQ(test, estcp_decrease(13, ONE / 2, &owed), 6);
 	KUNIT_EXPECT_EQ(test, owed, 6 * ESTCP_RENO / 2);
 	KUNIT_EXPECT_EQ(test, estcp_decrease(6, ONE / 2, &owed), 3);
@@ -111,7 +111,7 @@ static void decrease(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, owed, 0);
 }
 
-/* A round trip of ACKs grows a window by alpha, however they come. */
+/* The ACKs of one window increase it by alpha, for any number of segments per ACK. */
 static void increase(struct kunit *test)
 {
 	static const u32 windows[] = { 2, 3, 10, 833, 1666, 333333333 };
@@ -124,7 +124,7 @@ static void increase(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(windows); i++)
 		for (j = 0; j < ARRAY_SIZE(many); j++)
 			for (k = 0; k < ARRAY_SIZE(alphas); k++) {
-				/* so many segments, at a window that stands */
+				/* ACKs for 400000 segments, with a constant window */
 				u64 n = 400000 / many[j], owed = 0, sum = 0, l;
 				u64 want = n * many[j] * alphas[k];
 
@@ -138,7 +138,7 @@ static void increase(struct kunit *test)
 			}
 }
 
-/* Reno's growth is alpha 1: from 10, 10 + 11 + ... + 19 segments are 10 more. */
+/* With alpha = 1 growth is Reno's: from 10, after 10 + 11 + ... + 19 segments, by 10. */
 static void increases_as_reno(struct kunit *test)
 {
 	u64 owed = 0;
@@ -150,7 +150,7 @@ static void increases_as_reno(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, owed, 0);
 }
 
-/* Not faster than slow start, and nothing overflows. */
+/* Growth is not faster than slow start, and nothing overflows. */
 static void increase_is_bounded(struct kunit *test)
 {
 	u64 most = estcp_alpha(EXPLICIT_RTT_CAP, TCPCC_ESTCP_G_MIN), owed = 0;
@@ -172,7 +172,7 @@ static u32 hear(struct estcp_phase *phase, u8 codepoint, u32 weight)
 	return estcp_hear(phase, codepoint, weight, false, 96);
 }
 
-/* @n codepoints of a pair, marked with probability @share, in ACKs for @each. */
+/* @n codepoints of a pair, marked with probability @share, in ACKs for @each segments */
 static void router(struct kunit *test, struct estcp_phase *phase,
 		   struct rnd_state *dice, bool odd, u32 share, u32 n, u32 each)
 {
@@ -186,7 +186,7 @@ static void router(struct kunit *test, struct estcp_phase *phase,
 	}
 }
 
-/* Without a phase before it is the plain share. */
+/* In the first phase the estimate is the share of marks so far. */
 static void estimates(struct kunit *test)
 {
 	struct estcp_phase phase = {};
@@ -203,7 +203,7 @@ static void estimates(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, estcp_share(&phase, 96), ONE * 400 / 700);
 }
 
-/* The phase before counts like 96 segments, and gives way. */
+/* The previous phase counts as 96 segments, so that new segments soon outweigh it. */
 static void estimates_from_before(struct kunit *test)
 {
 	struct estcp_phase phase = {};
@@ -221,7 +221,7 @@ static void estimates_from_before(struct kunit *test)
 	for (i = 0; i < 93; i++)
 		hear(&phase, 3, 1);
 	EXPECT_NEAR(test, estcp_share(&phase, 96), ONE * (24 + 96) / 192, 100);
-	/* it is never taken for certain: a phase of marks alone counts as 15/16 */
+	/* a previous phase with only marks counts as a share of 15/16 */
 	for (i = 0; i < 4000; i++)
 		hear(&phase, 3, 1);
 	for (i = 0; i < 3; i++)
@@ -229,7 +229,7 @@ static void estimates_from_before(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, phase.prior, TCPCC_ESTCP_P_MAX);
 }
 
-/* Until g is known phases count as one, and leave nothing behind. */
+/* Until g is known, phases count as one phase, and there is no previous estimate. */
 static void estimates_nothing_from_little(struct kunit *test)
 {
 	struct estcp_phase phase = {};
@@ -250,9 +250,9 @@ static void estimates_nothing_from_little(struct kunit *test)
 }
 
 /*
- * All p, by dice: within four standard deviations.  If each ACK speaks for eight
- * segments, since others are lost, it is as good as an eighth of them; if eight that
- * GRO has merged had the same codepoint anyway, it counts all the same.
+ * Random codepoints for all p: the estimate is within four standard deviations.  If each ACK
+ * counts for eight segments because other ACKs are lost, the error is that of an eighth of the
+ * segments.  GRO only merges segments with the same codepoint, and then all eight count.
  */
 static void estimates_by_dice(struct kunit *test)
 {
@@ -274,7 +274,7 @@ static void estimates_by_dice(struct kunit *test)
 		}
 }
 
-/* Runs of the same codepoint, as GRO merges them, each one ACK: no bias */
+/* One ACK for each run of equal codepoints, as with GRO: the estimate has no bias */
 static void estimates_runs(struct kunit *test)
 {
 	struct estcp_phase phase = {};
@@ -308,7 +308,10 @@ static void estimates_for_long(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, phase.acks, U16_MAX);
 }
 
-/* Three in a row are a phase, and count for it; so is an ACK for three. */
+/*
+ * Three codepoints of the other pair in a row begin a phase, and count for it.  So does one ACK for
+ * three segments.
+ */
 static void phase_begins(struct kunit *test)
 {
 	struct estcp_phase phase = { .known = 1 };
@@ -327,7 +330,7 @@ static void phase_begins(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, phase.count, 2);
 }
 
-/* The first pair that comes is the phase, not a change; and so after a gap. */
+/* The first pair that is heard, or heard after a gap, is the present phase, not a change. */
 static void phase_is_found(struct kunit *test)
 {
 	struct estcp_phase phase = {};
@@ -349,7 +352,7 @@ static void phase_is_found(struct kunit *test)
 	KUNIT_EXPECT_NE(test, phase.prior, 0);
 }
 
-/* Packets that have overtaken are no phase, and the late ones of the old are not. */
+/* Packets that overtake others do not begin a phase, nor do late packets of the old phase. */
 static void phase_with_reordering(struct kunit *test)
 {
 	struct estcp_phase phase = { .known = 1 };
@@ -374,7 +377,7 @@ static void phase_with_reordering(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, phase.n, 103);
 }
 
-/* ACKs are lost, all but one in twenty: a phase is seen with the first that comes. */
+/* If only one in twenty ACKs arrives, the first one of a new phase shows the phase. */
 static void phase_with_ack_loss(struct kunit *test)
 {
 	struct estcp_phase phase = {};
@@ -390,7 +393,7 @@ static void phase_with_ack_loss(struct kunit *test)
 			(int)ONE / 5);
 }
 
-/* Whatever comes, numbers stay in their range, and time passes. */
+/* With random codepoints all numbers stay in their range. */
 static void hostile_codepoints(struct kunit *test)
 {
 	struct estcp_phase phase = {};
@@ -414,11 +417,11 @@ static void hostile_codepoints(struct kunit *test)
 		KUNIT_EXPECT_LE(test, phase.marked, phase.n);
 		KUNIT_EXPECT_LE(test, share, ONE);
 	}
-	/* each of these is a point of doubt or three */
+	/* many of them are reported as mixed, or as a change of phase */
 	KUNIT_EXPECT_GT(test, mixed + changes, 10000);
 }
 
-/* One codepoint only is nobody's mark. */
+/* If only one codepoint comes, no router marks. */
 static void bleached(struct kunit *test)
 {
 	u8 codepoint;
@@ -446,31 +449,31 @@ static void weights(struct kunit *test)
 	s32 credit = 1;
 	u32 i;
 
-	/* one ACK, what it acknowledges: a segment, a run; nothing */
+	/* one ACK counts for what it acknowledges: a segment, none, or a run of segments */
 	KUNIT_EXPECT_EQ(test, estcp_weight(&credit, 1), 1);
 	KUNIT_EXPECT_EQ(test, credit, 0);
 	KUNIT_EXPECT_EQ(test, estcp_weight(&credit, 1), 0);
 	credit = 44;
 	KUNIT_EXPECT_EQ(test, estcp_weight(&credit, 1), 44);
 	KUNIT_EXPECT_EQ(test, credit, 0);
-	/* what others acknowledged that brought no codepoint, within bounds */
+	/* and for what ACKs without a codepoint acknowledged before, up to a limit */
 	credit = 1 << 20;
 	KUNIT_EXPECT_EQ(test, estcp_weight(&credit, 1), ESTCP_WEIGHT);
 	KUNIT_EXPECT_EQ(test, credit, 0);
 
-	/* ten came while the socket was not free: the first brings them all */
+	/* ten ACKs came while the socket was locked: the first call has all their codepoints */
 	credit = 1;
 	KUNIT_EXPECT_EQ(test, estcp_weight(&credit, 10), 10);
 	KUNIT_EXPECT_EQ(test, credit, -9);
 	credit += 9;
 	credit += 2;
 	KUNIT_EXPECT_EQ(test, estcp_weight(&credit, 1), 2);
-	/* or TCP has made one of them */
+	/* or TCP has processed all ten as one ACK */
 	credit = 20;
 	KUNIT_EXPECT_EQ(test, estcp_weight(&credit, 10), 20);
 	KUNIT_EXPECT_EQ(test, credit, 0);
 
-	/* ACKs for nothing do not add up without end */
+	/* ACKs that acknowledge nothing do not make the credit unbounded */
 	for (i = 0; i < 1000; i++)
 		estcp_weight(&credit, U32_MAX);
 	KUNIT_EXPECT_GE(test, credit, -4 * (s32)TCPCC_FB_COUNT_MAX);
@@ -478,7 +481,7 @@ static void weights(struct kunit *test)
 
 static void short_phases(struct kunit *test)
 {
-	/* 200 ms, two round trips, at most 400 ms: routers hold off for 500 */
+	/* limit: two rtts, at least 200 ms and at most 400 ms; a router's hold-off is 500 ms */
 	KUNIT_EXPECT_TRUE(test, estcp_is_short(199, 10000));
 	KUNIT_EXPECT_FALSE(test, estcp_is_short(200, 10000));
 	KUNIT_EXPECT_TRUE(test, estcp_is_short(299, 150000));
@@ -488,10 +491,10 @@ static void short_phases(struct kunit *test)
 }
 
 /*
- * Two flows, of 40 and 200 ms, and a buffer of 10 ms at 8333 packets/s: each phase
- * they reduce by what is queued, then grow by 1 / g packets/s in a second.  From rates
- * of 1 to 9 they come to the same, but for what the queue adds to the round trips: a
- * tenth.
+ * Two flows with rtts of 40 and 200 ms, and a buffer of 10 ms at 8333 packets/s.  At the end
+ * of each phase a flow reduces its window by its part of the queue.  Then the window grows by
+ * 1 / g packets per second.  Rates that differ by a factor of nine converge to equal rates, to
+ * a tenth, because the queue makes the rtts longer.
  */
 static void equal_rates(struct kunit *test)
 {
@@ -526,21 +529,21 @@ static void equal_rates(struct kunit *test)
 }
 
 /* ------------------------------------------------------------------------- */
-/* Scripts.  Segments are of 1000 bytes, the round trip is 80 ms or more.     */
+/* Scripts.  Segments have 1000 bytes, and the rtt is 80 ms or more.          */
 
 static struct estcp *estcp_of(struct sock *sk)
 {
 	return inet_csk_ca(sk);
 }
 
-/* An ACK for a segment, which brings a codepoint */
+/* An ACK for one segment, with a codepoint */
 static void ack_with(struct sock *sk, u8 codepoint)
 {
 	fake_router.word = tcpcc_fb_tally(0, codepoint, 1);
 	fake_ack_heard(sk, 1, 1);
 }
 
-/* @n ACKs of a phase, every other one marked */
+/* @n ACKs of an odd or even phase, every other one marked */
 static void acks_of(struct sock *sk, bool odd, u32 n)
 {
 	while (n--)
@@ -548,8 +551,8 @@ static void acks_of(struct sock *sk, bool odd, u32 n)
 }
 
 /*
- * A connection in an even phase, in avoidance, with a window of @cwnd of which all is in
- * flight; p is 1/2, hence g 2^17 us and alpha 0.61
+ * A connection in an even phase, in avoidance, with a window of @cwnd, all of which is in
+ * flight; p = 1/2, so g = 2^17 us and alpha = 0.61
  */
 static struct sock *open_marked(struct kunit *test, u32 cwnd)
 {
@@ -567,7 +570,7 @@ static struct sock *open_marked(struct kunit *test, u32 cwnd)
 	return sk;
 }
 
-/* Without codepoints it is Reno, with losses and CE too, and what was no loss costs none. */
+/* Without codepoints it is Reno, also at losses and CE marks; a spurious loss is undone. */
 static void is_reno(struct kunit *test)
 {
 	struct sock *sk = fake_open(test, &explicit_ops);
@@ -586,7 +589,7 @@ static void is_reno(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tp->snd_ssthresh, TCP_INFINITE_SSTHRESH);
 	fake_reduce(sk, TCP_CA_CWR);
 	KUNIT_EXPECT_EQ(test, tp->snd_ssthresh, 10);
-	/* TCP ends it so; then a segment in a round trip */
+	/* TCP ends recovery with this window; then it grows by one segment per rtt */
 	tcp_snd_cwnd_set(tp, 10);
 	inet_csk(sk)->icsk_ca_state = TCP_CA_Open;
 	for (i = 0; i < 10; i++)
@@ -595,7 +598,7 @@ static void is_reno(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, estcp_of(sk)->ex.mode, EXPLICIT_START);
 }
 
-/* A connection that uses ECN itself asks for no codepoints, whatever comes. */
+/* A connection that uses ECN requests no codepoints, and ignores those that come. */
 static void leaves_ecn_alone(struct kunit *test)
 {
 	struct sock *sk = fake_open(test, &explicit_ops);
@@ -613,7 +616,7 @@ static void leaves_ecn_alone(struct kunit *test)
 #endif
 }
 
-/* The window is 100, half of it in the queue: the phase's end leaves 50, a loss no less. */
+/* The window is 100, half of it queued.  The end of the phase sets it to 50, and so does a loss. */
 static void phase_ends(struct kunit *test)
 {
 	struct sock *sk = open_marked(test, 100);
@@ -622,10 +625,10 @@ static void phase_ends(struct kunit *test)
 	acks_of(sk, true, 3);
 	KUNIT_EXPECT_EQ(test, cwnd_of(sk), 50);
 	KUNIT_EXPECT_EQ(test, tcp_sk(sk)->snd_ssthresh, 50);
-	/* the same overflow shows as a loss */
+	/* the same overflow also causes a loss: no second reduction */
 	fake_reduce(sk, TCP_CA_Recovery);
 	KUNIT_EXPECT_EQ(test, tcp_sk(sk)->snd_ssthresh, 50);
-	/* which was none: the phase has ended all the same, and the next loss is of it */
+	/* an undo does not undo the end of the phase, and the next loss belongs to that end */
 	fake_undo(sk);
 	KUNIT_EXPECT_LE(test, cwnd_of(sk), 51);
 	fake_reduce(sk, TCP_CA_Recovery);
@@ -633,7 +636,7 @@ static void phase_ends(struct kunit *test)
 	KUNIT_EXPECT_LE(test, tcp_sk(sk)->snd_ssthresh, 51);
 }
 
-/* What a loss took comes back, the fraction of a segment too; the next one counts. */
+/* An undo restores the window with its fraction of a segment.  The next loss counts. */
 static void undo_gives_back(struct kunit *test)
 {
 	struct sock *sk = open_marked(test, 99);
@@ -654,7 +657,7 @@ static void undo_gives_back(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tcp_sk(sk)->snd_ssthresh, 49);
 }
 
-/* A loss, and the phase's end while it is repaired: it was real, whatever undoes it. */
+/* If the phase ends during recovery or a timeout, the reduction is kept even after an undo. */
 static void phase_confirms_a_loss(struct kunit *test)
 {
 	static const u8 states[] = { TCP_CA_Recovery, TCP_CA_Loss };
@@ -673,7 +676,7 @@ static void phase_confirms_a_loss(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, tp->snd_ssthresh, 50);
 		acks_of(sk, true, 3);
 		fake_undo(sk);
-		/* recovery lets it grow a little, and a timeout gives back what is left */
+		/* recovery allows a little growth; a timeout's undo restores the reduced window */
 		KUNIT_EXPECT_GE(test, cwnd_of(sk), states[i] == TCP_CA_Loss ? 50 : 2);
 		if (states[i] == TCP_CA_Loss)
 			KUNIT_EXPECT_LE(test, cwnd_of(sk), 52);
@@ -681,7 +684,7 @@ static void phase_confirms_a_loss(struct kunit *test)
 	}
 }
 
-/* Losses told apart: one alone leaves the window, the phase's end takes it down. */
+/* With estcp_each_loss=0 a loss alone does not reduce the window.  The end of the phase does. */
 static void tells_losses_apart(struct kunit *test)
 {
 	struct sock *sk = open_marked(test, 100);
@@ -693,14 +696,14 @@ static void tells_losses_apart(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tcp_sk(sk)->snd_ssthresh, 100);
 	acks_of(sk, true, 3);
 	EXPECT_NEAR(test, tcp_sk(sk)->snd_ssthresh, 50, 20000);
-	/* without a router it is Reno's answer */
+	/* without a router a loss halves the window, as with Reno */
 	estcp_enter(sk, EXPLICIT_FALLBACK);
 	fake_reduce(sk, TCP_CA_Recovery);
 	KUNIT_EXPECT_EQ(test, tcp_sk(sk)->snd_ssthresh, cwnd_of(sk) / 2);
 	estcp_each_loss = 1;
 }
 
-/* A timeout without a phase's end, which was none */
+/* A spurious timeout without the end of a phase */
 static void undoes_a_timeout(struct kunit *test)
 {
 	struct sock *sk = open_marked(test, 100);
@@ -713,16 +716,16 @@ static void undoes_a_timeout(struct kunit *test)
 }
 
 /*
- * TCP takes the window down after idle.  What was owed to the large one is not paid then:
- * neither a loss nor the end of a phase, both without a queue, leave more than there was,
- * and a segment brings one at most.
+ * TCP reduces the window after an idle time.  The fraction (owed) that belonged to the large
+ * window must not count then.  After a loss, or the end of a phase, without a queue, the window
+ * is not larger than before, and an ACK for one segment adds one at most.
  */
 static void idle_owes_nothing(struct kunit *test)
 {
 	struct sock *sk = open_marked(test, 1000);
 	struct tcp_sock *tp = tcp_sk(sk);
 
-	/* all but a segment */
+	/* 999/1000 of a segment of the large window */
 	estcp_of(sk)->owed = 999 * ESTCP_RENO;
 	tcp_snd_cwnd_set(tp, 10);
 	fake_reduce(sk, TCP_CA_Recovery);
@@ -745,7 +748,7 @@ static void idle_owes_nothing(struct kunit *test)
 	KUNIT_EXPECT_LE(test, cwnd_of(sk), 11);
 }
 
-/* After silence the phase is what comes, and no end of one */
+/* After a time without codepoints the next one sets the phase, and does not end one */
 static void idle_over_phases(struct kunit *test)
 {
 	struct sock *sk = open_marked(test, 100);
@@ -758,7 +761,7 @@ static void idle_over_phases(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, estcp_of(sk)->phase.odd);
 }
 
-/* An application that does not fill its window grows none. */
+/* The window does not grow if the application does not use it. */
 static void grows_what_is_used(struct kunit *test)
 {
 	struct sock *sk = open_marked(test, 20);
@@ -775,7 +778,7 @@ static void grows_what_is_used(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cwnd_of(sk), 21);
 }
 
-/* From bbr in recovery, which leaves no ssthresh: none is made of a bound of the window */
+/* A switch from bbr in recovery, without ssthresh: a bound of the window does not become it */
 static void changed_to_in_recovery(struct kunit *test)
 {
 	struct sock *sk = open_marked(test, 20);
@@ -789,7 +792,7 @@ static void changed_to_in_recovery(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tp->snd_ssthresh, TCP_INFINITE_SSTHRESH);
 }
 
-/* Its window is in segments of any size, and TCP's pacing rate is TCP's. */
+/* The window is in segments of any size.  The pacing rate is left to TCP. */
 static void mtu_and_pacing_are_tcps(struct kunit *test)
 {
 	struct sock *sk = open_marked(test, 100);
@@ -806,7 +809,7 @@ static void mtu_and_pacing_are_tcps(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sk->sk_pacing_rate, 12345);
 }
 
-/* Nothing of it has an honest place in a form of ss. */
+/* ss has no suitable format, so nothing is shown. */
 static void tells_ss_nothing(struct kunit *test)
 {
 	struct sock *sk = open_marked(test, 100);

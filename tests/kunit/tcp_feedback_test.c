@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit tests of the congestion header: rates as words, options in plain memory,
- * and what a hostile or careless host may put there.  Then of what carries it: echoes that
- * come late, twice or never, and such that find no room.
+ * KUnit tests of the congestion header: rates as words, options in plain memory, and
+ * contents from hostile or faulty hosts.  Then tests of its transport: echoes that come
+ * late, twice or never, and echoes for which there is no room.
  */
-/* senders are not to take this one for tcp_feedback.ko */
+/* senders must not use these symbols instead of those of tcp_feedback.ko */
 #define __DISABLE_EXPORTS
 
 #include "../../feedback/tcp_feedback.c"
@@ -16,7 +16,7 @@
 
 #define MBPS	125000ULL
 
-/* A TCP header whose options are given; doff tells their length. */
+/* Builds a TCP header with these options, and sets doff.  Return: its length, bytes */
 static unsigned int header(u8 *th, const u8 *options, unsigned int len)
 {
 	memset(th, 0, TCPCC_TCP_HEADER);
@@ -25,7 +25,7 @@ static unsigned int header(u8 *th, const u8 *options, unsigned int len)
 	return TCPCC_TCP_HEADER + len;
 }
 
-/* The options of Linux: timestamps, and SACK with as many blocks */
+/* The options of Linux: timestamps, and SACK with @blocks blocks.  Return: length, bytes */
 static unsigned int linux_options(u8 *o, bool timestamps, unsigned int blocks)
 {
 	static const u8 ts[12] = { 1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2 };
@@ -46,7 +46,7 @@ static unsigned int linux_options(u8 *o, bool timestamps, unsigned int blocks)
 	return at;
 }
 
-/* Rounded down, to one part in 2^23, from 1 kb/s to 400 Gb/s and to the clamp */
+/* Rates are rounded down, to 1 in 2^23, from 1 kb/s to 400 Gb/s and up to the limit */
 static void rates_survive(struct kunit *test)
 {
 	u64 rate;
@@ -58,10 +58,10 @@ static void rates_survive(struct kunit *test)
 		KUNIT_EXPECT_LE(test, back, rate);
 		KUNIT_EXPECT_LE(test, rate - back, rate >> 23);
 		KUNIT_EXPECT_EQ(test, word & ~TCPCC_FB_RATE_MASK, 0);
-		/* normalised: the exponent is needed */
+		/* normalised: an exponent above 0 needs the full mantissa */
 		if (word >> 24)
 			KUNIT_EXPECT_TRUE(test, word & BIT(23));
-		/* what has been rounded is exact */
+		/* a rounded rate is exact */
 		KUNIT_EXPECT_EQ(test, tcpcc_fb_encode(back, false), word);
 	}
 }
@@ -89,7 +89,7 @@ static void absurd_rates_are_clamped(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tcpcc_fb_decode(0x1f000000), 0);
 	KUNIT_EXPECT_LE(test, tcpcc_fb_decode(tcpcc_fb_encode(U64_MAX - 1, 0)),
 			TCPCC_FB_RATE_MAX);
-	/* not normalised, still a rate */
+	/* a word that is not normalised is also a rate */
 	KUNIT_EXPECT_EQ(test, tcpcc_fb_decode(0x1f000001), 1ULL << 31);
 }
 
@@ -102,11 +102,11 @@ static void routers_take_the_least(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tcpcc_fb_limit(slow, 20 * MBPS, false), slow);
 	KUNIT_EXPECT_EQ(test, tcpcc_fb_limit(slow, 20 * MBPS, true),
 			slow | TCPCC_FB_CONGESTION);
-	/* the bit of a router before stays */
+	/* the congestion bit of an earlier router stays */
 	KUNIT_EXPECT_EQ(test, tcpcc_fb_limit(none | TCPCC_FB_CONGESTION,
 					     10 * MBPS, false),
 			slow | TCPCC_FB_CONGESTION);
-	/* a version that is not ours */
+	/* a word with an unknown version is not changed */
 	KUNIT_EXPECT_EQ(test, tcpcc_fb_limit(0x7fffffff, 1, true), 0x7fffffff);
 }
 
@@ -120,7 +120,7 @@ static void words_combine(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tcpcc_fb_combine(TCPCC_FB_XCP, 7, minus_5, 1), 2);
 	KUNIT_EXPECT_EQ(test, tcpcc_fb_combine(TCPCC_FB_XCP, 2, minus_5, 1),
 			-3 & 0x3fffffff);
-	/* what no router has seen */
+	/* words that no router has changed */
 	KUNIT_EXPECT_EQ(test, tcpcc_fb_combine(TCPCC_FB_XCP, 0x1fffffff, minus_5, 1),
 			0x1fffffff);
 	KUNIT_EXPECT_EQ(test, tcpcc_fb_combine(TCPCC_FB_XCP, minus_5, 0x1fffffff, 2),
@@ -128,14 +128,14 @@ static void words_combine(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tcpcc_fb_combine(TCPCC_FB_XCP, 0, 0x1fffffff, 2), 0x1fffffff);
 	KUNIT_EXPECT_EQ(test, tcpcc_fb_combine(TCPCC_FB_XCP, 0x1fffffff,
 					       0x1fffffff, U32_MAX), 0x1fffffff);
-	/* they do not wrap */
+	/* sums do not wrap */
 	KUNIT_EXPECT_EQ(test, tcpcc_fb_combine(TCPCC_FB_XCP, 0x1ffffffe,
 					       0x1ffffffe, U32_MAX), 0x1fffffff);
 	KUNIT_EXPECT_EQ(test, tcpcc_fb_combine(TCPCC_FB_XCP, 0x20000000,
 					       0x20000000, U32_MAX), 0x20000001);
 }
 
-/* A change is 30 bits in two's complement; the version above it is not of it. */
+/* A change is 30 bits in two's complement, without the version in the bits above. */
 static void changes_of_xcp(struct kunit *test)
 {
 	static const struct {
@@ -155,7 +155,7 @@ static void changes_of_xcp(struct kunit *test)
 	}
 	for (i = 0; i < 1U << 30; i += (1U << 30) / 9973)
 		KUNIT_EXPECT_EQ(test, tcpcc_fb_change_word(tcpcc_fb_change(i)), i);
-	/* one that nobody has touched, and a sum that is as large */
+	/* sums; one is as large as the word that no router has changed */
 	KUNIT_EXPECT_EQ(test, tcpcc_fb_combine(TCPCC_FB_XCP, tcpcc_fb_change_word(-7),
 					       tcpcc_fb_change_word(5), 1),
 			tcpcc_fb_change_word(-2));
@@ -173,7 +173,7 @@ static u32 codepoint(u32 old, u32 word)
 	return tcpcc_fb_combine(TCPCC_FB_ESTCP, old, word, 1);
 }
 
-/* ESTCP's codepoints are counted, each for itself; the last one is known. */
+/* ESTCP's codepoints are counted separately, and the word has the last one. */
 static void codepoints_combine(struct kunit *test)
 {
 	u32 word = 0, i;
@@ -189,12 +189,12 @@ static void codepoints_combine(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tcpcc_fb_count(word, 2), 0);
 	KUNIT_EXPECT_EQ(test, tcpcc_fb_count(word, 3), 10);
 	KUNIT_EXPECT_EQ(test, tcpcc_fb_last(word), 3);
-	/* what is no codepoint does not get beyond two bits */
+	/* only two bits of a codepoint are used */
 	word = codepoint(0, ~0U);
 	KUNIT_EXPECT_EQ(test, word, 0x30200000);
 }
 
-/* With no room for one more they are halved: shares stay, and so does who came. */
+/* If a count is full, all counts are halved: their shares stay, and so does the last codepoint. */
 static void codepoints_keep_their_shares(struct kunit *test)
 {
 	u32 word, i;
@@ -216,7 +216,7 @@ static void codepoints_keep_their_shares(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tcpcc_fb_last(word), 3);
 }
 
-/* The bytes, as include/tcpcc_feedback.h documents them */
+/* The bytes are as include/tcpcc_feedback.h documents them */
 static void bytes_of_the_option(struct kunit *test)
 {
 	static const u8 data[12] = {
@@ -257,7 +257,7 @@ static void bytes_of_the_option(struct kunit *test)
 	h.word = -5 & 0x3fffffff;
 	KUNIT_EXPECT_EQ(test, tcpcc_fb_build(opt, &h), 16);
 	KUNIT_EXPECT_EQ(test, memcmp(opt, xcp, 16), 0);
-	/* what is too large for its field gets into no other */
+	/* a value that is too large for its field does not change other fields */
 	h.protocol = 0xf2;
 	h.info |= 0xf0000000;
 	KUNIT_EXPECT_EQ(test, tcpcc_fb_build(opt, &h), 16);
@@ -271,7 +271,7 @@ static void bytes_of_the_option(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tcpcc_fb_build(opt, &h), 0);
 }
 
-/* H_rtt of ACP and RCP: 24 bits, and who reads it ignores the four above */
+/* H_rtt of ACP and RCP has 24 bits; the reader ignores the four bits above */
 static void rtt_of_acp(struct kunit *test)
 {
 	u32 i;
@@ -296,7 +296,7 @@ static u64 gap_after(u64 gap_ns)
 	return tcpcc_fb_xcp_gap_ns(tcpcc_fb_xcp_info(0, gap_ns));
 }
 
-/* XCP's two numbers: rounded to the nearest one that there is, halves up */
+/* XCP's two numbers are rounded to the nearest value, halves up */
 static void numbers_of_xcp_round(struct kunit *test)
 {
 	static const u32 rtt[][2] = {
@@ -320,7 +320,7 @@ static void numbers_of_xcp_round(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(gap); i++)
 		KUNIT_EXPECT_EQ(test, gap_after(gap[i][0]), gap[i][1]);
 
-	/* 0.1 % and 0.2 % of all that there may be */
+	/* an error of at most 0.1 % and 0.2 % over the whole range */
 	for (n = 1; n <= 33521664; n += div_u64(n, 97) + 1) {
 		u64 off = rtt_after(n) > n ? rtt_after(n) - n : n - rtt_after(n);
 
@@ -332,7 +332,7 @@ static void numbers_of_xcp_round(struct kunit *test)
 		KUNIT_EXPECT_LE(test, off << 9, n);
 	}
 
-	/* none of both is in the other's way */
+	/* the two fields do not overlap */
 	info = tcpcc_fb_xcp_info(80000, 51600);
 	KUNIT_EXPECT_EQ(test, info, (7 << 10 | 625) << 14 | 7 << 9 | 403);
 	KUNIT_EXPECT_EQ(test, tcpcc_fb_xcp_rtt_us(info), 80000);
@@ -354,8 +354,8 @@ static void numbers_of_xcp_saturate(struct kunit *test)
 }
 
 /*
- * All exponents and mantissas are read; what is written again is the same number with the
- * least exponent.
+ * All exponents and mantissas can be read.  Written again, the number is the same, with the
+ * smallest exponent.
  */
 static void numbers_of_xcp_survive(struct kunit *test)
 {
@@ -379,7 +379,7 @@ static void numbers_of_xcp_survive(struct kunit *test)
 	}
 }
 
-/* What is inserted is found again, wherever the kernel's own options are. */
+/* An inserted option is found again, with any of the kernel's own options. */
 static void inserted_is_found(struct kunit *test)
 {
 	u8 options[40], th[60], out[60];
@@ -419,7 +419,7 @@ static void inserted_is_found(struct kunit *test)
 			}
 }
 
-/* An ACK with timestamps and three blocks says two: the last gives way. */
+/* From an ACK with timestamps and three SACK blocks, the last block is removed. */
 static void sack_gives_way(struct kunit *test)
 {
 	struct tcpcc_fb_header h = { .has_echo = true, .echo = 1 };
@@ -435,7 +435,7 @@ static void sack_gives_way(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, out[12] >> 4, 15);
 	KUNIT_EXPECT_EQ(test, memcmp(out + 28, two, 32), 0);
 
-	/* four without timestamps: three are left, and all else fits */
+	/* four blocks without timestamps: one is removed, and everything else fits */
 	len = linux_options(options, false, 4);
 	len = header(th, options, len);
 	linux_options(two, false, 3);
@@ -454,7 +454,7 @@ static void sack_gives_way(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, memcmp(out + 36, two, 24), 0);
 }
 
-/* Without SACK to shorten the echo gives way, then all. */
+/* If there is no SACK option to shorten, the echo is left out, then the whole option. */
 static void no_room(struct kunit *test)
 {
 	struct tcpcc_fb_header h = { .has_word = true, .has_echo = true };
@@ -475,7 +475,7 @@ static void no_room(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tcpcc_fb_insert(out, th, len, &h, &dropped), 60);
 }
 
-/* What is signed, and what has one, stays as it is. */
+/* A signed segment is not changed, nor is one that already has our option. */
 static void not_to_be_changed(struct kunit *test)
 {
 	struct tcpcc_fb_header h = { .has_echo = true };
@@ -502,7 +502,7 @@ static void hostile_lengths(struct kunit *test)
 	u8 options[40], th[60];
 	unsigned int len, i;
 
-	/* every length that the option may claim, and every end of the header */
+	/* every length in the option, with every length of the header */
 	for (i = 0; i < 256; i++) {
 		memset(options, 1, sizeof(options));
 		memcpy(options, good, sizeof(good));
@@ -520,7 +520,7 @@ static void hostile_lengths(struct kunit *test)
 		}
 	}
 
-	/* a header that claims to be longer than the segment, or shorter than one */
+	/* doff is longer than the segment, or shorter than a header */
 	header(th, good, 12);
 	for (len = 0; len < 32; len++)
 		KUNIT_EXPECT_EQ(test, tcpcc_fb_parse(th, len, &h), 0);
@@ -529,7 +529,7 @@ static void hostile_lengths(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, tcpcc_fb_parse(th, 60, &h), 0);
 	}
 
-	/* behind the end of options, or an option that does not end, it is not */
+	/* not found after the end of options, or after an option with a bad length */
 	memset(options, 0, sizeof(options));
 	memcpy(options + 4, good, 12);
 	KUNIT_EXPECT_EQ(test, tcpcc_fb_parse(th, header(th, options, 16), &h), 0);
@@ -537,17 +537,17 @@ static void hostile_lengths(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tcpcc_fb_parse(th, header(th, options, 16), &h), 0);
 	options[1] = 1;
 	KUNIT_EXPECT_EQ(test, tcpcc_fb_parse(th, header(th, options, 16), &h), 0);
-	/* behind another it is */
+	/* found after another option */
 	options[1] = 4;
 	KUNIT_EXPECT_EQ(test, tcpcc_fb_parse(th, header(th, options, 16), &h), 1);
 	KUNIT_EXPECT_EQ(test, h.offset, 24);
-	/* a kind at the last byte has no length */
+	/* a kind in the last byte has no length */
 	memset(options, 1, sizeof(options));
 	options[39] = 253;
 	KUNIT_EXPECT_EQ(test, tcpcc_fb_parse(th, header(th, options, 40), &h), 0);
 }
 
-/* RFC 7323's option, wherever it is, and nothing that only begins like it */
+/* RFC 7323's option is found at any place; options that only begin like it are not */
 static void timestamps(struct kunit *test)
 {
 	static const struct {
@@ -573,14 +573,14 @@ static void timestamps(struct kunit *test)
 		KUNIT_EXPECT_EQ_MSG(test, tcpcc_fb_timestamp(th, sizeof(th), &stamp),
 				    c[i].there, "options %d", i);
 		KUNIT_EXPECT_EQ(test, stamp, c[i].there ? 0x01020304 : 0);
-		/* a header that ends within it */
+		/* the header ends within the option */
 		KUNIT_EXPECT_FALSE(test, tcpcc_fb_timestamp(th, sizeof(th) - 1, &stamp));
 	}
 }
 
 /*
- * A connection that goes on for many GiB without a header: the next one counts at once,
- * wherever its numbers are, and none of those far away does.
+ * A connection continues for many GiB without a congestion header.  The next header counts at
+ * once, at any sequence number, but not one with numbers far outside of the windows.
  */
 static void expected_after_gigabytes(struct kunit *test)
 {
@@ -589,7 +589,7 @@ static void expected_after_gigabytes(struct kunit *test)
 	u64 far;
 
 	for (step = 0; step < 1024; step++) {
-		/* 1.75 GiB further each time, and some */
+		/* 1.75 GiB and 12345 bytes further each time */
 		u32 at = step * 1879048192U + step * 12345;
 		const struct tcpcc_fb_expected e = {
 			.rcv_wup = at, .rcv_nxt = at + 1000, .rcv_wnd = window,
@@ -598,7 +598,7 @@ static void expected_after_gigabytes(struct kunit *test)
 		};
 
 		KUNIT_ASSERT_TRUE(test, tcpcc_fb_is_expected(&e, at + 1000, at + 1100, ~at));
-		/* the edges of what is expected */
+		/* the limits of what is expected */
 		KUNIT_ASSERT_TRUE(test, tcpcc_fb_is_expected(&e, at - 100, at, ~at));
 		KUNIT_ASSERT_FALSE(test, tcpcc_fb_is_expected(&e, at - 101, at - 1, ~at));
 		KUNIT_ASSERT_TRUE(test, tcpcc_fb_is_expected(&e, at + window, at + window, ~at));
@@ -618,7 +618,7 @@ static void expected_after_gigabytes(struct kunit *test)
 	}
 }
 
-/* What is not known comes as it is: who parses has to judge. */
+/* Unknown protocols and versions are returned as they are.  The caller of the parser decides. */
 static void unknown_versions(struct kunit *test)
 {
 	u8 opt[12] = { 253, 12, 0xac, 0x50, 0xff, 1, 2, 3, 0xff, 0, 0, 0 };
@@ -632,8 +632,8 @@ static void unknown_versions(struct kunit *test)
 }
 
 /*
- * Any bytes at all, in memory that ends where it says: with KASAN this finds a
- * byte too far.
+ * Random bytes, in memory that ends at the given length.  KASAN finds any access after the
+ * end.
  */
 static void garbage(struct kunit *test)
 {
@@ -670,9 +670,9 @@ static void garbage(struct kunit *test)
 }
 
 /* ------------------------------------------------------------------------- */
-/* The carriage                                                              */
+/* The transport                                                             */
 
-/* A namespace's, for each test: on 6.1 tests run before the module has made any */
+/* State of a namespace for each test: on 6.1 tests run before the module has made any */
 static int carriage_begin(struct kunit *test)
 {
 	struct feedback_net *fn = kunit_kzalloc(test, sizeof(*fn), GFP_KERNEL);
@@ -702,7 +702,7 @@ static void carriage_end(struct kunit *test)
 	free_percpu(fn->counters);
 }
 
-/* A socket that TCP does not know of, with a window of 10000 bytes in either direction */
+/* A socket without a connection, with a window of 10000 bytes in both directions */
 static struct sock *carried(struct kunit *test)
 {
 	struct tcp_sock *tp = kunit_kzalloc(test, sizeof(*tp), GFP_KERNEL);
@@ -710,7 +710,7 @@ static struct sock *carried(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, tp);
 	write_pnet(&sk->sk_net, &init_net);
-	/* zero is a held lock where spinlocks are debugged on one processor */
+	/* if spinlocks are debugged on one processor, zero means a held lock */
 	spin_lock_init(&sk->sk_lock.slock);
 	sk->sk_state = TCP_ESTABLISHED;
 	tp->snd_una = 1000000;
@@ -765,7 +765,10 @@ static u64 counted(struct kunit *test, enum feedback_counter what)
 	return sum;
 }
 
-/* Echoes of 7, and of -5 with an older ACK: what a sender takes of them */
+/*
+ * An echo of 7, and then one of -5 with an older ACK number.  Return: how many the sender takes;
+ * @word: their result
+ */
 static u32 echoes_of(struct kunit *test, enum tcpcc_fb_protocol protocol, u32 *word)
 {
 	const struct feedback_segment s = segment(test);
@@ -778,13 +781,13 @@ static u32 echoes_of(struct kunit *test, enum tcpcc_fb_protocol protocol, u32 *w
 	feedback_take_echo(&s, tp, fb, tp->snd_una + 1000, 7, class);
 	feedback_take_echo(&s, tp, fb, tp->snd_una - 1, -5 & 0x3fffffff, class);
 	n = tcpcc_feedback_take(fb, word);
-	/* each is taken once */
+	/* each echo is taken once */
 	KUNIT_EXPECT_EQ(test, tcpcc_feedback_take(fb, word), 0);
 	sender_goes(fb);
 	return n;
 }
 
-/* A rate that is older says nothing; each difference does. */
+/* An older rate is ignored; an older change counts. */
 static void older_echoes(struct kunit *test)
 {
 	u32 word = 0;
@@ -815,7 +818,7 @@ static bool acceptable(const struct tcp_sock *tp, u32 seq, u32 ack, u32 stamp)
 	return feedback_acceptable(tp, th, len, seq);
 }
 
-/* How old an ACK may be for its echo to count, again or for the first time */
+/* Limits of how old an ACK may be so that its echo counts, repeated or not */
 static void repeated_acks_are_bounded(struct kunit *test)
 {
 	struct tcp_sock *tp = tcp_sk(carried(test));
@@ -832,7 +835,7 @@ static void repeated_acks_are_bounded(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, acceptable(tp, 500000, 990000, 0));
 }
 
-/* However often an ACK is repeated, the sum is not beyond what a word can be. */
+/* For any number of repeated ACKs the sum stays in the range of a word. */
 static void repeated_sums_are_clamped(struct kunit *test)
 {
 	const struct feedback_segment s = segment(test);
@@ -852,7 +855,7 @@ static void repeated_sums_are_clamped(struct kunit *test)
 	sender_goes(fb);
 }
 
-/* Words arrive, each in so many segments that GRO has merged. */
+/* A word arrives in @n segments that GRO has merged. */
 static void words_arrive(struct kunit *test, struct sock *sk, struct tcpcc_feedback *fb,
 			 u8 protocol, u32 word, u32 n)
 {
@@ -864,7 +867,7 @@ static void words_arrive(struct kunit *test, struct sock *sk, struct tcpcc_feedb
 	feedback_take_word(&s, sk, n, fb, &h);
 }
 
-/* What has been taken out to be sent, and found no room, while something newer came */
+/* The result if a word is taken out to be sent, finds no room, and a newer word has arrived */
 static u32 put_back(struct kunit *test, u8 protocol, u32 word, u32 newer)
 {
 	const struct feedback_segment s = segment(test);
@@ -895,7 +898,7 @@ static void echoes_are_put_back(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, counted(test, FB_OUT_ECHO_DELAYED), 6);
 }
 
-/* An ACK leaves whose options have room for so many bytes more. */
+/* Sends an ACK whose options have room for @room more bytes. */
 static void ack_leaves(struct kunit *test, struct sock *sk, unsigned int room)
 {
 	const struct feedback_segment s = segment(test);
@@ -910,14 +913,14 @@ static void ack_leaves(struct kunit *test, struct sock *sk, unsigned int room)
 	skb_set_transport_header(skb, sizeof(struct iphdr));
 	header(skb_transport_header(skb), options, 40 - room);
 	skb->ip_summed = CHECKSUM_PARTIAL;
-	/* as hooks are called */
+	/* hooks are called under this lock */
 	rcu_read_lock();
 	feedback_out(&s, sk, skb, feedback_find(s.fn, feedback_cookie(sk)));
 	rcu_read_unlock();
 	kfree_skb(skb);
 }
 
-/* What waits for an ACK with room in its options is the sum of all that has come. */
+/* A change waits for an ACK with enough room: the sum of all changes that have arrived. */
 static void no_room_for_a_sum(struct kunit *test)
 {
 	struct sock *sk = carried(test);

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
-/* KUnit tests of JTCP: the jitter ratio, and what is congestion. */
+/* KUnit tests of JTCP: the jitter ratio, and which losses are congestion. */
 #include "../../rivals/tcp_jtcp.c"
 
 #include <kunit/test.h>
 
 #include "near.h"
 
-/* 100 Mb/s, 100 ms: 826 packets, and one is 121 us */
+/* 100 Mb/s, 100 ms: 826 packets of 121 us each */
 #define CWND	826
 #define RTT_US	100000
 #define SEG_US	121
 
-/* A queue that grows by @segs packets in a round trip */
+/* jtcp_growth() for a queue that grows by @segs packets in a round trip */
 static s64 growth(s32 segs)
 {
 	struct jtcp_window i = { 0U - 50000, RTT_US }, j = i;
@@ -21,7 +21,7 @@ static s64 growth(s32 segs)
 	return jtcp_growth(&i, &j, CWND);
 }
 
-/* Jr * cwnd is the growth in packets, and of k, rounded, it is congestion */
+/* Jr * cwnd is the growth in packets; from k on, after rounding, it is congestion */
 static void growth_is_in_packets(struct kunit *test)
 {
 	int k;
@@ -35,7 +35,7 @@ static void growth_is_in_packets(struct kunit *test)
 		KUNIT_EXPECT_FALSE(test, jtcp_grows(growth(k - 1), k));
 	}
 	KUNIT_EXPECT_FALSE(test, jtcp_grows(growth(-1), 1));
-	/* with the strict test a full link in congestion avoidance is none: 0.99 packets */
+	/* without rounding, a full link in congestion avoidance (0.99 packets) would not be one */
 	KUNIT_EXPECT_LT(test, growth(1), 1 << JTCP_SCALE);
 }
 
@@ -47,14 +47,14 @@ static void growth_is_bounded(struct kunit *test)
 	EXPECT_NEAR(test, jtcp_growth(&i, &j, U32_MAX), (s64)JTCP_CWND_MAX << JTCP_SCALE, 1);
 	EXPECT_NEAR(test, -jtcp_growth(&i, &(struct jtcp_window){ S32_MAX, 0U - S32_MAX }, U32_MAX),
 		    (s64)JTCP_CWND_MAX << JTCP_SCALE, 1);
-	/* a queue cannot grow by more than what was sent */
+	/* a queue cannot grow by more than was sent */
 	KUNIT_EXPECT_EQ(test, jtcp_growth(&i, &(struct jtcp_window){ 10, 10000 }, 100),
 			100 << JTCP_SCALE);
-	/* one that is older, as after half an hour */
+	/* the second sample is older, as after half an hour */
 	KUNIT_EXPECT_EQ(test, jtcp_growth(&j, &i, 100), 0);
 }
 
-/* The last eighth, of what is at least a millisecond */
+/* The queue is full in the last eighth of its range, if that range is at least a millisecond */
 static void queue_is_full(struct kunit *test)
 {
 	KUNIT_EXPECT_TRUE(test, jtcp_full(150000, 100000, 150000));
@@ -82,7 +82,7 @@ static void begin(struct kunit *test, struct flow *f, u32 cwnd)
 	jtcp_init(f->sk);
 }
 
-/* A window's ACKs, over which the rtt changes from @from_us to @to_us */
+/* The ACKs of one window, during which the rtt changes from @from_us to @to_us */
 static void window(struct flow *f, u32 from_us, u32 to_us)
 {
 	u32 i, cwnd = tcp_snd_cwnd(f->tp);
@@ -97,13 +97,16 @@ static void window(struct flow *f, u32 from_us, u32 to_us)
 	}
 }
 
-/* What a loss leaves of the window */
+/* The window after a loss */
 static u32 loss(struct flow *f)
 {
 	return jtcp_ssthresh(f->sk);
 }
 
-/* Queue +1 per window is congestion, +0 is noise; full and constant by the guard alone */
+/*
+ * A queue that grows by one per window is congestion.  A constant queue is noise, except if the
+ * additional check finds it full.
+ */
 static void losses_are_told_apart(struct kunit *test)
 {
 	static const u32 cwnds[] = { 4, 12, 100, CWND };
@@ -129,7 +132,7 @@ static void losses_are_told_apart(struct kunit *test)
 		jtcp_guard = 0;
 		KUNIT_EXPECT_EQ(test, loss(&f), cwnd);
 		jtcp_guard = 1;
-		/* half full is not full */
+		/* a half full queue is not congestion */
 		window(&f, RTT_US + 25000, RTT_US + 25000);
 		window(&f, RTT_US + 25000, RTT_US + 25000);
 		KUNIT_EXPECT_EQ(test, loss(&f), cwnd);
@@ -137,7 +140,7 @@ static void losses_are_told_apart(struct kunit *test)
 		jtcp_ack(f.sk, CA_ACK_ECE);
 		KUNIT_EXPECT_EQ(test, loss(&f), cwnd / 2);
 		jtcp_ack(f.sk, 0);
-		/* and what was before a pause is not known any more */
+		/* after a pause the history is forgotten */
 		jtcp_restart(f.sk);
 		KUNIT_EXPECT_EQ(test, loss(&f), cwnd / 2);
 	}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit tests of mccp_path: bursts, growth by time, and what a loss does to the estimate.
- * tcp_mccp_test.c has what is common to it and the paper's MCCP.
+ * KUnit tests of mccp_path: bursts, growth by time, and the effect of a loss on the estimate.
+ * tcp_mccp_test.c tests what mccp_path and the paper's MCCP have in common.
  */
 #include "../../tcp_mccp_path.c"
 
@@ -9,13 +9,13 @@
 
 #include "near.h"
 
-/* So many segments per second, as a rate */
+/* A rate of @x segments per second */
 #define PER_S(x)	div_u64((u64)(x) << ABE_RATE, USEC_PER_SEC)
 
-/* In slow start an estimate is late; a burst shows the path at once. */
+/* In slow start the estimate is late, but a burst shows the path's rate at once. */
 static void burst_shows_path(struct kunit *test)
 {
-	/* segments of an ACK; what a sixteenth of 800 segments shows of them */
+	/* segments per ACK; segments delivered in a sixteenth of an rtt, of 800 per rtt */
 	static const struct {
 		u32 segs, most;
 	} kinds[] = { { 1, 50 }, { 2, 50 }, { 5, 50 } };
@@ -26,7 +26,7 @@ static void burst_shows_path(struct kunit *test)
 		u32 us = -1000, delivered = -100;
 		struct mccp_burst burst = {};
 
-		/* 100 ms, 800 segments; a window's ACKs come at the path's rate */
+		/* 100 ms, 800 segments per rtt; the ACKs of a window come at the path's rate */
 		for (round = 0; round < 3; round++) {
 			u32 n = window / segs;
 
@@ -42,7 +42,7 @@ static void burst_shows_path(struct kunit *test)
 	}
 }
 
-/* One ACK for all, or for each; nothing that goes on for long is more than the path. */
+/* Bursts with one ACK for all segments, and with several ACKs */
 static void bursts(struct kunit *test)
 {
 	struct mccp_burst burst = {};
@@ -61,7 +61,7 @@ static void bursts(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mccp_burst_pipe(&burst), U16_MAX * 64 * 16);
 }
 
-/* One segment in 25 ms, but neither less than one in a round trip nor 1/16 of the window. */
+/* Growth of one segment per 25 ms; per rtt at least one, and at most 1/16 of the window. */
 static void growth(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, mccp_growth(100000, 1000, 25), 4 * 16);
@@ -75,7 +75,7 @@ static void growth(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mccp_growth(ABE_TIME_CAP, U32_MAX, 1), 256 * 16);
 }
 
-/* Which has been sending: there is a history. */
+/* A socket that has sent data, so that it has a history. */
 static struct tcp_sock *sender(struct kunit *test, u32 cwnd)
 {
 	struct tcp_sock *tp = kunit_kzalloc(test, sizeof(*tp), GFP_KERNEL);
@@ -99,7 +99,7 @@ static struct tcp_sock *sender(struct kunit *test, u32 cwnd)
 	return tp;
 }
 
-/* By four in a round trip of 100 ms, if there is a queue and has been a loss. */
+/* The window grows by four in an rtt of 100 ms, if there is a queue, and there was a loss. */
 static void grows(struct kunit *test)
 {
 	struct tcp_sock *tp = sender(test, 100);
@@ -121,17 +121,20 @@ static void grows(struct kunit *test)
 
 	for (i = 0; i < 100; i += 2)
 		mccp_path_cong_avoid(sk, tp->snd_una, 2);
-	/* a little less, since the window grows meanwhile */
+	/* a little less than four, because the window grows */
 	KUNIT_EXPECT_EQ(test, tcp_snd_cwnd(tp), 103);
 	mccp_path_cong_avoid(sk, tp->snd_una, 6);
 	KUNIT_EXPECT_EQ(test, tcp_snd_cwnd(tp), 104);
-	/* and one ACK for all */
+	/* the same with one ACK for all segments */
 	mccp_path_cong_avoid(sk, tp->snd_una, 104);
 	KUNIT_EXPECT_EQ(test, tcp_snd_cwnd(tp), 108);
 	mccp_release(sk);
 }
 
-/* A loss leaves what the path holds, by the estimate or by the last round trip if that is more. */
+/*
+ * After a loss the window is what the path holds, by the estimate, or by the last round trip if
+ * that is more.
+ */
 static void loss(struct kunit *test)
 {
 	struct tcp_sock *tp = sender(test, 200);
@@ -154,13 +157,13 @@ static void loss(struct kunit *test)
 	ca->mccp.abe.rate = PER_S(1);
 	tp->tcp_mstamp += ABE_TIME_CAP;
 	KUNIT_EXPECT_EQ(test, mccp_path_ssthresh(sk), 2);
-	/* however long ago */
+	/* also if the last round trip was long ago */
 	tp->tcp_mstamp = 1000000 + BIT_ULL(32);
 	KUNIT_EXPECT_EQ(test, mccp_path_ssthresh(sk), 200);
 	mccp_release(sk);
 }
 
-/* It was spurious: the estimate that the loss has raised comes back; one that it has not stays. */
+/* After a spurious loss the estimate is restored if the loss raised it; otherwise it stays. */
 static void undone(struct kunit *test)
 {
 	struct tcp_sock *tp = sender(test, 200);
@@ -189,7 +192,7 @@ static void undone(struct kunit *test)
 	mccp_release(sk);
 }
 
-/* A mark is answered although the last round trip carried as much as the window. */
+/* A mark reduces the window, even if the last round trip delivered a whole window. */
 static void mark(struct kunit *test)
 {
 	struct tcp_sock *tp = sender(test, 200);
@@ -206,7 +209,7 @@ static void mark(struct kunit *test)
 	mccp_release(sk);
 }
 
-/* What fast probing makes of a burst in a round trip without a queue: ssthresh. */
+/* ssthresh that fast probing sets after a burst in a round trip without a queue */
 static u32 after_burst(struct sock *sk)
 {
 	struct mccp_path *ca = inet_csk_ca(sk);
@@ -219,7 +222,7 @@ static u32 after_burst(struct sock *sk)
 	return tcp_sk(sk)->snd_ssthresh;
 }
 
-/* Where a router marks, bursts say nothing until 16 round trips have passed without a mark. */
+/* After a mark, bursts are ignored until 16 round trips have passed without a mark. */
 static void marks_hide_bursts(struct kunit *test)
 {
 	const struct ack_sample sample = { .rtt_us = 50000 };

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit tests of MCCP: Eqs. 1 to 6, the estimate under whatever ACKs come, non-congestion
- * detection, and a socket that goes through what TCP does to it: losses and their undo,
- * marks, idle times, another size of segments.  tcp_mccp_path_test.c has what is not the
- * paper's.
+ * KUnit tests of MCCP: Eqs. 1 to 6, the estimate with ACKs of many kinds, non-congestion
+ * detection (NCD), and a socket with the events of TCP: losses and their undo, marks, idle
+ * times, another size of segments.  tcp_mccp_path_test.c tests what is not in the paper.
  */
 #include "../../tcp_mccp.c"
 
@@ -13,14 +12,14 @@
 
 #include "near.h"
 
-/* So many thousandths, as a share */
+/* A share of @x thousandths */
 #define MILLI(x)	((u64)(x) * ABE_ONE / 1000)
 
-/* So many segments per second, as a rate, and back */
+/* Conversion of segments per second to a rate, and back */
 #define PER_S(x)	div_u64((u64)(x) << ABE_RATE, USEC_PER_SEC)
 #define TO_PER_S(x)	mul_u64_u32_shr(x, USEC_PER_SEC, ABE_RATE)
 
-/* What the paper used, and what mccp_path uses, at a least round-trip time */
+/* The rules of the paper, and those of mccp_path for a least rtt of @min_us */
 #define PAPER		{ .interval = ABE_ACK, .n = 10, .beta = 60, .mean = true }
 #define PATH(min_us)	{ .interval = ABE_APART_EQ2, .floor_us = (min_us) / 2, .n = 10, .beta = 60 }
 
@@ -30,7 +29,7 @@ struct estimator {
 	struct abe abe;
 	struct abe_rules rules;
 	struct abe_ack ack;
-	u64	integral;	/* of the estimate over time, ABE_RATE * us */
+	u64	integral;	/* integral of the estimate over time, ABE_RATE * us */
 	u64	us;
 };
 
@@ -41,7 +40,7 @@ static void begin(struct kunit *test, struct estimator *e, u32 rtt_us, u32 cwnd,
 		.history = kunit_kzalloc(test, sizeof(*e->history), GFP_KERNEL),
 		.rules = rules,
 		.ack = {
-			/* both wrap soon */
+			/* both numbers wrap soon */
 			.us = -1000, .delivered = -100,
 			.rtt_us = rtt_us, .rtt_min_us = rtt_us, .cwnd = cwnd,
 			.limited = true,
@@ -51,7 +50,7 @@ static void begin(struct kunit *test, struct estimator *e, u32 rtt_us, u32 cwnd,
 	abe_restart(e->history, e->ack.us, e->ack.delivered);
 }
 
-/* After so long, an ACK for so many segments */
+/* After @us, an ACK for @segs segments */
 static void ack(struct estimator *e, u32 us, u32 segs)
 {
 	struct abe_step step;
@@ -70,14 +69,14 @@ static u64 mean_per_s(const struct estimator *e)
 	return TO_PER_S(div64_u64(e->integral, e->us));
 }
 
-/* Forgets the beginning of the mean. */
+/* Restarts the mean of the estimate. */
 static void settle(struct estimator *e)
 {
 	e->integral = 0;
 	e->us = 0;
 }
 
-/* Segments in flight without a queue, and window; both round-trip times are @rtt_us. */
+/* T, us, for a path that holds @pipe segments, a window of @cwnd, and both rtts of @rtt_us */
 static u32 t_us(u32 pipe, u32 cwnd, u32 rtt_us)
 {
 	const struct abe_ack ack = { .rtt_us = rtt_us, .rtt_min_us = rtt_us, .cwnd = cwnd };
@@ -99,7 +98,7 @@ static void eq2(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t_us(1, S32_MAX, ABE_TIME_CAP), ABE_TIME_CAP - 1);
 }
 
-/* Moments at 0, 10, 20 and 50 ms, when 0, 10, 30 and 36 segments had been delivered. */
+/* At 0, 10, 20 and 50 ms, 0, 10, 30 and 36 segments have been delivered. */
 static void eq4(struct kunit *test)
 {
 	struct abe_history history = {};
@@ -111,23 +110,23 @@ static void eq4(struct kunit *test)
 	abe_remember(&history, us + 50000, segs + 36, 10000);
 	us += 60000;
 	segs += 40;
-	/* from moments: 4 in 10 ms, 10 in 40, 30 in 50, 40 in 60 */
+	/* intervals between remembered times: 4 in 10 ms, 10 in 40, 30 in 50, 40 in 60 */
 	EXPECT_NEAR(test, abe_sample(&history, us, segs, 10000), PER_S(400), 1);
 	EXPECT_NEAR(test, abe_sample(&history, us, segs, 40000), PER_S(250), 1);
 	EXPECT_NEAR(test, abe_sample(&history, us, segs, 50000), PER_S(600), 1);
 	EXPECT_NEAR(test, abe_sample(&history, us, segs, 60000), PER_S(40000) / 60, 2);
-	/* between them: 4 and half of 6; 10 and half of 20; half of 4 */
+	/* interpolated: 4 and half of 6; 10 and half of 20; half of 4 */
 	EXPECT_NEAR(test, abe_sample(&history, us, segs, 25000), PER_S(280), 1);
 	EXPECT_NEAR(test, abe_sample(&history, us, segs, 45000), PER_S(20000) / 45, 1);
 	EXPECT_NEAR(test, abe_sample(&history, us, segs, 5000), PER_S(400), 1);
-	/* no longer than is remembered */
+	/* an interval is at most as long as the history */
 	EXPECT_NEAR(test, abe_sample(&history, us, segs, ABE_TIME_CAP),
 		    PER_S(40000) / 60, 2);
-	/* less than 1/256 segment is nothing */
+	/* less than 1/256 segment counts as 0 */
 	KUNIT_EXPECT_EQ(test, abe_sample(&history, us, segs, 1), 0);
 }
 
-/* U = .6 U' + .4 |s - s'|, over the largest of the last ten */
+/* U = .6 U' + .4 |s - s'|, divided by the largest U of the last ten */
 static void eq5(struct kunit *test)
 {
 	struct abe_history history = {};
@@ -141,7 +140,7 @@ static void eq5(struct kunit *test)
 	EXPECT_NEAR(test, history.instability, PER_S(104), 10);
 	EXPECT_NEAR(test, abe_unstable(&history, PER_S(300), PER_S(200), 60),
 		    ABE_ONE / 1040 * 1024, 10);
-	/* nothing changes: .6^8 of 102.4 over 104, then what was is forgotten: .6^9 */
+	/* no changes: .6^8 of 102.4 over 104; then the old maximum is forgotten: .6^9 */
 	for (i = 0; i < 8; i++)
 		abe_unstable(&history, PER_S(200), PER_S(200), 60);
 	EXPECT_NEAR(test, abe_unstable(&history, PER_S(200), PER_S(200), 60),
@@ -156,7 +155,7 @@ static void eq5(struct kunit *test)
 /* 1 - a = 2 Dt / (2 tau + Dt), tau = RTT + N RTT U / U_max */
 static void eq6(struct kunit *test)
 {
-	/* tau = RTT, 6 RTT, 11 RTT; Dt a tenth of it */
+	/* tau = RTT, 6 RTT, 11 RTT; Dt is a tenth of the RTT */
 	EXPECT_NEAR(test, abe_weight(10000, 100000, 0, 10), ABE_ONE / 21 * 2, 10);
 	EXPECT_NEAR(test, abe_weight(10000, 100000, ABE_ONE / 2, 10), ABE_ONE / 121 * 2, 10);
 	EXPECT_NEAR(test, abe_weight(10000, 100000, ABE_ONE, 10), ABE_ONE / 221 * 2, 10);
@@ -183,12 +182,12 @@ static void eq1(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, abe_filter(0, 0, ABE_ONE), 1);
 }
 
-/* All of them, T from the last two ACKs, beside a model in floating point */
+/* All equations, with T from the last two ACKs, compared with a floating-point model */
 static void as_printed(struct kunit *test)
 {
 	static const struct {
 		u32 us, segs;
-		u64 milli_per_s[2];	/* what S becomes, with one sample and the mean of two */
+		u64 milli_per_s[2];	/* S after it, with one sample, and with the mean of two */
 	} acks[] = {
 		{ 10000, 10, { 1000000, 1000000 } },
 		{ 10000, 10, { 1000000, 1000000 } },
@@ -214,7 +213,7 @@ static void as_printed(struct kunit *test)
 	}
 }
 
-/* A path of 100 ms whose samples, 10 ms each, are @each ten segments */
+/* @count samples of 10 ms on a path of 100 ms, with @each[] segments in turn */
 static void samples(struct estimator *e, u32 count, const u32 each[4])
 {
 	u32 i;
@@ -225,12 +224,13 @@ static void samples(struct estimator *e, u32 count, const u32 each[4])
 
 /*
  * "To dampen estimates when the network exhibits very unstable behavior and react quickly to
- * persistent changes" (ABE).  With tau = RTT the estimate is within a tenth of a lasting change
- * after ln 10 = 2.3 RTT, with tau = 11 RTT after 25.3 RTT.  N = 10 takes it from the first to
- * the second, and forgets the change itself in the ten samples of U_max, another RTT.  One sample
- * that is off counts by its weight, of 2/21 and 2/221: 10.5 times less.  Of samples that stay
- * unstable every other one is as the one before here, which leaves 0.6 of U: tau is 7 RTT or more
- * and the weight at most 2/141, 6.7 times less.
+ * persistent changes" (ABE).  After a lasting change the estimate is within a tenth of it after
+ * ln 10 = 2.3 RTT with tau = RTT, and after 25.3 RTT with tau = 11 RTT.  With N = 10 tau rises
+ * from the first to the second, and the change itself is forgotten after the ten samples of U_max,
+ * another RTT.  A single outlier counts with its weight: 2/21 with tau = RTT and 2/221 with
+ * tau = 11 RTT, which is 10.5 times less.  In the unstable series here every other sample equals
+ * the one before, which leaves 0.6 of U: tau is at least 7 RTT, and the weight at most 2/141, which
+ * is 6.7 times less.
  */
 static void follows_what_lasts_and_dampens_the_rest(struct kunit *test)
 {
@@ -242,7 +242,7 @@ static void follows_what_lasts_and_dampens_the_rest(struct kunit *test)
 	u32 after, i, n;
 
 	rules.mean = false;
-	/* doubled, and halved again */
+	/* the rate doubles, and later falls to a quarter */
 	begin(test, &e, 100000, 100, rules);
 	samples(&e, 100, steady);
 	for (after = 0; TO_PER_S(e.abe.rate) < 1900 && after < 500; after++)
@@ -253,7 +253,7 @@ static void follows_what_lasts_and_dampens_the_rest(struct kunit *test)
 		samples(&e, 1, less);
 	KUNIT_EXPECT_LE(test, after, 23 + 10 + 1);
 
-	/* N = 0: tau is RTT, whatever happens */
+	/* with N = 0 tau is always RTT */
 	for (n = 0; n < 2; n++) {
 		u64 least = ABE_RATE_MAX, most = 0;
 
@@ -277,11 +277,11 @@ static void follows_what_lasts_and_dampens_the_rest(struct kunit *test)
 
 /* ------------------------------------------------------------------------- */
 
-/* 8000 segments/s at 100 ms, by ACKs of many kinds: all the same */
+/* 8000 segments/s at 100 ms: the estimate is the same with ACKs of many kinds */
 static void whatever_acks(struct kunit *test)
 {
 	static const struct {
-		u32 segs, lost;		/* of an ACK; of 256 ACKs */
+		u32 segs, lost;		/* segments per ACK; lost ACKs of 256 */
 	} kinds[] = { { 1, 0 }, { 2, 0 }, { 44, 0 }, { 1, 128 }, { 2, 230 } };
 	struct rnd_state dice;
 	struct estimator e;
@@ -306,7 +306,7 @@ static void whatever_acks(struct kunit *test)
 	}
 }
 
-/* The same, held back for a millisecond or five: at one moment, or one after another */
+/* The same, but ACKs are held back for 1, 5 or 9 ms, and come at once or one after another */
 static void batches(struct kunit *test)
 {
 	static const u32 apart[] = { 1000, 5000, 9000 };
@@ -330,9 +330,9 @@ static void batches(struct kunit *test)
 }
 
 /*
- * Flows that share a queue get their packets through in trains: half, or a tenth, of the
- * time at 8000 segments/s.  mccp_path's estimate is the share; with the paper's short T, or the
- * mean of two samples, it is off by more than a tenth.
+ * The packets of flows that share a queue pass in trains at 8000 segments/s, in half, or a tenth,
+ * of the time.  mccp_path's estimate is the flow's share.  With the paper's short T, or the mean of
+ * two samples, the error is more than a tenth.
  */
 static void trains(struct kunit *test)
 {
@@ -374,7 +374,7 @@ static void trains(struct kunit *test)
 	}
 }
 
-/* Nothing delivered for a while is a slow path; a restart forgets that time, and no rate. */
+/* A time without deliveries lowers the rate.  A restart forgets that time, but not the rate. */
 static void silence(struct kunit *test)
 {
 	static const struct abe_rules kinds[] = { PAPER, PATH(100000) };
@@ -399,7 +399,7 @@ static void silence(struct kunit *test)
 	}
 }
 
-/* With less to send than the window allows, the estimate is a lower bound. */
+/* If less is sent than the window allows, the estimate is a lower bound. */
 static void lower_bound(struct kunit *test)
 {
 	static const struct abe_rules kinds[] = { PAPER, PATH(100000) };
@@ -420,12 +420,12 @@ static void lower_bound(struct kunit *test)
 			for (j = 0; j < 100; j++)
 				ack(&e, j ? 25 : 100000 - 99 * 25, 2);
 		EXPECT_NEAR(test, TO_PER_S(e.abe.rate), 8000, 10000);
-		/* what goes through in a round trip does */
+		/* a larger rate over a whole round trip raises it */
 		for (i = 0; i < 8000; i++)
 			ack(&e, 125, 2);
 		KUNIT_EXPECT_GT(test, TO_PER_S(e.abe.rate), 12000);
 		KUNIT_EXPECT_LE(test, TO_PER_S(e.abe.rate), 16100);
-		/* a path with less of it does, once the window is in use */
+		/* a slower path lowers it when the window is used again */
 		e.ack.limited = true;
 		for (i = 0; i < 16000; i++)
 			ack(&e, 1000, 2);
@@ -433,7 +433,7 @@ static void lower_bound(struct kunit *test)
 	}
 }
 
-/* A delay that grows tenfold: what is remembered is enough, and bounded. */
+/* If the delay grows tenfold, the history is long enough, and bounded. */
 static void history_is_bounded(struct kunit *test)
 {
 	struct abe_rules rules = { .n = 10, .beta = 60 };
@@ -450,14 +450,14 @@ static void history_is_bounded(struct kunit *test)
 			if (i > 100)
 				EXPECT_NEAR(test, TO_PER_S(e.abe.rate), 8000, 10000);
 		}
-		/* a round trip fits */
+		/* the history covers a round trip */
 		KUNIT_EXPECT_GE(test, e.ack.us - abe_point(e.history, e.history->count - 1)->us,
 				e.ack.rtt_us);
 		KUNIT_EXPECT_EQ(test, e.history->count, ABE_POINTS);
 	}
 }
 
-/* Segments get another size: as many bytes, and nothing counted twice */
+/* If the size of segments changes, the rate in bytes stays, and nothing is counted twice */
 static void another_size(struct kunit *test)
 {
 	struct estimator e;
@@ -482,7 +482,7 @@ static void another_size(struct kunit *test)
 /* From 1 kbit/s to 400 Gbit/s and from 10 us to 10 s, packets of 1514 bytes */
 static void extremes(struct kunit *test)
 {
-	/* us for so many segments */
+	/* the time of @segs segments, us */
 	static const struct {
 		u32 us, segs;
 	} rates[] = {
@@ -508,7 +508,7 @@ static void extremes(struct kunit *test)
 			EXPECT_NEAR(test, abe_bytes_ps(e.abe.rate, 1514),
 				    div_u64(1514ULL * rates[i].segs * USEC_PER_SEC, us), 10000);
 		}
-	/* no ACK may break it */
+	/* extreme ACKs keep the estimate in its range */
 	ack(&e, 1, U32_MAX);
 	ack(&e, U32_MAX - 1, 0);
 	KUNIT_EXPECT_LE(test, e.abe.rate, ABE_RATE_MAX);
@@ -517,7 +517,7 @@ static void extremes(struct kunit *test)
 
 /* ------------------------------------------------------------------------- */
 
-/* cwnd 100, 80 when avoidance began: .5 * 98.5 + .5 * 80 = 89.25 */
+/* cwnd is 100, and was 80 when avoidance began: the boundary is .5 * 98.5 + .5 * 80 = 89.25 */
 static void boundary(struct kunit *test)
 {
 	KUNIT_EXPECT_FALSE(test, mccp_is_spare(89, 100, 80, 50));
@@ -531,7 +531,7 @@ static void boundary(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, mccp_is_spare(0, 1, 2, 50));
 	KUNIT_EXPECT_FALSE(test, mccp_is_spare(0, 2, 0, 99));
 	KUNIT_EXPECT_TRUE(test, mccp_is_spare(1, 2, 0, 99));
-	/* below 1.5 segments nothing speaks against it */
+	/* below 1.5 segments the boundary is always exceeded */
 	KUNIT_EXPECT_TRUE(test, mccp_is_spare(0, 1, 0, 99));
 	KUNIT_EXPECT_FALSE(test, mccp_is_spare(S32_MAX, U32_MAX, U32_MAX, 50));
 	KUNIT_EXPECT_TRUE(test, mccp_is_spare(S32_MAX, 1000, TCP_INFINITE_SSTHRESH - 1, 50));
@@ -546,9 +546,9 @@ static void counter(struct kunit *test)
 }
 
 /*
- * Avoidance from 100 segments on, after its first two round trips.  If ABE is the window
- * 1.5 round trips ago, since there is bandwidth, the boundary is left behind at 103; if ABE
- * stays, or varies by a twentieth about that, it is not.
+ * Avoidance starts at 100 segments, after its first two round trips.  If there is free bandwidth,
+ * ABE equals the window of 1.5 round trips ago, and exceeds the boundary from 103 segments on.  If
+ * ABE is constant, or varies by a twentieth, it does not exceed the boundary.
  */
 static void detects(struct kunit *test)
 {
@@ -586,12 +586,12 @@ static void pipes(struct kunit *test)
 }
 
 /* ------------------------------------------------------------------------- */
-/* A socket, to which happens what TCP does in these cases (tcp_input.c of 6.12) */
+/* A socket with the events of TCP (tcp_input.c of 6.12)                     */
 
 #define MSS		1448U
 #define RTT_US		100000U
 
-/* Established, with a window of 100, which has not sent anything */
+/* An established socket with a window of 100, which has not sent anything */
 static struct tcp_sock *fresh(struct kunit *test)
 {
 	struct tcp_sock *tp = kunit_kzalloc(test, sizeof(*tp), GFP_KERNEL);
@@ -612,7 +612,7 @@ static struct tcp_sock *fresh(struct kunit *test)
 	return tp;
 }
 
-/* tcp_write_xmit(): sends so many segments; all that the window allows if there are more. */
+/* tcp_write_xmit(): sends @segs segments, or as many as the window allows */
 static void send(struct tcp_sock *tp, u32 segs)
 {
 	struct sock *sk = (struct sock *)tp;
@@ -627,7 +627,7 @@ static void send(struct tcp_sock *tp, u32 segs)
 	tp->snd_nxt += segs * tp->mss_cache;
 }
 
-/* tcp_ack(): one for so many segments after so long, and flags of CA_ACK_... */
+/* tcp_ack(): after @us, an ACK for @segs segments, with flags CA_ACK_... */
 static void acked(struct tcp_sock *tp, u32 us, u32 segs, u32 flags)
 {
 	const struct ack_sample sample = { .pkts_acked = segs, .rtt_us = RTT_US };
@@ -651,7 +651,7 @@ static void state(struct tcp_sock *tp, u8 to)
 	inet_csk(sk)->icsk_ca_state = to;
 }
 
-/* tcp_init_cwnd_reduction(), or tcp_enter_loss(): what a loss does */
+/* tcp_init_cwnd_reduction() or tcp_enter_loss(): enters state @to after a loss */
 static void lose(struct tcp_sock *tp, u8 to)
 {
 	tp->prior_ssthresh = max(tp->snd_ssthresh, tcp_snd_cwnd(tp) / 4 * 3);
@@ -669,7 +669,7 @@ static void undo(struct tcp_sock *tp)
 	state(tp, TCP_CA_Open);
 }
 
-/* In avoidance for long, 1000 segments/s, which is what the window is good for */
+/* In avoidance for a long time, at 1000 segments/s, which is one window per rtt */
 static struct tcp_sock *busy(struct kunit *test)
 {
 	struct tcp_sock *tp = fresh(test);
@@ -684,7 +684,7 @@ static struct tcp_sock *busy(struct kunit *test)
 		tp->snd_cwnd_cnt = 0;
 		acked(tp, 2000, 2, 0);
 		send(tp, U16_MAX);
-		/* NCD sees that the estimate keeps up */
+		/* as if NCD had found that the estimate follows the window */
 		((struct mccp *)inet_csk_ca((struct sock *)tp))->counter = 7;
 	}
 	EXPECT_NEAR(test, mccp_pipe(inet_csk_ca((struct sock *)tp)), 100, 20000);
@@ -696,7 +696,7 @@ static void done(struct tcp_sock *tp)
 	mccp_release((struct sock *)tp);
 }
 
-/* There is a history from the first data on: not for who only receives, nor before .init. */
+/* The history is allocated when data is first sent, not for a receiver, nor before .init. */
 static void memory(struct kunit *test)
 {
 	struct tcp_sock *tp = fresh(test);
@@ -714,18 +714,18 @@ static void memory(struct kunit *test)
 	KUNIT_EXPECT_LE(test, sizeof(*ca->history), 192);
 	done(tp);
 	KUNIT_EXPECT_NULL(test, ca->history);
-	/* a change of congestion control while data are in flight */
+	/* the congestion control changes while data is in flight */
 	mccp_init(sk);
 	KUNIT_EXPECT_NOT_NULL(test, ca->history);
 	done(tp);
-	/* data with a SYN */
+	/* data in a SYN */
 	memset(inet_csk_ca(sk), 0, ICSK_CA_PRIV_SIZE);
 	inet_csk(sk)->icsk_ca_initialized = 0;
 	mccp_start(sk);
 	KUNIT_EXPECT_NULL(test, ca->history);
 }
 
-/* Without a history it is Reno: one segment in a round trip, a half after a loss. */
+/* Without a history it is Reno: one segment more per round trip, a half after a loss. */
 static void no_memory(struct kunit *test)
 {
 	struct tcp_sock *tp = fresh(test);
@@ -754,7 +754,7 @@ static void no_memory(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, info.bbr.bbr_bw_lo, 0);
 }
 
-/* A loss leaves what the path holds, not more than the window, not less than two. */
+/* After a loss the window is what the path holds, at most the old window, at least two. */
 static void loss(struct kunit *test)
 {
 	struct tcp_sock *tp = busy(test);
@@ -774,7 +774,7 @@ static void loss(struct kunit *test)
 	done(tp);
 }
 
-/* A mark is answered, however much the path seems to hold; a loss after it as a loss. */
+/* A mark reduces the window, even if the path seems to hold more.  A loss after it is a loss. */
 static void mark(struct kunit *test)
 {
 	struct tcp_sock *tp = busy(test);
@@ -793,7 +793,7 @@ static void mark(struct kunit *test)
 	ca->abe.rate = PER_S(5000);
 	acked(tp, 1, 0, CA_ACK_SLOWPATH);
 	KUNIT_EXPECT_EQ(test, mccp_ssthresh_of(sk), 100);
-	/* in the round trip that it takes, and after it, fast probing raises nothing */
+	/* in the round trip of the reduction, and after it, fast probing does not raise ssthresh */
 	acked(tp, 1, 0, CA_ACK_SLOWPATH | CA_ACK_ECE);
 	lose(tp, TCP_CA_CWR);
 	state(tp, TCP_CA_Open);
@@ -803,7 +803,7 @@ static void mark(struct kunit *test)
 	done(tp);
 }
 
-/* What a spurious loss changed comes back: in recovery, after a timeout, in either mode. */
+/* An undo restores what a spurious loss changed, in recovery and after a timeout, in both modes. */
 static void undone(struct kunit *test)
 {
 	static const u8 losses[] = { TCP_CA_Recovery, TCP_CA_Loss };
@@ -833,7 +833,7 @@ static void undone(struct kunit *test)
 		}
 }
 
-/* A loss that was none of these: NCD waits for two round trips after recovery. */
+/* After a loss that was not spurious, NCD waits for two round trips after recovery. */
 static void not_undone(struct kunit *test)
 {
 	struct tcp_sock *tp = busy(test);
@@ -846,7 +846,7 @@ static void not_undone(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ca->wait, MCCP_WAIT);
 	KUNIT_EXPECT_EQ(test, ca->counter, 0);
 	KUNIT_EXPECT_EQ(test, ca->entry, tp->snd_ssthresh);
-	/* an undo is not for a later one */
+	/* an undo has no effect on a later loss */
 	lose(tp, TCP_CA_Recovery);
 	undo(tp);
 	lose(tp, TCP_CA_Recovery);
@@ -856,7 +856,7 @@ static void not_undone(struct kunit *test)
 	done(tp);
 }
 
-/* Nothing to send for ten seconds, ten times: the rate is that of before. */
+/* After ten idle times of ten seconds the rate is the same as before. */
 static void idle(struct kunit *test)
 {
 	struct tcp_sock *tp = busy(test);
@@ -877,12 +877,12 @@ static void idle(struct kunit *test)
 		KUNIT_EXPECT_GE(test, TO_PER_S(ca->abe.rate), 980);
 		KUNIT_EXPECT_LE(test, TO_PER_S(ca->abe.rate), 1020);
 	}
-	/* a loss then leaves what the path holds */
+	/* after a loss the window is what the path holds */
 	KUNIT_EXPECT_GE(test, mccp_ssthresh_of((struct sock *)tp), 95);
 	done(tp);
 }
 
-/* Four segments in each round trip, for 10 s: the next loss finds the path's rate. */
+/* After 10 s with four segments per round trip the path's rate is still known at a loss. */
 static void app_limited(struct kunit *test)
 {
 	struct tcp_sock *tp = busy(test);
@@ -898,7 +898,7 @@ static void app_limited(struct kunit *test)
 	}
 	KUNIT_EXPECT_GE(test, TO_PER_S(ca->abe.rate), 980);
 	KUNIT_EXPECT_GE(test, mccp_ssthresh_of((struct sock *)tp), 95);
-	/* a path with a tenth of it */
+	/* the path now has a tenth of the rate */
 	for (i = 0; i < 1000; i++) {
 		send(tp, U16_MAX);
 		acked(tp, 20000, 2, 0);
@@ -907,7 +907,7 @@ static void app_limited(struct kunit *test)
 	done(tp);
 }
 
-/* After a timeout, sending begins with packets in flight: that time counts. */
+/* After a timeout, sending begins while packets are lost: the time before counts. */
 static void timeout(struct kunit *test)
 {
 	struct tcp_sock *tp = busy(test);
@@ -922,7 +922,7 @@ static void timeout(struct kunit *test)
 	done(tp);
 }
 
-/* Jumbo frames after a probe of the MTU: the same rate in bytes, and what was in segments */
+/* Jumbo frames after an MTU probe: the rate in bytes stays; numbers in segments are rescaled */
 static void new_mss(struct kunit *test)
 {
 	struct tcp_sock *tp = busy(test);
@@ -941,7 +941,7 @@ static void new_mss(struct kunit *test)
 	done(tp);
 }
 
-/* ss sees a rate and a round-trip time, and nothing that it would misread. */
+/* ss shows a rate and an rtt, and nothing that it would interpret wrongly. */
 static void info(struct kunit *test)
 {
 	struct tcp_sock *tp = busy(test);
@@ -974,8 +974,8 @@ static void info(struct kunit *test)
 }
 
 /*
- * In avoidance with half of a path: NCD begins fast probing within a few round trips, and the
- * window goes to what the path holds by slow start, not by one in a round trip.
+ * A flow in avoidance on a path with free capacity.  NCD starts fast probing within a few round
+ * trips, and the window reaches what the path holds in slow start, not by one per round trip.
  */
 static void takes_what_is_free(struct kunit *test)
 {
@@ -986,7 +986,7 @@ static void takes_what_is_free(struct kunit *test)
 	for (round = 0; round < 60 && tcp_snd_cwnd(tp) < 800; round++) {
 		n = tcp_snd_cwnd(tp) / 2;
 		for (i = 0; i < n; i++) {
-			/* a train at 8000 segments/s, then nothing */
+			/* a train at 8000 segments/s, then a pause */
 			acked(tp, i ? 250 : RTT_US - min(n - 1, 399) * 250, 2, 0);
 			send(tp, U16_MAX);
 		}

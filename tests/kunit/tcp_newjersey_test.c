@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* KUnit tests of TCP New Jersey: the estimate, the receiver's clock, what is kept. */
+/* KUnit tests of TCP New Jersey: the estimate, the receiver's clock, and losses. */
 #include "../../rivals/tcp_newjersey.c"
 
 #include <kunit/test.h>
@@ -8,10 +8,10 @@
 
 #define RTT_US	100000
 
-/* 12.5 MB/s of 1500 bytes: a segment each 120 us, NJ_SCALE */
+/* 12.5 MB/s in segments of 1500 bytes: a segment every 120 us, NJ_SCALE */
 #define PAPER	div_u64(BIT_ULL(NJ_SCALE), 120)
 
-/* The estimate after @n ACKs of @segs each @us */
+/* The estimate after @n ACKs for @segs segments each, one every @us */
 static u64 estimate(u32 n, u32 segs, u32 us)
 {
 	u64 rate = 0;
@@ -21,7 +21,7 @@ static u64 estimate(u32 n, u32 segs, u32 us)
 	return rate;
 }
 
-/* Of 1 - 1 / e in a tau; ACKs that are delayed, lost or come together change nothing */
+/* The estimate moves by 1 - 1 / e in tau, also if ACKs are delayed, lost or come together */
 static void estimate_converges(struct kunit *test)
 {
 	u64 rate = 0;
@@ -31,7 +31,7 @@ static void estimate_converges(struct kunit *test)
 	EXPECT_NEAR(test, estimate(8330, 1, 120), PAPER, 1000);
 	EXPECT_NEAR(test, estimate(4165, 2, 240), PAPER, 10000);
 	EXPECT_NEAR(test, estimate(833, 10, 1200), PAPER, 10000);
-	/* sixteen in one tick of a millisecond and 0.92 of the next */
+	/* 25 segments in three ticks of a millisecond */
 	for (i = 0; i < 16660; i++)
 		rate = nj_filter(rate, 1, i % 25 == 8 || i % 25 == 16 || i % 25 == 24 ? 1000 : 0,
 				 RTT_US);
@@ -47,11 +47,11 @@ static void estimate_is_bounded(struct kunit *test)
 			NJ_RATE_MAX / 2);
 	KUNIT_EXPECT_EQ(test, nj_ownd(0, RTT_US), 2);
 	KUNIT_EXPECT_EQ(test, nj_ownd(NJ_RATE_MAX, RIVAL_TIME_CAP), S32_MAX);
-	/* 833 segments are a tenth of a second of it */
+	/* 833 segments are a tenth of a second at this rate */
 	KUNIT_EXPECT_EQ(test, nj_ownd(PAPER, RTT_US), 833);
 }
 
-/* Kernels count 1 us, 1, 4, 10 ms; what is none of them by a quarter is not believed */
+/* Kernels use units of 1 us, 1, 4 and 10 ms; a unit that differs by a quarter is refused */
 static void unit_is_found(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, rival_clock_unit(USEC_PER_SEC, USEC_PER_SEC), 1);
@@ -64,7 +64,10 @@ static void unit_is_found(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rival_clock_unit(S32_MAX, U32_MAX), 0);
 }
 
-/* Arrivals until the unit is known, the receiver's time then; none for who was overtaken */
+/*
+ * Times of ACK arrivals are used until the unit is known, then the receiver's times.  An ACK that
+ * was overtaken has none.
+ */
 static void clock_is_the_receivers(struct kunit *test)
 {
 	u32 now_us = 0U - 500000, tsval = 0U - 600;
@@ -78,7 +81,7 @@ static void clock_is_the_receivers(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, rival_clock_ack(&c, now_us, tsval, true), 10000);
 	}
 	KUNIT_EXPECT_EQ(test, c.unit_us, 1000);
-	/* ACKs that a queue on the way back has pressed together */
+	/* ACKs that come closer together after a queue on the way back */
 	KUNIT_EXPECT_EQ(test, rival_clock_ack(&c, now_us + 100, tsval + 7, true), 7000);
 	KUNIT_EXPECT_EQ(test, rival_clock_ack(&c, now_us + 200, tsval + 5, true), 0);
 	KUNIT_EXPECT_EQ(test, rival_clock_ack(&c, now_us + 300, tsval + 8, true), 1000);
@@ -90,7 +93,7 @@ static void clock_is_the_receivers(struct kunit *test)
 			RIVAL_TIME_CAP);
 }
 
-/* Slow start goes on after noise, and ends where it was to end */
+/* Slow start continues after noise, and ends at the same ssthresh */
 static void kept_loss_ends_nothing(struct kunit *test)
 {
 	struct tcp_sock *tp = kunit_kzalloc(test, sizeof(*tp), GFP_KERNEL);
@@ -105,7 +108,7 @@ static void kept_loss_ends_nothing(struct kunit *test)
 	rival_event(sk, CA_EVENT_COMPLETE_CWR, &before);
 	KUNIT_EXPECT_EQ(test, tp->snd_ssthresh, TCP_INFINITE_SSTHRESH);
 	KUNIT_EXPECT_EQ(test, before, 0);
-	/* after a timeout it ends at the window */
+	/* after a timeout slow start ends at the window */
 	tp->snd_ssthresh = rival_keep(sk, &before);
 	rival_event(sk, CA_EVENT_LOSS, &before);
 	rival_event(sk, CA_EVENT_COMPLETE_CWR, &before);
@@ -121,7 +124,7 @@ static void ecn_is_negotiated(struct tcp_sock *tp)
 #endif
 }
 
-/* 833 segments are ownd, of a window of 1000: who warned, and who never did */
+/* ownd is 833 segments, and the window is 1000: with and without warnings by routers */
 static void losses_are_told_apart(struct kunit *test)
 {
 	struct tcp_sock *tp = kunit_kzalloc(test, sizeof(*tp), GFP_KERNEL);
@@ -144,13 +147,13 @@ static void losses_are_told_apart(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, nj_ssthresh(sk), 500);
 	tp->rx_opt.tstamp_ok = 1;
 
-	/* no router has ever warned: careful, or as printed */
+	/* no router has ever warned: with nj_careful, and as printed */
 	KUNIT_EXPECT_EQ(test, nj_ssthresh(sk), 833);
 	nj_careful = 0;
 	KUNIT_EXPECT_EQ(test, nj_ssthresh(sk), 1000);
 	nj_careful = 1;
 
-	/* warned until what was under way then is acknowledged */
+	/* a warning lasts until everything that was in flight at that time is acknowledged */
 	tp->snd_una = 5000;
 	tp->snd_nxt = 9000;
 	nj_ack(sk, CA_ACK_ECE);
@@ -165,7 +168,7 @@ static void losses_are_told_apart(struct kunit *test)
 	ca->rate = PAPER;
 	KUNIT_EXPECT_EQ(test, nj_ssthresh(sk), 1000);
 
-	/* ownd is no reason for a larger window */
+	/* a larger ownd does not increase the window */
 	tcp_snd_cwnd_set(tp, 100);
 	nj_ack(sk, CA_ACK_ECE);
 	ca->rate = PAPER;

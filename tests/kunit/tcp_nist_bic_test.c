@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-/* KUnit tests of the NIST study's BIC: f, the search, what comes beyond, losses. */
+/* KUnit tests of the NIST study's BIC: f, the search, growth beyond MAX, losses. */
 #include "../../nist/tcp_nist_bic.c"
 
 #include "nist_test.h"
 
 static struct bic bic;
 
-/* Eq. 10 about a target of 1000: from far, near, at, above, and far above */
+/* Eq. 10 with a target of 1000: far below, near, at, above, and far above it */
 static void f_of_distance(struct kunit *test)
 {
 	static const struct {
@@ -25,8 +25,8 @@ static void f_of_distance(struct kunit *test)
 }
 
 /*
- * Loss at 1000: 800, and from there a midpoint of 900, so 25 in a round trip at first,
- * and by an eighth of the way left less with each
+ * A loss at 1000 leaves 800, so the midpoint is 900.  The window first grows by 25 in a round
+ * trip, and in each following one by an eighth less
  */
 static void searches(struct kunit *test)
 {
@@ -49,14 +49,14 @@ static void searches(struct kunit *test)
 		rounds++;
 	}
 	KUNIT_EXPECT_EQ(test, rounds, 24);
-	/* 0.2 in a round trip where the midpoint is within 4 */
+	/* 0.2 in a round trip if the midpoint is less than 4 away */
 	nist->cwnd = nist_segs(993);
 	round_trip(nist);
 	EXPECT_NEAR(test, growth(nist), milli(200), 2000);
 	KUNIT_EXPECT_FALSE(test, bic.beyond);
 }
 
-/* Beyond MAX: 1, then 4/3 of it each time, until it is S_max; then towards 2000 */
+/* Beyond MAX the step is 1, then 4/3 of the step before, up to S_max; then towards 2000 */
 static void grows_beyond(struct kunit *test)
 {
 	struct nist *nist = &bic.nist;
@@ -76,14 +76,14 @@ static void grows_beyond(struct kunit *test)
 		ssw += div_u64(ssw, 3);
 		steps++;
 	}
-	/* (4/3)^13 is the first above 32: the sum of the steps before is 123 */
+	/* (4/3)^13 is the first step above 32; the sum of the steps before it is 123 */
 	KUNIT_EXPECT_EQ(test, steps, 13);
 	EXPECT_NEAR(test, nist->cwnd >> NIST_SCALE, 1123, 1000);
 	EXPECT_NEAR(test, bic.target, (bic.max + nist->cwnd) / 2, 1);
 }
 
 /*
- * The 123 segments that SSW takes to S_max are more than twice a window of 50: MAX is
+ * SSW needs 123 segments to reach S_max, which is more than twice a window of 50.  So MAX is
  * passed again before the search towards it has begun.
  */
 static void passes_a_small_max(struct kunit *test)
@@ -124,7 +124,7 @@ static void pass(struct sock *sk)
 	flow->sst = nist_segs(1000);
 }
 
-/* What a loss that was none changed: MAX, its predecessor, and where the search was */
+/* An undo restores what the loss changed: MAX, the MAX before, and the state of the search */
 static void undone(struct kunit *test)
 {
 	comes_back(test, 980, search_and_pass, nist_socket_lose);
@@ -145,13 +145,13 @@ static void loses(struct kunit *test)
 	lose(nist);
 	EXPECT_NEAR(test, bic.max, nist_segs(810), 1);
 	EXPECT_NEAR(test, nist->cwnd, nist_segs(720), 1);
-	/* which is above 810 again */
+	/* 850 is above 810 again */
 	nist->cwnd = nist_segs(850);
 	bic.beyond = true;
 	lose(nist);
 	EXPECT_NEAR(test, bic.max, nist_segs(850), 1);
 	KUNIT_EXPECT_FALSE(test, bic.beyond);
-	/* the timeout that follows decrease() halves what was before */
+	/* a timeout after decrease() halves the window from before decrease() */
 	EXPECT_NEAR(test, nist_law.timeout(nist), nist_segs(425), 1);
 	begin(nist, sizeof(bic), 12);
 	EXPECT_NEAR(test, growth(nist), NIST_ONE, 1000);
@@ -160,7 +160,7 @@ static void loses(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, nist->cwnd, nist_segs(6));
 }
 
-/* The kernel's: a fourth of the distance to MAX itself, and on from there */
+/* As in the kernel: a quarter of the distance to MAX itself, and beyond MAX after that */
 static void as_the_kernel(struct kunit *test)
 {
 	struct nist *nist = &bic.nist;

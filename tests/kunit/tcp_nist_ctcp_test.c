@@ -19,7 +19,7 @@ static void gain_of_window(struct kunit *test)
 			nist_segs(NIST_CWND_MAX / 8));
 }
 
-/* diff: 50.4 ms where the path has 42, of 1058 segments, are the buffer's 176 */
+/* diff: with 1058 segments, 50.4 ms on a path of 42 ms are the 176 segments of the buffer */
 static void queue_of_rtt(struct kunit *test)
 {
 	EXPECT_NEAR(test, ctcp_queued(nist_segs(1058), 42000, 50381), nist_segs(176), 500);
@@ -40,15 +40,15 @@ static void delay_window(struct kunit *test)
 
 	begin(nist, sizeof(ctcp), 1000);
 	nist->rtt_min_us = 42000;
-	/* no queue: it grows, once in a round trip, and is sent */
+	/* without a queue it grows once in a round trip, and is a part of the window */
 	period(&ctcp, 42000);
 	EXPECT_NEAR(test, ctcp.dwnd, milli(30399), 200);
 	EXPECT_NEAR(test, nist->cwnd, milli(1030399), 10);
 	nist_next(nist, 41999, 0, 42000);
 	EXPECT_NEAR(test, nist->cwnd, milli(1030399), 10);
-	/* Eq. 14: one segment for a whole window's ACKs, of both parts */
+	/* Eq. 14: one segment more for the ACKs of the whole window, both parts */
 	EXPECT_NEAR(test, growth(nist), NIST_ONE, 2000);
-	/* 29 in the queue of 1000 are none, 31 are: 3.1 less */
+	/* 29 of 1000 segments queued do not count as a queue; 31 do, and it shrinks by 3.1 */
 	nist->cwnd = nist_segs(1000);
 	ctcp.dwnd = nist_segs(100);
 	period(&ctcp, 43254);
@@ -58,7 +58,7 @@ static void delay_window(struct kunit *test)
 	period(&ctcp, 43344);
 	EXPECT_NEAR(test, ctcp.dwnd, milli(96900), 1000);
 	EXPECT_NEAR(test, nist->cwnd, milli(996900), 100);
-	/* to the letter nothing is left of it */
+	/* exactly as printed, the delay window becomes 0 */
 	nist->cwnd = nist_segs(1000);
 	ctcp.dwnd = nist_segs(100);
 	ctcp_zero = 1;
@@ -78,7 +78,7 @@ static void delay_window(struct kunit *test)
 	EXPECT_NEAR(test, nist->cwnd, milli(995900), 100);
 }
 
-/* Eq. 15: half of both; then one period without a change.  Nothing in recovery. */
+/* Eq. 15: both parts are halved.  Then one period without a change, and none in recovery. */
 static void loses(struct kunit *test)
 {
 	struct nist *nist = &ctcp.nist;
@@ -97,14 +97,14 @@ static void loses(struct kunit *test)
 	nist_now.recovery = false;
 	period(&ctcp, 42000);
 	KUNIT_EXPECT_GT(test, ctcp.dwnd, nist_segs(200));
-	/* a timeout leaves no delay window */
+	/* a timeout sets the delay window to 0 */
 	nist->cwnd = nist_segs(800);
 	lose(nist);
 	EXPECT_NEAR(test, nist_law.timeout(nist), nist_segs(400), 1);
 	KUNIT_EXPECT_EQ(test, ctcp.dwnd, 0);
 }
 
-/* The delay window of a flow that does not use its window does not grow. */
+/* The delay window does not grow if the window is not used. */
 static void unused(struct kunit *test)
 {
 	struct sock *sk = nist_socket(100);
@@ -113,7 +113,7 @@ static void unused(struct kunit *test)
 
 	for (i = 0; i < 10; i++)
 		nist_socket_ack(sk, 4, 42000, 42000);
-	/* 4 in a round trip of 100 */
+	/* 4 in a round trip with a window of 100 */
 	KUNIT_EXPECT_GT(test, tp->snd_cwnd, 130);
 	tp->is_cwnd_limited = 0;
 	tp->snd_cwnd = 100;
@@ -130,14 +130,14 @@ static void has_delay_window(struct sock *sk)
 	flow->period_us = tcp_sk(sk)->tcp_mstamp;
 }
 
-/* What a loss that was none changed: the delay window */
+/* An undo restores what the loss changed: the delay window */
 static void undone(struct kunit *test)
 {
 	comes_back(test, 1000, has_delay_window, nist_socket_lose);
 	comes_back(test, 1000, has_delay_window, nist_socket_timeout);
 }
 
-/* Below 41 there is no delay window. */
+/* With a window below 41 there is no delay window. */
 static void low(struct kunit *test)
 {
 	struct nist *nist = &ctcp.nist;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* KUnit tests of the NIST study's FAST: where the window goes, and how. */
+/* KUnit tests of the NIST study's FAST: the target of the window, and the steps to it. */
 #include "../../nist/tcp_nist_fast.c"
 
 #include "nist_test.h"
@@ -9,28 +9,28 @@ static struct fast fast;
 /* Eq. 21 on the study's path: 882 packets at 42 ms */
 static void target(struct kunit *test)
 {
-	/* no queue: half of alpha on */
+	/* without a queue: plus half of alpha */
 	EXPECT_NEAR(test, fast_target(nist_segs(882), 42000, 42000, 200),
 		    nist_segs(982), 1);
-	/* with alpha in the queue it stays: 962 / 882 is 45.81 ms */
+	/* with alpha packets in the queue it does not change: 962 / 882 is 45.81 ms */
 	EXPECT_NEAR(test, fast_target(nist_segs(962), 42000, 45810, 80),
 		    nist_segs(962), 50);
-	/* with more it shrinks: 1058 and 50.381 ms, (1058 + 882 + 80) / 2 */
+	/* with more in the queue it shrinks: 1058 and 50.381 ms, (1058 + 882 + 80) / 2 */
 	EXPECT_NEAR(test, fast_target(nist_segs(1058), 42000, 50381, 80),
 		    nist_segs(1010), 50);
-	/* never more than twice */
+	/* at most twice the window */
 	KUNIT_EXPECT_EQ(test, fast_target(nist_segs(10), 42000, 42000, 200), nist_segs(20));
 	KUNIT_EXPECT_LE(test, fast_target(nist_segs(NIST_CWND_MAX), U32_MAX, 1, 100000),
 			nist_segs(NIST_CWND_MAX + 100000));
 }
 
-/* An ACK after so many us, for @segs segments */
+/* An ACK after @passed_us, for @segs segments */
 static void ack(struct fast *flow, u64 passed_us, u32 segs, u32 srtt_us)
 {
 	nist_next(&flow->nist, passed_us, segs, srtt_us);
 }
 
-/* It goes towards T by 1 / acksRTT of the way with each ACK, and down to it at once. */
+/* Each ACK moves the window up by 1 / acksRTT of the way to T.  Down to T it goes at once. */
 static void increases(struct kunit *test)
 {
 	struct nist *nist = &fast.nist;
@@ -47,7 +47,7 @@ static void increases(struct kunit *test)
 	/* 1 - 1/e of the way in a round trip */
 	nist->cwnd = nist_segs(800);
 	EXPECT_NEAR(test, growth(nist), milli(63212), 2000);
-	/* T lasts 20 ms */
+	/* T is kept for 20 ms */
 	ack(&fast, 19000, 400, 60000);
 	EXPECT_NEAR(test, fast.target, nist_segs(900), 1);
 	ack(&fast, 1000, 20, 60000);
@@ -59,7 +59,7 @@ static void increases(struct kunit *test)
 	EXPECT_NEAR(test, nist->cwnd, nist_segs(950), 1);
 }
 
-/* A closed path of 882 packets and two flows' worth of alpha: it settles there. */
+/* On a closed path of 882 packets the window converges to 882 plus alpha. */
 static void settles(struct kunit *test)
 {
 	struct nist *nist = &fast.nist;
@@ -79,7 +79,7 @@ static void settles(struct kunit *test)
 	alpha = 200;
 }
 
-/* Eq. 22, all four edges, and the 200 s of the first */
+/* Eq. 22: all four limits, and the 200 s of the first one */
 static void tuning(struct kunit *test)
 {
 	int i;
@@ -107,7 +107,7 @@ static void tuning(struct kunit *test)
 	tune = 0;
 }
 
-/* Eq. 19: T goes with the window; slow start forgets it */
+/* Eq. 19: T is reduced with the window; slow start forgets T */
 static void loses(struct kunit *test)
 {
 	struct nist *nist = &fast.nist;
@@ -122,13 +122,13 @@ static void loses(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fast.target, 0);
 }
 
-/* Eq. 20: the threshold of slow start is half of the window, two segments at least */
+/* Eq. 20: ssthresh is half of the window, at least two segments */
 static void times_out(struct kunit *test)
 {
 	leaves_threshold(test, 1000, 500);
 }
 
-/* A loss that was none: the ACK that tells, and those after it, cut nothing. */
+/* After a spurious loss, the ACK that shows this and later ACKs do not reduce the window. */
 static void undone(struct kunit *test)
 {
 	struct sock *sk = nist_socket(1000);
@@ -168,7 +168,7 @@ static void extremes(struct kunit *test)
 	KUNIT_EXPECT_LE(test, fast.target, nist_segs(NIST_CWND_MAX));
 }
 
-/* What is kept of an ACK */
+/* The state that an ACK changes */
 static void pkts_acked(struct kunit *test)
 {
 	struct sock *sk = nist_socket(100);
@@ -178,7 +178,7 @@ static void pkts_acked(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, nist->rtt_min_us, 50000);
 	nist_socket_ack(sk, 10, 1000, 42000);
 	KUNIT_EXPECT_EQ(test, nist->rtt_min_us, 42000);
-	/* none has been measured */
+	/* an ACK without an rtt */
 	nist_socket_ack(sk, 10, 1000, -1);
 	nist_socket_ack(sk, 10, 1000, 60000);
 	KUNIT_EXPECT_EQ(test, nist->rtt_min_us, 42000);

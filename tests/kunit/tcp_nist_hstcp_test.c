@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-/* KUnit tests of the NIST study's HighSpeed TCP: the response function and its ends. */
+/* KUnit tests of the NIST study's HighSpeed TCP: the response function and its limits. */
 #include "../../nist/tcp_nist_hstcp.c"
 
 #include "nist_test.h"
 
 static struct hstcp hstcp;
 
-/* Eq. 27: 1/2 at 31 and 1/10 at 83000; its numbers between, and nothing beyond */
+/* Eq. 27: 1/2 at 31 and 1/10 at 83000, its values between these, and no change outside */
 static void b_of_window(struct kunit *test)
 {
 	static const struct {
@@ -57,7 +57,7 @@ static void a_of_window(struct kunit *test)
 	}
 }
 
-/* A round trip adds a(), a loss leaves 1 - b(); below 31 both are Reno's. */
+/* A round trip adds a(), a loss multiplies by 1 - b(); below 31 both are as with Reno. */
 static void is_used(struct kunit *test)
 {
 	struct nist *nist = &hstcp.nist;
@@ -74,13 +74,13 @@ static void is_used(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, nist->cwnd, nist_segs(15));
 }
 
-/* Eq. 29: the threshold of slow start is what a loss leaves, two segments at least */
+/* Eq. 29: ssthresh is the window after a loss, at least two segments */
 static void times_out(struct kunit *test)
 {
 	leaves_threshold(test, 83000, 74700);
 }
 
-/* The logarithms are taken where the window is another, and not for each segment. */
+/* Logarithms are computed only if the window has changed enough, not for each segment. */
 static void is_cached(struct kunit *test)
 {
 	struct nist *nist = &hstcp.nist;
@@ -91,18 +91,18 @@ static void is_cached(struct kunit *test)
 		nist_law.increase(nist, 100);
 		taken += hstcp.alpha_of != last;
 		last = hstcp.alpha_of;
-		/* within a segment of what it would be */
+		/* to one segment, the cached value is correct */
 		KUNIT_EXPECT_LE(test, abs((int)hstcp.alpha - (int)hstcp_a(w)), 1);
 	}
-	/* the window doubles in steps of a sixty-fourth */
+	/* the window doubles in steps of 1/64 */
 	KUNIT_EXPECT_LE(test, taken, 65);
-	/* and when it is less */
+	/* they are also computed when the window has become less */
 	nist->cwnd = nist_segs(500);
 	nist_law.increase(nist, 1);
 	KUNIT_EXPECT_EQ(test, hstcp.alpha, hstcp_a(500));
 }
 
-/* The logarithms that are written down are those of the defaults. */
+/* The logarithms in the source are those of the default parameters. */
 static void logs_of_defaults(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, low_window, HSTCP_LOW);
@@ -111,7 +111,7 @@ static void logs_of_defaults(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tcpcc_log2(HSTCP_HIGH), HSTCP_LOG_HIGH);
 }
 
-/* So are the steps of a(), each window's. */
+/* The steps of a() in the source are those of the default parameters, for each window. */
 static void steps_of_defaults(struct kunit *test)
 {
 	u32 last = hstcp_steps[HSTCP_STEPS - 1], w;
@@ -122,13 +122,13 @@ static void steps_of_defaults(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hstcp_a(last - 1), HSTCP_STEPS);
 	KUNIT_EXPECT_EQ(test, hstcp_a(last), HSTCP_STEPS + 1);
 	KUNIT_EXPECT_EQ(test, hstcp_alpha(83000), hstcp_a(83000));
-	/* not those of others */
+	/* with other parameters the steps are not used */
 	beta_high = 300;
 	KUNIT_EXPECT_EQ(test, hstcp_alpha(10000), hstcp_a(10000));
 	beta_high = HSTCP_LEAST;
 }
 
-/* Parameters that contradict each other are no reason to divide by zero. */
+/* Contradicting parameters do not cause a division by zero. */
 static void odd_parameters(struct kunit *test)
 {
 	u32 was = high_window;

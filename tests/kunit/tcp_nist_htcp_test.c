@@ -6,7 +6,7 @@
 
 static struct htcp htcp;
 
-/* h = 1, 3.0625e1, 9.125e1 ... at DL + 0, 2.5, 8 s; f is that times rtt_min, or 1 */
+/* h = 1 + 10 * t + 0.25 * t^2, t seconds after DL; f is h times rtt_min, and at least 1 */
 static void f_of_time(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, htcp_f(0, 42000), NIST_ONE);
@@ -15,14 +15,14 @@ static void f_of_time(struct kunit *test)
 	EXPECT_NEAR(test, htcp_f(9 * USEC_PER_SEC, 42000), milli(97 * 42), 20);
 	EXPECT_NEAR(test, htcp_f(9 * USEC_PER_SEC, 162000), milli(97 * 162), 20);
 	EXPECT_NEAR(test, htcp_f(9 * USEC_PER_SEC, 324000), milli(97 * 324), 20);
-	/* 1 + 10 + 0.25 = 11.25, times 42 ms, is below 1 */
+	/* 1 + 10 + 0.25 = 11.25, times 42 ms, is less than 1 */
 	KUNIT_EXPECT_EQ(test, htcp_f(2 * USEC_PER_SEC, 42000), NIST_ONE);
-	/* an hour and more, a second of rtt: 1 + 10 * 3999 + 0.25 * 3999^2 */
+	/* more than an hour, with an rtt of 1 s: 1 + 10 * 3999 + 0.25 * 3999^2 */
 	EXPECT_NEAR(test, htcp_f(4000ULL * USEC_PER_SEC, 1000000), nist_segs(4037991), 20);
 	KUNIT_EXPECT_LT(test, htcp_f(U64_MAX, U32_MAX), BIT_ULL(62));
 }
 
-/* In units of 100 ms, which count from 10 to 200 ms, and before DL too */
+/* As in the kernel: rtt_min in units of 100 ms, limited to 10 to 200 ms, also before DL */
 static void f_as_the_kernel(struct kunit *test)
 {
 	htcp_linux = 1;
@@ -33,7 +33,7 @@ static void f_as_the_kernel(struct kunit *test)
 	htcp_linux = 0;
 }
 
-/* Eq. 34: a fifth more or less is a change; the queue's share within 1/2 and 0.8 */
+/* Eq. 34: 1/2 if the throughput changed by a fifth; else the ratio of rtts, from 1/2 to 0.8 */
 static void beta_of_queue(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, htcp_beta(1000, 0, 42000, 50000), HTCP_ONE / 2);
@@ -41,7 +41,7 @@ static void beta_of_queue(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, htcp_beta(799, 1000, 42000, 50000), HTCP_ONE / 2);
 	EXPECT_NEAR(test, htcp_beta(1200, 1000, 42000, 60000), HTCP_ONE * 7 / 10, 20);
 	EXPECT_NEAR(test, htcp_beta(800, 1000, 42000, 60000), HTCP_ONE * 7 / 10, 20);
-	/* a buffer of a fifth of the path: 1 / 1.2 is more than G */
+	/* with a buffer of a fifth of the path 1 / 1.2 exceeds the limit G */
 	EXPECT_NEAR(test, htcp_beta(1000, 1000, 42000, 50400), HTCP_ONE * 8 / 10, 20);
 	KUNIT_EXPECT_EQ(test, htcp_beta(1000, 1000, 42000, 420000), HTCP_ONE / 2);
 	KUNIT_EXPECT_EQ(test, htcp_beta(1000, 1000, U32_MAX, 0), HTCP_ONE / 2);
@@ -55,7 +55,7 @@ static void ack(struct htcp *flow, u64 passed_us, u32 segs, u32 rtt_us, bool rec
 	nist_next(&flow->nist, passed_us, segs, 42000);
 }
 
-/* Losses at an even rate: the first costs half, the second what was in the queue. */
+/* Losses at a constant throughput: the first halves the window, the second subtracts the queue. */
 static void life(struct kunit *test)
 {
 	struct nist *nist = &htcp.nist;
@@ -73,13 +73,13 @@ static void life(struct kunit *test)
 	for (i = 0; i < 4; i++)
 		ack(&htcp, 250000, 5250, 50000, false);
 	nist->cwnd = nist_segs(1000);
-	/* a sample of recovery is not of the path */
+	/* an rtt sample in recovery does not count */
 	ack(&htcp, 0, 0, 900000, true);
 	lose(nist);
 	EXPECT_NEAR(test, nist->cwnd, nist_segs(700), 20);
-	/* within DL it is 2 (1 - 0.7) */
+	/* within DL growth is 2 (1 - 0.7) */
 	EXPECT_NEAR(test, growth(nist), milli(600), 2000);
-	/* it was none: as long ago as before */
+	/* the loss was spurious: the time since the last loss is restored */
 	nist->cwnd = nist->prior;
 	nist_law.undo(nist);
 	KUNIT_EXPECT_EQ(test, htcp.now_us - htcp.loss_us, USEC_PER_SEC);
@@ -93,7 +93,7 @@ static void has_lost(struct sock *sk)
 	struct htcp *flow = inet_csk_ca(sk);
 	int i;
 
-	/* a second at 10 segments in a millisecond, and a queue of a fifth of the path */
+	/* a second at 10 segments per ms, with a queue of a fifth of the path */
 	for (i = 0; i < 1000; i++)
 		nist_socket_ack(sk, 10, 1000, i % 2 ? 42000 : 52000);
 	tcp_sk(sk)->snd_cwnd = 1000;
@@ -102,19 +102,19 @@ static void has_lost(struct sock *sk)
 	for (i = 0; i < 1000; i++)
 		nist_socket_ack(sk, 10, 1000, 42000);
 	tcp_sk(sk)->snd_cwnd = 1000;
-	/* what it left, and the throughput then, are not what the next would find */
+	/* values that differ from those that the next loss would compute */
 	flow->loss_rate = flow->rate.rate / 2;
 	flow->beta = HTCP_ONE * 7 / 10;
 }
 
-/* What a loss that was none changed: D, beta, and the throughput to compare with */
+/* An undo restores what the loss changed: D, beta, and the throughput for comparison */
 static void undone(struct kunit *test)
 {
 	comes_back(test, 1000, has_lost, nist_socket_lose);
 	comes_back(test, 1000, has_lost, nist_socket_timeout);
 }
 
-/* A switch in recovery: there is no loss of ours that could come back. */
+/* After a switch in recovery the undo has no loss of this law to restore. */
 static void undone_of_another(struct kunit *test)
 {
 	struct sock *sk = nist_socket(100);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit tests of what the NIST study's senders share, slow start above all, and of its
+ * KUnit tests of the common code of the NIST study's senders, mainly slow start, and of its
  * Reno.
  */
 #include "../../nist/tcp_nist_reno.c"
@@ -9,7 +9,7 @@
 
 static struct reno reno;
 
-/* Each segment adds one: the window doubles in a round trip, up to sst and no further. */
+/* Each acknowledged segment adds one: the window doubles in a round trip, up to sst. */
 static void standard_slow_start(struct kunit *test)
 {
 	struct nist *nist = &reno.nist;
@@ -25,7 +25,7 @@ static void standard_slow_start(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, nist->cwnd, nist_segs(3000));
 }
 
-/* Eq. 5 with the study's sst_max of 100: doubling up to it, then 50 in a round trip */
+/* Eq. 5 with the study's sst_max of 100: doubling up to 100, then 50 more in a round trip */
 static void limited_slow_start(struct kunit *test)
 {
 	struct nist *nist = &reno.nist;
@@ -35,7 +35,7 @@ static void limited_slow_start(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, nist_slow_start(nist, U32_MAX, 100, 98), 0);
 	KUNIT_EXPECT_EQ(test, nist->cwnd, nist_segs(100));
 	for (i = 0; i < 20; i++) {
-		/* in units of 2^-8; the divisor grows meanwhile: c^2 by 2 50 c */
+		/* in units of 2^-8; since the divisor grows, c^2 grows by 2 50 c */
 		u64 before = nist->cwnd >> 24, after;
 
 		for (n = before >> 8; n; n--)
@@ -44,18 +44,18 @@ static void limited_slow_start(struct kunit *test)
 		EXPECT_NEAR(test, after * after, before * (before + (100 << 8)), 5000);
 		KUNIT_EXPECT_LT(test, after - before, 50 << 8);
 	}
-	/* one ACK across the limit: 10 segments at pace, 10 at half of it */
+	/* an ACK that crosses sst_max: 10 segments at full growth, 10 at half of it */
 	nist->cwnd = nist_segs(90);
 	nist_slow_start(nist, U32_MAX, 100, 20);
 	EXPECT_NEAR(test, nist->cwnd, nist_segs(105), 1);
-	/* it ends at sst, Fig. 5-5's 128, also within an ACK */
+	/* slow start ends at sst (128 in Fig. 5-5), also within an ACK */
 	nist->cwnd = nist_segs(127);
 	KUNIT_EXPECT_EQ(test, nist_slow_start(nist, 128, 16, 100), 0);
 	KUNIT_EXPECT_EQ(test, nist->cwnd, nist_segs(128));
 	KUNIT_EXPECT_EQ(test, nist_slow_start(nist, 128, 16, 7), 7);
 }
 
-/* One segment in a round trip, Eq. 6, to half a thousandth from 10 to a million */
+/* Eq. 6: one segment in a round trip, to 0.05 %, from 10 to a million segments */
 static void increases(struct kunit *test)
 {
 	struct nist *nist = &reno.nist;
@@ -65,13 +65,13 @@ static void increases(struct kunit *test)
 		begin(nist, sizeof(reno), segs);
 		EXPECT_NEAR(test, growth(nist), NIST_ONE, 500);
 	}
-	/* an ACK for many is as many ACKs */
+	/* an ACK for many segments has the effect of as many ACKs */
 	begin(nist, sizeof(reno), 1000);
 	nist_law.increase(nist, 500);
 	EXPECT_NEAR(test, nist->cwnd, milli(1000500), 1);
 }
 
-/* Eq. 7: half, with its fraction */
+/* Eq. 7: half of the window, including its fraction */
 static void decreases(struct kunit *test)
 {
 	struct nist *nist = &reno.nist;
@@ -93,7 +93,7 @@ static void shares(struct kunit *test)
 		    nist_segs(NIST_CWND_MAX / 5 * 4), 1);
 }
 
-/* 21 packets a millisecond, weight 1/2: 10500, 15750, ... and an interval that is late */
+/* 21 packets per ms with a weight of 1/2: 10500, 15750, ..., then an interval that ends late */
 static void rates(struct kunit *test)
 {
 	struct nist_rate rate = { .since_us = 1000 };
@@ -111,7 +111,7 @@ static void rates(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rate.rate >> NIST_RATE_SCALE, 33333333);
 }
 
-/* Eq. 6 through the socket: a used window grows, within the clamp, and no other */
+/* Eq. 6 through the socket: the window grows if it is used, up to the clamp */
 static void cong_avoid(struct kunit *test)
 {
 	struct sock *sk = nist_socket(100);
@@ -127,18 +127,21 @@ static void cong_avoid(struct kunit *test)
 	tp->snd_cwnd_clamp = 103;
 	nist_socket_ack(sk, 1000, 42000, 42000);
 	KUNIT_EXPECT_EQ(test, tp->snd_cwnd, 103);
-	/* TCP has set it, and the law goes on from there */
+	/* TCP has changed the window, and the law continues from there */
 	tp->snd_cwnd = 50;
 	nist_socket_ack(sk, 51, 42000, 42000);
 	KUNIT_EXPECT_EQ(test, tp->snd_cwnd, 51);
-	/* the last of slow start is avoidance's: 45 to the threshold, 96 of 96 */
+	/* one ACK ends slow start: 45 segments up to ssthresh, the rest, 97, in avoidance */
 	tp->snd_cwnd_clamp = U32_MAX;
 	tp->snd_ssthresh = 96;
 	nist_socket_ack(sk, 45 + 97, 42000, 42000);
 	KUNIT_EXPECT_EQ(test, tp->snd_cwnd, 97);
 }
 
-/* The window from before comes back with its fraction; another's loss by the kernel's note */
+/*
+ * An undo restores the window with its fraction.  After a switch in recovery it restores the
+ * kernel's prior_cwnd.
+ */
 static void undo_cwnd(struct kunit *test)
 {
 	struct sock *sk = nist_socket(100);
@@ -157,7 +160,7 @@ static void undo_cwnd(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tp->snd_ssthresh, 50);
 	nist_socket_undo(sk);
 	KUNIT_EXPECT_EQ(test, nist->cwnd, before);
-	/* a switch in recovery: the loss was the other's */
+	/* a switch in recovery: the loss was that of another congestion control */
 	sk = nist_socket(30);
 	tp->prior_cwnd = 60;
 	inet_csk(sk)->icsk_ca_state = TCP_CA_Recovery;

@@ -6,7 +6,7 @@
 
 static struct scalable scalable;
 
-/* Eq. 38: 0.01 for each ACK, so 10 in a round trip of 1000; Reno below 16 */
+/* Eq. 38: 0.01 per ACK, which is 10 in a round trip of 1000; as Reno below 16 */
 static void increases(struct kunit *test)
 {
 	struct nist *nist = &scalable.nist;
@@ -19,7 +19,7 @@ static void increases(struct kunit *test)
 	EXPECT_NEAR(test, growth(nist), NIST_ONE, 1000);
 }
 
-/* Eq. 39: 7/8, half below 16 */
+/* Eq. 39: 7/8 of the window; half of it below 16 */
 static void decreases(struct kunit *test)
 {
 	struct nist *nist = &scalable.nist;
@@ -34,13 +34,13 @@ static void decreases(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, nist->cwnd, nist_segs(7));
 }
 
-/* Eq. 40: the threshold of slow start is seven eighths of the window, two segments at least */
+/* Eq. 40: ssthresh is seven eighths of the window, at least two segments */
 static void times_out(struct kunit *test)
 {
 	leaves_threshold(test, 1000, 875);
 }
 
-/* What makes it unfair: the ratio of two windows stays through a whole cycle. */
+/* The reason of its unfairness: the ratio of two windows does not change in a whole cycle. */
 static void ratio_stays(struct kunit *test)
 {
 	struct scalable small, large;

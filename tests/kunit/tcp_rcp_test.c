@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit tests of the RCP sender: its window, with extreme numbers too, and scripts of what
- * happens to a socket whose links say a rate.
+ * KUnit tests of the RCP sender: its window, also with extreme numbers, and scripts of events
+ * on a socket whose links send a rate R.
  */
 #include "explicit_sock.h"
 
@@ -19,18 +19,18 @@ static u64 segs(u64 n)
 /* ------------------------------------------------------------------------- */
 /* The law                                                                   */
 
-/* Three times R in a round trip, and three segments */
+/* The window is three times R * rtt, plus three segments */
 static void window(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, rcp_window(segs(100), 80000, 80000), segs(303));
-	/* a queue makes round trips longer, and R is sent all the same */
+	/* a queue makes the rtt longer, and the window still allows R */
 	KUNIT_EXPECT_EQ(test, rcp_window(segs(100), 160000, 80000), segs(603));
-	/* none is shorter than the least */
+	/* an rtt below the least rtt is not used */
 	KUNIT_EXPECT_EQ(test, rcp_window(segs(100), 0, 80000), segs(303));
 	KUNIT_EXPECT_EQ(test, rcp_window(0, 80000, 80000), segs(3));
 }
 
-/* At any rate from 1 kbit/s to 400 Gbit/s and any rtt there is more room than R needs. */
+/* From 1 kbit/s to 400 Gbit/s, with any rtt, the window is larger than R needs. */
 static void window_does_not_limit(struct kunit *test)
 {
 	static const u64 rates[] = { 125, 125000, 19375000, 1250000000, 50000000000 };
@@ -54,37 +54,37 @@ static void window_does_not_limit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rcp_window(EXPLICIT_MOST, U32_MAX, EXPLICIT_RTT_CAP),
 			EXPLICIT_MOST);
 	KUNIT_EXPECT_EQ(test, rcp_window(EXPLICIT_MOST, U32_MAX, 1), EXPLICIT_MOST);
-	/* nothing is divided by nothing */
+	/* no division by zero */
 	KUNIT_EXPECT_EQ(test, rcp_window(0, 0, 0), segs(3));
 }
 
 /* ------------------------------------------------------------------------- */
-/* Scripts.  Segments are of 1000 bytes, the round trip is 80 ms.             */
+/* Scripts.  Segments have 1000 bytes, and the rtt is 80 ms.                  */
 
-/* 100 windows of a segment as links count it, of 1066 bytes, in a round trip: bytes/s */
+/* 100 segments per rtt, bytes/s; links count 1066 bytes for a segment */
 #define GRANTED		(100 * (FAKE_MSS + 66) * 25 / 2)
-#define WINDOW		303U	/* three times 100, and three */
-#define RATE		1250000U	/* 100 of 1000 bytes */
+#define WINDOW		303U	/* three times 100, plus three */
+#define RATE		1250000U	/* 100 times 1000 bytes per rtt */
 
 static struct rcp *rcp_of(struct sock *sk)
 {
 	return inet_csk_ca(sk);
 }
 
-/* What the next echoes say */
+/* Sets the rate in the next echoes */
 static void say(u64 rate)
 {
 	fake_router.word = tcpcc_fb_encode(rate, false);
 }
 
-/* An ACK for one segment, with this rate */
+/* An ACK for one segment, with an echo of this rate */
 static void ack_says(struct sock *sk, u64 rate)
 {
 	say(rate);
 	fake_ack_heard(sk, 1, 1);
 }
 
-/* The window and the pacing rate are those of so many hundredths of GRANTED. */
+/* Window and pacing rate must be those for @percent hundredths of GRANTED. */
 static void expect(struct kunit *test, struct sock *sk, u32 percent)
 {
 	EXPECT_NEAR(test, rcp_of(sk)->desired, segs(percent), 20);
@@ -93,7 +93,7 @@ static void expect(struct kunit *test, struct sock *sk, u32 percent)
 	KUNIT_EXPECT_GE(test, cwnd_of(sk), percent * RCP_TIMES + 3);
 }
 
-/* A connection whose links want GRANTED, settled */
+/* A connection whose links send GRANTED, in equilibrium */
 static struct sock *open_heard(struct kunit *test)
 {
 	struct sock *sk = fake_open(test, &explicit_ops);
@@ -109,7 +109,7 @@ static struct sock *open_heard(struct kunit *test)
 	return sk;
 }
 
-/* The first window is 1.  What no link has limited is not heard, and the window is Reno's. */
+/* The first window is 1.  A word that no link has limited has no effect: the window is Reno's. */
 static void starts_as_reno(struct kunit *test)
 {
 	struct sock *sk = fake_open(test, &explicit_ops);
@@ -123,7 +123,7 @@ static void starts_as_reno(struct kunit *test)
 	}
 }
 
-/* "As printed" the first echo brings R, after a window of 1. */
+/* As printed, the first echo sets R, after a window of 1. */
 static void starts_at_r(struct kunit *test)
 {
 	struct sock *sk = fake_open(test, &explicit_ops);
@@ -136,7 +136,7 @@ static void starts_at_r(struct kunit *test)
 	rcp_trust = 225;
 }
 
-/* R counts with the ACK that brings it, up and down; one without an echo changes nothing. */
+/* R takes effect at the ACK that brings it.  An ACK without an echo changes nothing. */
 static void follows_at_once(struct kunit *test)
 {
 	struct sock *sk = open_heard(test);
@@ -149,13 +149,13 @@ static void follows_at_once(struct kunit *test)
 	expect(test, sk, 150);
 	ack_says(sk, GRANTED);
 	expect(test, sk, 100);
-	/* the congestion bit is ACP's */
+	/* the congestion bit is for ACP only, and has no effect */
 	fake_router.word = tcpcc_fb_encode(GRANTED / 2, true);
 	fake_ack_heard(sk, 1, 1);
 	expect(test, sk, 50);
 }
 
-/* Neither loss, CE nor reordering changes anything. */
+/* A loss, a CE mark and reordering change nothing. */
 static void losses_say_nothing(struct kunit *test)
 {
 	static const u8 states[] = { TCP_CA_Recovery, TCP_CA_CWR };
@@ -179,7 +179,7 @@ static void losses_say_nothing(struct kunit *test)
 	}
 }
 
-/* A timeout sets the window to 1 until the next echo, or until it turns out to be none. */
+/* A timeout sets the window to 1 until the next echo, or until it is found to be spurious. */
 static void timeout(struct kunit *test)
 {
 	struct sock *sk = open_heard(test);
@@ -196,14 +196,14 @@ static void timeout(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cwnd_of(sk), 1);
 	fake_undo(sk);
 	expect(test, sk, 100);
-	/* a recovery that was none has taken nothing, and gives nothing */
+	/* a spurious recovery has not changed the window, and its undo does not either */
 	fake_reduce(sk, TCP_CA_Recovery);
 	ack_says(sk, GRANTED / 2);
 	fake_undo(sk);
 	expect(test, sk, 50);
 }
 
-/* Silence, or words without a limit, end feedback after four round trips. */
+/* Without echoes, or with words without a limit, feedback ends after four round trips. */
 static void links_cease(struct kunit *test)
 {
 	int i, unlimited;
@@ -217,13 +217,13 @@ static void links_cease(struct kunit *test)
 			expect(test, sk, 100);
 			fake_round(sk, unlimited);
 		}
-		/* of the round trip under way some was heard */
+		/* the present round trip already had some echoes */
 		KUNIT_EXPECT_GE(test, i, 3);
 		KUNIT_EXPECT_LE(test, i, 4);
 		KUNIT_EXPECT_EQ(test, rcp_of(sk)->w.ex.mode, EXPLICIT_FALLBACK);
 		KUNIT_EXPECT_EQ(test, rcp_of(sk)->desired, 0);
 		KUNIT_EXPECT_LE(test, cwnd_of(sk), WINDOW / 2 + 2);
-		/* and back */
+		/* an echo starts feedback again */
 		say(GRANTED);
 		fake_round(sk, true);
 		KUNIT_EXPECT_EQ(test, rcp_of(sk)->w.ex.mode, EXPLICIT_FEEDBACK);
@@ -243,7 +243,7 @@ static void idle(struct kunit *test)
 	expect(test, sk, 100);
 }
 
-/* An application that has little to send has R all the same. */
+/* If the application has little to send, the flow keeps R. */
 static void limited(struct kunit *test)
 {
 	struct sock *sk = open_heard(test);
@@ -257,7 +257,7 @@ static void limited(struct kunit *test)
 	}
 }
 
-/* Segments of another size: the same bytes, of which a larger part is payload */
+/* With larger segments the rate in bytes stays the same, and a larger part of it is payload */
 static void mtu_changes(struct kunit *test)
 {
 	struct sock *sk = open_heard(test);
@@ -265,19 +265,19 @@ static void mtu_changes(struct kunit *test)
 
 	tcp_sk(sk)->mss_cache = 4 * FAKE_MSS;
 	fake_ack_heard(sk, 1, 1);
-	/* 106600 bytes in 80 ms, by 4066 */
+	/* 106600 bytes per 80 ms, in segments of 4066 bytes */
 	segments = div_u64(106600ULL << EXPLICIT_SCALE, 4066);
 	EXPECT_NEAR(test, rcp_of(sk)->desired, segments, 20);
 	EXPECT_NEAR(test, sk->sk_pacing_rate, 1310871, 20);
 }
 
-/* What a receiver makes of R moves the rate to 2.25 times what is delivered. */
+/* If a receiver increases R in echoes, the rate is at most 2.25 times what is delivered. */
 static void doubts_a_word(struct kunit *test)
 {
 	struct sock *sk = open_heard(test);
 	int i;
 
-	/* nobody paces here: a round trip has shown the window, and not R */
+	/* the test does not pace, so a round trip would deliver the window instead of R */
 	fake_router.path_segs = 100;
 	for (i = 0; i < 3; i++)
 		fake_round(sk, true);
@@ -287,21 +287,21 @@ static void doubts_a_word(struct kunit *test)
 		KUNIT_EXPECT_LE(test, rcp_of(sk)->desired, segs(225));
 	}
 	KUNIT_EXPECT_GT(test, rcp_of(sk)->desired, segs(200));
-	/* and back, where the rtt shows the queue that this makes */
+	/* if the rtt shows the queue that this causes, the rate returns to what is delivered */
 	fake_router.rtt_us = 2 * FAKE_RTT_US;
 	for (i = 0; i < 5; i++)
 		fake_round(sk, true);
 	KUNIT_EXPECT_LE(test, rcp_of(sk)->desired, segs(105));
 	KUNIT_EXPECT_LE(test, sk->sk_pacing_rate, RATE / 100 * 105);
 
-	/* "as printed" */
+	/* as printed: no limit */
 	rcp_trust = 0;
 	fake_round(sk, true);
 	KUNIT_EXPECT_GT(test, rcp_of(sk)->desired, segs(100000));
 	rcp_trust = 225;
 }
 
-/* A rate of nothing is no rate without bounds, which is what 0 is to TCP. */
+/* With R = 0 the pacing rate is not 0, which TCP would treat as unlimited. */
 static void next_to_nothing(struct kunit *test)
 {
 	static const u32 rates[] = { 0, 1, 125 };
@@ -311,7 +311,7 @@ static void next_to_nothing(struct kunit *test)
 		struct sock *sk = open_heard(test);
 
 		ack_says(sk, rates[i]);
-		/* one packet in a second is the least, as it is for fq */
+		/* at least one packet per second, as with fq */
 		KUNIT_EXPECT_EQ(test, sk->sk_pacing_rate, FAKE_MSS);
 		KUNIT_EXPECT_LE(test, cwnd_of(sk), 4);
 		ack_says(sk, GRANTED);
@@ -319,7 +319,7 @@ static void next_to_nothing(struct kunit *test)
 	}
 }
 
-/* Each packet says the rtt that TCP has, and asks for any rate, or for the application's. */
+/* Each packet carries TCP's rtt, and requests any rate, or the application's maximum. */
 static void requests(struct kunit *test)
 {
 	struct sock *sk = open_heard(test);
@@ -333,7 +333,7 @@ static void requests(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rcp_min_tso_segs(sk), 1);
 }
 
-/* ss shows R and a round trip as bbr's, as long as there is one. */
+/* ss shows R and an rtt in bbr's format, if there is an R. */
 static void tells_ss(struct kunit *test)
 {
 	struct sock *sk = open_heard(test);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit tests of the XCP sender: its law, with extreme numbers too, and scripts of what
- * happens to a socket whose links say changes.
+ * KUnit tests of the XCP sender: its law, also with extreme numbers, and scripts of events on
+ * a socket whose links send changes.
  */
 #include "explicit_sock.h"
 
@@ -37,11 +37,11 @@ static void gap(struct kunit *test)
 /* cwnd += E * rtt / size */
 static void window(struct kunit *test)
 {
-	/* 12500 bytes/s at 80 ms are a packet of 1000 bytes */
+	/* 12500 bytes/s at 80 ms are one packet of 1000 bytes */
 	KUNIT_EXPECT_EQ(test, xcp_window(segs(10), 12500, 80000, 1000), segs(11));
 	KUNIT_EXPECT_EQ(test, xcp_window(segs(10), -12500, 80000, 1000), segs(9));
 	KUNIT_EXPECT_EQ(test, xcp_window(segs(10), 0, 80000, 1000), segs(10));
-	/* a fraction is kept: 1250 bytes/s, as a link gives in equilibrium */
+	/* fractions are kept: 1250 bytes/s, as a link gives in equilibrium */
 	EXPECT_NEAR(test, xcp_window(segs(10), 1250, 80000, 1000),
 		    segs(101) / 10, 2);
 	EXPECT_NEAR(test, xcp_window(segs(10), -1, 80000, 1000),
@@ -53,7 +53,7 @@ static void window(struct kunit *test)
 			EXPLICIT_ONE);
 }
 
-/* From 1 kbit/s and a microsecond to the largest change in 100 s */
+/* From an rtt of 0 or 1 us and a change of 1 kbit/s to the largest change in 100 s */
 static void window_is_bounded(struct kunit *test)
 {
 	static const u64 windows[] = { EXPLICIT_ONE, EXPLICIT_ONE + 1, 775 * EXPLICIT_ONE,
@@ -78,7 +78,7 @@ static void window_is_bounded(struct kunit *test)
 	}
 }
 
-/* From one packet in 10 ms to 400 Gbit/s by as much as a link gives at once, and back */
+/* From one packet per 10 ms to 400 Gbit/s, in steps of the most that a link gives, and back */
 static void reaches_400_gbps(struct kunit *test)
 {
 	u64 w = EXPLICIT_ONE;
@@ -91,15 +91,15 @@ static void reaches_400_gbps(struct kunit *test)
 	for (i = 0; i < 186; i++)
 		w = xcp_window(w, -(1 << 28), 10000, 1500);
 	EXPECT_NEAR(test, w, segs(1791) - segs(1) / 5, 1000);
-	/* and to 1 kbit/s, which a round trip of a second must be for: an eighth of a packet */
+	/* down to 1 kbit/s, an eighth of a packet per second: the window is 1 */
 	KUNIT_EXPECT_EQ(test, xcp_window(w, 125 - (1 << 28), USEC_PER_SEC, 1000),
 			EXPLICIT_ONE);
 }
 
 /* ------------------------------------------------------------------------- */
-/* Scripts.  Segments are of 1000 bytes, the round trip is 80 ms.             */
+/* Scripts.  Segments have 1000 bytes, and the rtt is 80 ms.                  */
 
-/* By so many bytes/s a window becomes one larger: links count 1066 bytes for a segment. */
+/* A change of one segment per rtt, bytes/s; links count 1066 bytes for a segment */
 #define ONE_MORE	((FAKE_MSS + 66) * 25 / 2)
 #define SETTLED		64U
 
@@ -108,20 +108,20 @@ static struct xcp *xcp_of(struct sock *sk)
 	return inet_csk_ca(sk);
 }
 
-/* What the next echoes say */
+/* Sets the change in the next echoes */
 static void say(s32 change)
 {
 	fake_router.word = tcpcc_fb_change_word(change);
 }
 
-/* An ACK for one segment, with this change */
+/* An ACK for one segment, with an echo of this change */
 static void ack_says(struct sock *sk, s32 change)
 {
 	say(change);
 	fake_ack_heard(sk, 1, 1);
 }
 
-/* A connection that is at a window of SETTLED, and has sent it */
+/* A connection with a window of SETTLED, all of which is in flight */
 static struct sock *open_heard(struct kunit *test)
 {
 	struct sock *sk = fake_open(test, &explicit_ops);
@@ -145,7 +145,7 @@ static struct sock *open_heard(struct kunit *test)
 	return sk;
 }
 
-/* The first window is 1.  What no link has touched is not heard, and the window is Reno's. */
+/* The first window is 1.  A word that no link has changed has no effect: the window is Reno's. */
 static void starts_as_reno(struct kunit *test)
 {
 	struct sock *sk = fake_open(test, &explicit_ops);
@@ -161,7 +161,7 @@ static void starts_as_reno(struct kunit *test)
 	}
 }
 
-/* The first word ends Reno, also if it brings nothing, as that of the first packet does. */
+/* The first changed word ends Reno, even with a change of 0, as for the first packet of a link. */
 static void feedback_begins(struct kunit *test)
 {
 	struct sock *sk = fake_open(test, &explicit_ops);
@@ -177,7 +177,7 @@ static void feedback_begins(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cwnd_of(sk), 2);
 }
 
-/* Each echo is added, with its sign; an ACK without one adds nothing. */
+/* The change in each echo is added, with its sign.  An ACK without an echo adds nothing. */
 static void adds_what_links_say(struct kunit *test)
 {
 	struct sock *sk = open_heard(test);
@@ -196,7 +196,7 @@ static void adds_what_links_say(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cwnd_of(sk), 1);
 }
 
-/* What an application does not use is not added; what is taken is. */
+/* A positive change is not added if the window is not used.  A negative change always counts. */
 static void adds_what_is_used(struct kunit *test)
 {
 	struct sock *sk = open_heard(test);
@@ -214,7 +214,7 @@ static void adds_what_is_used(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, xcp_of(sk)->w.segs, segs(SETTLED));
 }
 
-/* A loss, or CE, takes half as Reno does.  What is said meanwhile does not count. */
+/* A loss or a CE mark halves the window, as with Reno.  Changes in that time do not count. */
 static void loss_halves(struct kunit *test)
 {
 	static const u8 states[] = { TCP_CA_Recovery, TCP_CA_CWR };
@@ -238,7 +238,7 @@ static void loss_halves(struct kunit *test)
 		fake_ack(sk, 1);
 		KUNIT_EXPECT_EQ(test, cwnd_of(sk), SETTLED / 2);
 		KUNIT_EXPECT_EQ(test, xcp_of(sk)->w.segs, segs(SETTLED / 2));
-		/* and it goes on from there */
+		/* after that changes count again */
 		fake_flight.limited = false;
 		ack_says(sk, ONE_MORE);
 		KUNIT_EXPECT_EQ(test, cwnd_of(sk), SETTLED / 2 + 1);
@@ -246,7 +246,7 @@ static void loss_halves(struct kunit *test)
 	}
 }
 
-/* Reordering alone takes nothing, and stops nothing. */
+/* Reordering alone does not reduce the window, and changes continue to count. */
 static void disorder(struct kunit *test)
 {
 	struct sock *sk = open_heard(test);
@@ -256,7 +256,7 @@ static void disorder(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, xcp_of(sk)->w.segs, segs(SETTLED + 1));
 }
 
-/* A timeout sets the window to 1, and feedback goes on from there. */
+/* A timeout sets the window to 1, and feedback continues from there. */
 static void timeout(struct kunit *test)
 {
 	struct sock *sk = open_heard(test);
@@ -272,7 +272,7 @@ static void timeout(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cwnd_of(sk), 7);
 }
 
-/* There was no loss, or no timeout: the window is what it was. */
+/* After a spurious loss or timeout the window is restored. */
 static void undo(struct kunit *test)
 {
 	struct sock *sk = open_heard(test);
@@ -293,7 +293,7 @@ static void undo(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cwnd_of(sk), SETTLED);
 }
 
-/* Silence, or words that no link has touched, end feedback after four round trips. */
+/* Without echoes, or with words that no link has changed, feedback ends after four round trips. */
 static void links_cease(struct kunit *test)
 {
 	int i, untouched;
@@ -307,19 +307,19 @@ static void links_cease(struct kunit *test)
 			KUNIT_EXPECT_EQ(test, cwnd_of(sk), SETTLED);
 			fake_round(sk, untouched);
 		}
-		/* of the round trip under way some was heard */
+		/* the present round trip already had some echoes */
 		KUNIT_EXPECT_GE(test, i, 3);
 		KUNIT_EXPECT_LE(test, i, 4);
 		KUNIT_EXPECT_EQ(test, xcp_of(sk)->w.ex.mode, EXPLICIT_FALLBACK);
 		KUNIT_EXPECT_LE(test, cwnd_of(sk), SETTLED / 2 + 2);
-		/* and back */
+		/* an echo starts feedback again */
 		say(0);
 		fake_round(sk, true);
 		KUNIT_EXPECT_EQ(test, xcp_of(sk)->w.ex.mode, EXPLICIT_FEEDBACK);
 	}
 }
 
-/* After an idle time the window is 1, when sending begins. */
+/* After an idle time the window is set to 1 when sending begins. */
 static void idle(struct kunit *test)
 {
 	struct sock *sk = open_heard(test);
@@ -332,14 +332,14 @@ static void idle(struct kunit *test)
 	fake_idle(sk, 30000);
 	fake_send(sk, 1);
 	KUNIT_EXPECT_EQ(test, cwnd_of(sk), 1);
-	/* and this is the gap that packets say at once */
+	/* packets carry the gap for this window at once */
 	KUNIT_EXPECT_EQ(test, fake_router.asked_info,
 			tcpcc_fb_xcp_info(FAKE_RTT_US, FAKE_RTT_US * 1000ULL));
 	ack_says(sk, ONE_MORE);
 	KUNIT_EXPECT_EQ(test, cwnd_of(sk), 2);
 }
 
-/* Segments of another size: the same bytes, and then changes of theirs */
+/* If the size of segments changes, the window in bytes stays the same; changes use the new size */
 static void mtu_changes(struct kunit *test)
 {
 	struct sock *sk = open_heard(test);
@@ -356,7 +356,7 @@ static void mtu_changes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, xcp_of(sk)->w.segs, was * 8);
 }
 
-/* What a receiver adds to the words moves a window to 2.25 times what is delivered. */
+/* If a receiver increases the words, the window is at most 2.25 times what is delivered. */
 static void doubts_a_word(struct kunit *test)
 {
 	struct sock *sk = open_heard(test);
@@ -371,7 +371,7 @@ static void doubts_a_word(struct kunit *test)
 		KUNIT_ASSERT_LE(test, cwnd_of(sk), SETTLED * 9 / 4 + 1);
 	}
 	KUNIT_EXPECT_GT(test, cwnd_of(sk), SETTLED * 2);
-	/* where the rtt shows the queue that this makes it does not grow any more */
+	/* if the rtt shows the queue that this causes, the window does not grow any more */
 	cwnd = cwnd_of(sk);
 	ack_says(sk, -10 * ONE_MORE);
 	fake_router.rtt_us = 2 * FAKE_RTT_US;
@@ -380,14 +380,14 @@ static void doubts_a_word(struct kunit *test)
 		fake_round(sk, true);
 	KUNIT_EXPECT_LE(test, cwnd_of(sk), cwnd - 10);
 
-	/* "as printed" */
+	/* as printed: no limit */
 	xcp_trust = 0;
 	fake_round(sk, true);
 	KUNIT_EXPECT_GT(test, cwnd_of(sk), 100000);
 	xcp_trust = 225;
 }
 
-/* A path that loses half of what it is given is not one whose links have room; or "as printed" */
+/* If a path loses half of what is sent, feedback is not trusted; as printed it is */
 static void heavy_loss(struct kunit *test)
 {
 	int i, trust;
@@ -409,17 +409,17 @@ static void heavy_loss(struct kunit *test)
 	}
 }
 
-/* Each packet says what TCP has, and asks for all. */
+/* Each packet carries TCP's rtt and gap, and requests the largest change. */
 static void says_rtt_and_gap(struct kunit *test)
 {
 	struct sock *sk = open_heard(test);
 
-	/* 80 ms by 64 */
+	/* 80 ms / 64 */
 	KUNIT_EXPECT_EQ(test, fake_router.asked_info, tcpcc_fb_xcp_info(80000, 1250000));
 	KUNIT_EXPECT_EQ(test, fake_router.asked_word, TCPCC_FB_NO_LIMIT);
 	ack_says(sk, -32 * ONE_MORE);
 	KUNIT_EXPECT_EQ(test, fake_router.asked_info, tcpcc_fb_xcp_info(80000, 2500000));
-	/* an application's limit is the application's: a window is none */
+	/* an application's maximum rate is not requested, because it does not limit the window */
 	sk->sk_max_pacing_rate = 5000;
 	fake_ack(sk, 1);
 	KUNIT_EXPECT_EQ(test, fake_router.asked_word, TCPCC_FB_NO_LIMIT);
@@ -431,7 +431,7 @@ static void says_rtt_and_gap(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tcpcc_fb_xcp_rtt_us(fake_router.asked_info), 33521664);
 }
 
-/* A window is spread over a round trip; or it goes as ACKs release it. */
+/* The pacing rate is one window per rtt; without pacing ACKs release the window. */
 static void paces(struct kunit *test)
 {
 	struct sock *sk = open_heard(test);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Congestion controls for the tests of /proc/net/tcpcc: one that answers TCPCC_VIEW, and one
- * that fills its form whatever is asked.  Both grow as Reno does.
+ * Congestion controls for the tests of /proc/net/tcpcc: one answers TCPCC_VIEW, and one fills in
+ * its own form for any request.  Both grow as Reno.
  */
 #include <linux/module.h>
 #include <net/tcp.h>

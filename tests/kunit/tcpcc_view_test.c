@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit tests of /proc/net/tcpcc: real connections over the loopback device, and seq_file
- * as a reader drives it.  tests/selftests/view.sh has what needs several namespaces, an
+ * KUnit tests of /proc/net/tcpcc, with real connections over the loopback device, and reads
+ * through seq_file.  tests/selftests/view.sh has the tests that need several namespaces, an
  * unload or real time.
  */
 #include "../../tcpcc_view.c"
@@ -18,13 +18,13 @@ MODULE_SOFTDEP("pre: tcpcc_view_cc");
 #define LINE_MAX	256
 #define LISTENER	4000
 
-/* A connection; the congestion control under test is that of the end that connects. */
+/* A connection; the connecting end has the congestion control under test. */
 struct pair {
 	struct socket *from, *to;
-	u16	port;	/* of from */
+	u16	port;	/* local port of from */
 };
 
-/* A reader of the file; kernel_read() refuses what has only .proc_read, so it is made here. */
+/* A reader of the file.  kernel_read() refuses a file that has only .proc_read. */
 struct reader {
 	struct file file;
 	loff_t pos;
@@ -37,7 +37,7 @@ static void use(struct kunit *test, struct socket *sock, char *cc)
 					      KERNEL_SOCKPTR(cc), strlen(cc)));
 }
 
-/* The type that bind and connect take an address by has changed; every pointer fits void. */
+/* Kernels differ in the type of an address for bind and connect; void * fits all of them. */
 static int address(void *at, int family, bool mapped)
 {
 	struct sockaddr_in6 *in6 = at;
@@ -69,12 +69,12 @@ static struct socket *open_socket(struct kunit *test, int family)
 	KUNIT_ASSERT_EQ(test, 0, sock_create_kern(&init_net, family, SOCK_STREAM,
 						  IPPROTO_TCP, &sock));
 	sock->sk->sk_reuse = SK_CAN_REUSE;
-	/* close sends a reset, so that nothing stays */
+	/* close sends a reset, so that no TIME_WAIT remains */
 	sock_no_linger(sock->sk);
 	return sock;
 }
 
-/* Connects so many times. */
+/* Opens @count connections. */
 static void connect_pairs(struct kunit *test, struct pair *p, int count, int family,
 			  bool mapped, char *cc)
 {
@@ -117,7 +117,7 @@ static void end(struct reader *r)
 	seq_release_private(NULL, &r->file);
 }
 
-/* As read(2) */
+/* Like read(2) */
 static ssize_t read_some(struct reader *r, char *to, size_t size)
 {
 	struct kvec vec = { .iov_base = to, .iov_len = size };
@@ -131,7 +131,7 @@ static ssize_t read_some(struct reader *r, char *to, size_t size)
 	return n;
 }
 
-/* The rest of the file, in reads of so many bytes; its length */
+/* Reads the rest of the file, in reads of @chunk bytes.  Return: its length */
 static size_t read_on(struct kunit *test, struct reader *r, char *to, size_t room,
 		      size_t chunk)
 {
@@ -162,10 +162,10 @@ static char *whole_file(struct kunit *test)
 	return text;
 }
 
-/* In how many lines a port is the local one; of the text that count_lines() read last */
+/* Number of lines with this local port, in the text of the last count_lines() */
 static u8 lines_of[U16_MAX + 1];
 
-/* Fails if a line is not whole. */
+/* Counts lines in lines_of[].  Fails if a line is incomplete. */
 static void count_lines(struct kunit *test, const char *text)
 {
 	static const char tail[] = " mss_bytes=";
@@ -215,7 +215,7 @@ static void line_v4_over_v6(struct kunit *test)
 	expect_line(test, AF_INET6, true, "[::ffff:127.0.0.1]");
 }
 
-/* Who fills its form whatever is asked, and who has none, is not shown. */
+/* Not shown: a congestion control that fills in another form, and one without a form. */
 static void others(struct kunit *test)
 {
 	static char *const silent[] = { "view_rude", "reno" };
@@ -233,7 +233,7 @@ static void others(struct kunit *test)
 	close_pair(&p);
 }
 
-/* A half of a connection may still send; a listener never, and TIME_WAIT no more. */
+/* A half-closed connection is shown, because it may still send; a listener or closed one is not. */
 static void states(struct kunit *test)
 {
 	struct socket *listener = open_socket(test, AF_INET);
@@ -255,7 +255,7 @@ static void states(struct kunit *test)
 	close_pair(&p);
 }
 
-/* Each of a thousand once, by whatever pieces they are read */
+/* Each of many connections is shown once, with reads of any size */
 static void many(struct kunit *test)
 {
 	static const size_t chunks[] = { 1, 100, PAGE_SIZE, 16 * PAGE_SIZE };
@@ -280,7 +280,7 @@ static void many(struct kunit *test)
 		close_pair(&p[i]);
 }
 
-/* Between two reads every other connection closes: each other one still has one line. */
+/* If every other connection closes between two reads, each remaining one still has one line. */
 static void close_meanwhile(struct kunit *test)
 {
 	struct pair *p = kunit_kcalloc(test, MANY, sizeof(*p), GFP_KERNEL);
@@ -310,7 +310,7 @@ static void close_meanwhile(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, "", whole_file(test));
 }
 
-/* More in one bucket than there is room for at first, and than a page holds */
+/* More connections in one bucket than fit into the first buffer, and into a page */
 static void crowded_bucket(struct kunit *test)
 {
 	struct inet_hashinfo *table = init_net.ipv4.tcp_death_row.hashinfo;
@@ -319,7 +319,7 @@ static void crowded_bucket(struct kunit *test)
 	int i;
 
 	KUNIT_ASSERT_NOT_NULL(test, p);
-	/* Nobody else has a connection here. */
+	/* There are no other connections here. */
 	table->ehash_mask = 0;
 	connect_pairs(test, p, MANY, AF_INET, false, "view_answers");
 	count_lines(test, whole_file(test));

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The Debian packages on clean systems (make check-packages): the senders as BPF where nothing can
-be built; the modules installed, upgraded, with a kernel that came later, booted, used, rebooted,
-and removed.
+"""The Debian packages on clean systems (make check-packages).  The senders as BPF, where no module
+can be built.  The modules: installed, upgraded, built for a kernel that came later, booted, used,
+rebooted, and removed.
 
-Each suite is a directory of its own, made by mmdebstrap, and a disk image of it that QEMU boots
-with the distribution's own kernel.  Nothing of the host's is changed.
+mmdebstrap makes a directory for each suite, and QEMU boots a disk image of it with the
+distribution's own kernel.  Nothing on the host is changed.
 """
 
 import os
@@ -21,15 +21,15 @@ from conftest import REPO, assert_ktap
 HERE = Path(__file__).parent
 SUITES = os.environ.get("TCPCC_SUITES", "bookworm,trixie").split(",")
 VERSION = re.search(r'^PACKAGE_VERSION="(.*)"', (REPO / "dkms.conf").read_text(), re.M)[1]
-# As world/machine.py has it: however busy the host is, the guest's clock does not show it.
+# As in world/machine.py: the guest's clock does not depend on the load of the host.
 CLOCK = ["-icount", "shift=1,sleep=off"]
-BOOT_S = 3600  # real seconds of a boot, its tests and the end, on emulated processors
+BOOT_S = 3600  # limit in real seconds for boot, tests and shutdown, on emulated processors
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="mmdebstrap and chroot want root")
 
 
 def call(*command: str | Path, **more: object) -> str:
-    """What a command prints; the test fails if it does."""
+    """The output of a command; the test fails if the command fails."""
     done = subprocess.run(command, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, **more)  # fmt: skip
     if done.returncode:
@@ -39,7 +39,7 @@ def call(*command: str | Path, **more: object) -> str:
 
 
 def source(suite: str, archive: str = "debian") -> str:
-    """A line of sources.list, as good on the host as in the system."""
+    """A line of sources.list that is valid on the host and in the system."""
     keys = "/usr/share/keyrings/debian-archive-keyring.gpg"
     return f"deb [signed-by={keys}] http://deb.debian.org/{archive} {suite} main"
 
@@ -51,19 +51,19 @@ class System:
         self.suite, self.home = suite, home
         self.root = home / "root"
         self.image = home / "disk"
-        # The suite as it was released.  Headers, a compiler, and what its updates have come later.
+        # The suite as it was released.  Headers, a compiler and the suite's updates come later.
         include = "linux-image-amd64,systemd-sysv,udev,iperf3,iproute2,kmod"
-        # It mounts things there, which end with it also when it is killed.
+        # mmdebstrap mounts file systems.  Its mounts end with it, also if it is killed.
         call("unshare", "--mount", "mmdebstrap", "--variant=minbase", "--dpkgopt=force-unsafe-io",
              f"--include={include},procps,debian-archive-keyring", suite, self.root,
              source(suite))
         self.run("apt-get", "update")
 
     def run(self, *command: str) -> str:
-        """As root in the directory, with the host's network.
+        """Runs a command as root in the directory, with the host's network.
 
-        What has to be mounted there is so for this command alone, and is never below a directory
-        that the host can remove.
+        The mounts exist for this command alone, and never below a directory that the host can
+        remove.
         """
         shutil.copy("/etc/resolv.conf", self.root / "etc/resolv.conf")
         script = (
@@ -74,7 +74,7 @@ class System:
         return call("unshare", "--mount", "sh", "-c", script, self.root, *command)
 
     def install(self, folder: Path, *names: str) -> None:
-        """Our packages by the file, others by the name."""
+        """Installs our packages from folder, and others by name."""
         there = self.root / "root"
         for name in names:
             for package in folder.glob(f"{name}_*.deb"):
@@ -87,13 +87,13 @@ class System:
         self.run("apt-get", "clean")
 
     def ours(self) -> list[Path]:
-        """What has a name of ours."""
+        """The files and directories with a name of this project."""
         return [path for top in ("etc", "usr", "lib/modules", "var/lib/dkms")
                 for path in (self.root / top).rglob("*")
                 if re.search(r"tcpcc|tcp_ccpd", path.name)]  # fmt: skip
 
     def kernels(self) -> list[str]:
-        """Their releases, the oldest first."""
+        """The releases of its kernels, the oldest first."""
         found = [path.name.partition("-")[2] for path in (self.root / "boot").glob("vmlinuz-*")]
         return sorted(found, key=lambda name: [int(n) for n in re.findall(r"\d+", name)])
 
@@ -103,9 +103,9 @@ class System:
         return {path.name.partition(".ko")[0] for path in found}
 
     def disk(self) -> None:
-        """Makes the image of the directory as it is, with guest.sh in it."""
+        """Makes the image from the directory, with guest.sh in it."""
         shutil.copy(HERE / "guest.sh", self.root / "root/guest.sh")
-        for name in ("etc", "var"):  # or systemd would take the first boot to be after an upgrade
+        for name in ("etc", "var"):  # or systemd would treat the first boot as one after an upgrade
             (self.root / name / ".updated").touch()
         self.image.unlink(missing_ok=True)
         with self.image.open("wb") as file:
@@ -113,7 +113,7 @@ class System:
         call("mke2fs", "-q", "-t", "ext4", "-d", self.root, self.image)
 
     def boot(self, release: str, part: str) -> str:
-        """What a kernel, with the image, says while guest.sh runs that part there."""
+        """The console of a kernel that boots the image and runs that part of guest.sh."""
         done = f"systemd.run='/bin/bash /root/guest.sh {part}'"
         line = ["console=ttyS0", "root=/dev/vda", "rw", "quiet", "loglevel=3", "nohz=off", done,
                 "systemd.run_success_action=poweroff", "systemd.run_failure_action=poweroff",
@@ -128,7 +128,7 @@ class System:
 
 
 def ktap_of(console: str) -> str:
-    """From the serial line, on which others write too."""
+    """The KTAP of a serial line, on which other programs write too."""
     start = console.find("KTAP version 1")
     assert start >= 0, console[-4000:]
     return "\n".join(line for line in console[start:].splitlines()
@@ -136,7 +136,7 @@ def ktap_of(console: str) -> str:
 
 
 def build(home: Path, version: str = "") -> Path:
-    """The packages; lintian is asked, and is to be content."""
+    """Builds the packages; lintian must report nothing."""
     call(REPO / "packaging/deb", home, env={**os.environ, "TCPCC_VERSION": version})
     return home
 
@@ -162,14 +162,14 @@ def system(
 
 @pytest.fixture(scope="session")
 def modules() -> set[str]:
-    """All that Kbuild lists."""
+    """All modules that Kbuild lists."""
     text = (REPO / "Kbuild").read_text()
     listed = " ".join(re.findall(r"^obj-m [:+]= ([^$\n]*)$", text, re.M)).split()
     return {name.rpartition("/")[2].removesuffix(".o") for name in listed}
 
 
 def test_bpf_needs_no_compiler(system: System, packages: Path) -> None:
-    """The senders as BPF, where no module could be built; they go without a trace."""
+    """The senders as BPF, where no module can be built; purging them leaves no file."""
     system.install(packages, "tcpcc-bpf", "tcpcc")
     assert not [path for path in system.ours() if path.is_relative_to(system.root / "etc")]
     system.run("systemctl", "enable", "tcpcc-bpf@ccpd_path")
@@ -188,7 +188,7 @@ def test_bpf_needs_no_compiler(system: System, packages: Path) -> None:
 
 
 def test_installs(system: System, older: Path, modules: set[str]) -> None:
-    """All modules are built for the kernel that is there, and nothing is switched on."""
+    """All modules are built for the installed kernel, and nothing is enabled."""
     system.install(older, "tcpcc-dkms", "tcpcc", "linux-headers-amd64")
     release, = system.kernels()
     assert system.built(release) == modules
@@ -197,7 +197,7 @@ def test_installs(system: System, older: Path, modules: set[str]) -> None:
 
 
 def test_upgrades(system: System, packages: Path, modules: set[str]) -> None:
-    """From the version before: nothing of that is left."""
+    """From an older version, of which nothing is left."""
     system.install(packages, "tcpcc-dkms", "tcpcc")
     release, = system.kernels()
     assert system.built(release) == modules
@@ -206,7 +206,7 @@ def test_upgrades(system: System, packages: Path, modules: set[str]) -> None:
 
 
 def test_builds_for_a_new_kernel(system: System, modules: set[str]) -> None:
-    """An upgrade brings the suite's updates, and the kernel of its backports."""
+    """An upgrade installs the suite's updates, and the kernel of its backports."""
     suite = system.suite
     lists = [source(f"{suite}-updates"), source(f"{suite}-backports"),
              source(f"{suite}-security", "debian-security")]  # fmt: skip
@@ -230,12 +230,12 @@ def test_is_used(system: System) -> None:
 
 
 def test_reboots_and_goes(system: System) -> None:
-    """What was set is there after a boot of the new kernel; the packages go below a flow."""
+    """The setting holds after a boot of the new kernel; the packages go while a flow runs."""
     assert_ktap(ktap_of(system.boot(system.kernels()[-1], "second")))
 
 
 def test_purges(system: System) -> None:
-    """All goes, also what tcpcc set has written; nothing of others does."""
+    """All our files go, also those that tcpcc set has written; other files stay."""
     for name in ("sysctl.d/90-tcpcc.conf", "modules-load.d/tcpcc.conf", "sysctl.d/91-own.conf"):
         (system.root / "etc" / name).write_text("# written by a test\n")
     system.run("apt-get", "purge", "-y", "tcpcc", "tcpcc-dkms")
@@ -244,7 +244,7 @@ def test_purges(system: System) -> None:
 
 
 def test_is_reproducible(packages: Path, tmp_path: Path) -> None:
-    """Two builds in two places are the same to the last byte, the source package too."""
+    """Two builds in two directories have the same bytes, the source package too."""
     again = build(tmp_path)
     names = {p.name for p in packages.iterdir() if p.suffix in (".deb", ".xz", ".dsc")}
     assert len(names) >= 5

@@ -1,19 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# ACP from end to end, without its router: the life of tcp_acp_host and of
-# tcp_feedback, the header on the wire in all offload states, routers that are
-# played by a filter which writes a rate into each header, and paths that have
-# none.  Runs as root in the lab kernel (scripts/lab exec -- tests/selftests/acp.sh)
-# or on any kernel that has the modules; prints KTAP.  Arguments name the tests to
-# run; none: all.
+# ACP from end to end, without its router: loading and unloading of tcp_acp_host and
+# tcp_feedback, the header on the wire in all offload states, a filter that acts as a
+# router and writes a rate into each header, and paths without a router.  Runs as root in
+# the lab kernel (scripts/lab exec -- tests/selftests/acp.sh) or on any kernel that has
+# the modules; prints KTAP.  Arguments are the names of tests to run; without arguments
+# all tests run.
 #
 #   +--------------+  192.0.2.0/24, 2001:db8::/64  +--------------+
 #   | $SND    veth +-------------------------------+ veth    $RCV |
 #   |  192.0.2.1   |  100 Mbit/s, 10 ms, 100 pkts  |  192.0.2.2   |
 #   +--------------+                               +--------------+
 #
-# The delay sits at the receiver, never at the sender.
+# The delay is at the receiver, never at the sender.
 
 DIR=$(dirname "$(readlink -f "$0")")
 
@@ -31,7 +31,7 @@ TRACED='mode=1 echoes=1 feedback_bps=5000000 congested=0 rtt_us=10[0-9]{3} mrtt_
 # shellcheck source=tests/selftests/explicit_lib.sh
 . "$DIR/explicit_lib.sh"
 
-# Tests in the order of their run; each is a function of this name.
+# Tests in the order in which they run; each is a function of this name.
 TESTS="registers autoloads needs_privileges refuses_bad_values carries carries_v6 carries_without_timestamps
 	carries_at_once leaves_others_alone without_a_router follows_a_router follows_a_router_v6
 	without_offloads keeps_to_the_mtu learns_a_smaller_mtu keeps_its_reserve goes_no_further_than_probed
@@ -53,7 +53,7 @@ carries_without_timestamps()
 	return $status
 }
 
-# Without a delay and a shaper: ACKs are there before the call that sends has returned.
+# Without delay and shaper, ACKs arrive before the call that sends has returned.
 carries_at_once()
 {
 	tc -n "$SND" qdisc del dev veth0 root && tc -n "$RCV" qdisc del dev veth0 root || return
@@ -63,7 +63,7 @@ carries_at_once()
 	setup_link && setup_delay && return $status
 }
 
-# Receivers of before may be forgotten meanwhile.
+# Receivers of earlier tests may be forgotten during this test.
 leaves_others_alone()
 {
 	local before
@@ -83,7 +83,7 @@ without_offloads()
 	offloads on && return $status
 }
 
-# The largest packet is what the MTU allows, and is not larger for a flow that changed.
+# The largest packet is as large as the MTU allows, also if a flow changed its congestion control.
 keeps_to_the_mtu()
 {
 	local mtu family was status=0
@@ -102,14 +102,14 @@ keeps_to_the_mtu()
 	[ "$(count snd OutTooBig)" = "$was" ] || status=1
 	ip -n "$SND" link set veth0 mtu 1500
 	ip -n "$RCV" link set veth0 mtu 1500
-	# what had been queued for the larger segments of another goes without
+	# data that was queued in the larger segments of cubic is sent without a header
 	flow --bytes 5000000 --cc cubic --cc acp >/dev/null || status=1
 	snd grep -A1 '^Ip: Forw' /proc/net/snmp | tail -n 1 |
 		awk '{ exit $18 + $19 != 0 }' || status=1
 	return $status
 }
 
-# By what a route says, before and while a flow goes on: headers go on too.
+# The MTU of the route falls before and during a flow: headers continue.
 learns_a_smaller_mtu()
 {
 	local status=0 big echoes
@@ -132,8 +132,8 @@ learns_a_smaller_mtu()
 	return $status
 }
 
-# Segments are smaller by the longest header, 16 bytes, and by IP's options of 8 and 16 bytes, in
-# whatever order these come and go, and never by more.
+# Segments are smaller by the longest header, 16 bytes, and by IP options of 8 and 16 bytes, but
+# not by more, in whatever order these options are set and removed.
 keeps_its_reserve()
 {
 	local family less
@@ -146,9 +146,10 @@ keeps_its_reserve()
 	done
 }
 
-# Beyond 1023 bytes packets vanish without a word, and TCP has found that 1020 pass.  An echo on a
-# full segment of a host that has no reserve would be lost with it.  (A socket that was connected
-# to does not know what is found until something makes it look: the reserve does.)
+# Packets of more than 1023 bytes are lost without an ICMP message, and TCP has found that 1020
+# pass.  An echo on a full segment of a host without the reserve would be lost with the segment.
+# (An accepted socket does not notice what TCP found until something updates its MSS; the reserve
+# does that.)
 goes_no_further_than_probed()
 {
 	local ns status=0 was cc
@@ -178,7 +179,7 @@ goes_no_further_than_probed()
 	offloads on && return $status
 }
 
-# Packets of more than 64 kB, and those whose length the header would bring beyond its field
+# Packets of more than 64 kB, and packets whose length field the header would overflow
 big_tcp()
 {
 	local ns status=0 was big
@@ -203,9 +204,9 @@ big_tcp()
 	return $status
 }
 
-# With much loss ACKs have three blocks and timestamps: two are left, and an echo.
-# A limit holds in spite of the loss, and its window is not reduced: 1.11 s with what is sent
-# again, a start, and a last segment lost.
+# With many losses ACKs have three SACK blocks and timestamps: two blocks remain, with an echo.
+# The router's rate holds in spite of the losses, and the window is not reduced: 1.11 s with
+# retransmissions, plus a start, and the loss of the last segment.
 sack_gives_way()
 {
 	local sacks time
@@ -218,7 +219,7 @@ sack_gives_way()
 	grows rcv OutSackDropped "$sacks" && took "$time" 4200 6400
 }
 
-# One sender, and another on the same connection that knows nothing of it
+# One end of the connection sends with ACP, and the other end with another congestion control
 answers_with_data()
 {
 	local echoes status=0
@@ -231,7 +232,7 @@ answers_with_data()
 	return $status
 }
 
-# A path that takes headers away: as Reno
+# On a path that removes headers the flow is Reno's
 stripped()
 {
 	local echoes status=0
@@ -287,13 +288,13 @@ unknown_version()
 	return $status
 }
 
-# The port of the sender of a flow to port 5000
+# Prints the local port of the sender of a flow to port 5000
 port_of()
 {
 	snd ss -tnH 'dport = :5000' | awk '{ sub(/.*:/, "", $4); print $4; exit }'
 }
 
-# Echoes of 100 GB/s, from somebody who cannot see the flow, while a router wants 5 MB/s
+# Forged echoes of 100 GB/s, from a host that cannot see the flow, while a router grants 5 MB/s
 blind_echoes()
 {
 	local before status=0
@@ -311,7 +312,7 @@ blind_echoes()
 	return $status
 }
 
-# A flow of cubic does not learn of headers: nothing is remembered of it, its ACKs have none.
+# Forged words have no effect on a flow of cubic: it is not remembered, and ACKs have no header.
 blind_words()
 {
 	local echoes status=0
@@ -335,11 +336,11 @@ words_for_nobody()
 	snd "$DIR/raw.py" blind 192.0.2.2 4999 4998 1000 && sleep 0.1 || return
 	counted=$(($(count rcv InNotAccepted) - before))
 	diag "$counted counted, of 1000; receivers: $receivers, then $(count rcv Receivers)"
-	# what the test before had on its way may come on top
+	# packets of the test before may be counted, too
 	[ "$(count rcv Receivers)" -le "$receivers" ] && [ $counted -ge 1000 ]
 }
 
-# One may be remembered: another flow works, without feedback.
+# If only one receiver may be remembered, another flow works, but without feedback.
 has_room_for_so_many()
 {
 	local full status=0

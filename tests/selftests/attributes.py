@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0
 """Requests to a router qdisc with attributes of any types, lengths, nesting and values.
 
-attributes.py DEVICE KIND COUNT SEED    COUNT requests that add, change, replace and delete the
-                                        root qdisc of DEVICE; prints what came of them
+attributes.py DEVICE KIND COUNT SEED    sends COUNT requests that add, change, replace and delete
+                                        the root qdisc of DEVICE; prints the number of each result
 
-After each the qdisc is asked for its options: what was refused has changed nothing, what was
-accepted is shown, and all that is shown is in its range.  A request that is well formed, with
-values that are allowed, is accepted.  Now and then a datagram is sent, so that there is a queue.
+After each request the qdisc's options are read.  A refused request must not change them, accepted
+values must be shown, and all shown values must be in their ranges.  A well formed request with
+allowed values must be accepted.  Sometimes a datagram is sent, so that there is a queue.
 """
 
 import collections
@@ -34,7 +34,7 @@ MSG_WAITFORONE = 0x10000
 BATCH = 32
 
 BANDWIDTH, HOLDOFF, ESTCP_TARGET = 2, 12, 8
-# Attributes, and from where to where their values are
+# Attributes, and the ranges of their values
 RANGES = {
     "acp": {
         2: (125, 125 * 10**9), 3: (1, 2**32 - 1), 8: (1, 4 * 10**6), 9: (0, 4 * 10**6),
@@ -53,8 +53,8 @@ RANGES = {
         10: (1, 10**6), 11: (1000, 10**7), 12: (0, 10**9), 13: (1, 10**6),
     },
 }  # fmt: skip
-OR_0 = {("rcp", 11)}  # values may be 0, too
-# What a refusal may say
+OR_0 = {("rcp", 11)}  # values of these may also be 0
+# Allowed errors of a refusal
 REFUSALS = {errno.EINVAL, errno.ERANGE, errno.EOPNOTSUPP, errno.ENOENT, errno.EEXIST}
 
 
@@ -63,7 +63,7 @@ def attribute(kind: int, data: bytes) -> bytes:
 
 
 class Requests:
-    """Makes them."""
+    """Generates random requests."""
 
     def __init__(self, kind: str, index: int, seed: int) -> None:
         self.kind, self.index = kind, index
@@ -71,7 +71,7 @@ class Requests:
         self.draw = random.Random(seed)
 
     def value(self, number: int, allowed: bool) -> int:
-        """Of that attribute, allowed or perhaps not."""
+        """A value of this attribute: allowed, or any."""
         low, high = self.ranges[number]
         size = 64 if number == BANDWIDTH else 32
         if allowed:
@@ -84,13 +84,13 @@ class Requests:
         return low <= value <= high or (not value and (self.kind, number) in OR_0)
 
     def right(self, allowed: bool = False) -> bytes:
-        """An attribute as it should be, with a value that is allowed or perhaps not."""
+        """A well formed attribute, with an allowed or with any value."""
         number = self.draw.choice(list(self.ranges))
         size = 8 if number == BANDWIDTH else 4
         return attribute(number, self.value(number, allowed).to_bytes(size, sys.byteorder))
 
     def wrong(self) -> bytes:
-        """One of any type, length, and nesting."""
+        """An attribute of any type, length and nesting."""
         draw = self.draw
         number = draw.choice((*self.ranges, 0, 1, 4, 7, 15, 16, 31, 32, 255, 0x3FFF))
         number |= draw.choice((0, 0, NLA_F_NESTED, NLA_F_NET_BYTEORDER, 0xC000))
@@ -102,13 +102,13 @@ class Requests:
         else:
             data = draw.randbytes(draw.randrange(71))
         made = attribute(number, data)
-        if draw.random() < 0.1:  # with a length that is none
+        if draw.random() < 0.1:  # with a wrong length
             length = draw.choice((0, 1, 3, 4, len(data), len(data) + 5, 2000, 65535))
             made = struct.pack("=H", length) + made[2:]
         return made
 
     def options(self) -> tuple[bytes, dict[int, int] | None]:
-        """TCA_OPTIONS; and its values, if it is well formed."""
+        """Return: TCA_OPTIONS, and its values, or None if it is not well formed."""
         draw = self.draw
         if draw.random() < 0.5:
             allowed = draw.random() < 0.7
@@ -132,7 +132,8 @@ class Requests:
         return head + body
 
     def request(self, there: bool) -> tuple[bytes, dict[int, int] | None, bool]:
-        """A message, what it wants if it is well formed, and whether it is a change only."""
+        """Return: a message, the values that it sets if it is well formed, and whether it only
+        changes a qdisc."""
         draw = self.draw
         if draw.random() < 0.05:
             return self.message(RTM_DELQDISC, NLM_F_ACK), None, False
@@ -150,7 +151,7 @@ class Requests:
 
 
 def attributes_in(data: bytes) -> dict[int, bytes]:
-    """The last one of each type counts."""
+    """The data of each type of attribute; of several, the last one."""
     found = {}
     at = 0
     while at + 4 <= len(data):
@@ -163,7 +164,7 @@ def attributes_in(data: bytes) -> dict[int, bytes]:
 
 
 def values(data: bytes) -> dict[int, int]:
-    """Of all but those that only pad."""
+    """The value of each attribute, except padding attributes, which are empty."""
     found = attributes_in(data).items()
     return {kind: int.from_bytes(v, sys.byteorder) for kind, v in found if v}
 
@@ -184,7 +185,7 @@ class _Message(ctypes.Structure):
 
 
 class Kernel:
-    """Takes them, many with each system call: these are what takes long in the lab."""
+    """Sends many requests with each system call, because system calls are slow in the lab."""
 
     ROOM, MOST = 4096, 3 * BATCH
 
@@ -217,7 +218,8 @@ class Kernel:
                 yield self.buffer[at : at + self.messages[n].len]
 
     def ask(self, requests: list[bytes]) -> list[tuple[int, dict[int, bytes]]]:
-        """Of each the error that it comes to, and the qdisc's attributes then; none: no qdisc."""
+        """Return: for each request its error, and the qdisc's attributes after it; none if there is
+        no qdisc."""
         sent = b""
         for n, request in enumerate(requests):
             sent += request[:8] + struct.pack("=I", 2 * n) + request[12:]
@@ -241,7 +243,7 @@ def check(
     request: Requests, message: bytes, wanted: dict[int, int] | None, plain: bool, status: int,
     before: dict[int, int], after: dict[int, int],
 ) -> None:  # fmt: skip
-    """What a request came to is what it should; plain: it was to change a qdisc, no more."""
+    """Checks the result of a request.  plain: the request only changes a qdisc."""
     for number, value in after.items():
         if number in request.ranges:
             assert request.allows(number, value), f"attribute {number} is {value}"
@@ -249,7 +251,7 @@ def check(
         assert after[HOLDOFF] < after[ESTCP_TARGET]
     if status:
         assert status in REFUSALS, errno.errorcode.get(status, status)
-        # the kernel looks at these when the options are changed already
+        # the kernel checks these attributes after it has changed the options
         late = {TCA_RATE, TCA_STAB} & set(attributes_in(message[36:]))
         assert after == before or late, "refused, and something changed"
     if wanted is None:
@@ -258,7 +260,7 @@ def check(
     assert status or allowed, "accepted"
     if not status:
         for n, value in wanted.items():
-            # hold-off 0 is a tenth of the target
+            # hold-off 0 means a tenth of the target
             assert after.get(n) == value or (request.kind, n, value) == ("estcp", HOLDOFF, 0), n
     free = request.kind != "estcp" or not {HOLDOFF, ESTCP_TARGET} & set(wanted)
     assert not (status and plain and before and allowed and free), "refused"
@@ -290,7 +292,7 @@ def main(device: str, kind: str, count: int, seed: int) -> None:
             datagrams.sendto(bytes(100), ("192.0.2.2", 9))
     for name, number in sorted(results.items()):
         print(f"# {kind} {name}: {number}")
-    # both ways were gone often
+    # there were many acceptances and many refusals
     assert min(results["accepted"], results["EINVAL"]) > count / 10, results
 
 

@@ -3,11 +3,11 @@
 """ACP flows through a router that lowers their rates, captured on both sides of it.
 
 Runs as root in the lab kernel, and prints JSON: the captures at sender and receiver, in base64, and
-what the senders' congestion control was told, in its own words (tracepoint acp_update).
+the feedback that the senders received, as their tracepoint acp_update shows it.
 
    sender ---- router, 10 Mbit/s by ACP ---- receiver, 10 ms
 
-One flow is IPv4 and one way; the other is IPv6, and both its ends send.
+One flow uses IPv4, and sends in one direction.  The other uses IPv6, and both ends send.
 """
 
 import base64
@@ -70,7 +70,7 @@ def start(namespace: str, *arguments: str) -> subprocess.Popen:
 
 
 def tap(namespace: str) -> socket.socket:
-    """A socket that gets all that passes the namespace's device, in both directions."""
+    """A socket that receives all frames of the namespace's device, in both directions."""
     made = socket_in(namespace, socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
     made.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 1 << 29)
     made.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
@@ -79,7 +79,7 @@ def tap(namespace: str) -> socket.socket:
 
 
 def pcap(frames: list[tuple[int, bytes]], linktype: int, snaplen: int = 65535) -> bytes:
-    """A capture file of frames, each with its time in ns."""
+    """Return: a capture file of these frames, each with its time in ns."""
     parts = [struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, snaplen, linktype)]
     for ns, frame in frames:
         kept = frame[:snaplen]
@@ -109,7 +109,7 @@ def main() -> None:
         start("rcv", "--port", "5004"),
         start("rcv", "-6", "--port", "5006", "--bytes", "150000", "--cc", "acp"),
     ]
-    time.sleep(1)  # virtual: they have nothing left to do but wait
+    time.sleep(1)  # in virtual time: afterwards all receivers listen
     ends = ["--bytes", "300000", "--cc", "acp"]
     clients = [
         start("snd", "192.0.2.130", "--port", "5004", *ends),

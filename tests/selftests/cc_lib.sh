@@ -1,19 +1,19 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The life of a module whose congestion controls need nobody's help: loading, parameters,
-# the ways to choose it, what it shows, changing it under traffic, unloading.  A selftest
-# sources this from $DIR, over lib.sh's two namespaces, and says which:
+# Tests of a module whose congestion controls need no router: loading, parameters, the ways to
+# choose it, what it shows, changing it under traffic, unloading.  A selftest sources this file
+# from $DIR, uses the two namespaces of lib.sh, and sets:
 #
-#   MODULE	its name
+#   MODULE	name of the module
 #   CCS		its congestion controls
-#   RESTRICTED	those of them that unprivileged processes may not choose
-#   BAD_VALUES	parameters with values that it refuses
-#   GOOD_VALUE	a parameter with one that it takes, and is not the default
-#   LONG_CC	which one is to send for long
-#   SS_SHOWS	what ss shows of LONG_CC while a transfer is under way
-#   EVENT	its tracepoint, and
-#   TRACED	what that shows of LONG_CC
+#   RESTRICTED	those of CCS that unprivileged processes may not choose
+#   BAD_VALUES	PARAMETER=VALUE with values that are refused
+#   GOOD_VALUE	PARAMETER=VALUE with a value that is accepted, and is not the default
+#   LONG_CC	the congestion control for long transfers
+#   SS_SHOWS	pattern of what ss shows of LONG_CC during a transfer
+#   EVENT	its tracepoint
+#   TRACED	pattern of what EVENT shows of LONG_CC
 
 # shellcheck source=tests/selftests/lib.sh
 . "$DIR/lib.sh"
@@ -21,7 +21,7 @@
 # shellcheck disable=SC2153
 PARAMETERS=/sys/module/$MODULE/parameters
 
-# Tests in the order of their run; each is a function of this name.
+# Tests in the order in which they run; each is a function of this name.
 # shellcheck disable=SC2034
 TESTS="registers autoloads refuses_bad_values refuses_bad_load by_sysctl by_route
 	by_route_v6 by_socket shows_in_ss traces changes_under_traffic
@@ -34,7 +34,7 @@ setup()
 	setup_pair && tc -n "$SND" qdisc add dev veth0 root tbf rate 100mbit burst 1514 limit 151400
 }
 
-# flow [-6] ARGS...: one transfer, until it has arrived; prints the congestion control that it used
+# flow [-6] ARGS...: one transfer, until it has arrived; prints its congestion control
 flow()
 {
 	local status
@@ -47,9 +47,9 @@ flow()
 	return $status
 }
 
-# flow_uses CC ARGS...: one transfer, of which the socket says that it is CC's at its end.
-# And the law has acted: the module's tracepoint has seen ACKs of this transfer's, which
-# means too that data has arrived.  Of no other CC has it seen any.
+# flow_uses CC ARGS...: one transfer, whose socket has CC at its end.  If CC is in CCS, the
+# module's tracepoint must have seen ACKs of this transfer: the law has run, and data has
+# arrived.  Otherwise it must have seen none.
 flow_uses()
 {
 	# shellcheck disable=SC2153
@@ -61,7 +61,7 @@ flow_uses()
 	echo 1 >"$event/enable" || return
 	got=$(flow "$@")
 	echo 0 >"$event/enable"
-	# flow() has counted its port in a shell of its own
+	# flow() has incremented PORT in a subshell
 	seen=$(grep -c "${EVENT#*/}: sport=[0-9]* dport=$((PORT + 1)) " $TRACING/trace)
 	[ "$got" = "$want" ] || { echo "# used '$got', not $want"; return 1; }
 	case " $CCS " in
@@ -87,7 +87,7 @@ registers()
 	done
 }
 
-# is_restricted NAME: unprivileged processes may not choose it
+# is_restricted NAME: whether unprivileged processes may not choose it
 is_restricted()
 {
 	case " ${RESTRICTED-} " in
@@ -96,7 +96,7 @@ is_restricted()
 	esac
 }
 
-# default NAME: it becomes the default; a restricted one only of the first namespace
+# default NAME: makes it the default; a restricted one only in the first namespace
 default()
 {
 	if is_restricted "$1"; then
@@ -166,9 +166,9 @@ by_sysctl()
 	done
 }
 
-# Comes last: Debian's 6.1 and 7.2 keep a reference to the module that a namespace was refused
-# (tcp_set_default_congestion_control() takes it before it looks at the flag), so that it
-# can't be unloaded any more.
+# Must be the last test.  If a namespace is refused a restricted congestion control, Debian's 6.1
+# and 7.2 keep a reference to its module (tcp_set_default_congestion_control() takes it before it
+# checks the flag).  So the module cannot be unloaded any more.
 refused_in_namespaces()
 {
 	local name
@@ -266,8 +266,8 @@ stays_while_used()
 	return $status
 }
 
-# What a dead sender had still to send keeps its namespace, and the module, for
-# as long as TCP tries: some minutes, which cost nothing in virtual time.
+# The unsent data of a killed sender keeps its namespace and the module as long as TCP retries.
+# These are some minutes, which take no real time in virtual time.
 survives_netns_exit()
 {
 	run_long --cc "$LONG_CC" || return

@@ -1,18 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# ESTCP's sender and the carriage of its codepoints, without its router: a filter at
-# the receiver plays that, marks a share of the packets and changes phases; others play
-# paths and hosts that do not know of it.  Runs as root in the lab kernel
+# ESTCP's sender and the transport of its codepoints, without its router: a filter at the
+# receiver acts as a router, marks a share of the packets and changes phases.  Other filters
+# act as paths and hosts without ESTCP.  Runs as root in the lab kernel
 # (scripts/lab exec -- tests/selftests/estcp.sh) or on any kernel that has the modules;
-# prints KTAP.  Arguments name the tests to run; none: all.
+# prints KTAP.  Arguments are the names of tests to run; without arguments all tests run.
 #
 #   +--------------+  192.0.2.0/24, 2001:db8::/64  +--------------+
 #   | $SND    veth +-------------------------------+ veth    $RCV |
 #   |  192.0.2.1   |  100 Mbit/s, 10 ms, 100 pkts  |  192.0.2.2   |
 #   +--------------+                               +--------------+
 #
-# The delay sits at the receiver, never at the sender.
+# The delay is at the receiver, never at the sender.
 
 DIR=$(dirname "$(readlink -f "$0")")
 CC=estcp
@@ -22,11 +22,11 @@ MODULE=tcp_estcp
 
 EVENT=$TRACING/events/estcp/estcp_update
 
-# The class: data have DSCP 3, and echoes 7
+# The class: data has DSCP 3, and echoes have DSCP 7
 CLASS=0x0c
 ECHO=0x1c
 
-# Tests in the order of their run; each is a function of this name.
+# Tests in the order in which they run; each is a function of this name.
 TESTS="registers autoloads needs_privileges refuses_bad_values refuses_bad_dscps
 	loads_with_dscps marks_its_class marks_its_class_v6
 	echoes_codepoints echoes_codepoints_v6 echoes_delayed_acks tells_echoes_from_data
@@ -44,7 +44,7 @@ setup()
 	modprobe tcp_estcp && setup_hosts && loss 0
 }
 
-# dsfield BYTE [MASK]: how u32 matches packets that have it; of IPv6 if FAMILY says so
+# dsfield BYTE [MASK]: prints the u32 match for packets with this dsfield; FAMILY is ip or ip6
 FAMILY=ip
 dsfield()
 {
@@ -55,7 +55,7 @@ dsfield()
 	fi
 }
 
-# becomes BYTE: the actions by which a packet has it
+# becomes BYTE: prints the actions that set a packet's dsfield
 becomes()
 {
 	if [ $FAMILY = ip ]; then
@@ -65,7 +65,7 @@ becomes()
 	fi
 }
 
-# filter ingress|egress PREF ARGS...: what tc is told, also for many at once
+# filter ingress|egress PREF ARGS...: prints a filter command for tc -b
 filter()
 {
 	local where=$1 pref=$2 protocol=ip
@@ -75,13 +75,13 @@ filter()
 	echo "filter add dev veth0 $where protocol $protocol pref $pref u32 $*"
 }
 
-# rewrite NAMESPACE BYTE MASK NEW: what comes in there with that dsfield has another
+# rewrite NAMESPACE BYTE MASK NEW: packets that arrive there with dsfield BYTE get NEW
 rewrite()
 {
 	filter ingress 20 "$(dsfield "$2" "$3")" "$(becomes "$4")" | tc -n "$1" -b -
 }
 
-# no_filters: what is on its way still meets them.
+# no_filters: removes the filters, after they have processed the packets under way.
 no_filters()
 {
 	sleep 0.1
@@ -90,15 +90,15 @@ no_filters()
 	done
 }
 
-# phase NAMESPACE ingress|egress EVERY USUAL OTHER: a router of which one in EVERY packets
-# of data has codepoint OTHER, all others USUAL.
+# phase NAMESPACE ingress|egress EVERY USUAL OTHER: a router that gives one in EVERY data packets
+# codepoint OTHER, and all others USUAL.
 phase()
 {
 	filter "$2" 20 "$(dsfield $CLASS 0xfc)" "$(becomes $((CLASS | $4)))" pipe action gact pass \
 		random netrand pipe "$3" "$(becomes $((CLASS | $5)))" | tc -n "$1" -b -
 }
 
-# even SHARE-IS-1-IN, odd SHARE-IS-1-IN: at the receiver
+# even N, odd N: an even or odd phase at the receiver, in which one in N packets is marked
 even()
 {
 	phase "$RCV" ingress "$1" 0 1
@@ -109,14 +109,14 @@ odd()
 	phase "$RCV" ingress "$1" 2 3
 }
 
-# other_phase even|odd ARGS: the next one, with no packet between
+# other_phase even|odd ARGS: replaces the present phase by this one
 other_phase()
 {
 	tc -n "$RCV" filter del dev veth0 ingress
 	"$@"
 }
 
-# tally NAMESPACE BYTE: counts what comes in with this DSCP, by codepoint, see tallied
+# tally NAMESPACE BYTE: counts packets that arrive with this DSCP, for each codepoint; see tallied
 tally()
 {
 	local i
@@ -126,7 +126,7 @@ tally()
 	done | tc -n "$1" -b -
 }
 
-# tallied NAMESPACE: four numbers, by codepoint
+# tallied NAMESPACE: prints the four counts, one for each codepoint
 tallied()
 {
 	tc -s -n "$1" filter show dev veth0 ingress |
@@ -134,8 +134,8 @@ tallied()
 			END { print n }'
 }
 
-# flow [-6] ARGS...: one transfer; prints how many milliseconds it took.  What the receiver
-# is told besides is in SERVER.
+# flow [-6] ARGS...: one transfer; prints how many milliseconds it took.  SERVER has further
+# arguments for the receiver.
 PORT=5000
 SERVER=""
 flow()
@@ -154,7 +154,7 @@ flow()
 	echo $((($(date +%s%N) - start) / 1000000))
 }
 
-# v6 CMD...: the same with IPv6
+# v6 CMD...: runs CMD with FAMILY set to IPv6
 v6()
 {
 	local status
@@ -166,7 +166,7 @@ v6()
 	return $status
 }
 
-# traced CMD...: writes down what the sender heard meanwhile, into trace.txt
+# traced CMD...: runs CMD, and writes the sender's trace events to trace.txt
 traced()
 {
 	local status
@@ -181,13 +181,13 @@ traced()
 	return $status
 }
 
-# last NAME: its value in the last line of trace.txt
+# last NAME: prints the value of NAME in the last line of trace.txt
 last()
 {
 	tail -n 1 trace.txt | sed -n "s/.* $1=\([0-9]*\).*/\1/p"
 }
 
-# within NAME LEAST MOST: of the last line
+# within NAME LEAST MOST: whether the value in the last line of trace.txt is in this range
 within()
 {
 	local value
@@ -206,7 +206,7 @@ refuses_bad_values()
 		[ "$(stat -c %a "$PARAMETERS/estcp_distrusted")" = 444 ]
 }
 
-# The DSCPs are a parameter of the carriage, which both ends have.
+# The DSCPs are a parameter of tcp_feedback, which both ends have.
 DSCPS=/sys/module/tcp_feedback/parameters/estcp_dscp
 
 refuses_bad_dscps()
@@ -223,7 +223,7 @@ refuses_bad_dscps()
 	return $status
 }
 
-# In either order: 7,3 is not refused because one of both was the other's before
+# Both orders are accepted: 7,3 is not refused although each DSCP had the other role before
 loads_with_dscps()
 {
 	local status=0
@@ -235,7 +235,7 @@ loads_with_dscps()
 	modprobe "$MODULE" && [ "$(cat $DSCPS)" = 3,7 ] && return $status
 }
 
-# Each segment with data is of the class, with 00, and no other packet is.
+# Each segment with data is in the class, with codepoint 00.  No other packet is.
 marks_its_class()
 {
 	local data=0 pure status=0
@@ -260,7 +260,7 @@ marks_its_class_v6()
 	v6 marks_its_class
 }
 
-# echoed CODEPOINT: all data has it when it arrives, and so have the ACKs
+# echoed CODEPOINT: all data arrives with this codepoint, and all ACKs echo it
 echoed()
 {
 	local status=0 received sent echoes wanted=(0 0 0 0)
@@ -294,7 +294,7 @@ echoes_codepoints_v6()
 	v6 echoes_codepoints
 }
 
-# Without early demultiplexing nobody finds the socket that is to acknowledge at once.
+# Without early demultiplexing the socket is not found, so that ACKs are delayed.
 echoes_delayed_acks()
 {
 	local status
@@ -306,7 +306,7 @@ echoes_delayed_acks()
 	return $status
 }
 
-# The DSCP alone says which is which: what has the other's says nothing.
+# Data and echoes are distinguished only by the DSCP: with the other's DSCP a packet is ignored.
 tells_echoes_from_data()
 {
 	local before status=0
@@ -325,7 +325,7 @@ tells_echoes_from_data()
 	return $status
 }
 
-# use_dscps DATA ECHO CMD...: with these, which are also those of the filters
+# use_dscps DATA ECHO CMD...: runs CMD with these DSCPs, also in the filters
 use_dscps()
 {
 	local CLASS=$(($1 << 2)) ECHO=$(($2 << 2)) status
@@ -342,14 +342,14 @@ class_works()
 	marks_its_class && v6 marks_its_class && echoed 1 && v6 echoed 2
 }
 
-# Other bits than those of 3 and 7; the same two the other way round; the largest and the least
+# DSCPs with other bits than 3 and 7; the same two exchanged; the largest and the smallest
 other_dscps()
 {
 	use_dscps 10 46 class_works && use_dscps 7 3 class_works && use_dscps 63 1 class_works &&
 		use_dscps 10 46 follows_marks
 }
 
-# The next segments of a flow have the new ones.
+# The next segments of a running flow have the new DSCPs.
 other_dscps_under_traffic()
 {
 	local status=0
@@ -361,7 +361,7 @@ other_dscps_under_traffic()
 	busywait no_senders && return $status
 }
 
-# Data and echoes of these DSCPs arrive.
+# Data and echoes with these DSCPs arrive.
 class_passes()
 {
 	local status=0
@@ -399,13 +399,13 @@ leaves_others_alone()
 	[ "$(counters)" = "$before" ] && return $status
 }
 
-# ecn 1|2: 1: connections ask for it
+# ecn 1|2: sets tcp_ecn at both ends; 1: connections request ECN
 ecn()
 {
 	snd sysctl -qw net.ipv4.tcp_ecn="$1" && rcv sysctl -qw net.ipv4.tcp_ecn="$1"
 }
 
-# A connection that uses ECN gets Reno: nothing is of the class, and ECN is used.
+# A connection that uses ECN is Reno's: no packet is in the class, and ECN works.
 leaves_ecn_alone()
 {
 	local before status=0
@@ -424,7 +424,7 @@ leaves_ecn_alone()
 	[ "$(counters)" = "$before" ] && return $status
 }
 
-# Somebody else's DSCP 3 on a connection with ECN: its ACKs stay as they are.
+# A connection with ECN that uses DSCP 3 for another purpose: its ACKs are not changed.
 leaves_ecn_with_the_dscp_alone()
 {
 	local before status=0
@@ -440,7 +440,7 @@ leaves_ecn_with_the_dscp_alone()
 	[ "$(counters)" = "$before" ] && return $status
 }
 
-# as_reno MODE: it is, and as fast
+# as_reno MODE: whether a flow is in this mode, and as fast as Reno
 as_reno()
 {
 	traced flow --bytes 10000000 --cc estcp > time.txt || return
@@ -449,13 +449,13 @@ as_reno()
 	within mode "$1" "$1" && within alpha 16777216 16777216
 }
 
-# 00 only: Reno from beginning to end
+# Only codepoint 00: Reno from begin to end
 without_a_router()
 {
 	as_reno 0 && [ -s trace.txt ]
 }
 
-# A receiver that has no room for the flow is as one without the module.
+# A receiver without room for the flow acts like one without the module.
 without_a_receiver()
 {
 	local status=0
@@ -467,7 +467,7 @@ without_a_receiver()
 	return $status
 }
 
-# Somebody behind the router clears the bits; or sets them all.
+# A host behind the router clears the bits, or sets both.
 bleached_bits()
 {
 	local status=0 value
@@ -500,8 +500,9 @@ bleached_class_on_the_way_back()
 	return $status
 }
 
-# 1 in 4 is marked: g is 2^21 us, alpha at 10 ms is 1/200; 1 in 4 is not: 2^13, 1.22.
-# Five standard deviations of 3450 packets, half of them if ACKs are delayed, are 0.04.
+# If 1 in 4 is marked, g is 2^21 us, and alpha at 10 ms is 1/200.  If 3 in 4 are marked, g is
+# 2^13 us, and alpha is 1.22.  Five standard deviations of 3450 packets, or of half as many with
+# delayed ACKs, are 0.04.
 follows_marks()
 {
 	local status=0
@@ -531,7 +532,7 @@ without_offloads()
 	offloads on && return $status
 }
 
-# Each new phase reduces the window once, to rtt_min / rtt_cur of what it was.
+# Each new phase multiplies the window once by rtt_min / rtt_cur.
 follows_phases()
 {
 	local status=0
@@ -564,7 +565,7 @@ five_phases()
 	end_long
 }
 
-# Its marks cease: 00 only.  Then the ACKs cease to be of the class.  Then both are back.
+# Marks cease: only 00 arrives.  Then ACKs are not in the class any more.  Then both return.
 router_goes_away()
 {
 	local status=0
@@ -591,8 +592,8 @@ router_goes_away()
 	return $status
 }
 
-# The router is at the sender, and behind it a queue that marks in the sense of RFC 3168:
-# what has 01 gets 11.  That is noticed, and forgotten after two clean phases.
+# The router is at the sender, followed by a queue that marks according to RFC 3168: 01 becomes
+# 11.  The sender notices this, and forgets it after two phases without such marks.
 notices_rfc3168()
 {
 	local status=0 before
@@ -626,7 +627,7 @@ clean_phases()
 	done
 }
 
-# loss PERCENT: of what the sender sends
+# loss PERCENT: drops this part of what the sender sends
 loss()
 {
 	if [ "$1" = 0 ]; then
@@ -636,7 +637,7 @@ loss()
 	fi
 }
 
-# Half a second without a path
+# A path that fails for half a second
 loses_its_way()
 {
 	local status=0
@@ -658,7 +659,7 @@ ended()
 	! snd ss -tnH 'dport = :5000' | grep -q ESTAB
 }
 
-# The windows of all that is lost without a queue stay.  Reno takes 10 s, this 0.9.
+# Losses without a queue do not reduce the window.  Reno takes 10 s, ESTCP 0.9 s.
 bears_losses()
 {
 	local status=0
@@ -671,7 +672,7 @@ bears_losses()
 	return $status
 }
 
-# Two senders on one connection; the router is on one of the ways.
+# Both ends of a connection send; the router is in only one direction.
 sends_both_ways()
 {
 	local status=0
@@ -680,7 +681,7 @@ sends_both_ways()
 	tally "$SND" $CLASS
 	even 4
 	flow --both --bytes 2000000 --cc estcp >/dev/null || status=1
-	# data that passed no router
+	# this direction has no router
 	# shellcheck disable=SC2046
 	set -- $(tallied "$SND")
 	if [ "$1" -le 40 ] || [ "$2 $3 $4" != "0 0 0" ]; then
@@ -695,7 +696,7 @@ sends_both_ways()
 	return $status
 }
 
-# During an idle time the phase changes.  What comes then is not reduced for it.
+# The phase changes during an idle time.  The window is not reduced for that.
 starts_again_after_idle()
 {
 	local status=0
@@ -723,7 +724,7 @@ idle_flow()
 	return $status
 }
 
-# g is 2^13 us, alpha 1.2 or so
+# g is 2^13 us, and alpha about 1.2
 shows_in_proc()
 {
 	local status=0

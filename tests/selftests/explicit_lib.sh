@@ -1,16 +1,16 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What the selftests of the explicit senders share, ACP, XCP and RCP: a router that is played by
-# a filter, flows, and what include/tcpcc_explicit.h and tcp_feedback promise of each of them.  They
-# source it from $DIR and say, beside $CC and $MODULE for host_lib.sh:
+# Common functions of the selftests of the explicit senders, ACP, XCP and RCP: a filter that acts
+# as a router, flows, and tests of include/tcpcc_explicit.h and tcp_feedback.  A selftest sources
+# this file from $DIR, and sets, beside $CC and $MODULE for host_lib.sh:
 #
-#   START_MS	what the start of a flow through router() may cost
-#   BAD_VALUES	parameters with values that it refuses
-#   SS_SHOWS	what ss shows of a flow through router()
-#   PROC_SHOWS	what /proc/net/tcpcc shows of it
-#   EVENT	its tracepoint, and
-#   TRACED	what that shows of it
+#   START_MS	additional time that the start of a flow through router() may take, ms
+#   BAD_VALUES	PARAMETER=VALUE with values that are refused
+#   SS_SHOWS	pattern of what ss shows of a flow through router()
+#   PROC_SHOWS	pattern of what /proc/net/tcpcc shows of it
+#   EVENT	its tracepoint
+#   TRACED	pattern of what EVENT shows of it
 
 # shellcheck source=tests/selftests/host_lib.sh
 . "$DIR/host_lib.sh"
@@ -20,8 +20,8 @@ setup()
 	setup_hosts
 }
 
-# rewrite NAMESPACE BYTES-OF-IP-HEADER LENGTH EDIT...: segments that come in there with
-# an option of that length; offsets in EDIT are from the option's first byte
+# rewrite NAMESPACE BYTES-OF-IP-HEADER LENGTH EDIT...: changes segments that arrive there with
+# a congestion header of this length; offsets in EDIT count from the first byte of the option
 rewrite()
 {
 	local ns=$1 at=$(($2 + 20)) length=$3 family=ip munge=""
@@ -38,7 +38,7 @@ rewrite()
 		action pedit $munge pipe action csum tcp
 }
 
-# What is on its way still meets it.
+# Removes these filters, after they have changed the segments that are under way.
 rewrite_nothing()
 {
 	sleep 0.1
@@ -46,8 +46,8 @@ rewrite_nothing()
 	tc -n "$RCV" filter del dev veth0 ingress
 }
 
-# A router that wants 5 MB/s of everybody.  Where a rate is not what the sender is told, its
-# script has these two of its own, of the same rate.
+# Starts a router that grants 5 MB/s to each flow.  If the feedback of a protocol is not a rate,
+# its script redefines router() and no_router(), for the same rate.
 router()
 {
 	rewrite "$RCV" "${1:-20}" 12 8 u32 5000000
@@ -76,14 +76,14 @@ retransmitted()
 		awk '/^Tcp: [0-9]/ { n += $13 } END { print n }'
 }
 
-# traced CMD...: what the tracepoint has seen meanwhile is in $TRACING/trace
+# traced CMD...: runs CMD with the tracepoint enabled; the trace is in $TRACING/trace
 traced()
 {
 	# shellcheck disable=SC2153
 	local status event=$TRACING/events/$EVENT/enable
 
 	modprobe "$MODULE" && mount_tracing || return
-	# the default clock may have ticks of 10 ms
+	# the default clock may have a resolution of only 10 ms
 	echo mono >$TRACING/trace_clock && echo >$TRACING/trace || return
 	echo 1 >"$event" || return
 	"$@"
@@ -108,7 +108,7 @@ by_socket()
 	[ "$got" = "$CC" ] || { echo "# used '$got'"; return 1; }
 }
 
-# What was on its way has been counted.
+# Waits until the counters of both ends do not change any more.
 settle()
 {
 	COUNTED=""
@@ -123,7 +123,7 @@ stands_still()
 	[ "$COUNTED" = "$before" ]
 }
 
-# Every segment with data has a header, of which there are 600, and the sender takes each echo.
+# Each segment with data, of more than 600, has a header, and the sender takes each echo.
 carried()
 {
 	local data
@@ -133,10 +133,11 @@ carried()
 	echoed 100 "$@" && grows rcv InData $((data + 600))
 }
 
-# echoed LEAST ARGS...: of a flow the sender takes each echo, but for those of the FIN and of
-# what was before it: they may find no sender any more.  Of two processors one may send an ACK
-# that overtakes the other's.  An old one is of no use (InUnexpected), and TCP itself refuses it
-# if its time stamp is older too (PAWS).  With one processor there is none.
+# echoed LEAST ARGS...: runs a flow with at least LEAST echoes; the sender must take each echo.
+# Exceptions are the echoes of the FIN and of the segment before it, because the sender may be
+# gone then.  With two processors, the ACK of one may overtake an ACK of the other.  The echo of an
+# old ACK is not used (InUnexpected), and TCP refuses the ACK if its time stamp is older, too
+# (PAWS).  With one processor there are no old ACKs.
 echoed()
 {
 	local least=$1 sent taken refused old=0
@@ -168,13 +169,14 @@ carries_v6()
 	carried -6 --cc "$CC"
 }
 
-# Nobody sets a limit: Reno, which fills this link.
+# Without a router the sender is Reno, which fills this link.
 without_a_router()
 {
 	took "$(flow --bytes 10000000 --cc "$CC")" 800 1200
 }
 
-# 10 MB at 5 MB/s, in packets of 1510 bytes that carry 1432, or 1412: 2.11 or 2.14 s, and a start
+# 10 MB at 5 MB/s, in packets of 1510 bytes with 1432 or 1412 bytes of payload, take 2.11 or
+# 2.14 s, plus the start
 follows_a_router()
 {
 	router || return
@@ -195,7 +197,7 @@ follows_a_router_v6()
 	return $status
 }
 
-# loss PERCENT: of what the sender sends
+# loss PERCENT: drops this part of what the sender sends
 loss()
 {
 	if [ "$1" = 0 ]; then
@@ -205,7 +207,7 @@ loss()
 	fi
 }
 
-# Half a second without a path, and Reno under loss
+# A path that fails for half a second; then Reno with losses
 loses_its_way()
 {
 	local status=0
@@ -244,13 +246,13 @@ sends_both_ways()
 	return $status
 }
 
-# is_in MODE: the sender of run_long
+# is_in MODE: whether the sender of run_long is in this mode
 is_in()
 {
 	proc_shows " mode=$1 "
 }
 
-# There is one, then there is none, then there is one again.
+# A router appears, goes away, and appears again.
 router_goes_away()
 {
 	modprobe tcpcc_view && traced goes_and_comes && fell_back
@@ -272,8 +274,9 @@ goes_and_comes()
 	return $status
 }
 
-# The first fallback comes after four round trips without a word.  The last word may have come at
-# the beginning of another, or at its end.  How long one is says the sender: 10 ms without a queue.
+# The first fallback must come after four round trips without a word, plus up to one, because the
+# last word may have come at the begin or at the end of a round trip.  The rtt is the one that the
+# sender traces: 10 ms without a queue.
 fell_back()
 {
 	sed -n "s/.* \([0-9.]*\): ${EVENT#*/}: .* mode=\([12]\) echoes=\([0-9]*\) .* rtt_us=\([0-9]*\) .*/\1 \2 \3 \4/p" $TRACING/trace |
@@ -283,8 +286,9 @@ fell_back()
 				exit silence < 39000 || silence > 5.5 * longest || longest > 20000 }'
 }
 
-# A receiver says that the network grants what no link can do, as lie() of the script has it.  No window is above
-# 2.25 times what this one delivers in a round trip, 84 segments; as printed, all is believed.
+# The script's lie() makes a receiver echo a grant that no link can carry.  No window exceeds
+# 2.25 times what this link delivers in a round trip, 84 segments.  As printed, with trust 0, any
+# grant is followed.
 believes_so_much()
 {
 	local most
@@ -301,7 +305,7 @@ believes_so_much()
 	[ "$most" -gt 1000 ] || { echo "# believed: windows of up to $most segments"; return 1; }
 }
 
-# The largest window of a flow in FEEDBACK, segments
+# Prints the largest window of a flow in mode feedback, segments
 largest()
 {
 	traced flow --bytes 2000000 --cc "$CC" >/dev/null || return
@@ -309,8 +313,8 @@ largest()
 		awk '$1 > most { most = $1 } END { print int(most / 65536) }'
 }
 
-# After a pause one packet is sent, of what the rate sends in a millisecond (5000 bytes), and
-# the next when it is acknowledged: not the 33 segments of before.
+# After a pause at most the packets of one millisecond at this rate (5000 bytes) are sent, and the
+# next ones when an ACK has come: not the 33 segments of the window before the pause.
 starts_again_after_idle()
 {
 	local status=0
@@ -319,7 +323,7 @@ starts_again_after_idle()
 	no_router
 	sed -n "s/.* \([0-9.]*\): ${EVENT#*/}: sport=[0-9]* dport=$PORT .*acked=\([0-9]*\) .*window=\([0-9]*\)/\1 \2 \3/p" \
 		$TRACING/trace > idle.txt
-	# what is acknowledged within 5 ms of that ACK was sent before it came
+	# segments that are acknowledged within 5 ms of that ACK were sent before it arrived
 	awk 'last && $1 - last > 2 { seen++; first = $1 } first && $1 - first < 0.005 { sent += $2 }
 		{ last = $1 } END { exit seen != 1 || sent < 1 || sent > 4 }' idle.txt ||
 		{ awk 'last && $1 - last > 2 { n = 3 } { last = $1 } n-- > 0 { print "# " $0 }' idle.txt; status=1; }

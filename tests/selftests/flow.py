@@ -12,15 +12,15 @@ CHUNK = bytes(1 << 16)
 
 
 def drain(connection: socket.socket, answer: bytes = b"") -> None:
-    buffer = bytearray(1 << 20)  # one for all: a new one each time is mapped and unmapped
+    buffer = bytearray(1 << 20)  # reused, because each new one would be mapped and unmapped
     while connection.recv_into(buffer):
         if answer:
             connection.sendall(answer)
 
 
 def serve(family: int, port: int, size: int, ccs: list[str], answer: bytes) -> None:
-    """Says when it listens, takes one connection and reads it to its end; sends size bytes
-    meanwhile, if asked to."""
+    """Prints a line when it listens, accepts one connection and reads it to its end.  Sends size
+    bytes at the same time, if size is not 0."""
     with socket.create_server(("", port), family=family) as server:
         print("listening", flush=True)
         connection, _ = server.accept()
@@ -34,7 +34,7 @@ def serve(family: int, port: int, size: int, ccs: list[str], answer: bytes) -> N
 
 
 def push(connection: socket.socket, size: int, ccs: list[str], pause: float) -> None:
-    """Sends size bytes, changing to the next congestion control after each equal part."""
+    """Sends size bytes, an equal part with each congestion control in turn."""
     for number, cc in enumerate(ccs or [""]):
         if number:
             time.sleep(pause)
@@ -48,7 +48,8 @@ def push(connection: socket.socket, size: int, ccs: list[str], pause: float) -> 
 def send(
     address: str, port: int, size: int, ccs: list[str], pause: float, both: bool, dsfield: int
 ) -> None:
-    """Sends to a server, and reads what it sends if it does."""
+    """Sends to a server; if both, also reads what the server sends.  Prints the congestion control
+    of the socket at the end."""
     with socket.create_connection((address, port), timeout=600) as connection:
         if ":" in address:
             connection.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_TCLASS, dsfield)

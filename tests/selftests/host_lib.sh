@@ -1,9 +1,10 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What the selftests of senders with feedback share; they source it and say which: $CC
-# and its module.  The pair of lib.sh, with room for filters at both ends, and 100
-# Mbit/s behind the sender; and the life of a module, whose flows pin it.
+# Common functions of the selftests of senders with feedback, which source this file and set $CC
+# and $MODULE.  The pair of namespaces of lib.sh, with a clsact qdisc for filters at both ends,
+# and 100 Mbit/s behind the sender.  Tests of loading and unloading a module whose flows hold
+# a reference.
 
 # shellcheck source=tests/selftests/lib.sh
 . "$DIR/lib.sh"
@@ -23,7 +24,7 @@ setup_link()
 	tc -n "$SND" qdisc add dev veth0 root handle 1: tbf rate 100mbit burst 1514 limit 151400
 }
 
-# offloads on|off
+# offloads on|off: sets TSO, GSO, GRO and checksum offload at both ends
 offloads()
 {
 	local ns
@@ -34,7 +35,7 @@ offloads()
 	done
 }
 
-# took MILLISECONDS LEAST MOST
+# took MILLISECONDS LEAST MOST: whether the time is in this range
 took()
 {
 	if [ "${1:-0}" -lt "$2" ] || [ "$1" -gt "$3" ]; then
@@ -50,7 +51,7 @@ registers()
 		[ "$(count snd Senders)" = 0 ]
 }
 
-# choose USER: that user's socket gets the congestion control
+# choose USER: a socket of this user chooses $CC
 choose()
 {
 	snd setpriv --reuid "$1" --clear-groups python3 -c 'import socket, sys
@@ -64,25 +65,25 @@ autoloads()
 	choose 0 && [ -d "/sys/module/$MODULE" ]
 }
 
-# Not every process may choose it, and so no namespace but the first has it as its default.
+# An unprivileged process may not choose it, so only the first namespace may have it as default.
 needs_privileges()
 {
 	modprobe "$MODULE" && choose 0 && choose 65534 | grep -q PermissionError
 }
 
-# Comes last: see cc_lib.sh
+# Must be the last test: see cc_lib.sh
 refused_in_namespaces()
 {
 	modprobe "$MODULE" && ! snd sysctl -qw net.ipv4.tcp_congestion_control="$CC" 2>/dev/null
 }
 
-# proc_shows PATTERN: of the sender, beyond what ss can show
+# proc_shows PATTERN: whether /proc/net/tcpcc shows this for the sender
 proc_shows()
 {
 	snd grep "cc=$CC " /proc/net/tcpcc | tee proc.txt | grep -Eq "$1"
 }
 
-# refuses PARAMETER=VALUE...: and keeps what was
+# refuses PARAMETER=VALUE...: whether each value is refused, and the old value stays
 refuses()
 {
 	local setting name value was
@@ -117,8 +118,8 @@ stays_while_used()
 	return $status
 }
 
-# What a dead sender had still to send keeps its namespace, and the module, for
-# as long as TCP tries: some minutes, which cost nothing in virtual time.
+# The unsent data of a killed sender keeps its namespace and the module as long as TCP retries.
+# These are some minutes, which take no real time in virtual time.
 survives_netns_exit()
 {
 	run_long --cc "$CC" || return
@@ -131,7 +132,7 @@ survives_netns_exit()
 	[ ! -d /sys/module/tcp_feedback ] && modprobe "$MODULE" && setup
 }
 
-# Receivers pin nothing.
+# Receivers hold no reference to the modules.
 unloads_beside_receivers()
 {
 	flow --cc "$CC" >/dev/null && [ "$(count rcv Receivers)" -gt 0 ] &&
@@ -163,7 +164,7 @@ ss_shows()
 	snd ss -tinH 'dport = :5000' | tee ss.txt | grep -q "$1"
 }
 
-# All senders with feedback: a test may have changed from one to another.
+# Unloads all senders with feedback, because a test may have switched between them.
 unload()
 {
 	modprobe -r tcp_acp_host tcp_estcp tcp_xcp tcp_rcp 2>/dev/null

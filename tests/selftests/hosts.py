@@ -1,30 +1,32 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Flows from one network namespace to another, as told on standard input.
+"""Flows from one network namespace to another, controlled by commands on standard input.
 
-Starting Python for each flow would take longer than the flow where a processor is emulated.
-A command is a line, a word and settings; each is answered by a line, "ok" with numbers or
+On an emulated processor, starting Python for each flow would take longer than the flow.
+A command is a line with a word and settings.  The answer to each is a line: "ok" with numbers, or
 "failed: why".
 
   send bytes=N [cc=A,B,...] [tfo=1] [mptcp=1] [option=NAME] [device=NAME] [to=ADDRESS]
   [at=ADDRESS] [source=NAMESPACE] [mark=FILE]		ms, ms of silence, kb/s
-	One connection: N bytes, in equal parts by each congestion control in turn; it ends when
-	the receiver says that it has all.  Silence: for how long it heard nothing, at most.
-	The rate: the capacity that the congestion control shows at the end; 0: none.  An option
-	of the sender's socket, and where need be of the receiver's, is one of OPTIONS.  Where
-	a destination is translated the sender sees the receiver at another address.  The file is
-	made when a third has been acknowledged: who asks ss all the time disturbs a slow machine.
+	One connection sends N bytes, in equal parts with each congestion control in turn.  It
+	ends when the receiver reports that it has all.  Silence: the longest time in which the
+	receiver got nothing.  The rate: the capacity that the congestion control shows at the
+	end; 0: none.  option: one of OPTIONS, for the sender's socket, and for the receiver's if
+	both need it.  at: the receiver's address as the sender sees it, if it is translated.
+	mark: this file is created when a third is acknowledged, because repeated calls of ss
+	would disturb a slow machine.
   talk segs=N,M,... idle=S,T,... cc=A,B,...		ms of each exchange, then B's after a comma
-	One connection each: after an idle time of S seconds it sends a request of N segments and
-	waits for the answer of one byte; after as long again M segments; then T.  Several take
-	turns to connect and to ask: each waits for its slot, and then has the path for itself.
+	One connection for each congestion control.  After an idle time of S seconds it sends a
+	request of N segments, and waits for the answer of one byte.  After the same idle time it
+	sends M segments, and so on.  Then the same with T.  Several connections take turns: each
+	waits for its slot, in which no other one uses the path.
   watch cc=A seconds=S losses=N [to=ADDRESS]	segments, us, kb/s, and pairs of segments
-	One connection that always has something to send, until there were N losses or for S
-	seconds: ssthresh in the beginning and at the end; then cwnd, rtt, smoothed and least, and the
-	capacity that is shown; and for each loss the window before and ssthresh after it, "W:T".
+	One connection that always has data to send, until there were N losses, or for S seconds.
+	Answer: ssthresh at the begin and at the end; cwnd, smoothed rtt, least rtt, and the shown
+	capacity at the end; for each loss the window before and ssthresh after it, "W:T".
   churn cc=A,B,... seconds=S rounds=N cpu=N		how many changes
-	One connection that always sends, on that processor, changing all the time: for so long at
-	least, and so often through them all at least.
+	One connection that always sends, on that processor, and changes its congestion control
+	all the time: for at least S seconds, and at least N times through all of them.
 """
 
 import contextlib
@@ -42,8 +44,8 @@ from pathlib import Path
 
 SEG = 1448  # payload of a segment with time stamps, bytes
 CHUNK = bytes(1 << 14)
-PATIENCE_S = 120.0  # nothing takes longer
-SLOT_S = 0.75  # longer than an exchange, where connections take turns
+PATIENCE_S = 120.0  # time limit for each operation
+SLOT_S = 0.75  # slot of a connection if several take turns: longer than an exchange
 CLONE_NEWNET = 0x40000000
 IPPROTO_MPTCP = 262
 TCP_NOTSENT_LOWAT = 25
@@ -55,28 +57,28 @@ TCP_CA_RECOVERY = 3
 BBR_INFO = 20  # bytes of a struct tcp_bbr_info
 
 def ip_option(sock: socket.socket) -> None:
-    """Four bytes that say nothing."""
+    """Four bytes of IP options that have no effect."""
     sock.setsockopt(socket.IPPROTO_IP, socket.IP_OPTIONS, b"\1\1\1\0")
 
 
 def extension(name: int) -> Callable[[socket.socket], None]:
-    """An extension header with nothing but padding."""
+    """Return: a function that sets an extension header with only padding."""
     return lambda sock: sock.setsockopt(socket.IPPROTO_IPV6, name, b"\0\0\1\4" + bytes(4))
 
 
 def any_address(sock: socket.socket) -> bytes:
-    """A struct sockaddr_storage."""
+    """Return: a struct sockaddr_storage for any address."""
     return struct.pack("=H126x", sock.family)
 
 
 def md5(sock: socket.socket) -> None:
-    """A struct tcp_md5sig for everybody."""
+    """Sets a TCP-MD5 key for any peer, with a struct tcp_md5sig."""
     signed = any_address(sock) + struct.pack("=BBHi80s", TCP_MD5SIG_FLAG_PREFIX, 0, 3, 0, b"key")
     sock.setsockopt(socket.IPPROTO_TCP, TCP_MD5SIG_EXT, signed)
 
 
 def ao(sock: socket.socket) -> None:
-    """A struct tcp_ao_add for everybody; ENOPROTOOPT where the kernel has no TCP-AO."""
+    """Sets a TCP-AO key for any peer, with a struct tcp_ao_add; ENOPROTOOPT without TCP-AO."""
     key = struct.pack("=64siIHBBBBBB80s", b"hmac(sha1)", 0, 0, 0, 0, 100, 100, 12, 0, 3, b"key")
     sock.setsockopt(socket.IPPROTO_TCP, TCP_AO_ADD_KEY, any_address(sock) + key)
 
@@ -87,13 +89,13 @@ OPTIONS: dict[str, Callable[[socket.socket], None]] = {
 }  # fmt: skip
 BOTH_ENDS = {"md5", "ao"}
 
-Ends = tuple[str, str, str]  # namespaces of sender and receiver, address of the latter
+Ends = tuple[str, str, str]  # namespaces of sender and receiver, address of the receiver
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def enter(namespace: str) -> None:
-    """From now on sockets of this thread are made in that network namespace."""
+    """Later sockets of this thread are created in this network namespace."""
     fd = os.open(f"/run/netns/{namespace}", os.O_RDONLY)
     failed = _libc.setns(fd, CLONE_NEWNET)
     os.close(fd)
@@ -102,7 +104,7 @@ def enter(namespace: str) -> None:
 
 
 class Receiver(threading.Thread):
-    """Takes one connection; says one byte for each count of bytes that it got in full."""
+    """Accepts one connection; sends one byte after each complete count of received bytes."""
 
     def __init__(self, listener: socket.socket, counts: list[int]) -> None:
         super().__init__(daemon=True)
@@ -136,16 +138,16 @@ def connect(
     source: str, target: str, address: str, counts: list[int], mptcp: bool, unsent: bool,
     option: str = "",
 ) -> tuple[socket.socket, Receiver, tuple[str, int]]:
-    """A socket that is still to connect, and who waits for it, at the address."""
+    """Return: a socket that is not connected yet, its receiver, and the receiver's address."""
     protocol = IPPROTO_MPTCP if mptcp else socket.IPPROTO_TCP
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     enter(target)
     listener = socket.socket(family, socket.SOCK_STREAM, protocol)
-    if not mptcp:  # which has it from 6.2 on
+    if not mptcp:  # MPTCP has this option only from 6.2 on
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_FASTOPEN, 8)
     if option in BOTH_ENDS:
         OPTIONS[option](listener)
-    listener.bind(("", 0))  # the address may be in another VRF than this socket
+    listener.bind(("", 0))  # any address, because the address may be in another VRF
     listener.listen()
     listener.settimeout(PATIENCE_S)
     enter(source)
@@ -153,7 +155,7 @@ def connect(
     client.settimeout(PATIENCE_S)
     if option:
         OPTIONS[option](client)
-    if unsent:  # what is queued belongs to the congestion control that was chosen for it
+    if unsent:  # little is queued, so that data is sent by the congestion control chosen for it
         client.setsockopt(socket.IPPROTO_TCP, TCP_NOTSENT_LOWAT, len(CHUNK))
     return client, Receiver(listener, counts), (address, listener.getsockname()[1])
 
@@ -163,7 +165,8 @@ def choose(client: socket.socket, cc: str) -> None:
 
 
 def push(client: socket.socket, count: int, mark: str = "") -> None:
-    """Sends so many bytes; a part at a time, so that little is queued."""
+    """Sends count bytes in small parts, so that little is queued.  Creates the file mark when a
+    third is acknowledged."""
     third = count // 3
     while count > 0:
         if not select.select([], [client], [], PATIENCE_S)[1]:
@@ -172,14 +175,14 @@ def push(client: socket.socket, count: int, mark: str = "") -> None:
         if mark and acknowledged(client) >= third:
             Path(mark).touch()
             mark = ""
-    while mark and acknowledged(client) < third:  # all of it is queued
+    while mark and acknowledged(client) < third:  # everything is queued already
         time.sleep(0.01)
     if mark:
         Path(mark).touch()
 
 
 def acknowledged(client: socket.socket) -> int:
-    """tcpi_bytes_acked of linux/tcp.h."""
+    """Return: tcpi_bytes_acked of linux/tcp.h."""
     info = client.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)
     return struct.unpack_from("=Q", info, 120)[0]
 
@@ -190,7 +193,7 @@ def heard(client: socket.socket) -> None:
 
 
 def capacity(client: socket.socket) -> int:
-    """What the congestion control shows in BBR's form, as ss prints it, bytes/s; 0: nothing."""
+    """The rate that the congestion control shows in BBR's format, as ss does, bytes/s; 0: none."""
     info = client.getsockopt(socket.IPPROTO_TCP, TCP_CC_INFO, 64)
     return struct.unpack_from("=Q", info)[0] if len(info) == BBR_INFO else 0
 
@@ -210,7 +213,7 @@ def send(
             choose(client, ccs[0])
         begun = time.monotonic()
         if tfo:
-            # Without a cookie it only asks for one.
+            # Without a cookie this only requests one.
             with contextlib.suppress(BlockingIOError):
                 count -= client.sendto(CHUNK[:count], socket.MSG_FASTOPEN, where)
         else:
@@ -262,9 +265,9 @@ def bytes_of(size: int) -> bytes:
 
 
 def state(client: socket.socket) -> tuple[int, int, int, int, bool]:
-    """cwnd and ssthresh, segments; rtt, smoothed and least, us; whether it recovers from a loss."""
+    """Return: cwnd, ssthresh (segments); smoothed and least rtt (us); whether it is in recovery."""
     info = client.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)
-    # See linux/tcp.h: numbers of 32 bits from byte 8 on, of 64 from 104 to 136
+    # linux/tcp.h: 32-bit numbers from byte 8 on, 64-bit numbers from byte 104 to 136
     rtt, _, ssthresh, cwnd = struct.unpack_from("4I", info, 8 + 15 * 4)
     (rtt_min,) = struct.unpack_from("I", info, 136 + 3 * 4)
     return cwnd, ssthresh, rtt, rtt_min, info[1] >= TCP_CA_RECOVERY
@@ -295,7 +298,7 @@ def watch(names: Ends, cc: str, seconds: str, losses: str) -> str:
 
 
 def reset(client: socket.socket) -> None:
-    """What is queued goes with the connection."""
+    """When the socket is closed, queued data is discarded, and a reset is sent."""
     client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 
@@ -309,7 +312,7 @@ def churn(names: Ends, cc: str, seconds: str, rounds: str, cpu: str) -> str:
         start = time.monotonic()
         end, last = start + float(seconds), start + PATIENCE_S
         while (now := time.monotonic()) < end or (changes < least and now < last):
-            # A module that is just being unloaded cannot be chosen.
+            # A module that is being unloaded cannot be chosen.
             with contextlib.suppress(FileNotFoundError, BlockingIOError):
                 choose(client, ccs[changes % len(ccs)])
             changes += 1
@@ -324,7 +327,7 @@ DOES: dict[str, Callable[..., str]] = {"send": send, "talk": talk, "watch": watc
 def main() -> None:
     """Arguments: the sender's namespace, the receiver's, and the receiver's address."""
     names = (sys.argv[1], sys.argv[2], sys.argv[3])
-    enter(names[0])  # by which it is found in the end
+    enter(names[0])  # so that scripts find this process by its namespace, and can kill it
     for line in sys.stdin:
         verb, *settings = line.split()
         options = dict(setting.split("=", 1) for setting in settings)

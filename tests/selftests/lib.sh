@@ -1,18 +1,18 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What the selftests share; they source it from $DIR.  KTAP, waiting, tcp_feedback's
-# counters, and two namespaces:
+# Common functions of the selftests, which source this file from $DIR: KTAP, waiting, counters
+# of tcp_feedback, and two namespaces:
 #
 #   +--------------+  192.0.2.0/24, 2001:db8::/64  +--------------+
 #   | $SND    veth +-------------------------------+ veth    $RCV |
 #   |  192.0.2.1   |            10 ms              |  192.0.2.2   |
 #   +--------------+                               +--------------+
 #
-# The delay sits at the receiver, never at the sender.
+# The delay is at the receiver, never at the sender.
 #
-# A script has setup() and cleanup(), and lists its tests, each a function, in
-# TESTS for ksft_main; or it calls ksft_begin, ksft_test and ksft_end.
+# A script has setup() and cleanup().  It either lists its tests, each of them a function, in
+# TESTS and calls ksft_main, or it calls ksft_begin, ksft_test and ksft_end.
 
 set -u
 
@@ -38,13 +38,13 @@ skip_all()
 	exit $KSFT_SKIP
 }
 
-# skip REASON: the running test
+# skip REASON: marks the running test as skipped
 skip()
 {
 	SKIPPED=$*
 }
 
-# xfail REASON: the running test asks for more than that, which is known
+# xfail REASON: marks the running test as a known failure
 xfail()
 {
 	XFAILED=$*
@@ -55,7 +55,7 @@ diag()
 	echo "# $*"
 }
 
-# ksft_begin N: so many tests follow, in a directory that goes with the script
+# ksft_begin N: begins a run of N tests, in a directory that is removed at the end of the script
 ksft_begin()
 {
 	[ "$(id -u)" = 0 ] || skip_all "needs root"
@@ -69,7 +69,7 @@ ksft_begin()
 	setup || { echo "Bail out! no namespaces"; exit $KSFT_FAIL; }
 }
 
-# ksft_test NAME CMD...
+# ksft_test NAME CMD...: runs CMD as a test
 ksft_test()
 {
 	local name=$1
@@ -92,7 +92,7 @@ ksft_test()
 	fi
 }
 
-# What a failed test may have left behind; scripts that know define it anew.
+# Removes what a failed test may have left; a script may redefine this function.
 after_failure()
 {
 	:
@@ -105,7 +105,7 @@ ksft_end()
 	[ $FAILED = 0 ]
 }
 
-# ksft_main [TEST]...: these, or all
+# ksft_main [TEST]...: runs these tests, or all
 ksft_main()
 {
 	local name
@@ -119,7 +119,7 @@ ksft_main()
 	ksft_end
 }
 
-# own_log NAME: other drivers' complaints up to here are not ours
+# own_log NAME: kernel_is_quiet ignores kernel messages before this call
 own_log()
 {
 	LOG_START="$1 $$ starts"
@@ -134,7 +134,7 @@ kernel_is_quiet()
 
 # Waiting -------------------------------------------------------------------------------
 
-# wait_for SECONDS CMD...: until CMD succeeds
+# wait_for SECONDS CMD...: waits until CMD succeeds, at most this long
 wait_for()
 {
 	local tries=$(($1 * 20))
@@ -147,7 +147,7 @@ wait_for()
 	done
 }
 
-# busywait CMD...: 10 s at most
+# busywait CMD...: waits until CMD succeeds, at most 10 s
 busywait()
 {
 	wait_for 10 "$@"
@@ -155,7 +155,7 @@ busywait()
 
 # Two namespaces ------------------------------------------------------------------------
 
-# snd CMD..., rcv CMD...: in a namespace
+# snd CMD..., rcv CMD...: runs CMD in the sender's or the receiver's namespace
 snd()
 {
 	ip netns exec "$SND" "$@"
@@ -166,7 +166,7 @@ rcv()
 	ip netns exec "$RCV" "$@"
 }
 
-# listening PORT: whether the receiver has a socket that does
+# listening PORT: whether the receiver has a socket that listens on this port
 listening()
 {
 	rcv ss -tlnH "sport = :$1" | grep -q .
@@ -184,7 +184,7 @@ setup_pair()
 		ip -n "$1" addr add "192.0.2.$2/24" dev veth0
 		ip -n "$1" addr add "2001:db8::$2/64" dev veth0 nodad
 		ip -n "$1" link set veth0 up
-		# what one flow learned must not help the next
+		# metrics of one flow must not be used by the next flow
 		ip netns exec "$1" sysctl -qw net.ipv4.tcp_no_metrics_save=1
 	done
 	setup_delay
@@ -202,8 +202,8 @@ cleanup()
 	ip netns del "$RCV" 2>/dev/null
 }
 
-# receiver [-6]: in the background, of one transfer, on a port of its own.  What it is told
-# besides is in SERVER.
+# receiver [-6]: starts a receiver of one transfer in the background, on a new port.  SERVER
+# has further arguments for it.
 PORT=5000
 SERVER=""
 receiver()
@@ -220,21 +220,21 @@ receiver()
 	listens "${option[@]}" --port $PORT $SERVER
 }
 
-# listens ARGS...: begins a receiver in the background, which listens when this returns.  <> does
-# not wait for one that never comes to open the pipe.
+# listens ARGS...: starts a receiver in the background, and returns when it listens.  <> does
+# not block if no receiver ever opens the pipe.
 listens()
 {
 	rcv "$DIR/flow.py" "$@" >"$READY" &
 	read -r -t 10 <>"$READY"
 }
 
-# sender ARGS...: to that receiver; prints the congestion control that it used
+# sender ARGS...: sends to that receiver; prints the congestion control of the socket
 sender()
 {
 	snd "$DIR/flow.py" "$TO" --port $PORT "$@"
 }
 
-# run_long [ARGS...]: 4 s at 100 Mbit/s on port 5000, in the background
+# run_long [ARGS...]: starts a transfer on port 5000 in the background: 4 s at 100 Mbit/s
 run_long()
 {
 	# shellcheck disable=SC2086
@@ -242,7 +242,7 @@ run_long()
 	snd "$DIR/flow.py" 192.0.2.2 --port 5000 --bytes 50000000 "$@" >/dev/null 2>&1 &
 }
 
-# The receiver first: its reset also ends what a closed socket still has to send.
+# Ends the receiver first, because its reset also ends the transmission of a closed socket.
 end_long()
 {
 	ip netns pids "$RCV" | xargs -r kill
@@ -257,7 +257,7 @@ mount_tracing()
 
 # tcp_feedback ----------------------------------------------------------------------------
 
-# count snd|rcv NAME: a counter of tcp_feedback
+# count snd|rcv NAME: prints a counter of tcp_feedback
 count()
 {
 	local number
@@ -266,7 +266,7 @@ count()
 	echo "${number:-0}"
 }
 
-# mib snd|rcv NAME...: the sum of counters of /proc/net/netstat; one that a kernel lacks is 0
+# mib snd|rcv NAME...: prints the sum of counters of /proc/net/netstat; a missing counter is 0
 mib()
 {
 	# shellcheck disable=SC2016 # the dollars are awk's
@@ -275,7 +275,7 @@ mib()
 		{ for (i in k) if (k[i] in wanted) sum += $i } END { print sum + 0 }' /proc/net/netstat
 }
 
-# grows snd|rcv NAME BEFORE: says so if it does not
+# grows snd|rcv NAME BEFORE: whether the counter exceeds BEFORE; prints a message if not
 grows()
 {
 	local now
@@ -284,7 +284,7 @@ grows()
 	[ "$now" -gt "$3" ] || { echo "# $1 $2 stays at $now"; return 1; }
 }
 
-# Nothing that TCP or tcp_feedback received up to here was wrong.
+# TCP and tcp_feedback have received no wrong checksum so far.
 checksums_are_right()
 {
 	local ns

@@ -1,11 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""The life of all modules: loaded, used, changed, refused, unloaded, many times.
+"""Loads, uses, changes and unloads all modules, many times.
 
-A round makes two network namespaces and loads some modules.  Two flows send meanwhile, one on
-each processor, and change their congestion control; qdiscs come, change and go below them; all
-modules are asked to go.  Then the flows end in one of three ways: closed, killed, or killed
-after their namespaces' names were taken away.  What is chosen is a matter of the seed.
+A round creates two network namespaces and loads some modules.  Two flows send, one on each
+processor, and change their congestion control.  During that time qdiscs below them are added,
+changed and deleted, and unloading of all modules is tried.  Then the flows end in one of three
+ways: closed, killed, or killed after their namespaces were deleted.  The seed determines the
+random choices.
 
 life.py [--rounds N] [--seed N]	Prints KTAP.  Exit status: 0 all passed, 1 not, 4 skipped.
 """
@@ -30,26 +31,26 @@ from pathlib import Path
 
 from hosts import enter
 
-# Module of a congestion control, where it is not tcp_<name>
+# Modules of congestion controls that are not named tcp_<name>
 MODULES = {"ccp": "tcp_ccpd", "acp": "tcp_acp_host"}
 SENDERS = ["ccpd", "ccp", "ccpd_path", "mccp", "mccp_path", "acp", "estcp", "nist_reno", "nist_bic",
            "nist_ctcp", "nist_fast", "nist_hstcp", "nist_htcp", "nist_scalable", "jtcp",
            "newjersey", "rcp", "xcp"]  # fmt: skip
 SCHED = "sch_tcpcc"
-SHARED = ["tcp_feedback", "tcpcc_view"]  # loaded by others, and the last to go
-# What flows send costs most of a round's time: they need not send much.
+SHARED = ["tcp_feedback", "tcpcc_view"]  # loaded by other modules, and unloaded last
+# Low rates, because the packets of flows take most of the time of a round
 QDISCS = [*(f"{kind} bandwidth 20mbit" for kind in ("acp", "estcp", "rcp", "xcp")),
           "tbf rate 20mbit burst 3000 limit 60000"]  # fmt: skip
 OFFERED = ["cubic", "reno", *SENDERS]
 
 ROUND_S = 0.1  # of sending
-LAST_S = 200.0  # until the last socket has gone
-# The smallest object that any of the modules allocates.  One that is left in each round
-# shows as that; SLAB_ROUNDS make it more than the kernel's own caches vary by.
+LAST_S = 200.0  # time limit until the last socket is gone
+# The smallest object that a module allocates, bytes: a leak of one per round shows as this growth.
+# In SLAB_ROUNDS rounds it is more than the variation of the kernel's own caches.
 SLAB_LEAST = 64
 SLAB_ROUNDS = 1000
 
-# Of races, which KCSAN reports of all the kernel, its test looks for ours.
+# Not reports of KCSAN, which are about the whole kernel: the test for KCSAN searches for ours.
 COMPLAINTS = re.compile(
     "BUG(?!: KCSAN)|WARNING|Oops|Call Trace|protection fault|UBSAN|refcount_t|suspicious"
     "|new suspected memory leaks|sleeping|unregister_netdevice"
@@ -74,19 +75,19 @@ def call(*command: str, text: str = "") -> None:
 
 
 def batch(program: str, *lines: str, namespace: str = "") -> None:
-    """One call of ip or tc for several commands: programs cost most of a round's time."""
+    """Runs several commands with one call of ip or tc, because starting programs is slow."""
     where = ["-n", namespace] if namespace else []
     call(program, *where, "-batch", "-", text="\n".join(lines))
 
 
 def set_default(cc: str) -> None:
-    """For new sockets; nothing happens if there is no such congestion control now."""
+    """Sets the default for new sockets, if this congestion control exists now."""
     with contextlib.suppress(FileNotFoundError, BlockingIOError):
         Path("/proc/sys/net/ipv4/tcp_congestion_control").write_text(cc)
 
 
 def remove(module: str) -> bool:
-    """Whether it could be unloaded; OSError if it could not for another reason than its use."""
+    """Return: whether the module was unloaded; OSError if it failed, but not because of its use."""
     if not _libc.delete_module(module.encode(), os.O_NONBLOCK):
         return True
     if ctypes.get_errno() not in (errno.EAGAIN, errno.EBUSY, errno.ENOENT):
@@ -95,7 +96,7 @@ def remove(module: str) -> bool:
 
 
 def make_pair(names: tuple[str, str]) -> None:
-    """Two namespaces with a path of 5 ms."""
+    """Creates two namespaces with a path of 5 ms."""
     batch("ip", *(f"netns add {name}" for name in names),
           f"link add veth0 netns {names[0]} type veth peer veth0 netns {names[1]}")  # fmt: skip
     for number, name in enumerate(names, 1):
@@ -105,10 +106,10 @@ def make_pair(names: tuple[str, str]) -> None:
 
 
 def flow(names: tuple[str, str], ccs: list[str], cpu: int) -> None:
-    """Sends for ever, changing from one congestion control to the next.  Never returns."""
+    """Sends for ever, with each congestion control in turn.  Never returns."""
     os.sched_setaffinity(0, {cpu % (os.cpu_count() or 1)})
     enter(names[1])
-    # A receiver whose sender is gone keeps namespace and default for as long as it tries.
+    # A receiver whose sender is gone holds its namespace and the default while it retries.
     Path("/proc/sys/net/ipv4/tcp_orphan_retries").write_text("1")
     server = socket.create_server(("192.0.2.2", 0))
 
@@ -121,13 +122,13 @@ def flow(names: tuple[str, str], ccs: list[str], cpu: int) -> None:
     threading.Thread(target=drain, daemon=True).start()
     enter(names[0])
     client = socket.socket()
-    # A reset ends it: what was not sent yet keeps neither namespace nor module.
+    # It closes with a reset, so that unsent data holds neither namespace nor module.
     client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     client.connect(server.getsockname())
     signal.signal(signal.SIGTERM, lambda *_: (client.close(), os._exit(0)))
     with contextlib.suppress(OSError):
         for number in range(1 << 30):
-            # A module that is just being unloaded cannot be chosen.
+            # A module that is being unloaded cannot be chosen.
             with contextlib.suppress(FileNotFoundError, BlockingIOError):
                 cc = ccs[number % len(ccs)].encode()
                 client.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, cc)
@@ -136,7 +137,7 @@ def flow(names: tuple[str, str], ccs: list[str], cpu: int) -> None:
 
 
 def begin(names: tuple[str, str], ccs: list[str], cpu: int) -> int:
-    """A flow in a process of its own: its number."""
+    """Starts a flow in its own process.  Return: the process id."""
     child = os.fork()
     if not child:
         try:
@@ -147,12 +148,12 @@ def begin(names: tuple[str, str], ccs: list[str], cpu: int) -> int:
 
 
 class Life:
-    """So many rounds, and what was seen in them."""
+    """A number of rounds, and counts of their events."""
 
     def __init__(self, rounds: int, seed: int) -> None:
         self.rounds, self.chance = rounds, random.Random(seed)
         self.seen: Counter[str] = Counter()
-        self.slab: dict[int, int] = {}  # after so many rounds, bytes
+        self.slab: dict[int, int] = {}  # slab memory before a round, bytes
 
     def round(self, number: int) -> None:
         names = (f"life-a-{number}", f"life-b-{number}")
@@ -168,7 +169,7 @@ class Life:
         self.finish(names, flows)
 
     def disturb(self, name: str) -> None:
-        """A qdisc, and every module, comes or goes below the flows."""
+        """Replaces or deletes the qdisc below the flows, and tries to unload every module."""
         qdiscs = self.chance.sample(QDISCS, 2)
         batch("tc", *(f"qdisc replace dev veth0 root {qdisc}" for qdisc in qdiscs), namespace=name)
         self.unload()
@@ -190,7 +191,7 @@ class Life:
         for child in flows:
             os.kill(child, signal.SIGTERM if way == "closed" else signal.SIGKILL)
             _, status = os.waitpid(child, 0)
-            # who had ended by itself before has failed
+            # a flow that had ended by itself before has failed
             self.seen["broken flows"] += os.WIFEXITED(status) and os.WEXITSTATUS(status) != 0
         if way != "orphaned":
             self.forget(names)
@@ -232,14 +233,14 @@ class Life:
 
 
 def slab_bytes() -> int:
-    """What cannot be reclaimed, when all that can has been."""
+    """Return: unreclaimable slab memory, bytes, after everything else was reclaimed."""
     Path("/proc/sys/vm/drop_caches").write_text("3")
     time.sleep(1)
     return int(re.search(r"SUnreclaim: *(\d+)", Path("/proc/meminfo").read_text())[1]) << 10
 
 
 def leaked() -> str:
-    """What kmemleak found, if this kernel has it.  It takes two scans to believe in a leak."""
+    """Return: leaks that kmemleak reports, if this kernel has it.  It needs two scans."""
     if not Path("/sys/kernel/debug/kmemleak").exists():
         with contextlib.suppress(RuntimeError):
             call("mount", "-t", "debugfs", "none", "/sys/kernel/debug")

@@ -1,18 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The life of tcp_mccp.  Runs as root in the lab kernel (scripts/lab exec --
-# tests/selftests/mccp.sh) or on any kernel that has the module; prints KTAP.
-# Arguments name the tests to run; none: all.
+# Loading, choosing, using and unloading tcp_mccp.  Runs as root in the lab kernel (scripts/lab
+# exec -- tests/selftests/mccp.sh) or on any kernel that has the module; prints KTAP.
+# Arguments are the names of tests to run; without arguments all tests run.
 #
 #   +--------------+  192.0.2.0/24, 2001:db8::/64  +--------------+
 #   | $SND    veth +-------------------------------+ veth    $RCV |
 #   |  192.0.2.1   |  100 Mbit/s, 10 ms, 100 pkts  |  192.0.2.2   |
 #   +--------------+                               +--------------+
 #
-# The delay sits at the receiver, never at the sender.
+# The delay is at the receiver, never at the sender.
 
-# What cc_lib.sh asks for is not used here.
+# The variables that cc_lib.sh needs are not used in this file.
 # shellcheck disable=SC2034
 
 DIR=$(dirname "$(readlink -f "$0")")
@@ -24,7 +24,7 @@ BAD_VALUES="mccp_probe=2 mccp_ncd=-1 mccp_boundary=0 mccp_boundary=100 mccp_n=10
 	mccp_beta=100 mccp_beta=x mccp_mean=2 mccp_interval=2 mccp_ssthresh=1000001"
 GOOD_VALUE=mccp_n=4
 LONG_CC=mccp
-# the estimate is that of the link: 95.64 Mb/s of payload
+# the estimate is the rate of the link: 95.64 Mb/s of payload
 SS_SHOWS=".*bbr:\(bw:9[0-9]{7}bps,mrtt:10"
 EVENT=mccp/mccp_update
 TRACED="mode=[01] abe=1[12][0-9]{6} sample=[0-9]+ interval_us=[0-9]+ dt_us=[0-9]+ unstable=[0-9]+ weight=[0-9]+ rtt_us=[0-9]+ rtt_min_us=1[0-9]{4} counter=[0-9]+ cwnd=[0-9]+ ssthresh=[0-9]+"

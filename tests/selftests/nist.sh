@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The life of the NIST study's senders: loading, parameters, transfers, side by side,
+# Tests of the NIST study's senders: loading, parameters, transfers, transfers side by side,
 # changing them under traffic, unloading.  Runs as root in the lab kernel
 # (scripts/lab exec -- tests/selftests/nist.sh) or on any kernel that has the modules;
-# prints KTAP.  Arguments name the tests to run; none: all.
+# prints KTAP.  Arguments are the names of tests to run; without arguments all tests run.
 #
 # The namespaces are those of lib.sh, with 100 Mbit/s at the sender.
 
@@ -14,7 +14,7 @@ DIR=$(dirname "$(readlink -f "$0")")
 
 LAWS="reno bic ctcp fast hstcp htcp scalable"
 
-# Tests in the order of their run; each is a function of this name.
+# Tests in the order in which they run; each is a function of this name.
 TESTS="registers only_reno_is_free autoloads refuses_bad_values refuses_bad_load transfers ends_slow_start
 	times_out coexist changes_under_traffic stays_while_used kernel_is_quiet"
 
@@ -43,7 +43,7 @@ unload()
 	modprobe -r "tcp_nist_$1" 2>/dev/null
 }
 
-# When sockets that have ended are gone
+# Unloads a module when its closed sockets are gone
 unload_idle()
 {
 	[ ! -d "/sys/module/tcp_nist_$1" ] || busywait unload "$1"
@@ -60,7 +60,7 @@ registers()
 	each_law is_there
 }
 
-# Without privileges a process may choose TCP's own law, and none that takes more.
+# An unprivileged process may choose nist_reno, but no law that takes more than Reno.
 only_reno_is_free()
 {
 	local free
@@ -70,10 +70,10 @@ only_reno_is_free()
 	[ "$free" = nist_reno ] || { echo "# free to choose:" $free; return 1; }
 }
 
-# Alone: no law needs the module of another.
+# No law needs the module of another law.
 comes_alone()
 {
-	# but for nist_reno, only the first namespace may have it as its default
+	# except nist_reno, only the first namespace may have these as its default
 	sysctl -qw net.ipv4.tcp_congestion_control=reno
 	each_law unload_idle && sysctl -qw "net.ipv4.tcp_congestion_control=nist_$1" &&
 		[ "$(echo /sys/module/tcp_nist_*)" = "/sys/module/tcp_nist_$1" ]
@@ -88,7 +88,7 @@ autoloads()
 	each_law is_there && return $status
 }
 
-# refuses LAW PARAMETER=VALUE...
+# refuses LAW PARAMETER=VALUE...: whether each value is refused, and the old value stays
 refuses()
 {
 	local law=$1 name value was
@@ -126,7 +126,7 @@ refuses_bad_load()
 		unload "fast" && modprobe tcp_nist_fast
 }
 
-# flow_uses CC ARGS...: one transfer
+# flow_uses CC ARGS...: one transfer; its socket must have CC
 flow_uses()
 {
 	local want=$1 got
@@ -151,7 +151,7 @@ shows_threshold()
 	snd ss -tinH 'dport = :5000' | grep -q "nist_$1.* ssthresh:$2 "
 }
 
-# The first slow start ends where sst_int says: so the law acts, and not only its name.
+# The first slow start ends at sst_int, which shows that the law itself runs.
 ends_at_threshold()
 {
 	local status=0
@@ -167,7 +167,7 @@ ends_slow_start()
 	each_law ends_at_threshold
 }
 
-# field NAME: of the transfer on port 5000
+# field NAME: prints a field of ss for the transfer on port 5000
 field()
 {
 	snd ss -tinH 'dport = :5000' | sed -n "s/.* $1:\\([0-9]*\\) .*/\\1/p"
@@ -178,7 +178,7 @@ has_timed_out()
 	[ "$(field cwnd)" = 1 ] && [ -n "$(field ssthresh)" ]
 }
 
-# BIC keeps 0.8 of its window at a loss, and a timeout leaves half of it as threshold.
+# BIC keeps 0.8 of its window at a loss, but a timeout sets ssthresh to half of the window.
 times_out()
 {
 	local cwnd ssthresh
@@ -194,7 +194,7 @@ times_out()
 	[ "$ssthresh" = $((cwnd / 2)) ] || { echo "# $ssthresh after $cwnd"; return 1; }
 }
 
-# All seven at once, through one queue
+# All seven at the same time, through one queue
 coexist()
 {
 	local law flows=() pid status=0
@@ -227,7 +227,7 @@ ss_shows()
 	snd ss -tinH 'dport = :5000' | grep -q "nist_$1"
 }
 
-# While a flow uses it a module stays; when it has ended it goes.
+# A module cannot be unloaded while a flow uses it.  After the flow it can.
 stays_and_goes()
 {
 	local status=0

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Windows ACK by ACK, by packetdrill's scripts in packetdrill/: each in a network namespace of its
-# own.  packetdrill is https://github.com/google/packetdrill; no distribution of ours has it.
+# Runs the packetdrill scripts in packetdrill/, which check windows ACK by ACK, each in its own
+# network namespace.  packetdrill is https://github.com/google/packetdrill; none of the supported
+# distributions has it.
 #
 # Exit status: 0 all passed, 1 not, 4 skipped.
 
@@ -10,7 +11,7 @@ DIR=$(dirname "$(readlink -f "$0")")
 # shellcheck source=tests/selftests/lib.sh
 . "$DIR/lib.sh"
 
-# Nothing is remembered of a peer; options and codepoints are those that the scripts have.
+# No metrics of a peer are saved; options and codepoints are as the scripts expect them.
 SYSCTLS="net.ipv4.tcp_no_metrics_save=1 net.ipv4.tcp_timestamps=0 net.ipv4.tcp_ecn=0"
 
 # Each script has its own namespace

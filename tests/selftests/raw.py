@@ -1,23 +1,26 @@
 #!/usr/bin/python3 -SI
 # SPDX-License-Identifier: GPL-2.0
-"""Packets made by hand, from the namespace that this runs in to another, for sch_*.sh.
+"""Raw packets from the namespace in which this runs to another one, for sch_*.sh.
 
-raw.py burst ADDRESS COUNT SIZE       COUNT datagrams of SIZE bytes, at once
-raw.py pace ADDRESS PEER COUNT SIZE   the same; prints at what rate they arrived, bit/s of frames
-raw.py header KIND ADDRESS PEER RATE  congestion headers of acp, xcp or rcp, over a link of that
-                                      kind and RATE bytes/s that is new: words become what the law
-                                      says; prints how many there were, and how many were changed
-raw.py word KIND ADDRESS PEER WORD INFO   one such header; prints the word that arrived
-raw.py words SECONDS                  prints for each protocol how many words arrive here in that
-                                      time, and how many of them do not ask for all
-raw.py strange KIND ADDRESS PEER      headers that no router of this kind may touch; prints how many
-raw.py codepoints ADDRESS PEER DSFIELD COUNT BATCH [PROTOCOL]   segments, BATCH at once; prints with
-                                      which ECN bits they arrived: how many of 00, 01, 10, 11.
-                                      With another PROTOCOL nobody knows that they are TCP
-raw.py others ADDRESS PEER DSFIELD ECHO   packets that are no data of this class, echoes with that
-                                      dsfield among them, and must stay as they are; prints how many
-raw.py blind ADDRESS SPORT DPORT COUNT   segments of a flow of which only addresses and ports are
-                                      known, with a word of 100 GB/s and an echo of as much
+raw.py burst ADDRESS COUNT SIZE       sends COUNT datagrams of SIZE bytes at once
+raw.py pace ADDRESS PEER COUNT SIZE   the same; prints the rate at which they arrived, bit/s of
+                                      frames
+raw.py header KIND ADDRESS PEER RATE  sends congestion headers of acp, xcp or rcp over a new link of
+                                      this kind and RATE bytes/s, and checks the words against the
+                                      law; prints the numbers of all and of changed headers
+raw.py word KIND ADDRESS PEER WORD INFO   sends one such header; prints the word that arrived
+raw.py words SECONDS                  prints for each protocol how many words arrive here in this
+                                      time, and how many of them a router has limited
+raw.py strange KIND ADDRESS PEER      sends headers that a router of this kind must not change;
+                                      prints their number
+raw.py codepoints ADDRESS PEER DSFIELD COUNT BATCH [PROTOCOL]   sends segments, BATCH at once;
+                                      prints how many arrived with ECN bits 00, 01, 10 and 11.  With
+                                      another PROTOCOL a router cannot see that they are TCP
+raw.py others ADDRESS PEER DSFIELD ECHO   sends packets that are not data of this class, including
+                                      echoes with dsfield ECHO, which must not change; prints their
+                                      number
+raw.py blind ADDRESS SPORT DPORT COUNT   sends forged segments for a flow of which only addresses
+                                      and ports are known, with a word and an echo of 100 GB/s
 """
 
 import contextlib
@@ -37,7 +40,7 @@ SO_SNDBUFFORCE = 32
 SO_RCVBUFFORCE = 33
 CLONE_NEWNET = 0x40000000
 NO_LIMIT = 0x1FFFFFFF
-DATA, BOTH = b"\xfd\x0c\xac\x50", b"\xfd\x10\xac\x50"  # how headers with a word begin
+DATA, BOTH = b"\xfd\x0c\xac\x50", b"\xfd\x10\xac\x50"  # the first bytes of headers with a word
 PROTOCOLS = {"acp": 1, "xcp": 2, "rcp": 3}
 
 
@@ -46,7 +49,7 @@ def family(address: str) -> int:
 
 
 def socket_in(namespace: str, *kind: int) -> socket.socket:
-    """A socket of another namespace."""
+    """Return: a socket of another namespace."""
     libc = ctypes.CDLL(None, use_errno=True)
 
     def enter(path: str) -> None:
@@ -126,7 +129,7 @@ def decode(word: int) -> float:
 
 
 def xcp_info(rtt_us: int, gap_ns: int) -> int:
-    """Each as a mantissa and the least exponent that will do."""
+    """Both numbers, each as a mantissa and the smallest exponent that fits."""
 
     def pack(value: int, bits: int) -> int:
         e = max(value.bit_length() - bits, 0)
@@ -136,12 +139,12 @@ def xcp_info(rtt_us: int, gap_ns: int) -> int:
 
 
 def signed(word: int) -> int:
-    """A word of XCP: 30 bits in two's complement."""
+    """The value of a word of XCP, which is 30 bits in two's complement."""
     return word - (1 << 30) * (word >> 29)
 
 
 class Path:
-    """Sends segments, and takes them at the other end."""
+    """Sends segments, and receives them at the other end."""
 
     def __init__(self, address: str, peer: str, protocol: int = socket.IPPROTO_TCP) -> None:
         self.address = address
@@ -153,7 +156,8 @@ class Path:
         self.receiver.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 1 << 29)
 
     def carry(self, options: bytes) -> bytes:
-        """What arrives of these options, with a checksum that is right."""
+        """Sends a segment with these options.  Return: the options that arrive; the checksum of
+        the segment must be correct."""
         self.sender.sendto(segment(self.source, self.address, options), (self.address, 0))
         came = b""
         while came[:2] != struct.pack("!H", SPORT):
@@ -182,7 +186,7 @@ def want_dsfield(receiver: socket.socket) -> None:
 
 
 def dsfield_of(receiver: socket.socket) -> int:
-    """Of the next packet from SPORT, or from any port if that does not matter."""
+    """The dsfield of the next packet; on a raw socket, of the next one from SPORT."""
     while True:
         data, ancillary, *_ = receiver.recvmsg(1 << 16, 64)
         if receiver.type == socket.SOCK_RAW:
@@ -204,7 +208,7 @@ def codepoints(
     for _ in range(count // batch):
         for _ in range(batch):
             with contextlib.suppress(OSError):
-                # IPv6 says so if the qdisc drops it
+                # with IPv6 there is an error if the qdisc drops the packet
                 path.sender.sendto(segment(path.source, address, b""), (address, 0))
         if batch > 1:
             path.receiver.settimeout(0.05)
@@ -239,7 +243,7 @@ def others(address: str, peer: str, dsfield: int, echo: int) -> None:
 
     data, ack, large = (segment(path.source, address, b"", bytes(n)) for n in (100, 0, 2000))
     for ecn in range(4):
-        # another class, echoes, fragments, which arrive as one packet, and tunnels
+        # another class, echoes, fragments (which are reassembled at arrival), and tunnels
         for other in (0, 46 << 2, dsfield ^ 4, dsfield ^ 0x80):
             stays(path.sender, path.receiver, data, other | ecn)
         stays(path.sender, path.receiver, ack, echo | ecn)
@@ -254,7 +258,7 @@ def others(address: str, peer: str, dsfield: int, echo: int) -> None:
 
 
 class Link:
-    """A link that is new, of so many bytes/s, and the words that it makes of ours."""
+    """A new link of this many bytes/s; counts words that are sent, and that it changes."""
 
     def __init__(self, kind: str, address: str, peer: str, capacity: int) -> None:
         self.path, self.protocol = Path(address, peer), PROTOCOLS[kind]
@@ -272,13 +276,13 @@ class Link:
 
 
 def acp(link: Link) -> None:
-    # what Eq. 6 wants after a period of 50 ms with the first of our frames
+    # the rate of Eq. 6 after a period of 50 ms with our first frame
     first = 0.1587 * (0.99 * link.capacity - link.frame / 0.05) / 10
     assert decode(link.word(NO_LIMIT)) == 0  # p(0)
     time.sleep(0.055)
     for pad in range(4):
         came = decode(link.word(NO_LIMIT, pad=pad))
-        # some less if others were on the link
+        # less if other packets were on the link
         assert first / 2 < came <= first + 1, (pad, came, first)
     assert link.word(5) == 5
     assert decode(link.word(24 << 24 | 0xFFFFFF)) <= first
@@ -288,21 +292,22 @@ def xcp(link: Link) -> None:
     def change(sent: int, gap: int, rtt_us: int = 49_984) -> int:
         return signed(link.word(sent, xcp_info(rtt_us, gap << 20)))
 
-    assert change(NO_LIMIT, 8) == 0  # nothing has been reckoned up yet
+    assert change(NO_LIMIT, 8) == 0  # no period has ended yet
     time.sleep(0.055)
-    # phi after 50 ms with that frame, above a tenth of the input: all of it is to be given, to
-    # the gap of one packet in that period
+    # phi after 50 ms with that frame is more than a tenth of the input, so all of it is positive
+    # feedback, for the gap of one packet in that period
     spare = 0.4 * (link.capacity - link.frame / 0.05)
     whole = change(NO_LIMIT, 2) * 4
-    # some less if others were on the link
+    # less if other packets were on the link
     assert 0.9 * spare < whole <= spare + 2, (whole, spare)
-    # nothing for who says no rtt; less for who wants less, or lost it to a link before
+    # a packet without an rtt gets nothing; one that requests less, or that an earlier link has
+    # limited, keeps its word
     assert change(NO_LIMIT, 8, rtt_us=0) == 0
     assert change(5, 4) == 5
     assert change(-1000 % 2**30, 4) == -1000
     came = change(NO_LIMIT, 4)
     assert abs(came - whole / 2) <= 2, (came, whole)
-    # what is left, and then nothing
+    # the rest, and then nothing
     came = change(NO_LIMIT, 8)
     assert abs(came - (whole / 4 - 5)) <= 4, (came, whole)
     assert change(NO_LIMIT, 8) == 0
@@ -315,7 +320,7 @@ def rcp(link: Link) -> None:
     time.sleep(0.205)
     for pad in range(4):
         came = decode(link.word(NO_LIMIT, pad=pad))
-        # alpha * T / d more in each period of 10 ms; some less for what was on the link
+        # R grows by alpha * T / d in each period of 10 ms; less because of packets on the link
         most = first * (1 + 0.4 * 10 / 199.9) ** ((time.monotonic() - begun) // 0.01)
         assert 0.97 * most < came <= most, (pad, came, most)
     assert link.word(5) == 5
@@ -330,13 +335,13 @@ def one_word(kind: str, address: str, peer: str, word: int, info: int) -> None:
 def words(seconds: int) -> None:
     came = {number: [0, 0] for number in PROTOCOLS.values()}
     end = time.monotonic() + seconds
-    # sees packets before anybody at this end could change them
+    # this socket sees packets before anything at this end could change them
     with socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(ETH_P_IP)) as tap:
         tap.settimeout(0.1)
         while time.monotonic() < end:
             with contextlib.suppress(TimeoutError):
                 packet, (_, _, direction, *_) = tap.recvfrom(1 << 16)
-                head = packet[40:52]  # where our own hosts put it
+                head = packet[40:52]  # the place that our hosts use
                 if direction != socket.PACKET_HOST or head[:4] not in (DATA, BOTH):
                     continue
                 count = came[head[4] >> 4]
@@ -358,11 +363,11 @@ def strange(kind: str, address: str, peer: str) -> None:
     all_options = (
         b"",
         b"\1\1\1\0",
-        b"\xfd\x0b" + DATA[2:] + bytes(7),  # a length that none has
-        b"\xfd\x28" + DATA[2:] + bytes(4),  # and one beyond the header
+        b"\xfd\x0b" + DATA[2:] + bytes(7),  # an invalid length
+        b"\xfd\x28" + DATA[2:] + bytes(4),  # a length beyond the header
         option(1 << 30 | NO_LIMIT, protocol=own),  # another version
         *(option(NO_LIMIT, protocol=other) for other in range(16) if other != own),
-        DATA[:2] + b"\xac\x51" + b"\xff" * 8,  # somebody else's experiment
+        DATA[:2] + b"\xac\x51" + b"\xff" * 8,  # another experiment
         b"\xfd\x08" + DATA[2:] + b"\x1f\xff\xff\xff",  # an echo
     )
     for options in all_options:
@@ -372,7 +377,7 @@ def strange(kind: str, address: str, peer: str) -> None:
 
 
 def blind(address: str, sport: int, dport: int, count: int) -> None:
-    """Sequence numbers and ACKs over all their range, with and without a timestamp."""
+    """Sends sequence and ACK numbers of the whole range, with and without a timestamp."""
     source = address[:-1] + ("1" if address[-1] == "2" else "2")
     sender = socket.socket(family(address), socket.SOCK_RAW, socket.IPPROTO_TCP)
     sender.setsockopt(socket.SOL_SOCKET, SO_SNDBUFFORCE, 1 << 29)

@@ -1,19 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The life of tcp_rcp, without its router: a filter plays that, and writes a rate into each
-# header.  What carries the headers is looked at in acp.sh.  Runs as root in the lab kernel
+# Tests of tcp_rcp without its router: a filter acts as the router, and writes a rate into each
+# header.  The transport of headers is tested in acp.sh.  Runs as root in the lab kernel
 # (scripts/lab exec -- tests/selftests/rcp.sh) or on any kernel that has the modules; prints
-# KTAP.  Arguments name the tests to run; none: all.
+# KTAP.  Arguments are the names of tests to run; without arguments all tests run.
 #
 #   +--------------+  192.0.2.0/24, 2001:db8::/64  +--------------+
 #   | $SND    veth +-------------------------------+ veth    $RCV |
 #   |  192.0.2.1   |  100 Mbit/s, 10 ms, 100 pkts  |  192.0.2.2   |
 #   +--------------+                               +--------------+
 #
-# The delay sits at the receiver, never at the sender.
+# The delay is at the receiver, never at the sender.
 
-# What explicit_lib.sh asks for is not used here.
+# The variables that explicit_lib.sh needs are not used in this file.
 # shellcheck disable=SC2034
 
 DIR=$(dirname "$(readlink -f "$0")")
@@ -32,7 +32,7 @@ TRACED='mode=1 echoes=1 feedback_bps=5000000 rtt_us=10[0-9]{3} mrtt_us=10[0-9]{3
 # shellcheck source=tests/selftests/explicit_lib.sh
 . "$DIR/explicit_lib.sh"
 
-# Tests in the order of their run; each is a function of this name.
+# Tests in the order in which they run; each is a function of this name.
 TESTS="registers autoloads needs_privileges refuses_bad_values by_socket carries carries_v6
 	without_a_router follows_a_router follows_a_router_v6 keeps_its_rate bears_no_rate router_goes_away
 	loses_its_way sends_both_ways believes_so_much starts_again_after_idle shows_in_ss
@@ -40,8 +40,8 @@ TESTS="registers autoloads needs_privileges refuses_bad_values by_socket carries
 	survives_netns_exit unloads_beside_receivers loads_again_and_again
 	refused_in_namespaces kernel_is_quiet"
 
-# One packet in twenty lost: what is sent again is sent at the rate too, 5 MB in 1.06 s and a
-# twentieth; then a start, and a last segment lost.
+# One in twenty packets is lost.  Retransmissions are sent at the same rate: 5 MB take 1.06 s plus
+# a twentieth, plus a start, and the loss of the last segment.
 keeps_its_rate()
 {
 	local time
@@ -53,8 +53,8 @@ keeps_its_rate()
 	took "$time" 1090 1600
 }
 
-# For a second a router wants 1 B/s, or nothing, of everybody: that is a segment in 1432 s, and
-# when it wants 5 MB/s again the sender hears of that.
+# For a second a router grants 1 B/s (a segment in 1432 s), or 0.  When it grants 5 MB/s again,
+# the sender must still receive this.
 bears_no_rate()
 {
 	local rate status=0
@@ -75,7 +75,7 @@ bears_no_rate()
 	return $status
 }
 
-# A receiver that lies: 100 GB/s
+# A receiver that echoes 100 GB/s instead
 lie()
 {
 	rewrite "$SND" 20 8 4 u32 0x0dba43b7

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The life of the router qdisc acp: loading, options and what is said of bad ones,
-# changing it, replacing it and unloading it under traffic, below htb, what it
-# shows.  Runs as root in the lab kernel (scripts/lab exec --
-# tests/selftests/sch_acp.sh) or on any kernel that has the module, and with any tc
-# that finds q_acp.so; prints KTAP.  Arguments name the tests to run; none: all.
+# Tests of the router qdisc acp: loading, options and messages for bad options, changing,
+# replacing and unloading it under traffic, use below htb, and what it shows.  Runs as
+# root in the lab kernel (scripts/lab exec -- tests/selftests/sch_acp.sh) or on any kernel
+# that has the module, with any tc that finds q_acp.so; prints KTAP.  Arguments are the
+# names of tests to run; without arguments all tests run.
 #
 #   +--------------+  192.0.2.0/24, 2001:db8::/64  +--------------+
 #   | $SND    veth +-------------------------------+ veth    $RCV |
@@ -19,7 +19,7 @@ DIR=$(dirname "$(readlink -f "$0")")
 # shellcheck source=tests/selftests/sch_lib.sh
 . "$DIR/sch_lib.sh"
 
-# Tests in the order of their run; each is a function of this name.
+# Tests in the order in which they run; each is a function of this name.
 TESTS="loads needs_bandwidth default_bandwidth shows_options shows_json changes_options
 	refuses_bad_options refuses_atomically shapes_exactly shapes_segments marks_packets
 	marks_v6 leaves_others_alone leaves_other_flows_alone limits_packets changes_under_traffic survives_attributes
@@ -104,7 +104,7 @@ statistics_move()
 		[ "$(field input)" -gt 1000000 ] && [ "$(field state)" = congested ] &&
 		[ "$(field desired)" != "$first" ] || return
 	end_flows
-	# idle, it keeps its estimate, and comes to want what so many flows would have
+	# an idle link keeps its estimate, and its rate becomes the share of so many flows
 	sleep 1
 	flows=$(field estimated_flows)
 	sleep 60
@@ -114,9 +114,9 @@ statistics_move()
 			'BEGIN { sum = flows * desired / 1250000; exit sum < 0.98 || sum > 1 }' && qdisc del
 }
 
-# A flow of CUBIC, which no grant holds back, alone on the link: what is beyond its grant is
-# dropped, the link is half full or more, and grants more than a tenth of its rate.  With
-# "police 0" it comes to grant less than that, and who obeys would get it.
+# A flow of CUBIC, which follows no grant, is alone on the link.  What exceeds its grant is
+# dropped, at least half of the link is used, and the grant stays above a tenth of the link's
+# rate.  With "police 0" the grant falls below that, and a flow that follows it would get only that.
 polices()
 {
 	local policed
@@ -129,7 +129,7 @@ polices()
 	[ "$policed" -gt 20 ] && [ "$(field drops)" = "$policed" ] && sleep 10 || return
 	[ "$(field policed)" = "$policed" ] && [ "$(field flows_over)" = 0 ] &&
 		[ "$(field desired)" -lt 125000 ] || return
-	# begun again, it spares everybody until a period has ended and something was granted
+	# after a restart nothing is dropped until a period has ended and a rate was granted
 	qdisc change acp police 0.1 && sleep 0.03 && [ "$(field policed)" = "$policed" ] || return
 	end_flows
 	qdisc del

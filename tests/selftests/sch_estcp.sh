@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The life of the router qdisc estcp: what it shares with acp, its own options, what
-# it writes into packets and what it leaves alone, phases, and a class of its own
-# beside other traffic.  Runs as root in the lab kernel (scripts/lab exec --
-# tests/selftests/sch_estcp.sh) or on any kernel that has the module, and with any tc
-# that finds q_estcp.so; prints KTAP.  Arguments name the tests to run; none: all.
+# Tests of the router qdisc estcp: the common tests of router qdiscs, its own options, which
+# packets it changes and which not, phases, and a separate class beside other traffic.  Runs
+# as root in the lab kernel (scripts/lab exec -- tests/selftests/sch_estcp.sh) or on any
+# kernel that has the module, with any tc that finds q_estcp.so; prints KTAP.  Arguments are
+# the names of tests to run; without arguments all tests run.
 #
 #   +--------------+  192.0.2.0/24, 2001:db8::/64  +--------------+
 #   | $SND    veth +-------------------------------+ veth    $RCV |
@@ -22,7 +22,7 @@ DSFIELD=12
 ECHO=28
 CLASS=(--dsfield "$DSFIELD")
 
-# Tests in the order of their run; each is a function of this name.
+# Tests in the order in which they run; each is a function of this name.
 TESTS="loads needs_bandwidth default_bandwidth shows_options shows_json changes_options
 	refuses_bad_options refuses_atomically shapes_segments marks_data marks_v6 marks_encrypted
 	leaves_others_alone leaves_ecn_alone other_dscp overwrites_foreign changes_phase
@@ -31,13 +31,13 @@ TESTS="loads needs_bandwidth default_bandwidth shows_options shows_json changes_
 	beside_others beside_udp forgets_on_down device_goes unloads_under_traffic
 	loads_again_and_again survives_attributes kernel_is_quiet"
 
-# codepoints ADDRESS COUNT BATCH [DSFIELD [PROTOCOL]]: prints how many came with 00, 01, 10, 11
+# codepoints ADDRESS COUNT BATCH [DSFIELD [PROTOCOL]]: prints how many arrive with 00, 01, 10, 11
 codepoints()
 {
 	raw "$SND" codepoints "$1" "$RCV" "${4-$DSFIELD}" "$2" "$3" "${5-6}"
 }
 
-# are WHAT COUNTS: an awk condition on the four counts
+# are WHAT COUNTS: whether the four counts meet the awk condition WHAT
 are()
 {
 	echo "$2" | awk "{ exit !($1) }" || { echo "# $2, not $1"; return 1; }
@@ -99,7 +99,7 @@ refuses_bad_options()
 		says '"x" is not a whole number' qdisc change estcp dscp x &&
 		says 'no option "phase"' qdisc change estcp phase 1 &&
 		says "Usage: ... estcp bandwidth RATE" qdisc change estcp help || return
-	# a hold-off that was fine with another target
+	# a hold-off that was valid with the old target
 	qdisc change estcp holdoff 2s &&
 		says "holdoff must be shorter than target" qdisc change estcp target 2s &&
 		has "target 5s" && qdisc del
@@ -113,7 +113,7 @@ refuses_atomically()
 		qdisc del
 }
 
-# The share of marks is what it should be, to four standard deviations; and the counters.
+# The share of marks is correct to four standard deviations, and the counters are correct.
 marks_share()
 {
 	local g came
@@ -136,7 +136,7 @@ marks_v6()
 	marks_share 2001:db8::2
 }
 
-# ESP and AH: there is no TCP to be seen, and the bits are the segment's all the same.
+# Packets of ESP and AH are marked: TCP is not visible, but the bits belong to the segment.
 marks_encrypted()
 {
 	local address protocol came
@@ -164,7 +164,7 @@ leaves_others_alone()
 	done
 }
 
-# A flow that has negotiated ECN: all of its data comes with 10, none with a mark.
+# A flow that has negotiated ECN: all of its data arrives with 10, and none with a mark.
 leaves_ecn_alone()
 {
 	local CLASS=() capable ce data
@@ -193,7 +193,7 @@ other_dscp()
 		came=$(codepoints 192.0.2.2 100 1) && are "\$2 > 20" "$came" && qdisc del
 }
 
-# Whatever codepoint the class comes with, it leaves with that of this link.
+# A packet of the class leaves with the codepoint of this link, for any codepoint at arrival.
 overwrites_foreign()
 {
 	local ecn came address
@@ -210,7 +210,7 @@ overwrites_foreign()
 	done
 }
 
-# Pairs change with the first drop, and not again in the hold-off of 100 ms.
+# The pair of codepoints changes at the first drop, and not again during the hold-off of 100 ms.
 phases()
 {
 	local came
@@ -218,7 +218,7 @@ phases()
 	qdisc add estcp bandwidth 10mbit limit 20 target 1s &&
 		came=$(codepoints "$1" 50 1) && are "\$1 + \$2 == 50 && \$1 > 0 && \$2 > 20" "$came" &&
 		[ "$(field phase)" = 0 ] || return
-	# an overflow: what was queued before it leaves in the new phase
+	# an overflow: packets that were queued before it also leave in the new phase
 	came=$(codepoints "$1" 60 60) && are "\$1 + \$2 <= 5 && \$3 + \$4 >= 16" "$came" &&
 		[ "$(field phase)" = 1 ] && [ "$(field held)" -ge 30 ] || return
 	came=$(codepoints "$1" 60 60) && are "\$1 + \$2 == 0 && \$3 + \$4 >= 20" "$came" &&
@@ -228,7 +228,7 @@ phases()
 		[ "$(field phase)" = 1 ] || return
 	came=$(codepoints "$1" 60 60) && are "\$1 + \$2 >= 16 && \$3 + \$4 <= 5" "$came" &&
 		[ "$(field phase)" = 2 ] || return
-	# others overflow as much as they like
+	# overflows of other traffic do not end a phase
 	sleep 0.1
 	raw "$SND" burst "$1" 200 100 && sleep 0.1 && [ "$(field phase)" = 2 ] &&
 		came=$(codepoints "$1" 50 1) && are "\$1 + \$2 == 50" "$came" && qdisc del
@@ -244,7 +244,7 @@ phase_v6()
 	phases 2001:db8::2
 }
 
-# g of the next phase is that of the paper's equation with either gain.
+# g of the next phase follows the paper's equation, with both kinds of gain.
 follows_equation()
 {
 	local gain g before phase
@@ -270,7 +270,7 @@ follows_equation()
 	done
 }
 
-# Before the first overflow g is halved once per target, and only while data leaves.
+# Before the first overflow g is halved once per target, but only while data is sent.
 is_patient()
 {
 	qdisc add estcp bandwidth 1gbit target 1s patience 2 g 100ms || return
@@ -284,7 +284,7 @@ is_patient()
 	codepoints 192.0.2.2 10 1 >/dev/null && [ "$(field current_g)" = 0.0125 ] && qdisc del
 }
 
-# rate CC: of a flow of the other class, bytes/s
+# rate CC: prints the rate of a flow of CC in the other class, bytes/s
 rate()
 {
 	local CLASS=() start
@@ -295,14 +295,14 @@ rate()
 	wait # it counts its port in a shell of its own, so the next receiver has the same
 }
 
-# stream [-6]: an endless one of the class, that takes what it can get
+# stream [-6]: starts an endless flow of the class in the background
 stream()
 {
 	receiver "${1-}" || return
 	sender "${CLASS[@]}" --bytes 500000000 >/dev/null 2>&1 &
 }
 
-# The recipe of tc-estcp(8): a class of HTB for ESTCP, told by the DSCP, and one for others
+# The setup of tc-estcp(8): an HTB class for ESTCP, selected by the DSCP, and one for others
 two_classes()
 {
 	qdisc add handle 1: htb default 2 &&
@@ -316,14 +316,14 @@ two_classes()
 			flower ip_tos 0xc/0xfc classid 1:1
 }
 
-# Each packet is in its class, and neither class of TCP takes anything from the other.
+# Each packet is in its class, and neither class takes capacity from the other.
 beside_others()
 {
 	local address cc alone beside count before
 
 	two_classes || return
 
-	# each packet in its class, but for what flows of other tests have left to send
+	# each packet is in its class, except for packets of flows of earlier tests
 	for address in 192.0.2.2 2001:db8::2; do
 		before=$(KIND=fq_codel field packets)
 		count=$(($(field marked) + $(field unmarked)))
@@ -337,7 +337,7 @@ beside_others()
 			[ $(($(field packets) - count)) -lt 50 ] || return
 	done
 
-	# nobody takes anything from the other
+	# neither class takes capacity from the other
 	for cc in reno cubic; do
 		alone=$(rate $cc) && stream && stream -6 && sleep 2 && beside=$(rate $cc) || return
 		[ "$(field drops)" -gt 0 ] && [ "$(field other)" -lt 50 ] || return
@@ -352,7 +352,7 @@ beside_others()
 	qdisc del
 }
 
-# What a class sends in two seconds, bytes/s
+# Prints the rate of a class, measured for two seconds, bytes/s
 class_rate()
 {
 	local count
@@ -360,7 +360,7 @@ class_rate()
 	count=$(KIND=$1 field bytes) && sleep 2 && echo $((($(KIND=$1 field bytes) - count) / 2))
 }
 
-# UDP that asks for 80 of the 50 Mb/s of its class takes nothing from ESTCP, nor ESTCP from it.
+# UDP sends 80 Mb/s in a class of 50 Mb/s.  It takes no capacity from ESTCP, nor ESTCP from it.
 beside_udp()
 {
 	local alone estcp udp flood

@@ -1,25 +1,24 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What the selftests of the router qdiscs share: the life that they all have, in $KIND's
-# name.  $KIND sits at the sender's end of the pair in lib.sh.  What flows send has the
-# options $CLASS of flow.py.
+# Common tests of the router qdiscs; $KIND is the kind of qdisc.  It is at the sender's end of
+# the pair of namespaces in lib.sh.  Flows have the options $CLASS of flow.py.
 
 # shellcheck source=tests/selftests/lib.sh
 . "$DIR/lib.sh"
 
 CLASS=()
 
-# What a kind calls headers that it has changed
+# The kind's counter of changed headers
 CHANGED=lowered
 
 setup()
 {
-	# they shall know each other
+	# resolve neighbours before the tests
 	setup_pair && snd ping -qc 1 192.0.2.2 >/dev/null && snd ping -qc 1 2001:db8::2 >/dev/null
 }
 
-# What the next test would stumble over
+# Removes what would disturb the next test
 after_failure()
 {
 	end_long 2>/dev/null
@@ -31,14 +30,14 @@ qdisc()
 	tc -n "$SND" qdisc "$1" dev veth0 root "${@:2}"
 }
 
-# has TEXT: whether what is shown of the qdisc contains it
+# has TEXT: whether tc's output for the qdisc contains TEXT
 has()
 {
 	tc -n "$SND" -s qdisc show dev veth0 >shown.txt
 	grep -q -- "$1" shown.txt || { sed 's/^/# /' shown.txt; return 1; }
 }
 
-# field NAME: a value from the JSON of the qdisc
+# field NAME: prints a value from the qdisc's JSON
 field()
 {
 	# shellcheck disable=SC2153 # the script that sources us has it
@@ -51,13 +50,13 @@ empty()
 	[ "$(field qlen)" = 0 ] && [ "$(field backlog)" = 0 ]
 }
 
-# passed N: whether more than N packets have left
+# passed N: whether more than N packets have left the qdisc
 passed()
 {
 	[ "$(field packets)" -gt "$1" ]
 }
 
-# says TEXT CMD...: CMD fails, and with these words
+# says TEXT CMD...: CMD must fail with a message that contains TEXT
 says()
 {
 	local text=$1
@@ -87,7 +86,7 @@ flows_are_gone()
 	! snd ss -tnH | grep -q .
 }
 
-# end_flows: as end_long, and nothing of them is left to be sent into the next test's qdisc
+# end_flows: like end_long, and waits until no socket can send into the next test's qdisc
 end_flows()
 {
 	end_long
@@ -127,7 +126,7 @@ default_bandwidth()
 	[ $status = 0 ] && has "bandwidth 155Mbit limit 1000p" && qdisc del
 }
 
-# Rates of what arrives: to 10^-5, and where a packet takes 12 ns to 10^-3
+# Arrival rates are exact to 10^-5, and to 10^-3 at 400 Gbit/s, where a packet takes 12 ns
 shapes_exactly()
 {
 	local rate want got
@@ -156,14 +155,14 @@ shapes_segments()
 
 # Kinds with a congestion header --------------------------------------------------------
 
-# headers [ADDRESS]: over a link of 10 Mbit/s that is new.  Each word becomes what the law
-# says; prints how many there were, and how many were changed.
+# headers [ADDRESS]: sends headers over a new link of 10 Mbit/s, and checks each word against the
+# law; prints the number of headers, and the number of changed ones
 headers()
 {
 	raw "$SND" header "$KIND" "${1-192.0.2.2}" "$RCV" 1250000
 }
 
-# word WORD INFO: what becomes of it
+# word WORD INFO: prints the word after the router
 word()
 {
 	raw "$SND" word "$KIND" 192.0.2.2 "$RCV" $(($1)) $(($2))
@@ -183,7 +182,7 @@ marks_v6()
 	marks_packets 2001:db8::2
 }
 
-# Other protocols' words, echoes, and what is not well formed
+# Words of other protocols, echoes, and malformed headers are not changed
 leaves_others_alone()
 {
 	local address counted
@@ -198,7 +197,7 @@ leaves_others_alone()
 	done
 }
 
-# A flow of each protocol, at once: words of this one are changed, and of the others none.
+# One flow of each protocol at the same time: only words of this protocol are changed.
 leaves_other_flows_alone()
 {
 	local cc came watcher
@@ -304,7 +303,7 @@ below_htb()
 		tc -n "$SND" qdisc add dev veth0 parent 1:1 handle 10: "$KIND" bandwidth 50mbit &&
 		flow --bytes 5000000 || return
 	busywait empty && [ "$(field packets)" -gt 3000 ] || return
-	# and with a class that is slower than its child; then the child goes
+	# the same with a class that is slower than its child; then the child is deleted
 	tc -n "$SND" class change dev veth0 parent 1: classid 1:1 htb rate 20mbit &&
 		flow --bytes 2000000 && run_long "${CLASS[@]}" && sleep 0.2 &&
 		tc -n "$SND" qdisc del dev veth0 parent 1:1 handle 10: && sleep 0.1 &&
@@ -313,7 +312,7 @@ below_htb()
 	qdisc del
 }
 
-# The device goes with packets in its queue.
+# The device is deleted with packets in its queue.
 device_goes()
 {
 	qdisc add "$KIND" bandwidth 1mbit && raw "$SND" burst 192.0.2.2 100 1000 >/dev/null &&
@@ -342,7 +341,7 @@ loads_again_and_again()
 	done
 }
 
-# Requests with attributes of any kind, so many and by this seed; see attributes.py
+# Random requests with attributes of any kind, $ATTRIBUTES of them with seed $SEED; attributes.py
 survives_attributes()
 {
 	snd "$DIR/attributes.py" veth0 "$KIND" "${ATTRIBUTES:-3000}" "${SEED:-1}" || return

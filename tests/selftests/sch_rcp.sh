@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The life of the router qdisc rcp: what it shares with the others, its own options, the rate
-# that it says, in both forms of the law, and what it leaves alone.  Runs as root in the lab
-# kernel (scripts/lab exec -- tests/selftests/sch_rcp.sh) or on any kernel that has the
-# module, and with any tc that finds q_rcp.so; prints KTAP.  Arguments name the tests to
-# run; none: all.
+# Tests of the router qdisc rcp: the common tests of router qdiscs, its own options, the rate
+# that it writes, in both forms of the law, and packets that it does not change.  Runs as root
+# in the lab kernel (scripts/lab exec -- tests/selftests/sch_rcp.sh) or on any kernel that has
+# the module, with any tc that finds q_rcp.so; prints KTAP.  Arguments are the names of tests to
+# run; without arguments all tests run.
 #
 #   +--------------+  192.0.2.0/24, 2001:db8::/64  +--------------+
 #   | $SND    veth +-------------------------------+ veth    $RCV |
@@ -19,7 +19,7 @@ DIR=$(dirname "$(readlink -f "$0")")
 # shellcheck source=tests/selftests/sch_lib.sh
 . "$DIR/sch_lib.sh"
 
-# Tests in the order of their run; each is a function of this name.
+# Tests in the order in which they run; each is a function of this name.
 TESTS="loads needs_bandwidth default_bandwidth shows_options shows_json changes_options
 	refuses_bad_options refuses_atomically shapes_exactly shapes_segments marks_packets
 	marks_v6 falls_to_the_floor leaves_others_alone leaves_other_flows_alone limits_packets
@@ -95,13 +95,14 @@ refuses_atomically()
 		has "bandwidth 1Gbit limit 1000p alpha 0.4" && has "desired 50Mbit" && qdisc del
 }
 
-# The paper of 2005: with more than 0.9 * C * d in the queue, one step to one packet of those
-# that came in a mean rtt of 200 ms.  Then a tenth more in each, and no more than the link has.
+# The paper of 2005: with a queue of more than 0.9 * C * d, R falls in one step to one packet, of
+# the size of those that arrived, per mean rtt of 200 ms.  Then it grows by a tenth in each rtt, up
+# to the capacity.
 falls_to_the_floor()
 {
 	local floor came
 
-	# a frame of 166 bytes, and 300 of 1042; some less if others were on the link
+	# a frame of 166 bytes, and 300 of 1042; less if other packets were on the link
 	qdisc add rcp bandwidth 1mbit interval 0 alpha 0.1 beta 1 floor 1 start 1 &&
 		[ "$(word 0x1fffffff 200000)" = 125000 ] &&
 		raw "$SND" burst 192.0.2.2 300 1000 >/dev/null && sleep 0.3 || return
@@ -109,9 +110,9 @@ falls_to_the_floor()
 	came=$(field desired)
 	[ "$came" -le $floor ] && [ "$came" -gt $((floor * 9 / 10)) ] &&
 		[ "$(field mean_rtt)" = 0.2 ] || return
-	# behind them no packet is larger than this one
+	# after these, this packet is the largest
 	[ "$(word 0x1fffffff 200000)" -le $((166 * 5)) ] || return
-	# of the default there is next to nothing left
+	# with the default floor R falls to almost 0
 	qdisc change rcp floor 0.01 && raw "$SND" burst 192.0.2.2 300 1000 >/dev/null && sleep 0.3 &&
 		[ "$(field desired)" -le $((floor / 90)) ] || return
 	sleep 60
@@ -126,7 +127,7 @@ statistics_move()
 		[ "$(field input)" -gt 1000000 ] && [ "$(field queue)" -gt 1000 ] &&
 		[ "$(field desired)" -lt 625000 ] || return
 	end_flows
-	# idle, it comes to want all that the link has
+	# on an idle link R becomes the capacity
 	sleep 60
 	[ "$(field input)" = 0 ] && [ "$(field queue)" = 0 ] && [ "$(field desired)" = 1250000 ] &&
 		[ "$(field control_interval)" = 0.01 ] && [ "$(field state)" = running ] && qdisc del

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The life of the router qdisc xcp: what it shares with the others, its own options, what it
-# gives to packets and takes by them, and what it leaves alone.  Runs as root in the lab
+# Tests of the router qdisc xcp: the common tests of router qdiscs, its own options, the changes
+# that it writes to packets, and packets that it does not change.  Runs as root in the lab
 # kernel (scripts/lab exec -- tests/selftests/sch_xcp.sh) or on any kernel that has the
-# module, and with any tc that finds q_xcp.so; prints KTAP.  Arguments name the tests to
-# run; none: all.
+# module, with any tc that finds q_xcp.so; prints KTAP.  Arguments are the names of tests to
+# run; without arguments all tests run.
 #
 #   +--------------+  192.0.2.0/24, 2001:db8::/64  +--------------+
 #   | $SND    veth +-------------------------------+ veth    $RCV |
@@ -21,7 +21,7 @@ DIR=$(dirname "$(readlink -f "$0")")
 
 CHANGED=changed
 
-# Tests in the order of their run; each is a function of this name.
+# Tests in the order in which they run; each is a function of this name.
 TESTS="loads needs_bandwidth default_bandwidth shows_options shows_json changes_options
 	refuses_bad_options refuses_atomically shapes_exactly shapes_segments marks_packets
 	marks_v6 takes_back leaves_others_alone leaves_other_flows_alone limits_packets
@@ -85,14 +85,14 @@ refuses_atomically()
 		has "bandwidth 1Gbit limit 1000p alpha 0.4" && qdisc del
 }
 
-# What is too much is taken by bytes, and gamma of the input if that is more; by our frame of
-# 166 bytes too, though it would like more.  Of the flow that makes the queue no packet says an
-# rtt, so d is 50 ms.
+# Negative feedback is the excess, or gamma times the input if that is more, and is distributed by
+# bytes.  The frame of 166 bytes gets its part, although it requests more.  The packets of the flow
+# that builds the queue have no rtt, so d is 50 ms.
 takes_back()
 {
 	local gamma cut part info="781 << 18 | 6 << 24"
 
-	# TCP keeps few packets in a qdisc of its own host: so that they count
+	# TCP keeps few packets in a qdisc of its own host, so beta is large
 	qdisc add xcp bandwidth 10mbit beta 4 && word 0 "$info" >/dev/null && run_long &&
 		sleep 2 || return
 	for gamma in 0 1; do
@@ -105,7 +105,7 @@ takes_back()
 			exit !(cut > 100000 && off * off < 0.04) }' || {
 			echo "# gamma $gamma: $part of $cut"; return 1; }
 	done
-	# but not of who is to lose more already
+	# a packet that already loses more is not changed
 	[ "$(word 0x3fff0000 "$info")" = $((0x3fff0000)) ] || return
 	end_flows
 	qdisc del
@@ -119,7 +119,7 @@ statistics_move()
 		[ "$(field input)" -gt 1000000 ] && [ "$(field persistent_queue)" -gt 1000 ] &&
 		[ "$(field to_cut)" -gt 1000 ] && [ "$(field to_raise)" = 0 ] || return
 	end_flows
-	# idle, there is nothing to give and nobody to take it from
+	# on an idle link nothing is left to give or to take
 	sleep 60
 	[ "$(field input)" = 0 ] && [ "$(field to_cut)" = 0 ] && [ "$(field to_raise)" = 0 ] &&
 		[ "$(field control_interval)" = 0.05 ] && [ "$(field persistent_queue)" = 0 ] &&

@@ -1,11 +1,13 @@
 #!/usr/bin/python3 -SI
 # SPDX-License-Identifier: GPL-2.0
-"""How large TCP's segments are, towards a receiver of flow.py.
+"""The size of TCP's segments, with flow.py as the receiver.
 
-segments.py reserve ADDRESS PORT CC	one connection, as IP options come and go, and CC too; prints by
-					how many bytes its segments are smaller after each step
-segments.py lengths ADDRESS PORT CC FIRST LAST	sends data of each length from FIRST to LAST, every
-					fourth, as one packet if TCP may, each when the last is acknowledged
+segments.py reserve ADDRESS PORT CC	on one connection, sets and removes IP options and CC;
+					prints by how many bytes its segments are smaller
+					after each step
+segments.py lengths ADDRESS PORT CC FIRST LAST	sends data of every fourth length from FIRST to
+					LAST, as one packet if possible, each after the ACK for
+					the one before
 """
 
 import fcntl
@@ -19,7 +21,7 @@ PADDING = b"\0\0\1\4" + bytes(4)  # an extension header of IPv6 with nothing els
 
 
 def push(sock: socket.socket, size: int) -> None:
-    """Returns when all is acknowledged."""
+    """Sends size bytes, and returns when all are acknowledged."""
     sock.sendall(bytes(size))
     while struct.unpack("i", fcntl.ioctl(sock, SIOCOUTQ, bytes(4)))[0]:
         time.sleep(0.001)
@@ -30,7 +32,7 @@ def choose(sock: socket.socket, cc: str) -> None:
 
 
 def ip_options(sock: socket.socket, count: int) -> None:
-    """None, one, or two; of IPv4 only as long ones."""
+    """Sets 0 to 2 extension headers (IPv6), or IP options of the same length (IPv4)."""
     if sock.family == socket.AF_INET6:
         for n, name in enumerate((socket.IPV6_DSTOPTS, socket.IPV6_HOPOPTS)):
             sock.setsockopt(socket.IPPROTO_IPV6, name, PADDING if n < count else b"")

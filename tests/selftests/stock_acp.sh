@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# ACP on a distribution's kernel: its modules, loaded by the names that users know
-# them by, the router's qdisc under tc, hosts that speak to it, all under iperf3;
-# then the same on a network card that segments what TCP hands it:
+# ACP on a distribution's kernel: loading its modules by their aliases, the router's
+# qdisc with tc, and hosts that use it, with iperf3 traffic; then the same on a network
+# card with segmentation offload:
 #
 #   +------------+ 10.77.3.1   10.77.3.2 +------------+
 #   |    $SND    +-----------------------+    $RCV    |
 #   +------------+ fd77:3::1   fd77:3::2 +------------+
 #
-# A router's qdisc, or the sender's own, gives $RATE_MBIT Mb/s; acknowledgments are
+# A qdisc at the router, or at the sender, limits the rate to $RATE_MBIT Mb/s.  ACKs are
 # delayed by $RTT_MS ms.
 #
 # Run by scripts/stock run --nics, as root.  Exit status: 0 all passed, 1 not, 4 skipped.
@@ -33,7 +33,7 @@ setup()
 		tc -n "$RTR" qdisc add dev rtr0 root netem delay ${RTT_MS}ms limit 10000
 }
 
-# The kernel shall see each segment, and look at its checksum itself.
+# The receiving kernel must see each segment, and check its checksum in software.
 setup_cards()
 {
 	take_cards || return
@@ -54,8 +54,9 @@ options_are_shown()
 		"^qdisc acp .* bandwidth ${RATE_MBIT}Mbit limit 300p ki 0.2 .* interval 20ms"
 }
 
-# acp_flows IP SECONDS NAMESPACE DEVICE: through the qdisc there.  Its statistics are kept from two
-# thirds of the way, and what had been SENT by then.  An emulated clock is no measure of that.
+# acp_flows IP SECONDS NAMESPACE DEVICE: runs flows through the qdisc there.  Its statistics, and
+# the number of segments sent (SENT), are saved after two thirds of the packets, which are counted,
+# because an emulated clock is not reliable.
 acp_flows()
 {
 	rm -f qdisc.txt
@@ -67,7 +68,7 @@ acp_flows()
 	diag "$(grep estimated_flows qdisc.txt)"
 }
 
-# fills IP: of a frame 14 + 20 or 40 + 32 bytes are headers, and 16 are what ACP reserves
+# fills IP: a frame has 14 + 20 or 40 + 32 bytes of headers, and ACP reserves 16 bytes
 fills()
 {
 	local payload=1432
@@ -86,7 +87,7 @@ estimates_flows()
 	within $((FLOWS - 1)).5 "$(field estimated_flows)" $FLOWS.5
 }
 
-# All but the first packets of a connection have one, and the rate in most of them falls.
+# All packets but the first ones of a connection have a header, and most rates are lowered.
 has_headers()
 {
 	diag "$(grep malformed qdisc.txt)"
@@ -95,13 +96,13 @@ has_headers()
 		[ "$(field malformed)" = 0 ] && [ "$(field unwritable)" = 0 ]
 }
 
-# What the card has cut into segments
+# Prints the number of packets that the card has segmented
 card_segmented()
 {
 	snd ethtool -S "$CARD" | sed -n 's/.*tx_tcp_seg_good: //p'
 }
 
-# on_card CMD...: with the card, if there is one
+# on_card CMD...: runs CMD if there is a card, otherwise skips the test
 on_card()
 {
 	local NETWORK=3
@@ -113,14 +114,14 @@ on_card()
 	"$@"
 }
 
-# Segments that TCP has sent as one arrive at the qdisc as one, and leave it as so many
-# with a header each: the card has nothing to cut.
+# TSO packets of TCP arrive at the qdisc, which splits them into segments with a header each, so
+# that the card has nothing to segment.
 segments_before_card()
 {
 	local before whole sent pacing=/sys/module/tcp_acp_host/parameters/acp_pacing
 
 	before=$(count snd OutData) whole=$(card_segmented)
-	# paced at these rates TCP makes no packets of several segments
+	# with pacing at these rates TCP would send no packets of several segments
 	echo 0 > $pacing
 	acp_flows "$1" 1 "$SND" "$CARD" || return
 	echo 1 > $pacing
@@ -130,7 +131,8 @@ segments_before_card()
 		[ $((sent * 3)) -lt $(($(field headers) * 2)) ] && [ "$(card_segmented)" = "$whole" ]
 }
 
-# Without it, the card cuts them, and each segment has the header.  This card can IPv4 alone.
+# Without the qdisc the card segments TSO packets, and each segment has the header.  This card
+# supports only IPv4.
 segments_on_card()
 {
 	local sent received echoes whole

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The senders as BPF on a distribution's kernel: the verifier takes them, each does at each ACK what
-# its module does, and tcpcc loads, sets, replaces and unloads them.
+# The senders as BPF on a distribution's kernel: the verifier accepts them, each does the same as
+# its module at each ACK, and tcpcc loads, sets, replaces and unloads them.
 #
 #	stock_bpf.sh TCP_TWIN.KO [TEST...]
 #
-# tcp_twin (tests/bpf) calls a module and its BPF program with each ACK of one flow.  The flows meet
-# losses, marks, another order, timeouts and idle times.
+# tcp_twin (tests/bpf) calls a module and its BPF program for each ACK of one flow.  The flows have
+# losses, marks, reordering, timeouts and idle times.
 #
 # Run by scripts/stock run, as root.  Exit status: 0 all passed, 1 not, 4 skipped.
 
@@ -50,7 +50,7 @@ tcpcc()
 	"$TCPCC" "$@"
 }
 
-# object_of SENDER, cc_of SENDER: what it is loaded by, and what it is called as BPF
+# object_of SENDER, cc_of SENDER: print its object file, and its name as BPF
 object_of()
 {
 	case $1 in
@@ -67,8 +67,8 @@ cc_of()
 	esac
 }
 
-# flow CC [IPERF3 OPTION...].  Each has a server of its own, and waits for its end: a server that has
-# lost the client's last segment is busy until it comes again.
+# flow CC [IPERF3 OPTION...]: each flow has its own server, and waits for the server's end, because
+# a server that has lost the client's last segment is busy until it is retransmitted.
 flow()
 {
 	local cc=$1 server status=0
@@ -109,8 +109,8 @@ counted()
 	cat "/sys/module/tcp_twin/parameters/$1"
 }
 
-# The paths, and what is sent: full speed over a small queue, losses, marks, another order, timeouts,
-# and an application that often has nothing to send
+# Flows on several paths: full speed over a small queue, losses, marks, reordering, timeouts, and
+# an application that often has nothing to send
 flows()
 {
 	path rate 20mbit delay 10ms limit 60 && flow twin -t 3 &&
@@ -121,7 +121,7 @@ flows()
 		path rate 20mbit delay 10ms limit 100 && flow twin -t 3 -b 3M -l 60k
 }
 
-# same SENDER: module and BPF do the same
+# same SENDER: whether module and BPF do the same
 same()
 {
 	local acks differences status=0
@@ -139,7 +139,7 @@ for sender in $SENDERS; do
 	eval "$sender() { same $sender; }"
 done
 
-# With another parameter it is another sender: the comparison sees that.
+# With a different parameter the results differ, and the comparison must detect that.
 another_parameter()
 {
 	local differences
@@ -152,7 +152,7 @@ another_parameter()
 	twin_end && [ "$differences" -gt 0 ]
 }
 
-# What the verifier looks at, for the test to compare
+# Prints the verifier's counts, for comparison
 verifier()
 {
 	local sender status=0
@@ -174,7 +174,7 @@ parameters()
 		! tcpcc set ccpd_path nothing=1 2>said && grep -q "has no parameter nothing" said
 }
 
-# What ss cannot show
+# tcpcc watch shows values that ss cannot show
 watched()
 {
 	path rate 20mbit delay 10ms limit 60
@@ -185,7 +185,7 @@ watched()
 	grep -q '"claim_bps": [1-9]' said || { sed 's/^/# /' said | cut -c 1-300; return 1; }
 }
 
-# A new version under flows that run: those of the old one go on, and new ones have the new one
+# A new version is loaded under running flows: these keep the old one, and new flows use the new one
 replaced()
 {
 	local was now
@@ -215,8 +215,8 @@ unloaded()
 		! tcpcc unload ccpd 2>said && grep -q "not loaded as BPF" said
 }
 
-# Where no module may be loaded that is not signed, a sender may; the last test, since nothing
-# undoes it
+# With lockdown no unsigned module can be loaded, but a BPF sender can.  This is the last test,
+# because lockdown cannot be undone.
 locked_down()
 {
 	local level

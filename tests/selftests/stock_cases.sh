@@ -1,27 +1,27 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What hosts and paths do to a flow, on a distribution's kernel: each sender finishes, and
-# takes at most 1.25 times what CUBIC takes in the same place, in the median of three.  Arguments
-# name the cases to run, with "+" before one that only $FEW go through, since it is long.
+# Effects of hosts and paths on a flow, on a distribution's kernel.  Each sender must finish in at
+# most 1.25 times the time of CUBIC in the same case, in the median of three.  Arguments are the
+# names of cases to run.  With "+" before a name only the senders $FEW run it, because it is long.
 #
 # The path is that of stock_lib.sh: $RATE_MBIT Mb/s with a queue of two bandwidth-delay
-# products, $RTT_MS ms, receive buffers as the kernel tunes them.
+# products, $RTT_MS ms, receive buffers autotuned by the kernel.
 #
-# Run by scripts/stock run --nics, as root; or, but for cards, in the lab, where it takes
-# seconds.  Exit status: 0 all passed, 1 not, 4 skipped.
+# Run by scripts/stock run --nics, as root; all cases but "cards" also run in the lab, where they
+# take seconds.  Exit status: 0 all passed, 1 not, 4 skipped.
 
 DIR=$(dirname "$(readlink -f "$0")")
 # shellcheck source=tests/selftests/stock_lib.sh
 . "$DIR/stock_lib.sh"
 
-# Others than these on demand
+# The senders; TCPCC_SENDERS replaces this list
 SENDERS=${TCPCC_SENDERS:-ccpd ccp ccpd_path mccp mccp_path acp estcp nist_reno nist_bic nist_ctcp nist_fast \
 	nist_hstcp nist_htcp nist_scalable jtcp newjersey rcp xcp}
 FEW=${TCPCC_SENDERS:-ccpd ccpd_path mccp}
 OTHERS="cubic reno bbr"
 
-# Those that show the capacity of the path
+# Senders that show the capacity of the path
 SHOW_CAPACITY="ccpd ccp ccpd_path mccp bbr"
 
 RATE_MBIT=20
@@ -51,7 +51,7 @@ setup()
 	start_hosts
 }
 
-# setup_ingress DEVICE IFB: what comes to the receiver's device passes the qdisc of that one
+# setup_ingress DEVICE IFB: packets that arrive at the receiver's DEVICE pass the qdisc of IFB
 setup_ingress()
 {
 	ip -n "$RCV" link add "$2" type ifb && ip -n "$RCV" link set "$2" up &&
@@ -60,7 +60,7 @@ setup_ingress()
 			dev "$2"
 }
 
-# What a case changed
+# Restores what a case has changed
 after_failure()
 {
 	restore
@@ -80,18 +80,18 @@ restore()
 
 # Cases -------------------------------------------------------------------------------
 #
-# Each takes a congestion control, and leaves times in $TIMES, ms.
+# The argument of a case is a congestion control.  It sets $TIMES, ms.
 
-# send CC BYTES [SETTING...]: leaves what the answer says
+# send CC BYTES [SETTING...]: a transfer; sets $TIMES, $SILENCE_MS and $SHOWN_KBPS
 send()
 {
 	ask send cc="$1" bytes="$2" "${@:3}" || return
 	read -r TIMES SILENCE_MS SHOWN_KBPS <<<"$ANSWER"
 }
 
-# send_showing CC [SETTING...]: the same, a long one, which shows the capacity too.  Where the
-# guest is emulated a late timer may let two segments out side by side: their pair shows a
-# faster link for a while.  So a second flow decides.
+# send_showing CC [SETTING...]: a long transfer, which also shows the capacity.  In an emulated
+# guest a late timer may send two segments at once, and their pair shows a faster link for some
+# time.  So if the first flow fails, a second one decides.
 send_showing()
 {
 	send "$1" $LONG "${@:2}" && { shows_capacity "$1" || {
@@ -100,7 +100,7 @@ send_showing()
 	}; }
 }
 
-# Where there is a queue to see, after a second
+# For a path on which a queue is visible after a second
 shows_capacity()
 {
 	[[ " $SHOW_CAPACITY " = *" $1 "* ]] || return 0
@@ -125,7 +125,7 @@ cards()
 	qdisc "$SND" "$CARD" replace fq && send_showing "$1" to=10.77.3.2
 }
 
-# requests CC,... IDLE,...: of eight segments and of 200, over fq, delay between $RTT_MS +- 2 ms
+# requests CC,... IDLE,...: responses of 8 and 200 segments, over fq, delayed by $RTT_MS +- 2 ms
 requests()
 {
 	qdisc "$SND" snd0 replace fq &&
@@ -138,7 +138,7 @@ idle()
 	requests "$1" 0.1,1,3
 }
 
-# All at once, since it is idle nearly all of the time
+# All senders run at the same time, because they are idle nearly all of the time
 long_idle()
 {
 	local cc all=()
@@ -153,7 +153,7 @@ long_idle()
 	TIMES=${TOGETHER[$1]}
 }
 
-# to and from each of the others, in the middle of a flow
+# A flow switches to and from each of the others
 switch()
 {
 	local cc parts=$1
@@ -194,8 +194,9 @@ two_subflows()
 	has_two "$1"
 }
 
-# Two subflows over the one link.  By the route, since a subflow does not have what was chosen
-# for its socket, and a namespace may not have every congestion control as its default.
+# Two subflows over the same link.  The route sets the congestion control, because a subflow does
+# not inherit the choice of its socket, and because a namespace may not have every congestion
+# control as its default.
 mptcp()
 {
 	local before
@@ -216,20 +217,21 @@ mptcp()
 	fi
 }
 
-# blackout CC SECONDS: both ways, without a word.  When the kernel looks again depends on
-# the round-trip time that it had seen, hence on the queue: the time until then doubles, and
-# is the kernel's own.  So what is compared is the time without that silence, which is no
-# longer than the backoff can make it, and no shorter than the blackout.  After it what had
-# arrived before makes the timeout look spurious, so that TCP goes on with what is in flight;
-# the printed law may then leave no room for a segment that would show what is lost, and a
-# second timeout follows.  Its time is of an rtt that the blackout is a part of.
+# blackout CC SECONDS: both directions fail, without an error message.  The kernel retransmits after
+# times that double, and that begin with an rto which depends on the rtt, and so on the queue.  The
+# silence until a retransmission succeeds is not due to the congestion control.  So times are
+# compared without it.  The silence must not be shorter than the blackout, nor longer than the
+# backoff allows.  After the blackout, segments that had arrived before it make the timeout look
+# spurious, and TCP continues with what is in flight.  The printed law may then leave no room for a
+# segment that would show the losses, so that a second timeout follows.  Its rto is computed from an
+# rtt that includes the blackout.
 blackout()
 {
 	local try lasted_ms least most
 
 	least=$(awk -v s="$2" 'BEGIN { print 800 * s }')
-	# Nothing passes it: where there was less silence, the flow was gone before the filters were
-	# there, which an emulated guest reads from its host.
+	# If the silence was shorter, the flow had ended before the filters were installed: an
+	# emulated guest must first read them from its host.
 	for try in 1 2 3; do
 		dark "$1" "$2" || return
 		diag "$1: $TIMES ms, of them $SILENCE_MS of silence; a blackout of up to $lasted_ms ms"
@@ -247,7 +249,8 @@ blackout()
 	}
 }
 
-# dark CC SECONDS: a flow that meets it; leaves what the flow says, and $lasted_ms of it at most
+# dark CC SECONDS: a flow with a blackout; sets the flow's values, and $lasted_ms, an upper bound of
+# the length of the blackout
 dark()
 {
 	local begun
@@ -255,7 +258,7 @@ dark()
 	rm -f third
 	tc -n "$RTR" qdisc add dev rtr0 clsact &&
 		tell send cc="$1" bytes=$LONG mark=third || return
-	# its module may have to be loaded first
+	# before that the module may have to be loaded
 	busywait [ -e third ]
 	begun=${EPOCHREALTIME/./}
 	tc -n "$RTR" -batch - <<-END || return
@@ -283,8 +286,8 @@ blackout_10s()
 	blackout "$1" 10
 }
 
-# reordering CC DELAY: of twenty packets one is not delayed, and overtakes those that are;
-# a packet takes 0.6 ms
+# reordering CC DELAY: one of twenty packets is not delayed, and overtakes the others; a packet
+# takes 0.6 ms
 reordering()
 {
 	tc -n "$RCV" qdisc replace dev ifb0 root netem delay "$2" reorder 95% gap 20 limit 10000 &&
@@ -308,7 +311,7 @@ reordering_100()
 
 # Tests -------------------------------------------------------------------------------
 
-# cubic CASE: what the others are compared with
+# cubic CASE: measures CUBIC, with which the others are compared
 cubic()
 {
 	"$1" cubic || return
@@ -317,14 +320,15 @@ cubic()
 	diag "CUBIC: $TIMES ms"
 }
 
-# known_ms CASE CC: it takes no longer, ms, though it is known to be later than CUBIC
+# known_ms CASE CC: prints the time, ms, that a sender may take which is known to be slower than
+# CUBIC
 #
-# By the printed law a loss before there was a queue, and reordering that is taken for one and
-# not undone, leave a buffer of next to nothing (head of tcp_ccpd.c), and a window of as little
-# as two segments, whose ACK the receiver may hold back for 40 ms.  MCCP's samples cover two ACKs.
-# Where they have jitter, its estimate falls behind the window, and the start ends at the initial
-# ssthresh of 24: by one segment in each round trip 200 take nine, of 2 ms of jitter and two
-# segments more.
+# With the printed law, after a loss before any queue (or reordering that is taken for a loss and
+# not undone) the known buffer is almost 0 (head of tcp_ccpd.c).  The window then may be only two
+# segments, and the receiver may delay their ACK for 40 ms.  MCCP's samples cover two ACKs.  If
+# these have jitter, its estimate is less than the window, and the start ends at the initial
+# ssthresh of 24.  With one segment more in each round trip, 200 segments take nine round trips,
+# each with 2 ms of jitter and two segments more.
 known_ms()
 {
 	case $1/$2 in
@@ -339,9 +343,9 @@ known_ms()
 	esac
 }
 
-# late_ones CASE CC TIME...: the times that are more than 1.25 times CUBIC's there.  The first window
-# of ACP, RCP and XCP is 1, and CUBIC's is 10, so that their first eight segments may take three
-# round trips more.
+# late_ones CASE CC TIME...: prints the times that exceed 1.25 times CUBIC's in this case.  The
+# first window of ACP, RCP and XCP is 1, and CUBIC's is 10, so their first eight segments may take
+# three round trips more.
 late_ones()
 {
 	local time most=() more=0
@@ -357,7 +361,7 @@ late_ones()
 	done
 }
 
-# of_three: the median of each number in three lines
+# of_three: prints the median of each number in three lines
 of_three()
 {
 	awk '{ for (i = 1; i <= NF; i++) { sum[i] += $i
@@ -366,8 +370,8 @@ of_three()
 		END { for (i = 1; i <= NF; i++) printf "%d ", sum[i] - least[i] - most[i] }'
 }
 
-# as_fast_as_cubic CASE CC: jitter, and what is overtaken by what, make times differ.  If one is
-# late the median of three decides.
+# as_fast_as_cubic CASE CC: times differ because of jitter, and of which packets overtake others.
+# So if one is late, the median of three decides.
 as_fast_as_cubic()
 {
 	local late slowest times

@@ -4,8 +4,8 @@
 # ccpd, ccp and ccpd_path on a distribution's kernel: loading, choosing, using and unloading it,
 # with real programs.
 #
-# The queue of the router holds two bandwidth-delay products, 2 P: by its own algebra ccpd
-# fills a path only from 1.5 on.
+# The router's queue holds two bandwidth-delay products, 2 P, because ccpd fills a path only from
+# 1.5 P on, by its own algebra.
 #
 # Run by scripts/stock run, as root.  Exit status: 0 all passed, 1 not, 4 skipped.
 
@@ -24,9 +24,9 @@ setup()
 	setup_narrow
 }
 
-# The capacity is the link's, which Reno and CUBIC do not show, and the window is what the
-# law makes of it and no other does: Kp (B + P) / (1 + 2 Kp) = 1.2 P for Kp = 2 and B = 2 P,
-# where those that wait for a loss come to 3 P; ccpd_path aims at a queue of P / 16 to P / 8.
+# The capacity is that of the link, which Reno and CUBIC do not show.  The window is the one of this
+# law and of no other: Kp (B + P) / (1 + 2 Kp) = 1.2 P for Kp = 2 and B = 2 P.  Congestion controls
+# that wait for a loss reach 3 P.  ccpd_path aims at a queue of P / 16 to P / 8.
 law_shows()
 {
 	local least=108 most=132
@@ -39,7 +39,7 @@ law_shows()
 
 CCS="ccpd ccp ccpd_path"
 
-# A closed flow's socket may live on for a moment: not yet is no failure.
+# The socket of a closed flow may exist for a moment longer, so unloading is tried repeatedly.
 unload()
 {
 	local cc module
@@ -50,7 +50,7 @@ unload()
 	done
 }
 
-# offers CC
+# offers CC: whether CC is available
 offers()
 {
 	grep -qw "$1" /proc/sys/net/ipv4/tcp_available_congestion_control
@@ -61,8 +61,8 @@ modprobe_loads()
 	modprobe "tcp_$1" && offers "$1" && unload && ! offers "$1"
 }
 
-# autoload CC: naming it is enough to load the module that has it; ccpd and ccp only the first
-# namespace may have as its default
+# autoload CC: setting it by name loads its module.  Only the first namespace may have ccpd and ccp
+# as its default.
 autoload()
 {
 	! loaded "$(module_of "$1")" && sysctl -qw "net.ipv4.tcp_congestion_control=$1" &&
@@ -114,8 +114,8 @@ ksft_test "modprobe loads ccpd_path, rmmod unloads it" modprobe_loads ccpd_path
 ksft_test "sysctl ccpd loads it" autoload ccpd
 ksft_test "sysctl ccp loads it" autoload ccp
 ksft_test "sysctl ccpd_path loads it" autoload ccpd_path
-# How a sender is chosen does not depend on the packets: so each sender, each way to choose it and
-# each family of addresses is there, but not each combination.
+# The way to choose a sender does not depend on its packets.  So each sender, each way to choose it
+# and each address family is tested, but not each combination.
 ksft_test "ccpd_path by sysctl, IPv4" by_sysctl 4 ccpd_path
 ksft_test "ccpd_path by socket, IPv6" by_socket 6 ccpd_path
 ksft_test "ccpd by route, IPv4" by_route 4 ccpd

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# ESTCP on a distribution's kernel: its modules, loaded by the names that users know
-# them by, the router's qdisc under tc, and hosts that it keeps in step, under iperf3.
+# ESTCP on a distribution's kernel: loading its modules by their aliases, the router's
+# qdisc with tc, and hosts that it synchronizes, with iperf3 traffic.
 #
-# The router's qdisc gives $RATE_MBIT Mb/s, in phases of $TARGET_MS ms; acknowledgments
+# The router's qdisc limits the rate to $RATE_MBIT Mb/s, in phases of $TARGET_MS ms.  ACKs
 # are delayed by $RTT_MS ms.
 #
 # Run by scripts/stock run, as root.  Exit status: 0 all passed, 1 not, 4 skipped.
@@ -39,14 +39,14 @@ options_are_shown()
 		"^qdisc estcp .* bandwidth ${RATE_MBIT}Mbit limit 50p target ${TARGET_MS}ms gamma 0 kappa 0.25 .* dscp 46"
 }
 
-# The length of the last phase, in seconds
+# Prints the length of the last phase, in seconds
 last_phase_s()
 {
 	sed -n 's/.*\blast_phase \([0-9.]*\)\([mu]\{0,1\}\)s.*/\1 \2/p' qdisc.txt |
 		awk '{ print $1 / ($2 == "u" ? 1000000 : $2 == "m" ? 1000 : 1) }'
 }
 
-# flows IP: the statistics are kept from after ten phases on
+# flows IP: runs flows; the statistics are saved after ten phases
 flows()
 {
 	rm -f qdisc.txt
@@ -64,7 +64,7 @@ flows()
 	diag "$(grep -w g qdisc.txt) phases of $(tr '\n' ' ' <phases)s"
 }
 
-# Whatever the emulated clock does, to two fifths
+# The length of phases is correct to two fifths, also with an emulated clock
 keeps_phases()
 {
 	local length
@@ -75,7 +75,7 @@ keeps_phases()
 	done <phases
 }
 
-# Both codepoints of a pair, at all packets of flows of the class
+# All packets of flows in the class are marked, with both codepoints of a pair
 marks()
 {
 	[ "$(field marked)" -gt 5000 ] && [ "$(field unmarked)" -gt 1000 ] &&

@@ -1,19 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What real hosts do to ACKs, on a distribution's kernel: they are processed one after the
-# other, each with a time stamp of its own, also those that arrive together.
+# ACKs on real hosts, on a distribution's kernel: ACKs that arrive together are processed one
+# after the other, each with its own time stamp.
 #
 # $RATE_MBIT Mb/s with a queue of two bandwidth-delay products, $RTT_MS ms; one iperf3 flow
 # of $SECONDS_EACH s.  On the way back netem releases ACKs one by one, or in bunches every
 # 2 ms or 10 ms.
 #
-# The bounds: a sender's goodput is at least 95 % of CUBIC's in the same place; the capacity
-# that ss shows is within 50 % of the truth whenever one looks; it retransmits at most ten
-# times what CUBIC does.  CUBIC's HyStart may leave slow start without a loss, so fewer than
-# ten count as ten.  BBR has to meet the bound on capacity: else the measurement is wrong.
+# Limits: a sender's goodput is at least 95 % of CUBIC's in the same test.  The capacity that ss
+# shows is always within 50 % of the true one.  A sender retransmits at most ten times as much as
+# CUBIC.  CUBIC's HyStart may end slow start without a loss, so fewer than ten retransmissions
+# count as ten.  BBR must meet the limit on capacity, otherwise the measurement is wrong.
 #
-# Arguments are intervals between bunches in ms, 0 for none; without any it is 0, 2 and 10.
+# Arguments are intervals between bunches in ms, 0 for no bunches; the default is 0, 2 and 10.
 #
 # Run by scripts/stock run, as root.  Exit status: 0 all passed, 1 not, 4 skipped.
 
@@ -32,7 +32,7 @@ setup()
 	setup_narrow && modprobe tcp_bbr
 }
 
-# bunches MS: ACKs leave the router together, every so many ms; 0: one by one
+# bunches MS: ACKs leave the router together, every MS ms; 0: one by one
 bunches()
 {
 	local slot=(slot "$1ms" "$1ms")
@@ -41,15 +41,15 @@ bunches()
 	tc -n "$RTR" qdisc replace dev rtr0 root netem delay "${RTT_MS}ms" limit 10000 "${slot[@]}"
 }
 
-# retransmits: of the flow, from iperf3's report
+# retransmits: prints the retransmissions of the flow, from iperf3's report
 retransmits()
 {
 	awk -F'[:,]' '/"sum_sent"/ { found = 1 }
 		found && /"retransmits"/ { printf "%d\n", $2; exit }' report
 }
 
-# measure MS CC: a flow, ACKs in such bunches.  Leaves goodput, retransmits, and the range
-# of the capacity shown from the second second on in $KBPS, $RESENT, $LOW_KBPS, $HIGH_KBPS.
+# measure MS CC: a flow with ACKs in such bunches.  Sets $KBPS (goodput), $RESENT, and $LOW_KBPS
+# and $HIGH_KBPS, the range of the shown capacity from the second second on.
 measure()
 {
 	local shown
@@ -78,7 +78,7 @@ capacity_is_true()
 		within $((TRUTH_KBPS / 2)) "${HIGH_KBPS:-none}" $((TRUTH_KBPS * 3 / 2))
 }
 
-# cubic MS: what the others are compared with; it fills the link
+# cubic MS: measures CUBIC, with which the others are compared; it must fill the link
 cubic()
 {
 	measure "$1" cubic || return
@@ -92,9 +92,9 @@ bbr()
 	measure "$1" bbr && capacity_is_true
 }
 
-# printed_kbps MS: what the printed law leaves at least of CUBIC's.  It takes the mean delay of a
-# bunch, MS / 2, for a queue, so that its window is less by Kp / (1 + Kp) of what that holds,
-# Kp = 2, and the round trip is longer by as much.
+# printed_kbps MS: prints the least goodput of the printed law, relative to CUBIC's.  The law takes
+# the mean delay of a bunch, MS / 2, for a queue.  So its window is less by Kp / (1 + Kp), Kp = 2,
+# of what this delay holds, and the rtt is longer by the delay.
 printed_kbps()
 {
 	echo $((CUBIC_KBPS * 95 * (6 * RTT_MS - 2 * $1) / (100 * (6 * RTT_MS + 3 * $1))))

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What the selftests for distributions' kernels share; they source it.  A router
-# between sender and receiver, and iperf3:
+# Common functions of the selftests for distributions' kernels, which source this file.
+# A router between sender and receiver, and iperf3:
 #
 #   +---------+                +---------------------+                +-----------+
 #   |  $SND   | snd0      rtr0 |        $RTR         | rtr1      rcv0 |   $RCV    |
@@ -19,7 +19,7 @@
 
 RTR=rtr-$$
 
-# requires MODULE: it, and the programs that the tests run
+# requires MODULE: skips all tests if this module, or a program that the tests need, is missing
 requires()
 {
 	local tool
@@ -53,7 +53,7 @@ setup_router()
 	ip -n "$RCV" route add default via 10.77.2.1
 	ip -n "$RCV" route add default via fd77:2::1
 	rtr sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1
-	# What one flow learned must not help the next.
+	# metrics of one flow must not be used by the next flow
 	snd sysctl -qw net.ipv4.tcp_no_metrics_save=1
 }
 
@@ -67,7 +67,7 @@ cleanup()
 	done
 }
 
-# address NAMESPACE DEVICE NETWORK HOST
+# address NAMESPACE DEVICE NETWORK HOST: sets the addresses of a device
 address()
 {
 	ip -n "$1" addr add "10.77.$3.$4/24" dev "$2"
@@ -75,10 +75,11 @@ address()
 	ip -n "$1" link set "$2" up
 }
 
-# Two cards of this driver, which has TSO in QEMU too, are taken to be connected with each other
+# Two cards of this driver, which has TSO also in QEMU, are assumed to be connected to each other
 DRIVER=e1000
 
-# The sender gets one, $CARD, and the receiver one, $PEER, in network 3; empty without two
+# Gives one card ($CARD) to the sender and one ($PEER) to the receiver, in network 3; both are
+# empty if there are not two cards
 take_cards()
 {
 	local driver cards=()
@@ -98,26 +99,26 @@ take_cards()
 	address "$RCV" "$PEER" 3 2
 }
 
-# routes [OPTION...]: the sender's, with these attributes
+# routes [OPTION...]: sets the sender's routes, with these attributes
 routes()
 {
 	ip -n "$SND" route replace default via 10.77.1.2 "$@" &&
 		ip -n "$SND" -6 route replace default via fd77:1::2 "$@"
 }
 
-# loaded MODULE
+# loaded MODULE: whether it is loaded
 loaded()
 {
 	[ -d "/sys/module/$1" ]
 }
 
-# module_of CC: the name of the module that has it
+# module_of CC: prints the name of its module
 module_of()
 {
 	modprobe -R "tcp_$1"
 }
 
-# set_sysctl CC: what the sender uses
+# set_sysctl CC: sets the sender's default congestion control
 set_sysctl()
 {
 	snd sysctl -qw net.ipv4.tcp_congestion_control="$1"
@@ -132,7 +133,7 @@ destination()
 	esac
 }
 
-# start_flow IP SECONDS [IPERF3 OPTION...]: in the background; its process is $CLIENT
+# start_flow IP SECONDS [IPERF3 OPTION...]: starts a flow in the background; its process is $CLIENT
 start_flow()
 {
 	local to seconds=$2
@@ -162,21 +163,22 @@ end_flow()
 	return $status
 }
 
-# uses CC: a socket that carries data does; its control connection has the same
-# destination and the same congestion control unless that is the socket's own
+# uses CC: whether a socket that carries data uses CC.  iperf3's control connection has the same
+# destination, and the same congestion control unless it was set for the socket.
 uses()
 {
 	snd ss -Htin 'dport = :5201' | grep -qw "$1"
 }
 
-# Payload that arrived, kb/s, from iperf3's report
+# Prints the received payload, kb/s, from iperf3's report
 goodput_kbps()
 {
 	awk -F'[:,]' '/"sum_received"/ { found = 1 }
 		found && /"bits_per_second"/ { printf "%d\n", $2 / 1000; exit }' report
 }
 
-# link_percent MBIT PAYLOAD: goodput in per cent of what frames with that much of it can be
+# link_percent MBIT PAYLOAD: prints the goodput in percent of the largest one for frames with this
+# payload
 link_percent()
 {
 	local kbps
@@ -185,7 +187,7 @@ link_percent()
 	echo $((${kbps:-0} * 100 / ($1 * 1000 * $2 / 1514)))
 }
 
-# reports_cc CC: whether iperf3 used it
+# reports_cc CC: whether iperf3 reports that it used CC
 reports_cc()
 {
 	grep -q "\"sender_tcp_congestion\":[[:space:]]*\"$1\"" report && return
@@ -195,19 +197,19 @@ reports_cc()
 
 # hosts.py ------------------------------------------------------------------------------
 
-# Begins it between sender and receiver; its process is $HOSTS_PID
+# Starts hosts.py between sender and receiver; its process is $HOSTS_PID
 start_hosts()
 {
 	coproc HOSTS { exec "$DIR/hosts.py" "$SND" "$RCV" 10.77.2.2; }
 }
 
-# tell COMMAND...: which runs while the script goes on
+# tell COMMAND...: starts a command of hosts.py, and does not wait for its answer
 tell()
 {
 	echo "$*" >&"${HOSTS[1]}"
 }
 
-# The answer to it, in $ANSWER
+# Waits for the answer to the command, and sets $ANSWER
 answer()
 {
 	local word
@@ -217,7 +219,7 @@ answer()
 	return 1
 }
 
-# ask COMMAND...
+# ask COMMAND...: runs a command of hosts.py, and sets $ANSWER
 ask()
 {
 	tell "$@" && answer
@@ -225,28 +227,27 @@ ask()
 
 # Over a FIFO --------------------------------------------------------------------------
 #
-# A script says the link's rate, $RATE_MBIT, its round trip, $RTT_MS, how long a flow
-# lasts, $SECONDS_EACH, and has law_shows() which tells from "ss -tin" in ss.txt, in the two
-# seconds before the flow ends, whether this congestion control's law is at work.
+# A script sets $RATE_MBIT, the rate of the link, $RTT_MS, its rtt, and $SECONDS_EACH, the length
+# of a flow.  It has law_shows(), which checks the output of "ss -tin" in ss.txt, from the last two
+# seconds of a flow, whether the law of this congestion control is in effect.
 
-# setup_narrow [BYTES]: a router that shapes data, behind a queue of so many, or of two
-# bandwidth-delay products
+# setup_narrow [BYTES]: a router that shapes data, with a queue of BYTES, or of two bandwidth-delay
+# products
 setup_narrow()
 {
 	local queue=${1-$((RATE_MBIT * RTT_MS * 1000 / 4))}
 
 	setup_router &&
 		tc -n "$RTR" qdisc add dev rtr0 root netem delay "${RTT_MS}ms" limit 10000 || return
-	# A burst of one frame and not two, or packet pairs would pass it side by side.
+	# A burst of one frame: with two frames, packet pairs would pass without a gap.
 	tc -n "$RTR" qdisc add dev rtr1 root handle 1: tbf rate "${RATE_MBIT}mbit" \
 		burst 1600 limit 100mb || return
 	tc -n "$RTR" qdisc add dev rtr1 parent 1: bfifo limit "$queue"
 }
 
-# carries IP CC [IPERF3 OPTION...]: a flow of it has data in it, and its law shows.  Where the
-# guest is emulated and the host is busy, a timer may be late and let two segments out side by
-# side: their pair shows a faster link, for a second.  So if only the law does not show, a
-# second flow decides.
+# carries IP CC [IPERF3 OPTION...]: whether a flow of CC carries data, and its law is in effect.  In
+# an emulated guest on a busy host a late timer may send two segments at once, and their pair shows
+# a faster link for a second.  So if only law_shows() fails, a second flow decides.
 carries()
 {
 	local status=0
@@ -257,7 +258,7 @@ carries()
 	carry "$@"
 }
 
-# Return: 2: all is well, but the law does not show
+# Return: 2 if only law_shows() fails
 carry()
 {
 	local ip=$1 cc=$2 status=0
@@ -275,16 +276,16 @@ carry()
 	return $status
 }
 
-# look TIMES: what ss shows of iperf3's sockets, into ss.txt, so many times, 0.3 s apart.  Looks
-# within a few round trips would show one state of the filters, and one late ACK in them all.
+# look TIMES: writes the output of ss for iperf3's sockets to ss.txt, TIMES times, 0.3 s apart.  If
+# all were within a few round trips, one state of the filters, or one late ACK, would be in all.
 look()
 {
 	snd sh -c "ss -Htin 'dport = :5201'; echo
 		for n in \$(seq 2 $1); do sleep 0.3; ss -Htin 'dport = :5201'; echo; done" >ss.txt
 }
 
-# ss_values NAME: at each look, of the socket that has sent most, of which the control
-# connection is none
+# ss_values NAME: prints the value at each look, of the socket that has sent most, which is never
+# the control connection
 ss_values()
 {
 	awk -v name="$1" 'NF { sent = 0; value = ""
@@ -295,19 +296,19 @@ ss_values()
 		!NF { if (found != "") print found; most = 0; found = "" }' ss.txt
 }
 
-# The middle one of the numbers that are read: a window swings within a round trip.
+# Prints the median of the numbers in its input, because a window varies within a round trip.
 median()
 {
 	sort -n | awk '{ value[NR] = $1 } END { print value[int((NR + 1) / 2)] }'
 }
 
-# ss_field NAME: the median of the looks
+# ss_field NAME: prints the median of the looks
 ss_field()
 {
 	ss_values "$1" | median
 }
 
-# The capacity that is shown in BBR's form, kb/s
+# Prints the capacity that is shown in BBR's format, kb/s
 shown_kbps()
 {
 	ss_values bbr | sed -n 's/^(bw:\([0-9.e+]*\)\([KMG]\{0,1\}\)bps.*/\1 \2/p' |
@@ -322,43 +323,44 @@ by_socket()
 
 # With a qdisc of ours at the router -----------------------------------------------------
 #
-# A script says its congestion control's name and module, $CC and $MODULE, the kind of its
-# qdisc with options, $QDISC, its rate, $RATE_MBIT, how many $FLOWS there are at once, and
-# two counters of the qdisc: $OURS of packets that are for it, and $OTHERS.
+# A script sets $CC and $MODULE, the name and module of its congestion control, $QDISC, the kind
+# of its qdisc with options, $RATE_MBIT, its rate, $FLOWS, the number of simultaneous flows, and two
+# counters of the qdisc: $OURS, for packets of its protocol, and $OTHERS.
 
-# What the next test would stumble over
+# Removes what would disturb the next test
 clear_router()
 {
 	end_long
 	qdisc "$RTR" rtr1 del 2>/dev/null
 }
 
-# qdisc NAMESPACE DEVICE COMMAND...: of the root
+# qdisc NAMESPACE DEVICE COMMAND...: runs a command for the root qdisc
 qdisc()
 {
 	tc -n "$1" qdisc "$3" dev "$2" root "${@:4}"
 }
 
-# field NAME: a number from the statistics of a qdisc that were kept
+# field NAME: prints a number from the saved statistics of a qdisc
 field()
 {
 	sed -n "s/.*\b$1 \([0-9.]*\).*/\1/p" qdisc.txt
 }
 
-# within LEAST VALUE MOST
+# within LEAST VALUE MOST: whether VALUE is in this range
 within()
 {
 	awk -v a="$1" -v x="${2:-none}" -v b="$3" 'BEGIN { exit !(x ~ /^[0-9.]+$/ && a <= x && x <= b) }'
 }
 
-# shows NAMESPACE DEVICE FIELD LEAST: keeps the statistics; whether this one is at least so much
+# shows NAMESPACE DEVICE FIELD LEAST: saves the statistics; whether FIELD is at least LEAST
 shows()
 {
 	tc -n "$1" -s qdisc show dev "$2" >qdisc.txt
 	[ "$(field "$3")" -ge "$4" ]
 }
 
-# shows_options "KIND OPTION...", PATTERN...: having been changed to these tc shows what matches all
+# shows_options "KIND OPTION...", PATTERN...: changes the qdisc to these options; tc's output must
+# match all patterns
 shows_options()
 {
 	local pattern options
@@ -374,8 +376,8 @@ shows_options()
 	done
 }
 
-# Each is loaded by the name of what it registers.  Not everybody may choose a sender with
-# feedback, so no namespace but the first can have it as its default.
+# Each module is loaded by the name of what it registers.  Unprivileged processes may not choose a
+# sender with feedback, so only the first namespace can have it as its default.
 aliases_load()
 {
 	sysctl -qw net.ipv4.tcp_congestion_control="$CC" && loaded "$MODULE" &&
@@ -387,11 +389,11 @@ aliases_load()
 
 unload()
 {
-	# A closed flow's socket may live on for a moment: not yet is no failure.
+	# The socket of a closed flow may exist for a moment longer.
 	wait_for 30 rmmod "$MODULE" && rmmod tcp_feedback && rmmod sch_tcpcc
 }
 
-# fills_link PAYLOAD: of frames of 1514 bytes
+# fills_link PAYLOAD: whether flows fill the link, with this payload in frames of 1514 bytes
 fills_link()
 {
 	local percent
@@ -412,7 +414,7 @@ shares_equally()
 	within 0.95 "$jain" 1
 }
 
-# A flow that knows nothing of it
+# A flow without the protocol passes the qdisc
 carries_cubic()
 {
 	local percent
@@ -427,7 +429,7 @@ carries_cubic()
 		within 90 "$percent" 101
 }
 
-# Flows go on whatever is done to the qdisc below them, and nothing goes that they use.
+# Flows continue while the qdisc below them is changed, and modules in use cannot be unloaded.
 survives_changes()
 {
 	local kind

@@ -22,8 +22,8 @@ cleanup()
 	:
 }
 
-# mininet ARGUMENT...: what it says is in said.txt.  Without a time limit: an emulated
-# clock leaps while the guest waits for its host, who has one.
+# mininet ARGUMENT...: its output is in said.txt.  There is no time limit here, because an
+# emulated clock jumps while the guest waits for its host.  The host has a time limit.
 mininet()
 {
 	mn --custom "$CUSTOM" --controller none "$@" > said.txt 2>&1
@@ -35,7 +35,7 @@ failed()
 	return 1
 }
 
-# Three links and four hosts: each path is as long as its file says, to half a millisecond.
+# Three links and four hosts: each path has the delay of its file, to half a millisecond.
 three_links()
 {
 	mininet --topo tcpcc,acp-fig8,cc=cubic --test rtts || failed || return
@@ -44,7 +44,7 @@ three_links()
 		END { exit n != 4 }' said.txt || failed
 }
 
-# A mesh, with one way back that is not the way there.
+# A mesh in which one way back differs from the way there.
 mesh()
 {
 	mininet --topo tcpcc,dumbbell,cc=cubic,network=mesh,duration=5 --test rtts || failed || return
@@ -52,7 +52,7 @@ mesh()
 		END { exit n != 3 }' said.txt || failed
 }
 
-# Four users of ACP share a link, which knows how many they are and drops nothing.
+# Four users of ACP share a link, which estimates their number correctly and drops nothing.
 four_users()
 {
 	mininet --topo tcpcc,dumbbell,cc=acp,qdisc=acp,flows=4,rate=20mbit,rtt=40ms,buffer=200,duration=8 \
@@ -62,7 +62,7 @@ four_users()
 		END { exit n != 4 }' said.txt || failed
 }
 
-# What is wrong with a setting is said in a line.
+# A wrong setting is reported in one line.
 bad_setting()
 {
 	mininet --topo tcpcc,dumbbell,rate=fast --test rtts

@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The senders that are a law and no more on a distribution's kernel: each is loaded by its
-# name, does what its own law says and no other's, and goes.
+# The senders that consist only of a law, on a distribution's kernel: each is loaded by its
+# name, behaves as its own law and no other requires, and is unloaded.
 #
 # The queue holds half a bandwidth-delay product, so a loss comes at one and a half, $FULL
-# segments, soon after $BEGIN, where the NIST study's senders are told to end slow start.  What
-# a law keeps of its window is told by ssthresh.
+# segments.  This is soon after $BEGIN, where the NIST study's senders are set to end slow start.
+# ssthresh shows what a law keeps of its window.
 #
 # Run by scripts/stock run, as root.  Exit status: 0 all passed, 1 not, 4 skipped.
 
@@ -31,7 +31,7 @@ setup()
 
 declare -A WATCHED	# by sender: what hosts.py said of it
 
-# watch IP CC LOSSES: until there were so many, $PATIENCE s at most
+# watch IP CC LOSSES: watches a flow until there were LOSSES losses, at most $PATIENCE s
 watch()
 {
 	ask watch cc="$2" seconds="$PATIENCE" losses="$3" to="$(destination "$1")" || return
@@ -40,14 +40,14 @@ watch()
 	diag "$2: window $CWND, rtt $RTT_US of at least $RTT_MIN_US us, losses: $LOSSES"
 }
 
-# recall CC: ssthresh in the beginning, $FIRST; $CWND, $RTT_US, $RTT_MIN_US and
-# $SHOWN_KBPS at the end; and in $LOSSES windows with the ssthresh that followed
+# recall CC: sets what was watched: $FIRST, ssthresh at the begin; $CWND, $RTT_US, $RTT_MIN_US and
+# $SHOWN_KBPS at the end; $LOSSES, the window at each loss and the ssthresh after it
 recall()
 {
 	read -r FIRST _ CWND RTT_US RTT_MIN_US SHOWN_KBPS LOSSES <<<"${WATCHED[$1]}"
 }
 
-# kept LEAST MOST: thousandths of a full window that are ssthresh after the last loss
+# kept LEAST MOST: whether ssthresh after the last loss is in this range, thousandths of the window
 kept()
 {
 	local window left last=${LOSSES##* }
@@ -57,17 +57,17 @@ kept()
 		within "$1" "$((left * 1000 / window))" "$2"
 }
 
-# limited: slow start ends at $BEGIN, as only the study has it
+# limited: whether slow start ends at $BEGIN, as only with the study's senders
 limited()
 {
 	[ "$FIRST" = $BEGIN ]
 }
 
-# What each law says of the values that were recalled.  Reno's half is Eq. 7 of the study,
-# BIC's beta_B Eq. 11, CTCP's 1 - beta_C Eq. 15; HSTCP's b(w) is 0.441 at 99 segments, Eq. 27;
-# H-TCP has rtt_min / rtt_max, here two thirds, Eq. 34, though a half at the first loss; and
-# Scalable's beta_S is Eq. 39.  CTCP's window changes by three segments in each round trip, which
-# may be between the look at it and the loss.
+# What each law requires of the recalled values.  Reno keeps a half (Eq. 7 of the study), BIC beta_B
+# (Eq. 11), and CTCP 1 - beta_C (Eq. 15).  HSTCP's b(w) is 0.441 at 99 segments (Eq. 27).  H-TCP
+# keeps rtt_min / rtt_max, here two thirds (Eq. 34), but a half at the first loss.  Scalable keeps
+# beta_S (Eq. 39).  CTCP's window changes by three segments in each round trip, so it may have
+# changed between the reading and the loss.
 law_of_nist_reno()
 {
 	limited && kept 480 515
@@ -98,14 +98,14 @@ law_of_nist_scalable()
 	limited && kept 855 890
 }
 
-# alpha packets are in the queue, and nothing is ever lost, Eq. 21.
+# The queue holds alpha packets, and nothing is ever lost (Eq. 21).
 law_of_nist_fast()
 {
 	limited && [ -z "$LOSSES" ] && within $((PIPE + ALPHA - 4)) "$CWND" $((PIPE + ALPHA + 4))
 }
 
-# ABE is the link's rate, and ABE * rtt_min the path without its queue.  A loss sets ssthresh to
-# that, whatever the window was.
+# ABE is the link's rate, and ABE * rtt_min is what the path holds without a queue.  A loss sets
+# ssthresh to that, for any window.
 law_of_mccp()
 {
 	local window left last=${LOSSES##* }
@@ -116,14 +116,15 @@ law_of_mccp()
 		within $((PIPE * 9 / 10)) "$left" $((PIPE * 11 / 10))
 }
 
-# What a loss sets is the same.
+# A loss sets the same ssthresh.
 law_of_mccp_path()
 {
 	law_of_mccp
 }
 
-# watches IP CC LOSSES.  Where the guest is emulated, ACKs of slow start may all be late at once,
-# and an estimate is of that.  So a second flow decides.
+# watches IP CC LOSSES: watches a flow, and checks its law.  In an emulated guest all ACKs of slow
+# start may be late together, which makes an estimate wrong.  So if a flow fails, a second one
+# decides.
 watches()
 {
 	if ! { watch "$1" "$2" "$3" && "law_of_$2"; }; then
@@ -132,18 +133,18 @@ watches()
 	fi
 }
 
-# obeys IP CC LOSSES [PARAMETER=VALUE...]
+# obeys IP CC LOSSES [PARAMETER=VALUE...]: loads the module, and checks its law
 obeys()
 {
 	local status=1 PATIENCE=16
 
-	# It loses nothing.
+	# FAST has no losses, so there is nothing to wait for
 	[ "$2" != nist_fast ] || PATIENCE=6
 	modprobe "tcp_$2" "${@:4}" && watches "$@" && status=0
 	wait_for 30 rmmod "tcp_$2" && return $status
 }
 
-# What was seen of one sender, or of the kernel's own, does not pass for another.
+# The values of one sender, or of a kernel's own sender, do not meet the law of another.
 laws_differ()
 {
 	local cc other status=0 PATIENCE=8
@@ -168,7 +169,7 @@ loads()
 		wait_for 30 rmmod "tcp_$1"
 }
 
-# A flow uses it, and it stays; then it goes.
+# A module cannot be unloaded while a flow uses it.  After the flow it can.
 unloads()
 {
 	start_flow 4 1 -C "$1" && wait_for 3 uses "$1" && ! rmmod "tcp_$1" 2>rmmod.txt &&
@@ -183,7 +184,7 @@ set -- $SENDERS
 ksft_begin $((3 * $# + 2))
 diag "kernel $(uname -r)"
 
-# A law knows nothing of addresses: one family each is enough.
+# A law does not depend on addresses, so one address family for each is enough.
 ip=4
 for cc; do
 	losses=1
@@ -192,7 +193,7 @@ for cc; do
 	mccp | mccp_path) settings=() ;;
 	nist_htcp) losses=2 ;;
 	nist_fast) settings+=("alpha=$ALPHA") ;;
-	# By default it keeps Reno's half; here three quarters.
+	# The default keeps a half, as Reno; this value keeps three quarters.
 	nist_ctcp) settings+=(beta=250) ;;
 	esac
 	ksft_test "naming $cc loads it" loads "$cc"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The life of all senders with two processors: flows change from one to another on both at
-# once, while modules come and go.
+# All senders with two processors: flows on both switch between senders at the same time, while
+# modules are loaded and unloaded.
 #
 # Run by scripts/stock run --cpus 2, as root.  Exit status: 0 all passed, 1 not, 4 skipped.
 
@@ -19,11 +19,11 @@ SECONDS_EACH=3
 setup()
 {
 	setup_narrow && modprobe tcp_bbr || return
-	# ACKs are processed on either, whichever the flow sends on.
+	# ACKs are processed on both processors, not only on that of the flow.
 	ip netns exec "$SND" sh -c 'echo 3 >/sys/class/net/snd0/queues/rx-0/rps_cpus'
 }
 
-# modules: of the senders, those that are loaded
+# modules: prints the modules of senders that are loaded
 modules()
 {
 	local cc module
@@ -39,15 +39,16 @@ has_two_processors()
 	[ "$(nproc)" = 2 ]
 }
 
-# churn CPU ROUNDS CC,...: a flow of its own, on that processor, in the background.  How long a
-# round takes is the machine's affair: the first of each loads a module, in up to seconds.
+# churn CPU ROUNDS CC,...: starts a flow on that processor, in the background, which switches
+# between these.  There is no time limit for a round: the first use of each loads a module, which
+# may take seconds.
 churn()
 {
 	echo "churn cc=$3 seconds=$SECONDS_EACH rounds=$2 cpu=$1" |
 		"$DIR/hosts.py" "$SND" "$RCV" 10.77.2.2 >"churn$1.txt" 2>&1 &
 }
 
-# churned ROUNDS: each of the two flows has been through all senders so often
+# churned ROUNDS: each of the two flows has used all senders this often
 churned()
 {
 	local cpu word changes status=0 least
@@ -79,8 +80,8 @@ changes_on_both()
 	churned 10
 }
 
-# What is chosen while its module goes is either not there or keeps it.  To load one takes
-# longer than a change.
+# If a sender is chosen while its module is unloaded, it is either not available, or it holds the
+# module.  Loading a module takes longer than a switch.
 unloads_under_flows()
 {
 	local module tries=0 gone=0

@@ -7,8 +7,9 @@
 #	stock_stolen.sh STOLEN.KO
 #
 # The sender has processor 0 and one card; path and receiver have processor 1 and the other card.
-# Behind that are $RATE_MBIT Mb/s, $RTT_MS ms, and a buffer of two bandwidth-delay products.  ccpd_path is to have the throughput of CUBIC, in the mean of $RUNS transfers each.  CUBIC
-# keeps the buffer so full that no absence empties it; that ccpd_path has less is known.
+# Behind that card are $RATE_MBIT Mb/s, $RTT_MS ms, and a buffer of two bandwidth-delay products.
+# ccpd_path should have the throughput of CUBIC, in the mean of $RUNS transfers each.  CUBIC keeps
+# the buffer so full that no absence empties it.  It is known that ccpd_path has less.
 #
 # Run by scripts/stock run --nics, as root.  Exit status: 0 all passed, 1 not, 4 skipped.
 
@@ -29,13 +30,13 @@ setup()
 {
 	modprobe -a tcp_ccpd_path tcp_bbr ifb sch_fq && own_log stock_stolen &&
 		ip netns add "$SND" && ip netns add "$RCV" && take_cards && [ -n "$CARD" ] || return
-	# What one flow learned must not help the next.
+	# metrics of one flow must not be used by the next flow
 	snd sysctl -qw net.ipv4.tcp_no_metrics_save=1
 	snd ethtool -K "$CARD" tso off gso off >/dev/null
 	rcv ethtool -K "$PEER" gro off >/dev/null
 	qdisc "$SND" "$CARD" replace fq
 	irq_on "$CARD" 0 && irq_on "$PEER" 1 || return
-	# The path is where the sender's processor has no part in it: behind the receiver's card.
+	# The path is behind the receiver's card, so that it does not need the sender's processor.
 	ip -n "$RCV" link add ifb1 type ifb && ip -n "$RCV" link set ifb1 up &&
 		tc -n "$RCV" qdisc add dev "$PEER" clsact &&
 		tc -n "$RCV" filter add dev "$PEER" ingress matchall action mirred egress redirect \
@@ -54,7 +55,7 @@ cleanup()
 	ip netns del "$RCV" 2>/dev/null
 }
 
-# irq_on DEVICE CPU: its interrupts are that processor's
+# irq_on DEVICE CPU: this processor handles the interrupts of the device
 irq_on()
 {
 	local irq
@@ -67,7 +68,7 @@ irq_on()
 	echo "$2" >"/proc/irq/$irq/smp_affinity_list"
 }
 
-# transfer CC: leaves what arrived, kb/s
+# transfer CC: measures the goodput, kb/s
 transfer()
 {
 	rcv taskset -c 1 iperf3 -s -1 >server 2>&1 &
@@ -83,7 +84,7 @@ counted()
 	cat "/sys/module/stolen/parameters/$1"
 }
 
-# On average 10.5 ms of absence and 20.5 ms of work: in 3 s 97 times, and 1.02 s in all
+# On average 10.5 ms of absence follow 20.5 ms of work: in 3 s 97 times, 1.02 s in sum
 kept_away()
 {
 	local times taken_us

@@ -1,16 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What real hosts have between TCP and the network: for each, a transfer of ACP through it
-# gets through, and its feedback either works, headers out and echoes back by which the sender
-# goes, or is absent: no echo, and Reno.  docs/acp.md has the same as a table.
+# Mechanisms that real hosts have between TCP and the network.  With each of them a transfer of
+# ACP must succeed.  Its feedback either works (headers are sent, echoes return, and the sender
+# follows them) or is absent (no echo, and Reno).  docs/acp.md has a table of the results.
 #
-# The path is that of stock_lib.sh, with ACP's qdisc at the router and, for what is of a
+# The path is that of stock_lib.sh, with ACP's qdisc at the router, and, for mechanisms of a
 # link, a second link from the sender to the router:
 #
 #   $SND acc0 ---------- acc1 $RTR      10.77.4.1, 10.77.4.2; fd77:4::1, fd77:4::2
 #
-# Arguments name the tests to run; none: all.  Run by scripts/stock run, as root.  Exit status: 0 all passed, 1 not, 4 skipped.
+# Arguments are the names of tests to run; without arguments all tests run.
+#
+# Run by scripts/stock run, as root.  Exit status: 0 all passed, 1 not, 4 skipped.
 
 DIR=$(dirname "$(readlink -f "$0")")
 # shellcheck source=tests/selftests/stock_lib.sh
@@ -35,7 +37,7 @@ cleanup_box()
 	ip netns del "$BOX" 2>/dev/null
 }
 
-# What a case has changed
+# Restores what a case has changed
 restore()
 {
 	local ns
@@ -64,7 +66,8 @@ box()
 	ip netns exec "$BOX" "$@"
 }
 
-# counters SENDER: of that end and the receiver's, in $NOW.  A process takes its time here.
+# counters SENDER: sets $NOW, the sums of the counters of this end and of the receiver.  Starting
+# processes takes time here.
 counters()
 {
 	local ns name value
@@ -85,8 +88,8 @@ stand_still()
 	[ "${NOW[*]}" = "$was" ]
 }
 
-# transfer SENDER IP [SETTING...]: leaves in $CAME what has been counted, by name, and in
-# $SHOWN the rate by which the sender went, kb/s; 0: that of Reno
+# transfer SENDER IP [SETTING...]: sets $CAME, the increase of each counter, and $SHOWN, the rate
+# that the sender followed, kb/s; 0: Reno
 declare -A NOW CAME
 transfer()
 {
@@ -107,27 +110,27 @@ transfer()
 	diag "IPv$ip, $SHOWN kb/s:$all"
 }
 
-# works SENDER IP [SETTING...]: of 207 segments at least, which are acknowledged at once.  The
-# last echoes find no sender any more.
+# works SENDER IP [SETTING...]: whether feedback works, with at least 207 segments, which are
+# acknowledged at once.  The sender is gone before the last echoes arrive.
 works()
 {
 	transfer "$@" && [ "${CAME[InData]}" -ge 200 ] && [ "${CAME[InEchoes]}" -ge 190 ] &&
 		[ "$SHOWN" -gt 10000 ] && [ "${CAME[InMalformed]}${CAME[InBadChecksum]}" = 00 ]
 }
 
-# absent SENDER IP [SETTING...]: the flow is Reno's
+# absent SENDER IP [SETTING...]: whether there is no feedback, and the flow is Reno's
 absent()
 {
 	transfer "$@" && [ "${CAME[InData]}${CAME[OutEchoes]}${CAME[InEchoes]}$SHOWN" = 0000 ]
 }
 
-# both CMD... : over IPv4 and IPv6
+# both CMD... : runs CMD for IPv4 and IPv6
 both()
 {
 	"$@" 4 && "$@" 6
 }
 
-# helper NAMESPACE ARGUMENT...: of strangers.py, in the background
+# helper NAMESPACE ARGUMENT...: starts strangers.py in the background
 HELPERS=""
 helper()
 {
@@ -137,7 +140,7 @@ helper()
 	busywait grep -q ready "helper-$1.txt" || { sed 's/^/# /' "helper-$1.txt"; return 1; }
 }
 
-# link_to_router SENDERS ROUTERS: the second link is ready, and these devices at its ends are to be used
+# link_to_router SENDERS ROUTERS: uses these devices at the ends of the second link
 link_to_router()
 {
 	local end
@@ -162,7 +165,7 @@ over_link()
 		ip -n "$SND" -6 route replace default via fd77:4::2
 }
 
-# seen DEVICE: a router that is on that device finds the header there
+# seen DEVICE: whether a router on that device finds the headers
 seen()
 {
 	qdisc "$SND" "$1" replace acp bandwidth ${RATE_MBIT}mbit limit 300 && both works snd &&
@@ -170,7 +173,7 @@ seen()
 		[ "$(field headers)" -ge 200 ] && [ "$(field malformed)" = 0 ]
 }
 
-# rules NAMESPACE: nft's, from standard input
+# rules NAMESPACE: sets nft rules from standard input
 rules()
 {
 	ip netns exec "$1" nft -f -
@@ -183,7 +186,7 @@ forwarding()
 	both works snd
 }
 
-# queue [gso]: before and after our hooks, at both ends.  A verdict comes from a process.
+# queue [gso]: nfqueue before and after our hooks, at both ends; a process decides on each packet
 queue()
 {
 	local ns
@@ -211,8 +214,8 @@ nfqueue_of_gso()
 	queue gso
 }
 
-# trace_locks PROCESS: who takes a plain spin lock in it and in what interrupts it; and each
-# unlocking there takes as long as keeping the stack
+# trace_locks PROCESS: traces which functions take a plain spin lock, in this process and in what
+# interrupts it; each unlock also takes as long as saving the stack
 trace_locks()
 {
 	mount_tracing && [ -e $TRACING/set_ftrace_pid ] && mkdir $TRACING/instances/locks && (
@@ -225,7 +228,7 @@ trace_locks()
 	)
 }
 
-# What was traced, into locks.txt: lines with who took a lock
+# Ends the trace, and writes a line for each lock with the function that took it to locks.txt
 end_trace()
 {
 	(
@@ -236,11 +239,12 @@ end_trace()
 	rmdir $TRACING/instances/locks
 }
 
-# Every other segment comes to the receiver's hook in a process, with a verdict, and those
-# between them in softirqs that interrupt it.  If a hook locked the socket, as a softirq does, the
-# next would find it locked by what it has interrupted, and spin for ever: this case would not
-# end.  A lock that is held for ten instructions is hardly ever met: so unlocking takes longer
-# here.  And if it is not met, the trace shows that a hook took it.
+# Every second segment arrives at the receiver's hook in a process, after the verdict, and the
+# others in softirqs that interrupt this process.  If a hook took the socket's lock as a softirq
+# does, the next hook might find it locked by the process that it interrupted, and spin for ever:
+# this case would not end.  A lock that is held for only ten instructions is almost never found
+# locked, so unlocking takes longer here.  If it is still not found locked, the trace shows that a
+# hook took it.
 nfqueue_of_some()
 {
 	local status=0
@@ -254,7 +258,7 @@ nfqueue_of_some()
 	transfer snd 4 bytes=$((BYTES * 3)) && [ "${CAME[InData]}" -ge 600 ] &&
 		[ "${CAME[InEchoes]}" -ge 600 ] || status=1
 	end_trace
-	# of TCP, which is called with bottom halves off: there is a trace
+	# locks of TCP itself, which runs with bottom halves disabled, show that the trace works
 	diag "$(grep -c . locks.txt) locks, $(grep -c '<-tcp_v4_rcv' locks.txt) in tcp_v4_rcv()"
 	grep -q '<-tcp_v4_rcv' locks.txt && ! grep '<-feedback_' locks.txt && return $status
 }
@@ -276,7 +280,7 @@ conntrack()
 		rcv nft list ruleset | grep -c 'packets 0 bytes 0 drop' | grep -qx 3
 }
 
-# The router gives all the same source
+# The router replaces all source addresses by the same one
 nat_of_source()
 {
 	rules "$RTR" <<-END || return
@@ -287,7 +291,7 @@ nat_of_source()
 	both works snd
 }
 
-# dnat NAMESPACE HOOK IPV4-ADDRESS IPV6-ADDRESS: by which the sender knows the receiver
+# dnat NAMESPACE HOOK IPV4-ADDRESS IPV6-ADDRESS: the sender uses these addresses for the receiver
 dnat()
 {
 	local ns=$1 hook=$2 to4=$3 to6=$4
@@ -304,14 +308,14 @@ nat_of_destination()
 	dnat "$RTR" prerouting 10.77.1.2 fd77:1::2
 }
 
-# By an address that nobody else knows
+# The sender itself translates an address that no other host knows
 nat_at_the_sender()
 {
 	dnat "$SND" output 10.77.9.9 fd77:9::9
 }
 
-# The sender's device is in a VRF; a qdisc on the VRF's device takes packets a
-# longer way.
+# The sender's device is in a VRF.  With a qdisc on the VRF's device packets take a longer way
+# through the kernel.
 vrf()
 {
 	local status=0
@@ -337,7 +341,7 @@ vrf_of_receiver()
 		ip -n "$RCV" addr add fd77:2::2/64 dev rcv0 nodad &&
 		ip -n "$RCV" route add default via 10.77.2.1 vrf blue &&
 		ip -n "$RCV" -6 route add default via fd77:2::1 vrf blue || return
-	# a device that leaves or enters a VRF loses what it knows of its neighbours
+	# a device that leaves or enters a VRF loses its neighbour entries
 	both works snd || status=1
 	ip -n "$RCV" link del blue
 	ip -n "$RCV" addr add fd77:2::2/64 dev rcv0 nodad 2>/dev/null
@@ -347,7 +351,7 @@ vrf_of_receiver()
 	return $status
 }
 
-# By a mark that netfilter sets, after our hook: the packet gets another route.
+# netfilter sets a mark after our hook, so that the packet is routed again.
 policy_routing()
 {
 	local before
@@ -361,7 +365,7 @@ policy_routing()
 	works snd 4 && [ $(($(snd cat /sys/class/net/acc0/statistics/tx_bytes) - before)) -gt $BYTES ]
 }
 
-# bonding MODE: two links as one, at both ends
+# bonding MODE: two links are bonded, at both ends
 bonding()
 {
 	local ns status=0 n
@@ -415,7 +419,7 @@ bridge_with_filter()
 	return $status
 }
 
-# A container: its veth is in a bridge of its host, which gives it addresses of its own
+# A container: its veth is in a bridge of its host, which translates its addresses
 container()
 {
 	local status=0
@@ -466,13 +470,13 @@ ip_options()
 	works snd 4 option=ip
 }
 
-# Our hook does not look behind extension headers.
+# Our hook does not search for TCP after extension headers.
 extension_headers()
 {
 	absent snd 6 option=hop && absent snd 6 option=dest
 }
 
-# A signature covers the options: what is signed is not changed.
+# A signature covers the options, so a signed segment is not changed.
 signed()
 {
 	local ip
@@ -497,7 +501,7 @@ tcp_ao()
 	signed ao
 }
 
-# Its own options take what ours would need.
+# MPTCP's own options take the room that our option needs.
 mptcp()
 {
 	absent snd 4 mptcp=1 && [ "${CAME[OutNoRoom]}" -ge 20 ] &&
@@ -529,7 +533,7 @@ syn_cookies()
 	return $status
 }
 
-# The router answers for the receiver, and corrects numbers and timestamps of all that follows.
+# The router answers the SYN, and translates sequence numbers and timestamps of later segments.
 synproxy()
 {
 	rtr sysctl -qw net.netfilter.nf_conntrack_tcp_loose=0 || return

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# ACP and ESTCP where the sender's packets are in a tunnel when they come to the router:
-# what works there, and that nothing breaks where it cannot.  Under iperf3, on a
-# distribution's kernel.
+# ACP and ESTCP if the sender's packets arrive at the router in a tunnel: tests what works
+# there, and that nothing fails if the law cannot work.  With iperf3, on a distribution's
+# kernel.
 #
 #   +----------+                 +------------------+                 +----------+
 #   |   $SND   +-----------------+       $RTR       +-----------------+   $RCV   |
@@ -12,11 +12,12 @@
 #   +----------+                 +------------------+                 +----------+
 #    10.77.4.1                                                          10.77.4.2
 #
-# The law works if a router can find what it changes, in the header of TCP (acp) or of IP
-# (estcp), and if the change comes out at the other end.  Both are so without a tunnel, and
-# where the qdisc is that of the tunnel's own device.  Inside, acp sees no TCP; estcp sees
-# its class in ESP in transport mode, which has the IP header of the segment.  The senders
-# are Reno in all other cases: they fill the link, and the queue.
+# The law works if a router finds what it changes, in the TCP header (acp) or in the IP header
+# (estcp), and if the change leaves the tunnel at the other end.  Both conditions are met
+# without a tunnel, and if the qdisc is on the tunnel's own device.  For packets in a tunnel,
+# acp sees no TCP.  estcp sees its class only in ESP in transport mode, which keeps the IP
+# header of the segment.  In all other cases the senders are Reno: they fill the link and the
+# queue.
 #
 # Run by scripts/stock run, as root.  Exit status: 0 all passed, 1 not, 4 skipped.
 
@@ -29,20 +30,21 @@ RTT_MS=60
 FLOWS=2
 SECONDS_EACH=5
 
-# One bandwidth-delay product, packets: the room for a queue, which Reno needs.  What is queued
-# when a flow ends, and counts as received in time, is a hundredth of all
+# The size of the queue: one bandwidth-delay product, packets, which Reno needs.  The packets
+# that are queued when a flow ends, and are counted as received in time, are 1 % of all
 BDP=$((RATE_MBIT * RTT_MS / 12))
 
-# The mode of a sender whose law is at work, and how its router is told
+# The mode of a sender whose law is in effect, and the options of its router
 declare -A MODE=([acp]=feedback [estcp]=marks)
 declare -A QDISC_OF=([acp]="acp bandwidth ${RATE_MBIT}mbit limit $BDP"
 	[estcp]="estcp bandwidth ${RATE_MBIT}mbit limit $BDP target 1s")
 
-# Packets that are for the router, and that it has changed
+# The counter of packets for the router, or of those that it has changed
 declare -A OURS_OF=([acp]=headers [estcp]=marked)
 
-# The kernel waits a minute for an algorithm of ESP, on a clock that leaps while the guest reads
-# files of the host; a look has to be fast, too
+# Loads ESP's algorithms before the tests: the kernel waits only a minute for an algorithm, and the
+# clock jumps while the guest reads files of the host.  look_at runs once here, so that later calls
+# are fast, too.
 setup()
 {
 	modprobe -q ghash-generic # which 7.2 has in its crypto library
@@ -58,7 +60,7 @@ after_failure()
 
 # Tunnels -------------------------------------------------------------------------------
 
-# device KIND [OPTION...]: tun0 at both ends
+# device KIND [OPTION...]: sets up tun0 at both ends
 device()
 {
 	local ns host peer kind=$1
@@ -75,7 +77,7 @@ device()
 	NETWORK=4
 }
 
-# wireguard MTU: tun0 at both ends
+# wireguard MTU: sets up tun0 at both ends
 wireguard()
 {
 	local ns host peer other
@@ -95,7 +97,7 @@ wireguard()
 	NETWORK=4
 }
 
-# esp MODE: all between the two hosts is encrypted
+# esp MODE: encrypts all traffic between the two hosts
 esp()
 {
 	local ns way from to spi direction
@@ -126,7 +128,7 @@ close_tunnel()
 	NETWORK=2
 }
 
-# What the tunnels' ends have refused, for the ECN bits or whatever
+# Prints the number of packets that the ends of tunnels have refused, for ECN bits or other reasons
 refused()
 {
 	local ns
@@ -140,7 +142,7 @@ refused()
 
 # Flows ---------------------------------------------------------------------------------
 
-# In the last seconds of a flow: how many senders' law is at work, and packets in the queue
+# In the last seconds of a flow: records how many senders have their law in effect, and the queue
 look_at()
 {
 	local cc=$1
@@ -154,7 +156,7 @@ look_at()
 	done
 }
 
-# flows CC NAMESPACE DEVICE: through the qdisc there
+# flows CC NAMESPACE DEVICE: runs flows through the qdisc there
 flows()
 {
 	local before echoes
@@ -175,36 +177,37 @@ flows()
 	fi
 }
 
-# senders N: of which the law is at work
+# senders N: whether N senders have their law in effect
 senders()
 {
 	[ "$(sort -u modes)" = "$1" ]
 }
 
-# works CC PAYLOAD [NAMESPACE DEVICE]: of frames of 1514 bytes
+# works CC PAYLOAD [NAMESPACE DEVICE]: whether the law works, with this payload in frames of 1514
+# bytes
 works()
 {
 	flows "$1" "${3-$RTR}" "${4-rtr1}" && senders $FLOWS && fills_link "$2" &&
 		[ "$(field "${OURS_OF[$1]}")" -gt 500 ] || return
-	# estcp's queue is full once in a phase
+	# with estcp the queue is full once in each phase
 	[ "$1" = estcp ] || [ "$(median <queues)" -le $((BDP / 10)) ]
 }
 
-# is_reno CC PAYLOAD: the router sees nothing that is for it
+# is_reno CC PAYLOAD: whether the router finds no packet of its protocol, and the senders are Reno
 is_reno()
 {
 	flows "$1" "$RTR" rtr1 && senders 0 && fills_link "$2" &&
 		[ "$(field "${OURS_OF[$1]}")" = 0 ]
 }
 
-# hears_nothing CC PAYLOAD: the router sees it, but the tunnel's end throws away what it says
+# hears_nothing CC PAYLOAD: whether the router changes packets, but the end of the tunnel drops this
 hears_nothing()
 {
 	flows "$1" "$RTR" rtr1 && senders 0 && fills_link "$2" &&
 		[ "$(field "${OURS_OF[$1]}")" -gt 500 ]
 }
 
-# inside CMD...: with $TUNNEL
+# inside CMD...: runs CMD with the tunnel $TUNNEL
 inside()
 {
 	local status
@@ -223,7 +226,7 @@ own_log stock_tunnels
 ksft_begin 24
 diag "kernel $(uname -r)"
 
-# ACP's segments have room for 16 bytes more than ESTCP's
+# ACP's segments reserve 16 bytes more than ESTCP's
 ksft_test "acp without a tunnel works" works acp 1432
 ksft_test "estcp without a tunnel works" works estcp 1448
 
@@ -241,12 +244,12 @@ for way in gre:1424 ipip:1428; do
 		ksft_test "acp in $name is Reno" inside is_reno acp $((payload - 16))
 		ksft_test "estcp in $name is Reno" inside is_reno estcp "$payload"
 	done
-	# there a packet has no more than an IP header around the segment: 1480 or 1476 bytes
+	# at this device a packet is only the segment with an IP header: 1480 or 1476 bytes
 	TUNNEL=(device "$kind")
 	ksft_test "acp at the device of $kind works" inside works acp 1444 "$SND" tun0
 	ksft_test "estcp at the device of $kind works" inside works estcp 1460 "$SND" tun0
 done
-# with this MTU frames of 1514 bytes outside, and 1440 at the device
+# with this MTU packets have 1440 bytes at the device, and frames outside have 1514 bytes
 TUNNEL=(wireguard 1440)
 ksft_test "acp in WireGuard is Reno" inside is_reno acp 1372
 ksft_test "estcp in WireGuard is Reno" inside is_reno estcp 1388

@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""What a host may have between its network and TCP, for stock_strangers.sh.
+"""Mechanisms that a host may have between its network and TCP, for stock_strangers.sh.
 
-strangers.py queue NUMBER [gso]	accepts all packets of that NFQUEUE of this namespace; with gso it
-				takes packets of several segments as they are
-strangers.py xdp DEVICE		a generic XDP program that passes all on
+strangers.py queue NUMBER [gso]	accepts all packets of this NFQUEUE of the namespace; with gso,
+				packets of several segments are not split
+strangers.py xdp DEVICE		a generic XDP program that passes all packets
 
-Either says "ready" and lasts until it is killed.
+Both print "ready", and run until they are killed.
 """
 
 import ctypes
@@ -95,7 +95,7 @@ def bpf(command: int, arguments: bytes) -> int:
 
 
 def pass_all(device: str) -> int:
-    """r0 = XDP_PASS; exit"""
+    """Attaches the program "r0 = XDP_PASS; exit"."""
     instructions = (0xB7, 0, 0, XDP_PASS, 0x95, 0, 0, 0)
     program = ctypes.create_string_buffer(struct.pack("=BBhiBBhi", *instructions))
     licence = ctypes.create_string_buffer(b"GPL")

@@ -1,16 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The command tcpcc where it matters: routes, flows and files of a kernel that has the modules.
-# Runs as root in the lab kernel (scripts/lab exec -- tests/selftests/tcpcc.sh) or on any other
-# that nobody else needs; prints KTAP.  Arguments name the tests to run; none: all.
+# The command tcpcc with real routes, flows and files, on a kernel that has the modules.  Runs as
+# root in the lab kernel (scripts/lab exec -- tests/selftests/tcpcc.sh) or on any other machine
+# that is not in use; prints KTAP.  Arguments are the names of tests to run; without arguments all
+# tests run.
 #
 #   +--------------+  192.0.2.0/24, 2001:db8::/64  +--------------+
 #   | $SND    veth +-------------------------------+ veth    $RCV |
 #   |  192.0.2.1   |            10 ms              |  192.0.2.2   |
 #   +--------------+                               +--------------+
 
-# What lib.sh asks for is not used here.
+# The variables that lib.sh needs are not used in this file.
 # shellcheck disable=SC2034
 
 DIR=$(dirname "$(readlink -f "$0")")
@@ -18,7 +19,7 @@ DIR=$(dirname "$(readlink -f "$0")")
 # shellcheck source=tests/selftests/lib.sh
 . "$DIR/lib.sh"
 
-# the checkout's, or the one that is installed
+# tcpcc of the checkout, or the installed one
 TCPCC=${TCPCC-$DIR/../../scripts/tcpcc}
 SYSCTL_FILE=/etc/sysctl.d/90-tcpcc.conf
 LOAD_FILE=/etc/modules-load.d/tcpcc.conf
@@ -33,7 +34,7 @@ setup()
 	sysctl -qw net.ipv4.tcp_congestion_control=reno \
 		net.ipv4.tcp_mem="1000000 1000000 1000000"
 	modprobe tcpcc_view && setup_pair &&
-		# a way with a gateway, so that there is something to copy
+		# a route with a gateway and attributes that tcpcc must copy
 		snd ip route add 198.51.100.0/24 via 192.0.2.2 mtu lock 1400 initcwnd 20 &&
 		rcv ip addr add 198.51.100.2/24 dev lo
 }
@@ -46,7 +47,7 @@ after_failure()
 	rm -f $SYSCTL_FILE $LOAD_FILE
 }
 
-# chosen ADDRESS: by which congestion control a new flow to it would go, by its route
+# chosen ADDRESS: prints the congestion control that the route to ADDRESS sets for a new flow
 chosen()
 {
 	snd ip -j route get "$1" | grep -o '"congestion":"[a-z_]*"' | cut -d'"' -f4
@@ -57,10 +58,10 @@ has()
 	[ "$(chosen "$1")" = "$2" ]
 }
 
-# try_in_background ARGUMENTS...: until it has begun
+# try_in_background ARGUMENTS...: starts "tcpcc try", and waits until it has begun
 try_in_background()
 {
-	# without snd, whose process would be between
+	# without snd, because $! would be the shell that runs snd
 	ip netns exec "$SND" "$TCPCC" try --json "$@" >try.json 2>try.err &
 	TRY=$!
 	busywait grep -q begins try.json || { sed 's/^/# /' try.err; return 1; }
@@ -85,7 +86,7 @@ says_status()
 	END
 }
 
-# Flows that begin meanwhile use it, those that were there do not, and what follows does not.
+# Flows that begin during the trial use it.  Earlier and later flows do not.
 tries_v4_and_v6()
 {
 	local status=0
@@ -104,7 +105,7 @@ tries_v4_and_v6()
 	return $status
 }
 
-# The host route has all that the way had before.
+# The host route has all attributes of the route that it replaces.
 keeps_the_route()
 {
 	local shown
@@ -129,7 +130,7 @@ ends_with_command()
 	[ $? = 7 ] && [ -z "$(chosen 192.0.2.2)" ]
 }
 
-# Whom nothing is left to but to be killed: the next call undoes it, and no earlier one is touched.
+# If a trial is killed, the next call undoes it, and does not change any other trial.
 undoes_after_kill()
 {
 	local status=0 first
@@ -140,7 +141,7 @@ undoes_after_kill()
 	kill -9 "$TRY"
 	wait "$TRY" 2>/dev/null
 	has 192.0.2.2 ccpd_path || status=1
-	# of another namespace it is none of our business
+	# a call in another namespace does not undo it
 	rcv "$TCPCC" status >/dev/null && has 192.0.2.2 ccpd_path || status=1
 	snd "$TCPCC" status --json >/dev/null 2>said.txt || status=1
 	grep -q "undid ccpd_path for 192.0.2.2" said.txt || status=1
@@ -161,7 +162,7 @@ leaves_others_routes()
 	return $status
 }
 
-# one_line STATUS WORDS ARGUMENTS...: fails so, and says so
+# one_line STATUS WORDS ARGUMENTS...: tcpcc must fail with this status, and one line with WORDS
 one_line()
 {
 	local wanted=$1 words=$2 status
@@ -216,7 +217,7 @@ sets_and_unsets()
 		[ "$(sysctl -n $key)" = reno ]
 }
 
-# diagnose: what doctor says during a transfer, a line each, in doctor.txt; its status
+# diagnose: runs "tcpcc doctor" during a transfer; its output is in doctor.txt.  Return: its status
 diagnose()
 {
 	local status=0
@@ -230,7 +231,7 @@ for one in json.load(open('doctor.json')):
 	return $status
 }
 
-# Nothing but the path is the limit, and so nothing is said to be.
+# Only the path limits the flow, so doctor reports nothing.
 doctor_is_content()
 {
 	local status=0
@@ -324,7 +325,7 @@ watches()
 		    assert 85e6 < flow["capacity_bps"] < 115e6, flow
 		    assert 0.009 < flow["rtt_min_s"] < 0.015, flow
 		    assert flow["window_segs"] > 20 and flow["view"]["mode"], flow
-		# a rate is of one ACK's sample, of which one may be short
+		# a rate is the sample of one ACK, and one such sample may be low
 		rates = sorted(tick["flows"][0]["rate_bps"] for tick in ticks)
 		assert 85e6 < rates[1] < 115e6 and rates[0] > 0, rates
 	END

@@ -1,19 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The life of tcpcc_view, which shows /proc/net/tcpcc.  Runs as root in the lab kernel
-# (scripts/lab exec -- tests/selftests/view.sh) or on any kernel that has the module and its
-# test's congestion controls, tcpcc_view_cc; prints KTAP.  Arguments name the tests to run;
-# none: all.
+# Tests of tcpcc_view, which provides /proc/net/tcpcc.  Runs as root in the lab kernel
+# (scripts/lab exec -- tests/selftests/view.sh) or on any kernel that has the module and the
+# congestion controls for its test, tcpcc_view_cc; prints KTAP.  Arguments are the names of tests
+# to run; without arguments all tests run.
 #
 #   +--------------+  192.0.2.0/24, 2001:db8::/64  +--------------+
 #   | $SND    veth +-------------------------------+ veth    $RCV |
 #   |  192.0.2.1   |       100 Mbit/s, 10 ms       |  192.0.2.2   |
 #   +--------------+                               +--------------+
 #
-# What one line says, and how a large table is read, is in tests/kunit/tcpcc_view_test.c.
+# The contents of a line, and reads of a large table, are tested in tests/kunit/tcpcc_view_test.c.
 
-# What lib.sh asks for is not used here.
+# The variables that lib.sh needs are not used in this file.
 # shellcheck disable=SC2034
 
 DIR=$(dirname "$(readlink -f "$0")")
@@ -39,20 +39,20 @@ loads()
 	modprobe tcpcc_view && [ -e $VIEW ] && snd test -e $VIEW
 }
 
-# As with /proc/net/tcp
+# Everybody may read the file, as with /proc/net/tcp
 everybody_reads()
 {
 	[ "$(stat -Lc %a $VIEW)" = 444 ] && setpriv --reuid=65534 --clear-groups cat $VIEW
 }
 
-# shows ADDRESS ADDRESS: one line, of a connection to port 5000 or whatever $PORT is
+# shows ADDRESS ADDRESS: whether there is one line, of a connection to port $PORT (default 5000)
 shows()
 {
 	snd cat $VIEW >view.txt
 	[ "$(wc -l <view.txt)" = 1 ] && grep -Eq "^$1:[0-9]+ $2:$PORT $LINE" view.txt
 }
 
-# The receiver's end uses another congestion control, and is another namespace's.
+# The receiver's end is not shown: it has another congestion control, in another namespace.
 shows_its_namespace()
 {
 	local status=0
@@ -77,7 +77,7 @@ shows_v6()
 	return $status
 }
 
-# read_for PID: until that has ended; fails if a line is not whole, or none was seen
+# read_for PID: reads until that process has ended; fails if a line is incomplete, or none is seen
 read_for()
 {
 	local seen=0
@@ -91,7 +91,7 @@ read_for()
 	[ $seen -gt 10 ]
 }
 
-# Who answers and who does not, one after the other
+# Reads while flows switch between congestion controls that answer and that do not
 changes_under_reading()
 {
 	local changes=()
@@ -105,7 +105,7 @@ changes_under_reading()
 	end_long
 }
 
-# An open file does not keep the module; who reads on gets an error.
+# An open file does not hold the module.  After unloading a read fails.
 unloads_while_open()
 {
 	local status=0
@@ -135,7 +135,7 @@ unloads_while_read()
 	return $status
 }
 
-# Who has the file open keeps the namespace, which is empty, until it is closed.
+# An open file keeps its namespace, which then has no sockets, until it is closed.
 outlives_namespace()
 {
 	local status=0 member
@@ -154,7 +154,7 @@ outlives_namespace()
 	return $status
 }
 
-# A table of 16 buckets of its own, and 200 connections in it: each once
+# A namespace with its own table of 16 buckets and 200 connections: each is shown once
 small_table()
 {
 	local status=0 saved

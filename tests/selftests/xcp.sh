@@ -1,30 +1,31 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The life of tcp_xcp, and its law with a router: the qdisc xcp at the sender, since a router says
-# changes, and no filter knows when to stop.  What carries the headers is looked at in acp.sh.  Runs
-# as root in the lab kernel (scripts/lab exec -- tests/selftests/xcp.sh) or on any kernel that has
-# the modules; prints KTAP.  Arguments name the tests to run; none: all.
+# Tests of tcp_xcp, and of its law with a router.  The router is the qdisc xcp at the sender: XCP's
+# feedback is a change, and a filter cannot know when to stop.  The transport of headers is tested
+# in acp.sh.  Runs as root in the lab kernel (scripts/lab exec -- tests/selftests/xcp.sh) or on any
+# kernel that has the modules; prints KTAP.  Arguments are the names of tests to run; without
+# arguments all tests run.
 #
 #   +--------------+  192.0.2.0/24, 2001:db8::/64  +--------------+
 #   | $SND    veth +-------------------------------+ veth    $RCV |
 #   |  192.0.2.1   |  100 Mbit/s, 10 ms, 100 pkts  |  192.0.2.2   |
 #   +--------------+  with a router: 40 Mbit/s     +--------------+
 #
-# The delay sits at the receiver, never at the sender.
+# The delay is at the receiver, never at the sender.
 
-# What explicit_lib.sh asks for is not used here.
+# The variables that explicit_lib.sh needs are not used in this file.
 # shellcheck disable=SC2034
 
 DIR=$(dirname "$(readlink -f "$0")")
 
 CC=xcp
 MODULE=tcp_xcp
-# the router's first period, five to come to the windows that a path must have shown, and as many to
-# fill what is left, of which a round trip takes four tenths
+# the router's first period, five periods up to the windows that the path must have shown, and as
+# many to fill the rest, of which a round trip fills four tenths
 START_MS=150
 BAD_VALUES="xcp_overhead=257 xcp_pacing=2 xcp_trust=10001 xcp_patience=0 xcp_patience=101 xcp_patience=x"
-# it has nothing to show that ss knows
+# it shows nothing for which ss has a format
 SS_SHOWS=' xcp .* cwnd:3[4-7] '
 PROC_SHOWS=' mode=feedback window_milli_segs=3[3-6][0-9]{3} mrtt_us=10[0-9]{3}$'
 EVENT=xcp/explicit_update
@@ -34,7 +35,7 @@ TRACED='mode=1 echoes=1 feedback_bps=-?[0-9]+ rtt_us=1[01][0-9]{3} mrtt_us=10[0-
 # shellcheck source=tests/selftests/explicit_lib.sh
 . "$DIR/explicit_lib.sh"
 
-# Tests in the order of their run; each is a function of this name.
+# Tests in the order in which they run; each is a function of this name.
 TESTS="registers autoloads needs_privileges refuses_bad_values by_socket carries carries_v6
 	without_a_router follows_a_router follows_a_router_v6 loses_acks delays_acks
 	router_goes_away loses_its_way sends_both_ways acp_in_its_router in_acps_router
@@ -42,10 +43,10 @@ TESTS="registers autoloads needs_privileges refuses_bad_values by_socket carries
 	checksums_are_right changes_under_traffic stays_while_used survives_netns_exit
 	unloads_beside_receivers loads_again_and_again refused_in_namespaces kernel_is_quiet"
 
-# router [KIND]
+# router [KIND]: starts the qdisc, xcp by default, at 40 Mbit/s
 router()
 {
-	# a number: how long the header of IP is, which is all the same to a qdisc
+	# a number is the length of the IP header, which a qdisc does not need
 	[ "${1-}" = acp ] || set -- xcp
 	tc -n "$SND" qdisc replace dev veth0 root handle 2: "$1" bandwidth 40mbit limit 100
 }
@@ -55,7 +56,7 @@ no_router()
 	tc -n "$SND" qdisc replace dev veth0 root handle 1: tbf rate 100mbit burst 1514 limit 151400
 }
 
-# loss PERCENT: of what the sender sends, behind the router
+# loss PERCENT: drops this part of what the sender sends, behind the router
 loss()
 {
 	tc -n "$RCV" filter del dev veth0 ingress
@@ -63,13 +64,13 @@ loss()
 		action gact pass random netrand drop $((100 / $1))
 }
 
-# dropped: packets, by the router
+# dropped: prints the number of packets that the router has dropped
 dropped()
 {
 	tc -n "$SND" -s qdisc show dev veth0 root | sed -n 's/.*(dropped \([0-9]*\),.*/\1/p'
 }
 
-# sends MBIT: so much leaves the router in a second
+# sends MBIT: whether the router sends at this rate, measured for a second
 sends()
 {
 	local bytes
@@ -93,15 +94,15 @@ within()
 	fi
 }
 
-# window: of run_long, segments
+# window: prints the window of run_long, segments
 window()
 {
 	ss_shows cwnd && sed -n 's/.* cwnd:\([0-9]*\) .*/\1/p' ss.txt
 }
 
-# settles: a flow that is under way, at the router's capacity, whatever that becomes.  Nothing is
+# settles: whether a running flow follows the router's capacity when that changes.  Nothing is
 # dropped, and the window is what the router sends in a round trip of 10 to 12 ms, in packets of
-# 1510 bytes.  (There is no queue to see: TCP has little in its own host's qdiscs.)
+# 1510 bytes.  (No queue is visible, because TCP keeps little in the qdiscs of its own host.)
 settles()
 {
 	local mbit status=0
@@ -115,7 +116,7 @@ settles()
 	return $status
 }
 
-# Every second ACK with an echo is lost, and with it what it says.
+# Every second ACK with an echo is lost, together with its change.
 loses_acks()
 {
 	local status=0
@@ -130,7 +131,7 @@ loses_acks()
 	return $status
 }
 
-# ACKs that come later are of several segments, and say the sum.
+# A delayed ACK is for several segments, and echoes the sum of their changes.
 delays_acks()
 {
 	local data echoes status=0
@@ -148,7 +149,7 @@ delays_acks()
 	return $status
 }
 
-# beside KIND CC OTHER: both through that router.  CC gets no feedback, and is Reno.
+# beside KIND CC OTHER: flows of CC and OTHER through that router; CC gets no feedback: it is Reno
 beside()
 {
 	local status=0
@@ -180,7 +181,7 @@ in_acps_router()
 	beside acp xcp acp
 }
 
-# A receiver that lies: 268 MB/s more with each packet
+# A receiver that echoes 268 MB/s more with each packet
 lie()
 {
 	rewrite "$SND" 20 8 4 u32 0x10000000

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The lab's dumbbell in ns-3: flows of CUBIC through one bottleneck of 100 Mb/s, 40 ms.
+// The lab's dumbbell in ns-3: CUBIC flows through one bottleneck of 100 Mb/s; rtt 40 ms.
 #include <ns3/applications-module.h>
 #include <ns3/core-module.h>
 #include <ns3/internet-module.h>

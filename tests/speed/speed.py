@@ -1,13 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""How many packets a second the lab makes, beside ns-3 on the same network.
+"""Packets per second of the lab, compared with ns-3 on the same network.
 
-Flows of CUBIC through one bottleneck of 100 Mb/s and 40 ms, for ten seconds: in the lab, and by
-dumbbell.cc, which is built with the system's ns-3 (Debian: libns3-dev libgsl-dev).  One after the
-other, in turn, so that what else the machine does disturbs both; a ratio is of one turn.  The lab's
-time has the boot of its guest and the reading of its samples in it, ns-3's only the simulation.  A
-second of a core is one of processor time, of the whole program from its start: how busy the machine
-is otherwise is hardly in that.
+CUBIC flows through one bottleneck of 100 Mb/s and 40 ms, for ten seconds: in the lab, and in
+dumbbell.cc, which is built with the system's ns-3 (Debian: libns3-dev libgsl-dev).  The two run
+alternately, so that other load on the machine disturbs both.  Each ratio is from one such turn.
+The time of the lab includes the boot of its guest and the reading of its samples; the time of ns-3
+is only the simulation.  "A second of a core" is a second of processor time of the whole program
+from its start; it hardly depends on other load.
 
 speed.py [--rounds N] [--flows N...] [--json]	Without ns-3 it measures the lab alone.
 """
@@ -36,13 +36,13 @@ TIMEOUT_S = 900
 
 
 def run(*command: str | Path) -> str:
-    """What it prints; it says itself on standard error why it fails."""
+    """The standard output of a command; its error messages go to standard error."""
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True,
                           timeout=TIMEOUT_S).stdout  # fmt: skip
 
 
 def build(where: Path) -> Path | None:
-    """The program for ns-3; None without ns-3."""
+    """Build the program for ns-3; None if ns-3 is not installed."""
     asked = subprocess.run(["pkg-config", "--cflags", "--libs", *MODULES],
                            capture_output=True, text=True)  # fmt: skip
     if asked.returncode:
@@ -53,13 +53,13 @@ def build(where: Path) -> Path | None:
 
 
 def cpu_s() -> float:
-    """Of all programs that have ended."""
+    """Processor time of all child programs that have ended, s."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def of_lab(flows: int) -> tuple[float, float]:
-    """Packets a second of the lab, and a second of a core."""
+    """Packets per second of the lab, and packets per second of a core."""
     sets = [part for of in (*SETTINGS, f"flows={flows}") for part in ("--set", of)]
     before = cpu_s()
     (made,) = json.loads(run(LAB, "run", "dumbbell", "--cc", "cubic", "--json", *sets))
@@ -67,14 +67,14 @@ def of_lab(flows: int) -> tuple[float, float]:
 
 
 def of_ns3(program: Path, flows: int) -> tuple[float, float]:
-    """The same of ns-3."""
+    """The same for ns-3."""
     before = cpu_s()
     made = json.loads(run(program, f"--flows={flows}", f"--seconds={SECONDS}"))
     return made["packets"] / made["wall_s"], made["packets"] / (cpu_s() - before)
 
 
 def measure(program: Path | None, rounds: int, numbers: Iterable[int]) -> list[dict[str, Any]]:
-    """By number of flows what both made, and the ratios of each round."""
+    """For each number of flows the results of both, and the ratios of each round."""
     rows = []
     for flows in numbers:
         beside = program if program and flows <= NS3_MOST else None

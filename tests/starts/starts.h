@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the starts that are compared here have in common: all that follows the start.
+ * Common part of the start algorithms that are compared here: everything after the start.
  *
- * After it the window is CUBIC's (RFC 9438), with what the kernel adds to it: before the first
- * loss it grows by a twentieth in a round trip at least.  So a column of a table differs from the
- * kernel's CUBIC by its start alone.  Proportional rate reduction repairs losses (RFC 6937).
+ * After the start the window follows CUBIC (RFC 9438), with the kernel's addition that before the
+ * first loss the window grows by at least a twentieth per round trip.  So a column of a table
+ * differs from the kernel's CUBIC only by its start.  In recovery the window follows proportional
+ * rate reduction (RFC 6937).
  *
- * All of them set .cong_control, since a start that paces needs the pacing rate for itself.
+ * All of them set .cong_control, because a start that paces must set the pacing rate itself.
  */
 #ifndef _STARTS_H
 #define _STARTS_H
@@ -16,21 +17,21 @@
 
 #include "tcpcc_compat.h"
 
-/* (ms)^3 in which CUBIC's C = 0.4 adds a segment: 1000^3 / 0.4 */
+/* (ms)^3 per segment with CUBIC's C = 0.4: 1000^3 / 0.4 */
 #define STARTS_CUBE	2500000000U
 
-/* Times from K are cut off here, ms: their cube, 2^54, needs no more than 64 bits */
+/* The largest time from K that counts, ms: its cube, 2^54, fits 64 bits */
 #define STARTS_MOST_MS	BIT(18)
 
 /**
- * struct starts - what follows the start; the first member of each sender's state
+ * struct starts - state after the start; the first member of the state of each algorithm
  * @w_max: window before the last reduction, segments; 0: there was none
  * @origin: window at K, segments
- * @epoch_ms: when this growth began; 0: it has not
- * @k_ms: K: from then to @origin, ms
- * @w_est: the window that Reno would have by now, segments
- * @w_est_acked: acknowledged towards the next segment of it
- * @reduced: the window was reduced, and it has not been repaired yet
+ * @epoch_ms: start of this growth, ms; 0: it has not started
+ * @k_ms: K, the time from @epoch_ms until the window reaches @origin, ms
+ * @w_est: the window that Reno would have at this time, segments
+ * @w_est_acked: segments acknowledged towards the next segment of @w_est
+ * @reduced: the window was reduced, and recovery has not ended yet
  */
 struct starts {
 	u32	w_max;
@@ -75,7 +76,7 @@ static inline void starts_avoid(struct sock *sk, u32 acked)
 	if (!s->w_max)
 		cnt = min(cnt, 20U);
 
-	/* 3 (1 - 0.7) / (1 + 0.7) = 9/17 of a segment in a round trip is as fast as Reno */
+	/* 3 (1 - 0.7) / (1 + 0.7) = 9/17 of a segment per round trip is as fast as Reno */
 	s->w_est_acked += acked;
 	if (s->w_est_acked * 9ULL >= s->w_est * 17ULL) {
 		s->w_est_acked = 0;
@@ -87,9 +88,10 @@ static inline void starts_avoid(struct sock *sk, u32 acked)
 }
 
 /*
- * Recovery and all that is no slow start, on an ACK.
+ * Handles an ACK in every state except slow start.
  *
- * Return: whether that was all; else the flow is in slow start, and @rs has what it may grow by
+ * Return: true if the ACK was handled; false if the flow is in slow start, and the caller must let
+ * the window grow
  */
 static inline bool starts_after(struct sock *sk, const struct rate_sample *rs)
 {
@@ -122,7 +124,7 @@ static inline bool starts_after(struct sock *sk, const struct rate_sample *rs)
 	return true;
 }
 
-/* The window of the last loss, a little less where it is falling */
+/* Sets w_max to the window at the loss, or less if it has fallen (fast convergence) */
 static inline u32 starts_ssthresh(struct sock *sk)
 {
 	struct starts *s = inet_csk_ca(sk);
@@ -133,7 +135,7 @@ static inline u32 starts_ssthresh(struct sock *sk)
 	return max(cwnd - cwnd * 3 / 10, 2U);
 }
 
-/* The start is over, with this window. */
+/* Ends the start with this window. */
 static inline void starts_leave(struct sock *sk, u32 cwnd)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -153,7 +155,7 @@ static inline void starts_pace(struct sock *sk, u64 rate)
 	WRITE_ONCE(sk->sk_pacing_rate, min_t(u64, rate, READ_ONCE(sk->sk_max_pacing_rate)));
 }
 
-/* A sender of this name, with struct @_name as its state */
+/* Defines a module with a congestion control @_name, whose state is struct @_name */
 #define STARTS_MODULE(_name, _what)						\
 static struct tcp_congestion_ops _name##_ops __read_mostly = {			\
 	.name		= #_name,						\

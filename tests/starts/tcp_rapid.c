@@ -1,41 +1,42 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Rapid Start: a factor of three in a round trip until there is a queue.
+ * Rapid Start: the window grows by a factor of three per round trip until there is a queue.
  *
  *   K. Oku, M. Welzl, "Rapid Startup of Congestion Control", draft-kazuho-ccwg-rapid-start,
  *   section 3 (Algorithm)
  *
- * The initial window, twice the usual one, is paced over a round trip; but Linux paces none of a
- * connection's first ten segments.  Each segment acknowledged adds two to the window while the
- * least rtt of the round is at most min(rtt_min + 4 ms, 1.1 rtt_min), and one beyond.  At the first
- * loss or mark the window becomes 9/10 at once, and until that is repaired each segment that is
- * acknowledged takes 1/5 of one, and each lost 9/10: what is left is 0.7 (CUBIC's) of what came
- * through in that round trip, and 0.7/3 of the window at least.
+ * The initial window is twice the usual one, and is paced over a round trip; but Linux does not
+ * pace the first ten segments of a connection.  Each acknowledged segment adds two segments to the
+ * window while the least rtt of the round is at most min(rtt_min + 4 ms, 1.1 rtt_min), otherwise
+ * one.  At the first loss or mark the window is reduced to 9/10 at once.  During this recovery each
+ * acknowledged segment reduces the window by 1/5 of a segment, and each lost segment by 9/10.  The
+ * result is 0.7 (as in CUBIC) of the segments delivered in that round trip, and at least 0.7/3 of
+ * the window.
  *
- * The draft leaves the rate of later rounds open.  Here it is the kernel's own for slow start, two
- * windows in a round trip: at one window the factor would be 2.3, not 3.
+ * The draft does not specify the pacing rate of later rounds.  Here it is the kernel's rate for
+ * slow start, two windows per round trip.  With one window the factor would be 2.3, not 3.
  */
 #include "starts.h"
 
 #define RAPID_LEAST_RISE_US	4000
 
-/* What is taken of the window, tenths of a segment: K = 2/3, beta = 0.7 */
+/* Reduction of the window per segment, tenths of a segment: K = 2/3, beta = 0.7 */
 #define RAPID_ACKED	2
 #define RAPID_LOST	9
 
 enum rapid_phase {
 	RAPID_START,
-	RAPID_RECOVERY,		/* the first, of what the start has lost */
+	RAPID_RECOVERY,		/* the first recovery, of the losses of the start */
 	RAPID_AFTER,
 };
 
 /**
  * struct rapid - per-socket state
- * @after: what follows the start
- * @round_end: tp->delivered when what is under way has arrived
+ * @after: state after the start
+ * @round_end: tp->delivered at the end of this round, when all segments in flight have arrived
  * @round_rtt_us: least rtt of this round, us
- * @least: window that recovery leaves at least, segments
- * @taken: of the window, tenths of a segment that are not a whole one
+ * @least: the least window after the first recovery, segments
+ * @taken: part of the reduction that is not a whole segment yet, tenths of a segment
  * @phase: enum rapid_phase
  */
 struct rapid {
@@ -47,7 +48,7 @@ struct rapid {
 	enum rapid_phase phase;
 };
 
-/* What a segment acknowledged adds, segments, with these least rtts of the round and of all */
+/* Growth per acknowledged segment, segments.  Arguments: the least rtt of the round and of all */
 static u32 rapid_growth(u32 round_rtt_us, u32 rtt_min_us)
 {
 	return round_rtt_us <= rtt_min_us + min(RAPID_LEAST_RISE_US, rtt_min_us / 10) ? 2 : 1;
@@ -67,7 +68,7 @@ static void rapid_grow(struct sock *sk, const struct rate_sample *rs)
 	if (rs->acked_sacked > 0 && tcp_is_cwnd_limited(sk))
 		tcp_snd_cwnd_set(tp, tcp_snd_cwnd(tp) + rs->acked_sacked *
 				 rapid_growth(r->round_rtt_us, tcp_min_rtt(tp)));
-	/* the initial window over a whole round trip */
+	/* two windows per round trip; rapid_init() paces the initial window at half of this */
 	starts_pace(sk, starts_rate(sk, tcp_snd_cwnd(tp), tp->srtt_us >> 4));
 }
 
@@ -107,7 +108,7 @@ tcpcc_cong_control(rapid_control)
 	}
 	if (r->phase == RAPID_RECOVERY && state != TCP_CA_Loss) {
 		starts_leave(sk, cwnd);
-		/* twice what the path holds, since CUBIC's fast convergence is on */
+		/* twice the capacity of the path, because CUBIC's fast convergence is on */
 		r->after.w_max = cwnd * 20 / 7;
 	}
 	r->phase = RAPID_AFTER;

@@ -1,34 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * SEARCH: slow start that ends when what is delivered stops doubling.
+ * SEARCH: slow start that ends when the amount delivered stops doubling.
  *
  *   J. Chung, M. Kachooei, F. Li, M. Claypool, "SEARCH -- a New Slow Start Algorithm for TCP and
  *   QUIC", draft-chung-ccwg-search, version 3.0 of the algorithm (2024), section 3
  *
- * A window of 3.5 round trips in 10 bins, and 15 bins more, so that it can be laid over what was
- * delivered a round trip ago.  Slow start has sent twice as much then as was acknowledged, and that
- * is what should be delivered now.  If 35 % are missing the start ends, at the window of two round
- * trips ago: so late it is noticed.
+ * A measurement window of 3.5 round trips has 10 bins.  15 more bins are kept, so that it can be
+ * compared with the deliveries of a round trip ago.  In slow start twice as much was sent then as
+ * was acknowledged, and this amount should be delivered now.  If 35 % of it are missing, the start
+ * ends.  The window is set to that of two round trips ago, because the end is noticed so late.
  *
- * Later versions count what was sent in place of twice what was delivered, and leave at 26 %.
+ * Later versions count sent data instead of twice the delivered data, and end the start at 26 %.
  */
 #include "starts.h"
 
 #define SEARCH_WINDOW	10	/* bins */
 #define SEARCH_BINS	25
-#define SEARCH_BIN_RTT	35	/* a bin is so many hundredths of the first rtt: 3.5 / 10 */
+#define SEARCH_BIN_RTT	35	/* length of a bin, hundredths of the first rtt: 3.5 / 10 */
 #define SEARCH_MISSING	35	/* hundredths */
 #define SEARCH_LATE	5	/* whole bins in two round trips: 2 / 0.35 */
 
 /**
  * struct search - per-socket state
- * @after: what follows the start
- * @bin_us: length of a bin; 0: there is no rtt yet
- * @bin_end_us: when the open one ends
- * @delivered: tp->delivered when it began
- * @rtt_us: the latest
- * @bins: so many are complete
- * @bin: what was delivered in each of the last ones, segments
+ * @after: state after the start
+ * @bin_us: length of a bin, us; 0: there is no rtt yet
+ * @bin_end_us: end of the open bin, us
+ * @delivered: tp->delivered when the open bin began
+ * @rtt_us: the latest rtt, us
+ * @bins: number of complete bins
+ * @bin: segments delivered in each of the last SEARCH_BINS bins
  */
 struct search {
 	struct starts	after;
@@ -40,7 +40,7 @@ struct search {
 	u16		bin[SEARCH_BINS];
 };
 
-/* Delivered in @n bins, up to the bin @end, which is not one of them */
+/* Segments delivered in the @n bins before the bin @end */
 static u32 search_sum(const struct search *s, u32 end, u32 n)
 {
 	u32 sum = 0, i;
@@ -50,7 +50,7 @@ static u32 search_sum(const struct search *s, u32 end, u32 n)
 	return sum;
 }
 
-/* Bins that are over: all but the last of them had no ACK. */
+/* Completes the bins that have ended: the last one has all new deliveries, the others have none. */
 static void search_fill(struct search *s, u32 now_us, u32 delivered)
 {
 	u32 passed = (now_us - s->bin_end_us) / s->bin_us + 1, i;
@@ -64,10 +64,12 @@ static void search_fill(struct search *s, u32 now_us, u32 delivered)
 }
 
 /**
- * search_missing() - whether less is delivered than slow start has sent a round trip ago
+ * search_missing() - whether too little of what slow start sent a round trip ago is delivered
  * @s: the flow, with its bins
  *
- * That round trip need not be a whole number of bins, so that both ends of the window are parts.
+ * A round trip is not always a whole number of bins, so both ends of the window are parts of bins.
+ *
+ * Return: true if at least SEARCH_MISSING hundredths are missing
  */
 static bool search_missing(const struct search *s)
 {

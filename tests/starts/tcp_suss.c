@@ -1,31 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * SUSS: a factor of four in a round trip while HyStart would not stop slow start in the next one.
+ * SUSS: the window grows by a factor of four per round trip, as long as HyStart would not stop slow
+ * start in the next round trip.
  *
  *   M. Arghavani, H. Zhang, D. Eyers, A. Arghavani, "SUSS: Improving TCP Performance by Speeding
  *   Up Slow-Start", ACM SIGCOMM 2024, sections 3 and 4
  *
- * Round 1 sends the initial window.  In round i the ACKs of what was clocked by ACKs in the round
- * before (blue) release twice as much.  At the end of that train of ACKs the whole window, four
- * times the one before, is made up by other (red) segments.  They are paced over what is left of
- * the round trip, 1 - 2^(1-i) of it, behind a guard interval of half of what blue leaves of its
- * own part.  ACKs of red do not clock.  What the last ACK of blue releases is paced with red.
+ * Round 1 sends the initial window.  In round i the ACKs of the blue segments (those that ACKs
+ * clocked in the previous round) release twice as many segments.  At the end of this train of ACKs,
+ * red segments are added, until the window is four times the previous one.  The red segments are
+ * paced over the rest of the round trip, 1 - 2^(1-i) of it, after a guard interval: half of the
+ * time that the blue train did not use of its own part.  ACKs of red segments do not release
+ * segments.  The segments that the last blue ACK releases are paced together with the red ones.
  *
- * That is done in round 2 if the rtt is more than 10 ms and the train takes less than a quarter of
- * it; later while both of HyStart's conditions will hold in the next round:
- *   1. the whole train, which grew from d' to d, will be d^2 / d' <= rtt_min then;
+ * In round 2 this is done if the rtt is more than 10 ms and the train takes less than a quarter of
+ * the rtt.  In later rounds it is done while both conditions of HyStart will hold in the next
+ * round:
+ *   1. the length of the whole train, which grew from d' to d, will be d^2 / d' <= rtt_min;
  *   2. the least rtt of a round, which grew in k rounds, will be <= 9/8 rtt_min in round k + 1.
  *
  * HyStart (S. Ha, I. Rhee, "Taming the Elephants", 2011), with the kernel's constants, ends the
- * start.  Of a train only blue says something: how long the whole would be is blue's length times
- * the window over blue.
+ * start.  Only the blue part of a train is a measurement.  The length of the whole train is
+ * estimated as the length of the blue train times the window over the blue segments.
  */
 #include "starts.h"
 
 #define SUSS_LEAST_RTT_US	10000
-#define SUSS_ROUNDS		20	/* no shift by more */
+#define SUSS_ROUNDS		20	/* the largest shift */
 
-/* HyStart, as in tcp_cubic.c: segments; us from ACK to ACK in a train; samples of a round; us */
+/* HyStart, as in tcp_cubic.c: segments; us between two ACKs of a train; samples per round; us */
 #define SUSS_LOW_WINDOW		16
 #define SUSS_TRAIN_GAP_US	2000
 #define SUSS_SAMPLES		8
@@ -34,24 +37,24 @@
 
 /**
  * struct suss - per-socket state
- * @after: what follows the start
- * @rtt_min_us: the least, us
- * @round_rtt_us: the least of this round, us
- * @round_us: when it began
- * @last_us: when the last ACK of its train came
- * @round_end: snd_nxt then
- * @blue_end: what was clocked by ACKs in the round before ends here
- * @next_blue_end: the same of this round
- * @window: the window when this round began, segments
- * @blue_all: blue of it, segments
- * @blue: acknowledged of that
- * @train_us: how long the whole train of the round before took, us
- * @round: which it is, from 1 on
- * @rtt_min_round: in which the least rtt was met
- * @samples: of the rtt in this round
- * @in_blue: the train of this round is arriving
- * @fast: no round has failed the conditions yet
- * @fours: one has met them
+ * @after: state after the start
+ * @rtt_min_us: the least rtt, us
+ * @round_rtt_us: the least rtt of this round, us
+ * @round_us: start of this round, us
+ * @last_us: time of the last ACK of the train of this round, us
+ * @round_end: snd_nxt at the start of this round
+ * @blue_end: sequence number at the end of the blue segments of this round
+ * @next_blue_end: the same for the next round
+ * @window: the window at the start of this round, segments
+ * @blue_all: number of blue segments in @window
+ * @blue: number of blue segments that are acknowledged
+ * @train_us: length of the whole train of the previous round, us
+ * @round: number of this round, from 1
+ * @rtt_min_round: number of the round in which the least rtt was measured
+ * @samples: number of rtt samples in this round
+ * @in_blue: the ACKs of blue segments are arriving
+ * @fast: all rounds so far have met the conditions
+ * @fours: at least one round has met the conditions
  */
 struct suss {
 	struct starts	after;
@@ -74,17 +77,17 @@ struct suss {
 	bool		fours;
 };
 
-/* What of blue is so much, would be so much of the whole window. */
+/* Scales @of_blue, a time or a number of the blue segments, to the whole window. */
 static u64 suss_whole(const struct suss *s, u32 of_blue)
 {
 	return div_u64((u64)of_blue * s->window, max(s->blue_all, 1U));
 }
 
 /**
- * suss_four() - whether HyStart will go on in the next round after a factor of four
+ * suss_four() - whether HyStart will let slow start go on in the next round after a factor of four
  * @s: the flow
- * @blue_us: how long the blue train of this round took, us
- * @whole_us: how long the whole window's would, us
+ * @blue_us: length of the blue train of this round, us
+ * @whole_us: estimated length of the train of the whole window, us
  */
 static bool suss_four(const struct suss *s, u32 blue_us, u32 whole_us)
 {
@@ -97,7 +100,7 @@ static bool suss_four(const struct suss *s, u32 blue_us, u32 whole_us)
 	return (u64)(k + 1) * (s->round_rtt_us - s->rtt_min_us) <= (u64)k * (s->rtt_min_us >> 3);
 }
 
-/* The blue train is through: red segments follow it, or not. */
+/* At the end of the blue train: decides whether red segments follow, and starts them. */
 static void suss_red(struct sock *sk, u32 now_us, u32 acked)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -105,7 +108,7 @@ static void suss_red(struct sock *sk, u32 now_us, u32 acked)
 	u32 left_us = s->rtt_min_us >> (s->round - 1), blue_us, whole_us, window = 4 * s->window;
 	u32 clocked = 2 * s->blue - (tcp_snd_cwnd(tp) - tcp_packets_in_flight(tp));
 
-	/* the first ACK ends what has taken no time */
+	/* the time begins with the first ACK, so the time of its segments is missing */
 	blue_us = div_u64((u64)(now_us - s->round_us) * s->blue, max(s->blue - acked, 1U));
 	whole_us = suss_whole(s, blue_us);
 	s->fast = s->fast && s->round < SUSS_ROUNDS && blue_us < left_us &&
@@ -132,7 +135,7 @@ static void suss_hystart(struct sock *sk, u32 now_us, u32 rtt_us)
 	if (s->in_blue && now_us - s->last_us <= SUSS_TRAIN_GAP_US) {
 		s->last_us = now_us;
 		if (suss_whole(s, now_us - s->round_us) > s->rtt_min_us / 2) {
-			/* as much as the whole train would have let grow by now */
+			/* the window to which the ACKs of a whole train would have led */
 			s->fast = false;
 			tp->snd_ssthresh = cwnd + suss_whole(s, s->blue) - s->blue;
 		}
@@ -175,7 +178,7 @@ tcpcc_cong_control(suss_control)
 			s->rtt_min_round = s->round;
 		}
 	}
-	/* of red, the pacing makes up for what is acknowledged */
+	/* the window already includes what ACKs of red segments would release */
 	if ((s->in_blue || !s->fast) && tcp_is_cwnd_limited(sk))
 		tcp_slow_start(tp, acked);
 	tail = s->in_blue && !before(tp->snd_una, s->blue_end);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Takes a processor away, as a hypervisor does whose machine has others to serve.
+ * Takes a processor away, as a hypervisor does that serves other guests.
  *
- * A thread lets that processor work for a random time, then holds it with interrupts off for
- * another random time: no packet is received, no timer expires and no process runs
- * there meanwhile.  The other processors go on, and so does time.
+ * A thread lets the processor work for a random time, and then holds it with interrupts off for
+ * another random time.  During this time the processor receives no packet, expires no timer and
+ * runs no process.  The other processors and the clock go on.
  *
  *	insmod stolen.ko cpu=0 least_us=1000 most_us=20000
  *	cat /sys/module/stolen/parameters/{times,taken_us}
@@ -18,7 +18,7 @@
 #include <linux/module.h>
 #include <linux/random.h>
 
-#define STOLEN_MOST_US	1000000U	/* far below what its watchdogs take for a hang */
+#define STOLEN_MOST_US	1000000U	/* far below the limit of the kernel's watchdogs */
 
 static unsigned int cpu;
 module_param(cpu, uint, 0444);

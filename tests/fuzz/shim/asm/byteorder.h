@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Fuzzing: the kernel's names for the byte orders, on top of those that users have. */
+/* Fuzzing: the kernel's names of byte order functions, in addition to those of user space. */
 #ifndef _FUZZ_ASM_BYTEORDER_H
 #define _FUZZ_ASM_BYTEORDER_H
 

@@ -7,7 +7,7 @@
 #define BIT(n)	(1UL << (n))
 #define BIT_ULL(n)	(1ULL << (n))
 
-/* Number of the highest bit that is set, from 1; 0: none is */
+/* Number of the highest bit that is set, from 1; 0 if no bit is set */
 static inline int fls64(u64 x)
 {
 	return x ? 64 - __builtin_clzll(x) : 0;

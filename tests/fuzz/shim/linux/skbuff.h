@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Fuzzing: packets.  Each part of one has memory of its own, of just its length, so
- * that who reads or writes beyond a part is found.  Whatever may move the packet in
- * the kernel does move it here, and the old place is gone.
+ * Fuzzing: packets.  Each part of a packet is a separate allocation of exactly its length, so that
+ * any access beyond a part is detected.  Functions that may move the packet in the kernel always
+ * move it here, and free the old memory.
  */
 #ifndef _FUZZ_LINUX_SKBUFF_H
 #define _FUZZ_LINUX_SKBUFF_H
@@ -33,19 +33,19 @@ struct fuzz_frag {
 
 /**
  * struct sk_buff - a packet
- * @cb: whose it is at the time
- * @len: bytes of it
- * @data_len: and of these in @frags
- * @head: its linear part begins with some that are not of the packet
- * @data: and here is the packet
+ * @cb: control block of the present owner
+ * @len: length, bytes
+ * @data_len: part of @len that is in @frags, bytes
+ * @head: start of the linear part, with bytes before the packet
+ * @data: start of the packet
  * @network_header: bytes from @head, may be before @data
- * @mac_len: bytes of the link header, 0 if that is not known
- * @protocol: the outermost one after the Ethernet addresses
- * @ip_summed: what is known of checksums
- * @csum: CHECKSUM_COMPLETE: the sum over all of the packet
- * @frags: what is not linear
- * @cloned: somebody else uses the linear part too, and will free it
- * @memory: how many allocations will succeed
+ * @mac_len: bytes of the link header; 0: not known
+ * @protocol: the outermost protocol after the Ethernet addresses
+ * @ip_summed: state of the checksum, CHECKSUM_*
+ * @csum: CHECKSUM_COMPLETE: the sum over the whole packet
+ * @frags: parts that are not linear
+ * @cloned: the linear part has a second user, which will free it
+ * @memory: number of allocations that will succeed
  */
 struct sk_buff {
 	_Alignas(8) u8 cb[48];
@@ -120,7 +120,7 @@ static inline void *skb_header_pointer(const struct sk_buff *skb, int offset,
 	return skb_copy_bits(skb, offset, buffer, len) ? NULL : buffer;
 }
 
-/* Gives the linear part new memory, with @more bytes taken out of the fragments. */
+/* Copies the linear part to new memory, and appends @more bytes from the fragments. */
 static inline int fuzz_move(struct sk_buff *skb, unsigned int more)
 {
 	unsigned int room = skb->data - skb->head, old = skb_headlen(skb);
@@ -173,7 +173,7 @@ static inline bool eth_type_vlan(__be16 type)
 	return type == htons(ETH_P_8021Q) || type == htons(ETH_P_8021AD);
 }
 
-/* What comes after the VLAN tags that are in the packet, and where; 0: it ends in them */
+/* The protocol after the VLAN tags in the packet, and its offset; 0 if the packet ends before */
 static inline __be16 fuzz_behind_tags(const struct sk_buff *skb, unsigned int *at)
 {
 	__be16 type = skb->protocol, tag[2];

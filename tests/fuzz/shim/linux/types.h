@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Fuzzing: the kernel's names of types, and what every kernel file may use. */
+/* Fuzzing: the kernel's names of types, and macros that every kernel file may use. */
 #ifndef _FUZZ_LINUX_TYPES_H
 #define _FUZZ_LINUX_TYPES_H
 

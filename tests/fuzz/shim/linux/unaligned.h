@@ -5,7 +5,7 @@
 #include <linux/string.h>
 #include <linux/types.h>
 
-/* byte by byte, so that each byte that is not there to be read is found */
+/* byte by byte, so that an access to any invalid byte is detected */
 static inline u32 get_unaligned_be16(const void *p)
 {
 	const u8 *at = p;

@@ -5,7 +5,7 @@
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 
-/* The bits of @mask stay; the checksum is corrected by the difference. */
+/* Bits in @mask do not change; the checksum is corrected by the difference. */
 static inline void ipv4_change_dsfield(struct iphdr *iph, u8 mask, u8 value)
 {
 	u8 new = (iph->tos & mask) | value;

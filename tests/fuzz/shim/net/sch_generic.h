@@ -4,7 +4,7 @@
 
 #include <linux/skbuff.h>
 
-/* What the qdiscs share of skb->cb, and what the one that has the packet may use */
+/* skb->cb: first the part common to all qdiscs, then @data of the qdisc that has the packet */
 struct qdisc_skb_cb {
 	unsigned int pkt_len;
 	u32 others;
