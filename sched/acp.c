@@ -187,29 +187,39 @@ static int acp_change(void *state, u64 rate, const void *config,
 	const struct acp_gains *g = config;
 	struct acp *acp = state;
 	struct acp_gains was = acp->law.gains;
+	struct acp_newcomers *newcomers = NULL;
+	struct acp_police *police = NULL;
 
+	/* allocate first: if that fails nothing has changed */
 	if (g->police && !acp->police) {
-		acp->police = kzalloc(sizeof(*acp->police), GFP_ATOMIC | __GFP_NOWARN);
-		if (!acp->police) {
+		police = kzalloc(sizeof(*police), GFP_ATOMIC | __GFP_NOWARN);
+		if (!police) {
 			NL_SET_ERR_MSG(extack, "acp: no memory to police: try again");
 			return -ENOMEM;
 		}
-		get_random_bytes(&acp->police->key, sizeof(acp->police->key));
+	}
+	if (g->newcomers && !acp->newcomers) {
+		newcomers = kmalloc(sizeof(*newcomers), GFP_ATOMIC | __GFP_NOWARN);
+		if (!newcomers) {
+			kfree(police);
+			NL_SET_ERR_MSG(extack, "acp: no memory for newcomers: try again");
+			return -ENOMEM;
+		}
+	}
+	if (police) {
+		get_random_bytes(&police->key, sizeof(police->key));
+		acp->police = police;
 		/* no grant has been computed yet */
 		acp->policing = false;
 	} else if (!g->police) {
 		kfree(acp->police);
 		acp->police = NULL;
 	}
-	if (g->newcomers && !acp->newcomers) {
-		acp->newcomers = kmalloc(sizeof(*acp->newcomers), GFP_ATOMIC | __GFP_NOWARN);
-		if (!acp->newcomers) {
-			NL_SET_ERR_MSG(extack, "acp: no memory for newcomers: try again");
-			return -ENOMEM;
-		}
+	if (newcomers) {
 		/* flows that are there already are not new */
-		acp_newcomers_init(acp->newcomers, acp->law.clock.running ?
+		acp_newcomers_init(newcomers, acp->law.clock.running ?
 				   (acp->law.flows >> ACP_SCALE) + 1 : was.flows);
+		acp->newcomers = newcomers;
 	} else if (!g->newcomers) {
 		kfree(acp->newcomers);
 		acp->newcomers = NULL;
