@@ -437,13 +437,13 @@ static inline u64 explicit_shown(const struct explicit_window *w)
 }
 
 /*
- * The largest window that is believed if the path delivers @proven in mrtt.  If a queue stands,
- * and @trust is not 0, this is @proven: the queue shows that the path delivers no more.
+ * The largest window that is believed if the path delivers @proven in mrtt.  If a queue stands, this
+ * is at most @proven: the queue shows that the path delivers no more.  @trust: per cent; 0: no limit
  */
 static inline u64 explicit_trusted(const struct explicit_window *w, u64 proven, u32 trust)
 {
-	if (trust && explicit_queue_stands(w->ex.rtt_us, w->ex.mrtt_us))
-		trust = 100;
+	if (explicit_queue_stands(w->ex.rtt_us, w->ex.mrtt_us))
+		trust = min(trust, 100U);
 	return explicit_bound(proven, trust);
 }
 

@@ -535,6 +535,23 @@ static void doubts_a_word(struct kunit *test)
 	acp_trust = 225;
 }
 
+/* A queue lowers trust to 100 %, and never raises it.  0, no limit, stays. */
+static void queue_lowers_trust(struct kunit *test)
+{
+	struct explicit_window *w = kunit_kzalloc(test, sizeof(*w), GFP_KERNEL);
+	u64 proven = EXPLICIT_LEAST * 1000;
+
+	KUNIT_ASSERT_NOT_NULL(test, w);
+	w->ex.mrtt_us = FAKE_RTT_US;
+	w->ex.rtt_us = FAKE_RTT_US;
+	KUNIT_EXPECT_EQ(test, explicit_trusted(w, proven, 225), proven * 9 / 4);
+	KUNIT_EXPECT_EQ(test, explicit_trusted(w, proven, 50), proven / 2);
+	w->ex.rtt_us = 2 * FAKE_RTT_US;
+	KUNIT_EXPECT_EQ(test, explicit_trusted(w, proven, 225), proven);
+	KUNIT_EXPECT_EQ(test, explicit_trusted(w, proven, 50), proven / 2);
+	KUNIT_EXPECT_EQ(test, explicit_trusted(w, proven, 0), EXPLICIT_MOST);
+}
+
 /* A grant of 1000 segments is reached from a window of 1 in 10 round trips. */
 static void grows_to_a_grant(struct kunit *test)
 {
@@ -841,6 +858,7 @@ static struct kunit_case acp_cases[] = {
 	KUNIT_CASE(grows_what_is_used),
 	KUNIT_CASE(follows_a_router),
 	KUNIT_CASE(doubts_a_word),
+	KUNIT_CASE(queue_lowers_trust),
 	KUNIT_CASE(grows_to_a_grant),
 	KUNIT_CASE(heavy_loss_with_a_router),
 	KUNIT_CASE(timeout_with_a_router),
