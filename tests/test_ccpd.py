@@ -258,6 +258,14 @@ def test_uploads_in_a_deep_buffer_do_not_starve_it(lab) -> None:
     assert path["links"][0]["queue_mean"] <= cubic["links"][0]["queue_mean"] / 2
 
 
+def test_a_longer_queue_on_the_way_back_is_not_ours_either(lab) -> None:
+    """Uploads fill 240 ms of buffer there.  With a limit of 120 ms it has 0.82 of the link."""
+    (result,) = run(lab, ["ccpd_path"], rate="100mbit", rtt="40ms", buffer="6bdp",
+                    reverse="cubic:2", duration=15)  # fmt: skip
+    assert result["links"][0]["utilization"] > 0.95
+    assert result["links"][0]["drops"] == 0
+
+
 def test_acks_in_a_bunch_are_no_capacity(lab) -> None:
     """Uploads begin with the flow, so the ACKs of a train come at once.  Their rate is no capacity:
     taken for one, it caused 10276 drops.
