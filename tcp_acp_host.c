@@ -96,15 +96,15 @@
 #define ACP_STEP	3
 
 TCPCC_PARAM(acp_slow, 10, 1, 1000,
-	    "divides the gain of Eq. 4 for growth while H_congestion is set");
+	    "Divisor of the gain of Eq. 4 for growth while H_congestion is set");
 TCPCC_PARAM(acp_overhead, 14, 0, 256,
-	    "Bytes of link header that routers count for a packet");
+	    "Bytes of link header that routers count for each packet");
 TCPCC_PARAM(acp_pacing, 1, 0, 1,
-	    "1: windows with fractions, spread over a round trip; 0: whole windows, as ACKs release them");
+	    "1: windows with fractions, spread over a round trip; 0: whole windows, sent on ACKs");
 TCPCC_PARAM(acp_trust, 225, 0, 10000,
-	    "Of what was delivered in a round trip, what the next window may be, per cent; 0: any");
+	    "Limit of the window, per cent of what was delivered in a round trip; 0: none");
 TCPCC_PARAM(acp_patience, 4, 1, 100,
-	    "Round trips without feedback before the fallback");
+	    "Round trips without feedback before the fallback to Reno");
 
 /* Per-socket state */
 struct acp {

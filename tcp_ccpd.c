@@ -88,7 +88,7 @@ TCPCC_PARAM(kp, 2, 1, 16,
 TCPCC_PARAM(kd, 100, 0, 100000,
 	    "ccpd: derivative gain Kd of Eq. 3, us");
 TCPCC_PARAM(b_min, 0, 0, 1000000,
-	    "Least buffer size that Eq. 5 may give, segments");
+	    "Lower limit of the buffer size B of Eq. 5, segments");
 
 enum ccpd_mode {
 	CCPD_SLOW_START,	/* window grows by the segments acknowledged */

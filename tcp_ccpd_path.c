@@ -336,11 +336,11 @@
 TCPCC_PARAM(kp, 4, 1, 16, "Proportional gain Kp of Eq. 3, no unit");
 TCPCC_PARAM(kd, 100, 0, 100000, "Derivative gain Kd of Eq. 3, us");
 TCPCC_PARAM(start, 1, 0, 1,
-	    "1: start with trains at the measured capacity; 0: slow start");
+	    "1: start with packet trains at the measured capacity; 0: slow start");
 TCPCC_PARAM(drain, 10, 1, 3600,
 	    "Time without a new rtt_min before the queue is drained, s");
 TCPCC_PARAM(visits, 0, 0, 10080,
-	    "Start at the capacity of a connection to the same peer that ended so long ago, min");
+	    "How long a connection's capacity is used for new ones to the same peer, min; 0: off");
 
 enum path_mode {
 	PATH_SLOW_START,	/* trains, or window grows by what is acknowledged */

@@ -158,11 +158,11 @@
 #define ESTCP_SHORT_MAX	400
 
 TCPCC_PARAM(estcp_prior, 384, 0, 65536,
-	    "Segments that the share of the last phase counts for in this one");
+	    "Weight of the last phase's share of marks in this phase, segments");
 TCPCC_PARAM(estcp_patience, 4, 1, 100,
-	    "Round trips without a codepoint before the fallback");
+	    "Round trips without a codepoint before the fallback to Reno");
 TCPCC_PARAM(estcp_each_loss, 1, 0, 1,
-	    "1: each loss reduces the window; 0: the end of a phase alone does");
+	    "1: each loss reduces the window; 0: only the end of a phase does");
 
 static atomic_t estcp_distrusted = ATOMIC_INIT(0);
 
@@ -176,7 +176,8 @@ static const struct kernel_param_ops estcp_distrusted_ops = {
 };
 
 module_param_cb(estcp_distrusted, &estcp_distrusted_ops, NULL, 0444);
-MODULE_PARM_DESC(estcp_distrusted, "How often marks were taken for no router's");
+MODULE_PARM_DESC(estcp_distrusted,
+		 "Number of times that marks were not from an ESTCP router");
 
 enum estcp_event {
 	ESTCP_NOTHING,
@@ -490,7 +491,7 @@ static void estcp_distrust(struct sock *sk)
 	struct estcp *ca = inet_csk_ca(sk);
 
 	atomic_inc(&estcp_distrusted);
-	pr_info_once("somebody sets the codepoints who is no ESTCP router, as Reno from here\n");
+	pr_info_once("codepoints are not from an ESTCP router: falling back to Reno\n");
 	estcp_enter(sk, EXPLICIT_FALLBACK);
 	ca->distrust = 1;
 }
@@ -594,7 +595,7 @@ static void estcp_judge(struct sock *sk)
 
 	if (ca->ex.mode == EXPLICIT_FEEDBACK) {
 		if (phase->same >= ESTCP_SAME) {
-			pr_info_once("a path on which nobody marks, as Reno from here\n");
+			pr_info_once("no router on the path marks packets: falling back to Reno\n");
 			estcp_enter(sk, EXPLICIT_FALLBACK);
 		}
 	} else if (estcp_is_router(phase) &&
@@ -775,7 +776,7 @@ static void estcp_init(struct sock *sk)
 	ca->undo = tcp_snd_cwnd(tp);
 	ca->heard_at = tcp_jiffies32;
 	if (tcpcc_ecn_negotiated(tp))
-		pr_info_once("a connection with ECN, as Reno\n");
+		pr_info_once("a connection uses ECN: it stays Reno\n");
 	else
 		ca->ex.fb = tcpcc_feedback_attach(sk, TCPCC_FB_ESTCP);
 }
@@ -827,4 +828,4 @@ static struct tcp_congestion_ops explicit_ops __read_mostly = {
 
 static_assert(sizeof(struct estcp) <= ICSK_CA_PRIV_SIZE);
 
-MODULE_DESCRIPTION("TCP ESTCP: windows in step with the bottleneck's phases");
+MODULE_DESCRIPTION("TCP ESTCP: windows synchronized by the bottleneck's phases");

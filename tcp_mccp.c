@@ -49,9 +49,9 @@
 #include "tcpcc_mccp.h"
 
 TCPCC_PARAM(mccp_probe, 1, 0, 1,
-	    "Fast probing: ssthresh follows the estimate upward");
+	    "1: fast probing, which raises ssthresh to the estimate; 0: off");
 TCPCC_PARAM(mccp_ncd, 1, 0, 1,
-	    "Non-congestion detection: fast probing also from congestion avoidance");
+	    "1: non-congestion detection begins fast probing again; 0: off");
 TCPCC_PARAM(mccp_boundary, 50, 1, 99,
 	    "Congestion boundary: weight of the expected rate, percent");
 TCPCC_PARAM(mccp_n, 10, 0, 100,
@@ -59,11 +59,11 @@ TCPCC_PARAM(mccp_n, 10, 0, 100,
 TCPCC_PARAM(mccp_beta, 60, 0, 99,
 	    "beta of Eq. 5: gain of the instability filter, percent");
 TCPCC_PARAM(mccp_mean, 1, 0, 1,
-	    "Eq. 1 takes 0: the last sample, as printed; 1: the mean of the last two");
+	    "Sample in Eq. 1. 0: the last one, as printed; 1: mean of the last two");
 TCPCC_PARAM(mccp_interval, 1, 0, 1,
-	    "Sampling interval T, 0: Eq. 2; 1: time between the last two ACKs");
+	    "Sampling interval T. 0: Eq. 2; 1: time between the last two ACKs");
 TCPCC_PARAM(mccp_ssthresh, 24, 0, 1000000,
-	    "Initial ssthresh where TCP has none, segments; 0: none");
+	    "Initial ssthresh if TCP has none, segments; 0: none");
 
 static noinline void mccp_moment(struct sock *sk)
 {

@@ -76,13 +76,13 @@
 #define MCCP_MARKED	16
 
 TCPCC_PARAM(mccp_agile, 1, 0, 1,
-	    "Fast probing follows bursts where there is no queue");
+	    "1: fast probing follows bursts if there is no queue; 0: off");
 TCPCC_PARAM(mccp_floor, 2, 1, 64,
 	    "Sampling interval is at least rtt_min divided by this");
 TCPCC_PARAM(mccp_rtt0_ms, 25, 0, 1000,
-	    "In a queue windows grow by a segment in so many ms if a round trip is longer; 0: never");
+	    "Time for a segment of growth if there is a queue and the rtt is longer, ms; 0: off");
 TCPCC_PARAM(mccp_ssthresh, 24, 0, 1000000,
-	    "Initial ssthresh where TCP has none, segments; 0: none");
+	    "Initial ssthresh if TCP has none, segments; 0: none");
 
 /**
  * struct mccp_burst - the rate of ACKs within a burst

@@ -278,4 +278,4 @@ module_exit(view_unregister);
 
 MODULE_AUTHOR("The tcpcc developers");
 MODULE_LICENSE("GPL");
-MODULE_DESCRIPTION("/proc/net/tcpcc: what congestion controls know of their paths");
+MODULE_DESCRIPTION("/proc/net/tcpcc: the state and path estimates of congestion controls");

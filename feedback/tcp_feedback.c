@@ -135,7 +135,7 @@
 #define FEEDBACK_CODEPOINT	0x80
 
 TCPCC_PARAM(receivers, 16384, 1, 1048576,
-	    "Flows of other hosts that a network namespace may remember");
+	    "Most flows of other hosts that are remembered in a network namespace");
 
 /* The DSCPs of ESTCP's class: of data, and shifted by FEEDBACK_ECHO_SHIFT of echoes */
 #define FEEDBACK_ECHO_SHIFT	8
@@ -174,7 +174,7 @@ static int feedback_dscp_set(const char *val, const struct kernel_param *kp)
 	    !feedback_is_dscp(echo) || data == echo) {
 		if (!val)
 			val = "nothing";
-		pr_err("%s: '%.*s' is not two different whole numbers from %u to %u with a comma between, that of data first; staying at %u,%u\n",
+		pr_err("%s: '%.*s' is not two different whole numbers from %u to %u separated by a comma, data first; staying at %u,%u\n",
 		       kp->name, (int)min_t(size_t, strcspn(val, "\n"), 32),
 		       val, TCPCC_ESTCP_DSCP_MIN, TCPCC_ESTCP_DSCP_MAX,
 		       feedback_dscp_data(), feedback_dscp_echo());
@@ -191,7 +191,7 @@ static const struct kernel_param_ops feedback_dscp_ops = {
 
 module_param_cb(estcp_dscp, &feedback_dscp_ops, NULL, 0644);
 MODULE_PARM_DESC(estcp_dscp,
-		 "DSCPs of ESTCP's data and of its echoes (two of 1 to 63, default 3,7)");
+		 "DSCPs of ESTCP's data and of its echoes (two different of 1 to 63, default 3,7)");
 
 /* Counters, in the order of feedback_names[] */
 enum feedback_counter {
@@ -1434,4 +1434,4 @@ module_exit(feedback_unregister);
 
 MODULE_AUTHOR("The tcpcc developers");
 MODULE_LICENSE("GPL");
-MODULE_DESCRIPTION("Carriage of explicit congestion feedback in TCP options");
+MODULE_DESCRIPTION("Carries explicit congestion feedback in TCP options");

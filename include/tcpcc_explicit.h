@@ -125,10 +125,10 @@ static inline bool explicit_is_silent(struct explicit_sender *ex, u32 patience)
 	if (ex->silent < patience)
 		return false;
 	if (ex->mode == EXPLICIT_START)
-		pr_info_once("no feedback from this path, as Reno\n");
+		pr_info_once("no feedback from this path: using Reno\n");
 	if (ex->mode != EXPLICIT_FEEDBACK)
 		return false;
-	pr_info_once("feedback has ceased, as Reno from here\n");
+	pr_info_once("feedback has ended: falling back to Reno\n");
 	return true;
 }
 
@@ -437,8 +437,9 @@ static inline u64 explicit_shown(const struct explicit_window *w)
 }
 
 /*
- * The largest window that is believed if the path delivers @proven in mrtt.  If a queue stands, this
- * is at most @proven: the queue shows that the path delivers no more.  @trust: per cent; 0: no limit
+ * The largest window that is believed if the path delivers @proven in mrtt.  If a queue stands,
+ * this is at most @proven: the queue shows that the path delivers no more.  @trust: per cent;
+ * 0: no limit
  */
 static inline u64 explicit_trusted(const struct explicit_window *w, u64 proven, u32 trust)
 {
@@ -496,7 +497,7 @@ static inline void explicit_round(struct sock *sk, const struct rate_sample *rs,
 	    explicit_loss_is_heavy(lost, delivered)) {
 		w->refused = EXPLICIT_REFUSED << w->doubts;
 		w->doubts = min(w->doubts + 1, EXPLICIT_DOUBTS);
-		pr_info_once("heavy losses at the rate that was granted, as Reno from here\n");
+		pr_info_once("heavy losses at the granted rate: falling back to Reno\n");
 		explicit_fall_back(sk);
 	}
 	if (explicit_is_silent(&w->ex, patience))

@@ -64,9 +64,9 @@
 #define NIST_CWND_MIN	2
 
 TCPCC_PARAM(sst_max, 100, 2, 2147483648,
-	    "Slow start is limited from this window on, segments; as much as sst_int: it is not");
+	    "Window from which slow start is limited, segments; sst_int or more: not limited");
 TCPCC_PARAM(sst_int, 2147483648, 2, 2147483648,
-	    "The first slow start ends at this window, segments");
+	    "Window at which the first slow start ends, segments");
 
 /**
  * struct nist - state that every law keeps for a flow; the first member of the law's own state

@@ -55,12 +55,12 @@
 
 #include "nist.h"
 
-TCPCC_PARAM(beta, 800, 1, 999, "beta_B, what a loss leaves of a window, thousandths");
-TCPCC_PARAM(b, 4, 2, 64, "B_B, the share of the distance that a round trip takes, 1/B");
-TCPCC_PARAM(sigma, 20, 1, 1000, "sigma_B, the least increase is B / sigma");
+TCPCC_PARAM(beta, 800, 1, 999, "beta_B, part of the window that is left after a loss, thousandths");
+TCPCC_PARAM(b, 4, 2, 64, "B_B, a round trip covers 1/B of the distance to the target");
+TCPCC_PARAM(sigma, 20, 1, 1000, "sigma_B, the smallest increase is B / sigma");
 TCPCC_PARAM(s_max, 32, 1, 65536, "S_max, the largest increase in a round trip, segments");
-TCPCC_PARAM(low_window, 14, 2, 1000000, "LW_B, as Reno below it, segments");
-TCPCC_PARAM(bic_linux, 0, 0, 1, "1: search as the kernel's BIC does, towards MAX itself");
+TCPCC_PARAM(low_window, 14, 2, 1000000, "LW_B, window below which the law is Reno, segments");
+TCPCC_PARAM(bic_linux, 0, 0, 1, "1: search towards MAX itself, as the kernel's BIC does");
 
 /**
  * struct bic - per-socket state; windows and increases in NIST_SCALE

@@ -40,12 +40,12 @@
 #include "tcpcc_log2.h"
 
 TCPCC_PARAM(alpha, 125, 0, 1000, "alpha_C, weight of the delay window's increase, thousandths");
-TCPCC_PARAM(beta, 500, 1, 999, "beta_C, by what a loss reduces the window, thousandths");
-TCPCC_PARAM(gamma, 30, 1, 1000000, "gamma_C, packets in the queue that are early congestion");
+TCPCC_PARAM(beta, 500, 1, 999, "beta_C, part of the window that a loss takes away, thousandths");
+TCPCC_PARAM(gamma, 30, 1, 1000000, "gamma_C, number of queued packets that is early congestion");
 TCPCC_PARAM(zeta, 100, 0, 1000, "zeta_C, how fast the delay window shrinks, thousandths");
 TCPCC_PARAM(k, 800, 0, 1000, "k_C, exponent of the delay window's increase, thousandths");
-TCPCC_PARAM(low_window, 41, 2, 1000000, "LW_C, as Reno below it, segments");
-TCPCC_PARAM(ctcp_zero, 0, 0, 1, "1: no delay window at all where gamma_C packets are queued");
+TCPCC_PARAM(low_window, 41, 2, 1000000, "LW_C, window below which the law is Reno, segments");
+TCPCC_PARAM(ctcp_zero, 0, 0, 1, "1: the delay window drops to 0 if gamma_C packets are queued");
 
 /**
  * struct ctcp - per-socket state

@@ -34,19 +34,24 @@
 #define NIST_AVOID	__always_inline
 #include "nist.h"
 
-TCPCC_PARAM(alpha, 200, 1, 100000, "AD_F, packets of a flow in the queue, without tuning");
-TCPCC_PARAM(tune, 0, 0, 1, "AT_F, 1: alpha is alpha1, alpha2 or alpha3, by throughput");
-TCPCC_PARAM(alpha1, 8, 1, 100000, "A1_F, packets");
-TCPCC_PARAM(alpha2, 20, 1, 100000, "A2_F, packets");
-TCPCC_PARAM(alpha3, 200, 1, 100000, "A3_F, packets");
-TCPCC_PARAM(m0m1, 1500, 0, 1000000000, "M0M1_F, from alpha1 to alpha2 at this, packets/s");
-TCPCC_PARAM(m1m0, 1250, 0, 1000000000, "M1M0_F, from alpha2 to alpha1, packets/s");
-TCPCC_PARAM(m1m2, 15000, 0, 1000000000, "M1M2_F, from alpha2 to alpha3, packets/s");
-TCPCC_PARAM(m2m1, 12500, 0, 1000000000, "M2M1_F, from alpha3 to alpha2, packets/s");
-TCPCC_PARAM(gain, 500, 1, 1000, "gamma_F, weight of what T is computed from, thousandths");
-TCPCC_PARAM(weight, 500, 1, 1000, "T_F, of the last sample of throughput, thousandths");
-TCPCC_PARAM(update, 20, 1, 10000, "UW_F, how often T is computed, ms");
-TCPCC_PARAM(update_alpha, 200, 1, 4000, "UA_F, how often alpha is tuned, s");
+TCPCC_PARAM(alpha, 200, 1, 100000, "AD_F, packets of a flow in the queue if tune=0");
+TCPCC_PARAM(tune, 0, 0, 1, "AT_F, 1: throughput selects alpha: alpha1, alpha2 or alpha3");
+TCPCC_PARAM(alpha1, 8, 1, 100000, "A1_F, alpha at low throughput, packets");
+TCPCC_PARAM(alpha2, 20, 1, 100000, "A2_F, alpha at medium throughput, packets");
+TCPCC_PARAM(alpha3, 200, 1, 100000, "A3_F, alpha at high throughput, packets");
+TCPCC_PARAM(m0m1, 1500, 0, 1000000000,
+	    "M0M1_F, throughput from which alpha1 becomes alpha2, packets/s");
+TCPCC_PARAM(m1m0, 1250, 0, 1000000000,
+	    "M1M0_F, throughput up to which alpha2 becomes alpha1, packets/s");
+TCPCC_PARAM(m1m2, 15000, 0, 1000000000,
+	    "M1M2_F, throughput from which alpha2 becomes alpha3, packets/s");
+TCPCC_PARAM(m2m1, 12500, 0, 1000000000,
+	    "M2M1_F, throughput up to which alpha3 becomes alpha2, packets/s");
+TCPCC_PARAM(gain, 500, 1, 1000,
+	    "gamma_F, weight of the new value in T; the rest is cwnd; thousandths");
+TCPCC_PARAM(weight, 500, 1, 1000, "T_F, weight of the newest throughput sample, thousandths");
+TCPCC_PARAM(update, 20, 1, 10000, "UW_F, time between computations of T, ms");
+TCPCC_PARAM(update_alpha, 200, 1, 4000, "UA_F, time between changes of alpha, s");
 
 /**
  * struct fast - per-socket state

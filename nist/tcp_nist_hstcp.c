@@ -31,9 +31,9 @@
 #include "nist.h"
 #include "tcpcc_log2.h"
 
-TCPCC_PARAM(low_window, 31, 2, 1000000, "LW_HS, as Reno below it, segments");
-TCPCC_PARAM(high_window, 83000, 3, 1073741824, "HW_HS, where b is beta_high, segments");
-TCPCC_PARAM(beta_high, 100, 1, 500, "R_HS, b at the high window, thousandths");
+TCPCC_PARAM(low_window, 31, 2, 1000000, "LW_HS, window below which the law is Reno, segments");
+TCPCC_PARAM(high_window, 83000, 3, 1073741824, "HW_HS, window from which b is beta_high, segments");
+TCPCC_PARAM(beta_high, 100, 1, 500, "R_HS, b from the high window on, thousandths");
 
 /* A value of a() is used until the window is smaller, or over 1/2^6 larger: an error of 1 % */
 #define HSTCP_NEAR	6

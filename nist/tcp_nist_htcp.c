@@ -40,13 +40,14 @@
 #define NIST_PERIODIC
 #include "nist.h"
 
-TCPCC_PARAM(delta_l, 1000, 0, 60000, "DL_H, as Reno for so long after a loss, ms");
+TCPCC_PARAM(delta_l, 1000, 0, 60000, "DL_H, time after a loss in which growth is Reno's, ms");
 TCPCC_PARAM(delta_b, 200, 0, 1000,
-	    "DB_H, a larger change of throughput is one, thousandths");
-TCPCC_PARAM(beta_max, 800, 500, 999, "G_H, what a loss leaves at most, thousandths");
-TCPCC_PARAM(weight, 500, 1, 1000, "T_H, of the last sample of throughput, thousandths");
-TCPCC_PARAM(update, 250, 1, 60000, "U_H, how often throughput is averaged, ms");
-TCPCC_PARAM(htcp_linux, 0, 0, 1, "1: rtt_min in 100 ms, as the kernel's H-TCP");
+	    "DB_H, larger changes of throughput set beta to 1/2, thousandths");
+TCPCC_PARAM(beta_max, 800, 500, 999,
+	    "G_H, largest part of the window left after a loss, thousandths");
+TCPCC_PARAM(weight, 500, 1, 1000, "T_H, weight of the newest throughput sample, thousandths");
+TCPCC_PARAM(update, 250, 1, 60000, "U_H, time between updates of the mean throughput, ms");
+TCPCC_PARAM(htcp_linux, 0, 0, 1, "1: rtt_min in units of 100 ms, as in the kernel's H-TCP");
 
 /* Scale of beta */
 #define HTCP_SCALE	16

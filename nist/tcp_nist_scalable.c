@@ -19,8 +19,8 @@
 #include "nist.h"
 
 TCPCC_PARAM(alpha, 10, 1, 1000, "alpha_S, increase for each ACK, thousandths of a segment");
-TCPCC_PARAM(beta, 875, 1, 999, "beta_S, what a loss leaves of a window, thousandths");
-TCPCC_PARAM(low_window, 16, 2, 1000000, "LW_S, as Reno below it, segments");
+TCPCC_PARAM(beta, 875, 1, 999, "beta_S, part of the window that is left after a loss, thousandths");
+TCPCC_PARAM(low_window, 16, 2, 1000000, "LW_S, window below which the law is Reno, segments");
 
 struct scalable {
 	struct nist	nist;

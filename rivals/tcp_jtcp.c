@@ -47,10 +47,10 @@
 #define CREATE_TRACE_POINTS
 #include "trace_jtcp.h"
 
-TCPCC_PARAM(jtcp_k, 1, 1, 64, "k: packets by which a queue grows in a round trip of congestion");
+TCPCC_PARAM(jtcp_k, 1, 1, 64, "k: growth of the queue in a round trip that is congestion, packets");
 TCPCC_PARAM(jtcp_guard, 1, 0, 1, "1: a queue that stays full is congestion; 0: as printed");
 TCPCC_PARAM(jtcp_clock, 0, 0, 1,
-	    "1: timestamps tell the jitter, where they are microseconds; 0: round-trip times do");
+	    "1: jitter from timestamps if they count microseconds; 0: from round-trip times");
 
 /* The growth of a queue is in 1/256 packet */
 #define JTCP_SCALE	8
@@ -306,4 +306,4 @@ module_exit(jtcp_unregister);
 
 MODULE_AUTHOR("The tcpcc developers");
 MODULE_LICENSE("GPL");
-MODULE_DESCRIPTION("JTCP: jitter tells losses of congestion from noise");
+MODULE_DESCRIPTION("JTCP: distinguishes congestion losses from noise by jitter");

@@ -47,10 +47,10 @@
 #define CREATE_TRACE_POINTS
 #include "trace_newjersey.h"
 
-TCPCC_PARAM(nj_k, 1, 1, 16, "K, by which rtt is multiplied for tau, no unit");
+TCPCC_PARAM(nj_k, 1, 1, 16, "K, tau is K times the rtt, no unit");
 TCPCC_PARAM(nj_careful, 1, 0, 1,
-	    "1: until a router has warned each loss is congestion; 0: as printed");
-TCPCC_PARAM(nj_rtt, 0, 0, 1, "1: ownd is of the current rtt; 0: of the least");
+	    "1: each loss is congestion until a router has warned; 0: as printed");
+TCPCC_PARAM(nj_rtt, 0, 0, 1, "1: ownd from the current rtt; 0: from the least rtt");
 
 /*
  * R is in segments per microsecond, scaled by 2^28, at most 2^36: 256 segments/us are 3 Tbit/s.
@@ -237,4 +237,4 @@ module_exit(nj_unregister);
 
 MODULE_AUTHOR("The tcpcc developers");
 MODULE_LICENSE("GPL");
-MODULE_DESCRIPTION("TCP New Jersey: a bandwidth estimate, and routers that warn");
+MODULE_DESCRIPTION("TCP New Jersey: windows from a bandwidth estimate and routers' warnings");

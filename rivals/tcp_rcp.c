@@ -59,11 +59,11 @@
 #define RCP_ROOM	(3 * EXPLICIT_ONE)
 
 TCPCC_PARAM(rcp_overhead, 14, 0, 256,
-	    "Bytes of link header that routers count for a packet");
+	    "Bytes of link header that routers count for each packet");
 TCPCC_PARAM(rcp_trust, 225, 0, 10000,
-	    "Of what was delivered, what the rate may become in a round trip, per cent; 0: any");
+	    "Limit of the rate, per cent of the rate delivered in a round trip; 0: none");
 TCPCC_PARAM(rcp_patience, 4, 1, 100,
-	    "Round trips without feedback before the fallback");
+	    "Round trips without feedback before the fallback to Reno");
 
 /* Per-socket state */
 struct rcp {
@@ -210,4 +210,4 @@ static struct tcp_congestion_ops explicit_ops __read_mostly = {
 
 static_assert(sizeof(struct rcp) <= ICSK_CA_PRIV_SIZE);
 
-MODULE_DESCRIPTION("TCP RCP: routers say a rate, and senders send at it");
+MODULE_DESCRIPTION("TCP RCP: senders send at the rate that routers compute");

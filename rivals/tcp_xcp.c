@@ -50,13 +50,13 @@
 #include "trace_explicit.h"
 
 TCPCC_PARAM(xcp_overhead, 14, 0, 256,
-	    "Bytes of link header that routers count for a packet");
+	    "Bytes of link header that routers count for each packet");
 TCPCC_PARAM(xcp_pacing, 1, 0, 1,
-	    "1: windows with fractions, spread over a round trip; 0: whole windows, as ACKs release them");
+	    "1: windows with fractions, spread over a round trip; 0: whole windows, sent on ACKs");
 TCPCC_PARAM(xcp_trust, 225, 0, 10000,
-	    "Of what was delivered in a round trip, what the next window may be, per cent; 0: any");
+	    "Limit of the window, per cent of what was delivered in a round trip; 0: none");
 TCPCC_PARAM(xcp_patience, 4, 1, 100,
-	    "Round trips without feedback before the fallback");
+	    "Round trips without feedback before the fallback to Reno");
 
 /* Per-socket state */
 struct xcp {
@@ -239,4 +239,4 @@ static struct tcp_congestion_ops explicit_ops __read_mostly = {
 
 static_assert(sizeof(struct xcp) <= ICSK_CA_PRIV_SIZE);
 
-MODULE_DESCRIPTION("TCP XCP: routers say how windows change");
+MODULE_DESCRIPTION("TCP XCP: routers compute the changes of windows");

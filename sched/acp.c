@@ -194,7 +194,7 @@ static int acp_change(void *state, u64 rate, const void *config,
 	if (g->police && !acp->police) {
 		police = kzalloc(sizeof(*police), GFP_ATOMIC | __GFP_NOWARN);
 		if (!police) {
-			NL_SET_ERR_MSG(extack, "acp: no memory to police: try again");
+			NL_SET_ERR_MSG(extack, "acp: not enough memory for police: try again");
 			return -ENOMEM;
 		}
 	}
@@ -202,7 +202,7 @@ static int acp_change(void *state, u64 rate, const void *config,
 		newcomers = kmalloc(sizeof(*newcomers), GFP_ATOMIC | __GFP_NOWARN);
 		if (!newcomers) {
 			kfree(police);
-			NL_SET_ERR_MSG(extack, "acp: no memory for newcomers: try again");
+			NL_SET_ERR_MSG(extack, "acp: not enough memory for newcomers: try again");
 			return -ENOMEM;
 		}
 	}

@@ -148,7 +148,7 @@ static const struct tcpcc_option estcp_table[] = {
 		     "estcp: patience must be from 0 to 1000000"),
 	TCPCC_OPTION(TCA_ESTCP_DSCP, struct estcp_config, dscp,
 		     TCPCC_ESTCP_DSCP_MIN, TCPCC_ESTCP_DSCP_MAX,
-		     "estcp: dscp must be from 1 to 63: 0 is everybody's"),
+		     "estcp: dscp must be from 1 to 63: 0 is ordinary traffic"),
 	{}
 };
 

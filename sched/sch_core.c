@@ -37,9 +37,9 @@
 #include "tcpcc_sched.h"
 
 TCPCC_PARAM(bandwidth, 0, 0, 1000000000,
-	    "bandwidth of a link that is added without one, kbit/s; 0: refuse");
+	    "bandwidth of a link if tc gives none, kbit/s; 0: tc must give it");
 TCPCC_PARAM(limit, 1000, 1, 100000000,
-	    "limit of a link that is added without one, packets");
+	    "limit of a link if tc gives none, packets");
 
 static const struct tcpcc_kind *tcpcc_kind(const struct Qdisc *sch)
 {

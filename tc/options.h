@@ -26,11 +26,11 @@ enum form {
 };
 
 static const char * const wanted[] = {
-	[RATE]		= "a rate, as 155mbit",
+	[RATE]		= "a rate (for example 155mbit)",
 	[PACKETS]	= "a whole number",
 	[COUNT]		= "a whole number",
-	[NUMBER]	= "a number, as 0.5",
-	[TIME]		= "a time, as 50ms",
+	[NUMBER]	= "a number (for example 0.5)",
+	[TIME]		= "a time (for example 50ms)",
 };
 
 struct option {
@@ -124,8 +124,8 @@ static int parse_options(const struct kind *k, int argc, char **argv,
 		if (!put_option(n, o, value, dev))
 			continue;
 		if (value)
-			fprintf(stderr, "%s: \"%s\" is not %s: %s\n", k->name,
-				value, wanted[o->form], o->name);
+			fprintf(stderr, "%s: %s: \"%s\" is not %s\n", k->name,
+				o->name, value, wanted[o->form]);
 		else
 			fprintf(stderr, "%s: %s needs %s\n", k->name, o->name,
 				wanted[o->form]);

@@ -23,35 +23,35 @@
 
 static char *first = "ccpd";
 module_param(first, charp, 0444);
-MODULE_PARM_DESC(first, "name of one, which TCP follows");
+MODULE_PARM_DESC(first, "name of the first congestion control, whose results TCP uses");
 
 static char *second = "bpf_ccpd";
 module_param(second, charp, 0444);
-MODULE_PARM_DESC(second, "name of the other");
+MODULE_PARM_DESC(second, "name of the second congestion control");
 
 static bool pointer;
 module_param(pointer, bool, 0444);
-MODULE_PARM_DESC(pointer, "the first 8 bytes of the state are a pointer: only whether it is NULL counts");
+MODULE_PARM_DESC(pointer, "the first 8 bytes of the state are a pointer: compare only whether it is NULL");
 
 static unsigned long calls;
 module_param(calls, ulong, 0444);
-MODULE_PARM_DESC(calls, "hooks called and compared");
+MODULE_PARM_DESC(calls, "number of hooks called and compared");
 
 static unsigned long acks;
 module_param(acks, ulong, 0444);
-MODULE_PARM_DESC(acks, "of these, for ACKs");
+MODULE_PARM_DESC(acks, "number of these hooks that were for ACKs");
 
 static unsigned long differences;
 module_param(differences, ulong, 0444);
-MODULE_PARM_DESC(differences, "of these, with another result");
+MODULE_PARM_DESC(differences, "number of hooks with different results");
 
 static unsigned long first_ns;
 module_param(first_ns, ulong, 0444);
-MODULE_PARM_DESC(first_ns, "what the first one took in all calls, ns");
+MODULE_PARM_DESC(first_ns, "time of the first congestion control in all calls, ns");
 
 static unsigned long second_ns;
 module_param(second_ns, ulong, 0444);
-MODULE_PARM_DESC(second_ns, "what the second one took, ns");
+MODULE_PARM_DESC(second_ns, "time of the second congestion control in all calls, ns");
 
 /**
  * struct twin_result - what a congestion control can change

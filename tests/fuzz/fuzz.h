@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the fuzz targets share. */
+/* Common code of the fuzz targets. */
 #ifndef _FUZZ_H
 #define _FUZZ_H
 
@@ -13,19 +13,19 @@
 int LLVMFuzzerTestOneInput(const __u8 *data, size_t size);
 
 /*
- * For speed: it is the input that tells where memory came from, and what was freed
- * need not be kept longer than an input takes.
+ * For speed: stacks of allocations are not recorded, because the input is enough to reproduce an
+ * error, and freed memory is kept no longer than the processing of one input takes.
  */
 #define FUZZ_ASAN "malloc_context_size=0:quarantine_size_mb=1:thread_local_quarantine_size_kb=32"
 
-/* AddressSanitizer asks for it */
+/* AddressSanitizer calls it to get its options */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
 	return FUZZ_ASAN;
 }
 
-/* What must be so */
+/* Aborts if @x is false */
 #define CHECK(x) do {							\
 	if (!(x)) {							\
 		fprintf(stderr, "%s:%d: not so: %s\n", __FILE__,	\
@@ -34,7 +34,7 @@ const char *__asan_default_options(void)
 	}								\
 } while (0)
 
-/* Bytes in memory of their own: who reads before or behind them is found */
+/* Copies the bytes into memory of their own, so that reads before or after them are detected */
 static inline __u8 *alone(const __u8 *data, size_t size)
 {
 	__u8 *copy = malloc(size);

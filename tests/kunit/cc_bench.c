@@ -41,19 +41,20 @@
 
 static char *ccs = "reno,cubic,bbr";
 module_param(ccs, charp, 0);
-MODULE_PARM_DESC(ccs, "congestion controls, with commas between them");
+MODULE_PARM_DESC(ccs, "congestion controls, separated by commas");
 
 static unsigned int sockets = 1000;
 module_param(sockets, uint, 0);
-MODULE_PARM_DESC(sockets, "how many take turns");
+MODULE_PARM_DESC(sockets, "number of sockets; each gets an ACK in turn");
 
 static unsigned int chunks = 100;
 module_param(chunks, uint, 0);
-MODULE_PARM_DESC(chunks, "of 200 ACKs, of each congestion control in a round; 0: memory only");
+MODULE_PARM_DESC(chunks,
+		 "chunks of 200 ACKs for each congestion control per round; 0: only memory");
 
 static unsigned int rounds = 9;
 module_param(rounds, uint, 0);
-MODULE_PARM_DESC(rounds, "how often all take turns");
+MODULE_PARM_DESC(rounds, "number of rounds; in each, all congestion controls take turns");
 
 /**
  * struct bench_script - a kind of ACKs
@@ -422,4 +423,4 @@ module_init(bench_init);
 module_exit(bench_exit);
 
 MODULE_LICENSE("GPL");
-MODULE_DESCRIPTION("What an ACK costs a congestion control");
+MODULE_DESCRIPTION("Cost of an ACK in a congestion control");

@@ -43,7 +43,7 @@
 
 static unsigned int batches = 2000;
 module_param(batches, uint, 0);
-MODULE_PARM_DESC(batches, "how many, of 64 segments each, for each case (1 to 100000)");
+MODULE_PARM_DESC(batches, "number of batches of 64 segments for each case (1 to 100000)");
 
 /* Sockets of the namespace that have a tcp_feedback flow; each kind includes those before it */
 enum bench_host {
@@ -607,4 +607,4 @@ module_init(bench_init);
 module_exit(bench_exit);
 
 MODULE_LICENSE("GPL");
-MODULE_DESCRIPTION("What carrying feedback costs a host");
+MODULE_DESCRIPTION("Cost of carrying feedback for a host");

@@ -43,39 +43,39 @@ MODULE_PARM_DESC(dev, "device whose root qdisc is measured");
 
 static char *name;
 module_param(name, charp, 0);
-MODULE_PARM_DESC(name, "what the log calls it; none: the qdisc's name");
+MODULE_PARM_DESC(name, "name in the log; none: the qdisc's name");
 
 static unsigned int packets = 1000000;
 module_param(packets, uint, 0);
-MODULE_PARM_DESC(packets, "how many");
+MODULE_PARM_DESC(packets, "number of packets");
 
 static bool hashed = true;
 module_param(hashed, bool, 0);
-MODULE_PARM_DESC(hashed, "the flow's hash comes with the packet, as from a device");
+MODULE_PARM_DESC(hashed, "packets come with the hash of their flow, as from a device");
 
 static unsigned int word = TCPCC_FB_NO_LIMIT;
 module_param(word, uint, 0);
-MODULE_PARM_DESC(word, "of the congestion header, anew for each packet");
+MODULE_PARM_DESC(word, "word of the congestion header, written anew for each packet");
 
 static unsigned int protocol = TCPCC_FB_ACP;
 module_param(protocol, uint, 0);
-MODULE_PARM_DESC(protocol, "of the congestion header");
+MODULE_PARM_DESC(protocol, "protocol of the congestion header");
 
 static unsigned int dsfield;
 module_param(dsfield, uint, 0);
-MODULE_PARM_DESC(dsfield, "DSCP and ECN bits, anew for each packet");
+MODULE_PARM_DESC(dsfield, "DSCP and ECN bits, written anew for each packet");
 
 static unsigned int flows = 50;
 module_param(flows, uint, 0);
-MODULE_PARM_DESC(flows, "of which each packet is the next one's, at most 50000");
+MODULE_PARM_DESC(flows, "number of flows, at most 50000; packets belong to them in turn");
 
 static bool v6;
 module_param(v6, bool, 0);
-MODULE_PARM_DESC(v6, "IPv6");
+MODULE_PARM_DESC(v6, "IPv6 instead of IPv4");
 
 static unsigned int threads;
 module_param(threads, uint, 0);
-MODULE_PARM_DESC(threads, "processors that transmit; 0: what a packet takes in the qdisc");
+MODULE_PARM_DESC(threads, "processors that transmit; 0: measure the time of a packet in the qdisc");
 
 /**
  * struct bench_sender - a processor that transmits
@@ -340,4 +340,4 @@ module_init(bench_init);
 module_exit(bench_exit);
 
 MODULE_LICENSE("GPL");
-MODULE_DESCRIPTION("What a packet costs in a qdisc");
+MODULE_DESCRIPTION("Cost of a packet in a qdisc");

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What an administrator does with the packages, on the machine that clean_systems.py boots: with the
-# senders as BPF alone ("bpf"), with the modules ("first"), and after a reboot ("second").  Prints
-# KTAP on the serial line.
+# Does what an administrator does with the packages, on the machine that clean_systems.py boots.
+# Runs only with the senders as BPF programs ("bpf"), with the modules ("first"), and after a reboot
+# ("second").  Prints KTAP on the serial line.
 #
 #   +--------------+   192.0.2.0/24   +----------------+
 #   | the machine  +------------------+ namespace peer |
@@ -44,7 +44,7 @@ network()
 	peer iperf3 -s -D && sleep 2
 }
 
-# used FILE: by which congestion control iperf3 -J has sent
+# used FILE: prints the congestion control with which iperf3 -J has sent
 used()
 {
 	python3 -c "import json, sys
@@ -53,7 +53,7 @@ assert end['sum_received']['bits_per_second'] > 1e6, end
 print(end['sender_tcp_congestion'])" "$1"
 }
 
-# Nor may one without rights bring programs: Debian's default.
+# Users without privileges may not load BPF programs either: this is Debian's default.
 has_nothing_to_build_with()
 {
 	local program
@@ -65,7 +65,7 @@ has_nothing_to_build_with()
 		[ "$(sysctl -n kernel.unprivileged_bpf_disabled)" = 2 ]
 }
 
-# The unit was enabled, with a parameter, and a file in sysctl.d has the default: before the boot.
+# Before the boot the unit was enabled, with a parameter, and sysctl.d got a file with the default.
 bpf_is_the_default_after_a_boot()
 {
 	systemctl status --no-pager tcpcc-bpf@ccpd_path systemd-sysctl
@@ -103,7 +103,7 @@ bpf_watches()
 	grep -q '"claim_bps": [1-9]' watch.json
 }
 
-# As nobody with these capabilities, and no others
+# with CAPABILITIES CMD...: runs CMD as user nobody with only these capabilities
 with()
 {
 	local capabilities=$1
@@ -113,8 +113,8 @@ with()
 		--ambient-caps "-all,$capabilities" --bounding-set "-all,$capabilities" "$@"
 }
 
-# To load needs two capabilities and a place for the pins, no root.  ccpd is for CAP_NET_ADMIN to
-# choose, which iperf3 has here.
+# Loading needs two capabilities and a directory for the pins, but not root.  Only a process with
+# CAP_NET_ADMIN may choose ccpd; iperf3 has it here.
 bpf_without_root()
 {
 	! with -all tcpcc load ccpd 2>said && cat said && grep -q "run it as root" said &&
@@ -139,7 +139,7 @@ bpf_unit_stops_and_starts()
 		iperf3 -C bpf_ccpd_path -c $PEER -t 1
 }
 
-# Below a flow, which goes on
+# Unloads while a flow runs; the flow continues
 bpf_unloads()
 {
 	iperf3 -C bpf_ccpd_path -c $PEER -t 4 -J >flow.json &
@@ -200,7 +200,7 @@ doctor_finds_the_window()
 	grep -q '^limits *receive window' doctor.txt && return $status
 }
 
-# TTYs are not asked for.
+# Works without a terminal.
 watches()
 {
 	iperf3 -C ccpd_path -c $PEER -t 8 >/dev/null &
@@ -241,14 +241,14 @@ unsets()
 		[ "$(sysctl -n net.ipv4.tcp_congestion_control)" != ccpd_path ]
 }
 
-# bytes that the peer has of the flow with the module's congestion control
+# Prints how many bytes of the flow with the module's congestion control the peer has acknowledged
 acked()
 {
 	ss -tinHO "dport = :5201" | grep ' ccpd_path ' | grep -o 'bytes_acked:[0-9]*' | cut -d: -f2 |
 		sort -n | tail -n 1
 }
 
-# A flow that goes on while the packages go, and after that
+# A flow continues while the packages are removed, and afterwards
 goes_below_a_flow()
 {
 	local before
@@ -263,8 +263,8 @@ goes_below_a_flow()
 	! wait $!
 }
 
-# The module's file is gone, and so modprobe does not know it.  It stays until its flows have ended,
-# and namespaces too that took it as their default from the first.
+# The module's file is gone, so modprobe does not know the module.  The module stays loaded until
+# its flows have ended, and until the namespaces that copied it as their default are gone.
 leaves_nothing()
 {
 	local left

@@ -317,7 +317,7 @@ blind_words()
 {
 	local echoes status=0
 
-	sleep 20	# in which what received before is forgotten
+	sleep 20	# until the flows received before are forgotten
 	echoes=$(count rcv OutEchoes)
 	run_long --cc cubic || return
 	busywait ss_shows ' cubic ' || status=1
@@ -345,7 +345,7 @@ has_room_for_so_many()
 {
 	local full status=0
 
-	sleep 20	# in which what received before is forgotten
+	sleep 20	# until the flows received before are forgotten
 	full=$(count rcv InTableFull)
 	echo 1 > /sys/module/tcp_feedback/parameters/receivers || return
 	flow --cc acp >/dev/null && took "$(flow --bytes 10000000 --cc acp)" 800 1200 || status=1

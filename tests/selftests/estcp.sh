@@ -545,7 +545,7 @@ follows_phases()
 		NR > 1 && v["phases"] != phases {
 			beta = v["beta"] / 65536
 			if (!n++ && beta > 0.5)
-				beta = 0.5	# it leaves slow start
+				beta = 0.5	# the reduction that ends slow start
 			if (v["cwnd"] > cwnd * beta + 1 || v["cwnd"] < cwnd * beta - 1)
 				{ print "# from " cwnd " to " v["cwnd"] ", beta " beta; bad = 1 }
 		}

@@ -25,12 +25,12 @@ RCV=rcv-$$
 
 # Tests ---------------------------------------------------------------------------------
 
-TEST=0			# number of the last one
+TEST=0			# number of the last test
 PASSED=0
 FAILED=0
-NOT_MET=0		# those of which so much is known
-SKIPPED=""		# why the running one cannot be made
-XFAILED=""		# what it does not meet, and why
+NOT_MET=0		# number of known failures (XFAIL)
+SKIPPED=""		# why the running test is skipped
+XFAILED=""		# what the running test does not meet, and why
 
 skip_all()
 {

@@ -185,7 +185,7 @@ times_out()
 
 	run_long --cc nist_bic && busywait ss_shows bic && sleep 0.5 || return
 	tc -n "$SND" qdisc replace dev veth0 root handle 2: netem loss 100% || return
-	sleep 0.05	# what is under way still comes back
+	sleep 0.05	# ACKs in flight still arrive
 	cwnd=$(field cwnd)
 	busywait has_timed_out
 	ssthresh=$(field ssthresh)

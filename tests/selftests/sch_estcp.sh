@@ -292,7 +292,7 @@ rate()
 	start=$(date +%s%N)
 	flow --bytes 10000000 --cc "$1" &&
 		echo $((10000000000000000 / ($(date +%s%N) - start)))
-	wait # it counts its port in a shell of its own, so the next receiver has the same
+	wait # rate runs in a subshell, so the next receiver gets the same port
 }
 
 # stream [-6]: starts an endless flow of the class in the background

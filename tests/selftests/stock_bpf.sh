@@ -198,7 +198,7 @@ replaced()
 	now=$(stat -c %i /sys/fs/bpf/tcpcc/ccpd_path/bpf_ccpd_path)
 	wait $! || return
 	case $(uname -r) in
-	6.1.*) ;;	# no links: out and in again
+	6.1.*) ;;	# no links: the program is removed and registered again
 	*) [ "$was" = "$now" ] || { diag "the link is another one"; return 1; } ;;
 	esac
 	flow bpf_ccpd_path -t 2

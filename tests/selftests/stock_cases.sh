@@ -27,12 +27,12 @@ SHOW_CAPACITY="ccpd ccp ccpd_path mccp bbr"
 RATE_MBIT=20
 RTT_MS=40
 TRUTH_KBPS=$((RATE_MBIT * 1000 * 1448 / 1514))
-SHORT=1000000		# bytes: half a second
-LONG=3500000		# one and a half
+SHORT=1000000		# bytes; takes half a second
+LONG=3500000		# bytes; takes 1.5 seconds
 SWITCH=1400000
 
-declare -A CUBIC	# by case: its times, ms
-declare -A TOGETHER	# by congestion control: its times in long_idle, ms
+declare -A CUBIC	# case -> CUBIC's times, ms
+declare -A TOGETHER	# congestion control -> its times in long_idle, ms
 
 setup()
 {

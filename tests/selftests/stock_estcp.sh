@@ -51,7 +51,7 @@ flows()
 {
 	rm -f qdisc.txt
 	qdisc "$RTR" rtr1 add "${QDISC[@]}" && start_flow "$1" 8 -P $FLOWS -C estcp || return
-	sleep 4.5	# to look costs more than to wait
+	sleep 4.5	# polling would take more time than this wait
 	busywait shows "$RTR" rtr1 phase 10
 	: >phases
 	for _ in 1 2 3; do

@@ -124,7 +124,7 @@ set_sysctl()
 	snd sysctl -qw net.ipv4.tcp_congestion_control="$1"
 }
 
-NETWORK=2		# in which the receiver is
+NETWORK=2		# number of the receiver's network
 destination()
 {
 	case $1 in

@@ -21,7 +21,7 @@ RTT_MS=40
 PIPE=$((RATE_MBIT * RTT_MS * 1000 / 8 / 1514))	# segments
 FULL=$((PIPE * 3 / 2))
 BEGIN=70
-ALPHA=20		# of nist_fast, packets
+ALPHA=20		# nist_fast's alpha, packets
 TRUTH_KBPS=$((RATE_MBIT * 1000 * 1448 / 1514))
 
 setup()
@@ -29,7 +29,7 @@ setup()
 	setup_narrow $((RATE_MBIT * RTT_MS * 1000 / 16)) && start_hosts
 }
 
-declare -A WATCHED	# by sender: what hosts.py said of it
+declare -A WATCHED	# sender -> what hosts.py reported
 
 # watch IP CC LOSSES: watches a flow until there were LOSSES losses, at most $PATIENCE s
 watch()

@@ -21,7 +21,7 @@ DIR=$(dirname "$(readlink -f "$0")")
 RATE_MBIT=80
 RTT_MS=5
 BYTES=300000
-BOX=box-$$		# a container of the sender's
+BOX=box-$$		# a container on the sender
 
 setup()
 {
@@ -134,7 +134,7 @@ both()
 HELPERS=""
 helper()
 {
-	: >"helper-$1.txt"	# one before it may have said "ready" there
+	: >"helper-$1.txt"	# may contain the "ready" of an earlier helper
 	ip netns exec "$1" "$DIR/strangers.py" "${@:2}" >"helper-$1.txt" 2>&1 &
 	HELPERS="$HELPERS $!"
 	busywait grep -q ready "helper-$1.txt" || { sed 's/^/# /' "helper-$1.txt"; return 1; }

@@ -47,7 +47,7 @@ declare -A OURS_OF=([acp]=headers [estcp]=marked)
 # are fast, too.
 setup()
 {
-	modprobe -q ghash-generic # which 7.2 has in its crypto library
+	modprobe -q ghash-generic # part of the crypto library in 7.2, not a module
 	modprobe -a esp4 gcm seqiv wireguard tcp_acp_host tcp_estcp tcpcc_view &&
 		setup_router && look_at acp "$RTR" rtr1 && tc -n "$RTR" qdisc add dev rtr0 root netem delay ${RTT_MS}ms limit 10000
 }

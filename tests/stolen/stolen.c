@@ -22,27 +22,27 @@
 
 static unsigned int cpu;
 module_param(cpu, uint, 0444);
-MODULE_PARM_DESC(cpu, "the processor");
+MODULE_PARM_DESC(cpu, "number of the processor");
 
 static unsigned int least_us = 1000;
 module_param(least_us, uint, 0444);
-MODULE_PARM_DESC(least_us, "for so long at least it is taken away, us");
+MODULE_PARM_DESC(least_us, "least time for which the processor is taken away, us");
 
 static unsigned int most_us = 20000;
 module_param(most_us, uint, 0444);
-MODULE_PARM_DESC(most_us, "and for so long at most, us");
+MODULE_PARM_DESC(most_us, "largest time for which it is taken away, us");
 
 static unsigned int works_us = 40000;
 module_param(works_us, uint, 0444);
-MODULE_PARM_DESC(works_us, "between these it works for least_us to so long, us");
+MODULE_PARM_DESC(works_us, "between these it works for a time from least_us to this, us");
 
 static unsigned long times;
 module_param(times, ulong, 0444);
-MODULE_PARM_DESC(times, "how often it was taken away");
+MODULE_PARM_DESC(times, "number of times that it was taken away");
 
 static unsigned long taken_us;
 module_param(taken_us, ulong, 0444);
-MODULE_PARM_DESC(taken_us, "for how long in all, us");
+MODULE_PARM_DESC(taken_us, "total time for which it was taken away, us");
 
 static struct task_struct *thief;
 
