@@ -172,7 +172,7 @@ def test_copies_a_route(address, shown, wanted):
 @pytest.mark.parametrize("shown", ["local 192.0.2.9 dev lo table local src 192.0.2.9", "",
                                    "unreachable default dev lo"])  # fmt: skip
 def test_refuses_what_is_no_way_out(shown):
-    with pytest.raises(TcpccError, match=r"192\.0\.2\.9 is this machine, or has no way"):
+    with pytest.raises(TcpccError, match=r"192\.0\.2\.9 is this machine, or has no route"):
         choose.host_route("192.0.2.9", shown, "x")
 
 
@@ -206,7 +206,7 @@ def test_killed_tries_are_told_from_living_ones(tmp_path, monkeypatch):
         (replace(KERNEL, installed={}), "ccpd",
          "linux-headers-6.12.9-amd64 && sudo dkms autoinstall"),
         (replace(KERNEL, installed={}, headers=True), "ccpd", "9-amd64: sudo dkms autoinstall"),
-        (replace(KERNEL, installed={}, loads_modules=False), "acp", "takes no modules"),
+        (replace(KERNEL, installed={}, loads_modules=False), "acp", "cannot load modules"),
         (KERNEL, "nosuch", "there are: ccpd, ccpd_path, cubic"),
     ],
 )  # fmt: skip
@@ -241,7 +241,7 @@ def test_finds_what_overrides(tmp_path):
 def test_doctor_is_content():
     made = doctor.findings(QUIET)
     assert {one.state for one in made} == {"ok"}, doctor.text(made)
-    assert "that is the path, is the limit: 100 Mb/s" in doctor.text(made)
+    assert "only the path is the limit: 100 Mb/s" in doctor.text(made)
 
 
 @pytest.mark.parametrize(
@@ -257,7 +257,7 @@ def test_doctor_is_content():
         ({"flows": (replace(FLOW, app_limited=True, queued_bytes=4194304),)}, "send buffer",
          "is full", "tcp_wmem"),
         ({"flows": (replace(FLOW, app_limited=True, queued_bytes=0),)}, "application",
-         "gives less", ""),
+         "less data than the window", ""),
         ({"flows": (replace(FLOW, retransmitted_segs=2100),)}, "losses", "3.0%", "maxrate 95mbit"),
         ({"flows": (replace(FLOW, pmtu_bytes=1000),)}, "mtu", "1000 bytes", "ip route get"),
         ({"route": ROUTE | {"metrics": [{"window": 30000}]}}, "route window", "30000", "ip route"),
@@ -272,7 +272,7 @@ def test_doctor_is_content():
         ({"kernel": replace(KERNEL, installed={}, loaded={})}, "modules", "not built",
          "sudo apt-get install linux-headers-6.12.9-amd64 && sudo dkms autoinstall"),
         ({"kernel": replace(KERNEL, installed={}, loaded={}, loads_modules=False)}, "modules",
-         "takes no modules", ""),
+         "cannot load modules", ""),
     ],
 )  # fmt: skip
 def test_doctor_finds_a_limit(change, check, says, mend):
@@ -318,12 +318,12 @@ def test_watch_chooses_and_draws():
     seen.frame([replace(chosen[0], cwnd_segs=115)], 200)
     frame = seen.frame(chosen, 200)
     assert "231  132 Mb/s" in re.sub(r" {2,}", "  ", frame)
-    assert frame.endswith("window to 231: ▄█")
+    assert frame.endswith("window up to 231: ▄█")
     assert max(map(len, seen.frame(chosen, 40).splitlines())) == 40
     # the whole table fits a terminal of 80 columns
     assert seen.frame(chosen, 80).splitlines()[0].endswith("queue")
-    assert "69 sent again" in watch.Watch().frame([flows[1]], 80)
-    assert "no connection" in seen.frame([], 80)
+    assert "69 retransmitted" in watch.Watch().frame([flows[1]], 80)
+    assert "no open connection" in seen.frame([], 80)
 
 
 def test_status_for_the_eye():
@@ -351,8 +351,8 @@ def test_status_for_the_eye():
         ([], "VERB"),
         (["choose"], "invalid choice: 'choose'"),
         (["try"], "HOST"),
-        (["try", "host", "--for", "-1"], "'-1' is no time"),
-        (["set", "a b"], "'a b' is no name of a congestion control"),
+        (["try", "host", "--for", "-1"], "'-1' is not a time"),
+        (["set", "a b"], "'a b' is not the name of a congestion control"),
         (["status", "--", "true"], "status takes no command"),
     ],
 )

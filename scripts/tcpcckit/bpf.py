@@ -141,8 +141,8 @@ class Object:
             why = os.strerror(code)
             if code == errno.EPERM:
                 lacking = " and ".join(_lacking())
-                why = f"that needs {lacking}" if lacking else "a policy of this machine (LSM)"
-            raise TcpccError(f"the kernel does not take {self.path.name}: {why}")
+                why = f"that needs {lacking}" if lacking else "a security policy (LSM) forbids it"
+            raise TcpccError(f"the kernel does not load {self.path.name}: {why}")
 
     def _each(self, following: object) -> Iterator[int]:
         item = following(self.pointer, None)
@@ -204,14 +204,14 @@ def folder() -> Path:
     for path in _FOLDERS:
         if any(path.glob("*.bpf.o")):
             return path
-    raise TcpccError("no BPF objects here: install the package tcpcc-bpf, or run make bpf")
+    raise TcpccError("no BPF objects found: install the package tcpcc-bpf, or run make bpf")
 
 
 @functools.cache
 def _abilities() -> frozenset[bytes]:
     """The features of this kernel; cached, because the BTF has several megabytes."""
     if not _BTF.exists():
-        raise TcpccError("this kernel does not describe itself (CONFIG_DEBUG_INFO_BTF): no BPF")
+        raise TcpccError("no BPF: this kernel has no type information (CONFIG_DEBUG_INFO_BTF)")
     described = _BTF.read_bytes()
     return frozenset(name for name in (_OWN_HOOK, _LINKS) if b"\0%s\0" % name in described)
 
@@ -286,10 +286,10 @@ def _need_rights(verb: str) -> None:
         raise TcpccError(f"run it as root: sudo tcpcc {verb} ...; or with the capabilities"
                          f" {' and '.join(_CAPABILITIES)}")  # fmt: skip
     if not os.path.ismount(PINS.parent):
-        raise TcpccError(f"no BPF file system: mount -t bpf bpf {PINS.parent}")
+        raise TcpccError(f"no BPF file system: run mount -t bpf bpf {PINS.parent}")
     places = (PINS, PINS.parent)
     if not any(os.access(path, os.W_OK | os.X_OK, effective_ids=True) for path in places):
-        raise TcpccError(f"no right to write below {PINS}: as root, chmod 711 {PINS.parent} and"
+        raise TcpccError(f"cannot write below {PINS}: run as root chmod 711 {PINS.parent} and"
                          f" install -d -o USER {PINS}")  # fmt: skip
 
 
@@ -330,7 +330,9 @@ def _attach(lib: ctypes.CDLL, sender: int, pin: Path, fill_only: bool = False) -
 
 def _in_use(cc: str) -> str:
     code = ctypes.get_errno()
-    why = "there is one already, not by tcpcc load" if code == errno.EEXIST else os.strerror(code)
+    why = os.strerror(code)
+    if code == errno.EEXIST:
+        why = "this name is registered already, but not by tcpcc load"
     return f"cannot register {cc}: {why}"
 
 

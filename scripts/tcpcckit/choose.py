@@ -54,7 +54,7 @@ def how_to_get(kernel: Kernel, cc: str) -> str:
         there = ", ".join(sorted(names - {"diag", "feedback", "acp_host"}))
         return f"kernel {kernel.release} has no congestion control {cc!r}; there are: {there}"
     if not kernel.loads_modules:
-        return (f"kernel {kernel.release} takes no modules, and so no {cc}: boot the"
+        return (f"kernel {kernel.release} cannot load modules, such as {cc}: boot the"
                 " distribution's kernel")  # fmt: skip
     build = "sudo dkms autoinstall"
     if not kernel.headers:
@@ -73,12 +73,12 @@ def load(kernel: Kernel, cc: str) -> None:
     except TcpccError as error:
         if "Key was rejected" in str(error) or kernel.secure_boot or kernel.lockdown != "none":
             raise TcpccError(
-                f"the kernel takes only modules signed with a key it knows: {SIGNING}"
+                f"the kernel loads only modules signed with an enrolled key: {SIGNING}"
             ) from None
         raise
 
 
-SIGNING = "sudo mokutil --import /var/lib/dkms/mok.pub, reboot, and confirm the key there"
+SIGNING = "sudo mokutil --import /var/lib/dkms/mok.pub, reboot, and confirm the key at boot"
 
 
 def need_root(verb: str) -> None:
@@ -112,7 +112,7 @@ def addresses(host: str) -> list[str]:
     try:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except (socket.gaierror, UnicodeError):
-        raise TcpccError(f"no address of {host!r} is known: give a name or an address") from None
+        raise TcpccError(f"cannot resolve {host!r}: give a host name or an address") from None
     return list(dict.fromkeys(str(entry[4][0]).partition("%")[0] for entry in found))
 
 
@@ -120,7 +120,7 @@ def host_route(address: str, shown: str, cc: str) -> list[str]:
     """The arguments of ip route add for an address; shown: output of ip -o route get fibmatch."""
     words = shown.replace("\\", " ").split()
     if not words or words[0] in _TYPES:
-        raise TcpccError(f"{address} is this machine, or has no way out of it")
+        raise TcpccError(f"{address} is this machine, or has no route")
     kept: list[str] = []
     paths: list[str] = []  # nexthops come last
     rest = iter(words[1:])
@@ -150,7 +150,7 @@ def _planned(host: str, cc: str) -> list[list[str]]:
         except TcpccError as error:
             wrong = wrong or str(error)
     if not planned:
-        raise TcpccError(f"no way to {host}: {wrong}")
+        raise TcpccError(f"no route to {host}: {wrong}")
     return planned
 
 
@@ -176,7 +176,7 @@ def trying(host: str, cc: str, seconds: float) -> Iterator[Try]:
                     system.ask("ip", route[0], "route", "add", *route[1:])
                 except TcpccError as error:
                     made.routes.pop()
-                    why = "another try, or a route of yours, is about this very address" \
+                    why = "another try, or your own route, already has this address" \
                         if "File exists" in str(error) else str(error)  # fmt: skip
                     raise TcpccError(f"cannot choose {cc} for {host}: {why}") from None
                 _check(route, cc)
@@ -198,8 +198,8 @@ def _check(route: list[str], cc: str) -> None:
     """TcpccError if packets do not use our route, because a rule or another table has priority."""
     address = route[1].partition("/")[0]
     if system.metrics(system.route_to(address)).get("congestion") != cc:
-        raise TcpccError(f"packets to {address} take another route than the main table's: see"
-                         " ip rule, and use a socket's TCP_CONGESTION instead")  # fmt: skip
+        raise TcpccError(f"packets to {address} do not use the main table's route: see ip rule,"
+                         " and use the socket option TCP_CONGESTION instead")  # fmt: skip
 
 
 def tries() -> list[tuple[Try, bool]]:
@@ -283,7 +283,7 @@ def try_(host: str, cc: str, seconds: float, command: list[str], say: Any) -> in
                     child.wait()
     except _Ended:  # a signal while the routes were added
         status = 130
-    say("undone: new connections use the system's choice again", {"event": "undone"})
+    say("undone: new connections use the previous congestion control", {"event": "undone"})
     return status
 
 
@@ -338,10 +338,11 @@ def set_(cc: str) -> Change:
         files.append(str(LOAD_FILE))
     else:
         LOAD_FILE.unlink(missing_ok=True)
-    notes = [f"{path} is read later and sets {KEY} too: remove it there" for path in overriding()]
+    notes = [f"{path} is read later and also sets {KEY}: remove that line"
+             for path in overriding()]
     unit = f"tcpcc-bpf@{bpf.sender_of(cc)}.service"
     if bpf.sender_of(cc) and not (UNITS / unit).is_symlink():
-        notes.append(f"at a boot {cc} is not loaded yet: sudo systemctl enable {unit}")
+        notes.append(f"at boot {cc} is not loaded: sudo systemctl enable {unit}")
     return Change(files, before, cc, notes)
 
 
@@ -352,7 +353,7 @@ def unset() -> Change:
     kernel = system.kernel()
     files = [path for path in (SYSCTL_FILE, LOAD_FILE) if path.exists()]
     if not files:
-        raise TcpccError("nothing to undo: tcpcc set has written nothing here")
+        raise TcpccError("nothing to undo: the files of tcpcc set do not exist")
     for path in files:
         path.unlink()
     now = kept[1] if kept and kernel.provides(kept[1]) else kernel.default
@@ -365,8 +366,8 @@ def _apply(cc: str) -> None:
     try:
         (system.IPV4 / "tcp_congestion_control").write_text(cc)
     except OSError as error:
-        raise TcpccError(f"{KEY} cannot become {cc}: {error.strerror} (a namespace may only have"
-                         " what every process may choose)") from None  # fmt: skip
+        raise TcpccError(f"cannot set {KEY} to {cc}: {error.strerror} (a network namespace"
+                         " accepts only what every process may choose)") from None  # fmt: skip
 
 
 def _replace(path: Path, text: str) -> None:

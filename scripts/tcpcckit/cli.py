@@ -26,63 +26,65 @@ class _Parser(argparse.ArgumentParser):
 def _seconds(text: str) -> float:
     found = re.fullmatch(r"(\d+(?:\.\d+)?)(s|m|min|h)?", text)
     if not found:
-        raise argparse.ArgumentTypeError(f"{text!r} is no time: 30s, 10m, 2h")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a time such as 30s, 10m or 2h")
     seconds = float(found[1]) * {"m": 60, "min": 60, "h": 3600}.get(found[2] or "s", 1)
     if not 0 < seconds <= 7 * 86400:
-        raise argparse.ArgumentTypeError(f"{text!r} is not between 0 and a week")
+        raise argparse.ArgumentTypeError(f"{text!r} must be more than 0 and at most a week")
     return seconds
 
 
 def _name(text: str) -> str:
     if not re.fullmatch(r"\w{1,15}", text, re.ASCII):
-        raise argparse.ArgumentTypeError(f"{text!r} is no name of a congestion control")
+        raise argparse.ArgumentTypeError(f"{text!r} is not the name of a congestion control")
     return text
 
 
 def _parser() -> _Parser:
     parser = _Parser(
         prog="tcpcc",
-        description="TCP congestion control on this machine: what uses which, choosing one for a"
-        " destination or for good, and what limits a path.  Nothing is sent anywhere.",
+        description="Shows which TCP congestion control this machine uses, selects one for a"
+        " destination or for the system, and finds what limits a path.  It sends no data anywhere.",
     )
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
 
     def verb(name: str, does: Any, text: str) -> argparse.ArgumentParser:
         added = verbs.add_parser(name, help=text, description=text)
         added.set_defaults(does=does)
-        added.add_argument("--json", action="store_true", help="JSON, and nothing else")
+        added.add_argument("--json", action="store_true", help="print only JSON")
         return added
 
-    verb("status", _status, "Modules, and which namespaces, routes, sockets and devices use what.")
-    trying = verb("try", _try, "One congestion control for one destination, undone at the end."
-                  "  With -- COMMAND until that ends, else until Ctrl-C.")  # fmt: skip
-    trying.add_argument("host", metavar="HOST", help="name or address; all its addresses")
+    verb("status", _status, "Show the modules, and what each namespace, route and device uses.")
+    trying = verb("try", _try, "Use a congestion control for one destination, and undo it at the"
+                  " end: when COMMAND ends (-- COMMAND), at Ctrl-C, or after TIME.")  # fmt: skip
+    trying.add_argument("host", metavar="HOST",
+                        help="an address, or a name, which means all its addresses")
     trying.add_argument("--cc", type=_name, default=DEFAULT_CC, metavar="NAME",
-                        help=f"default {DEFAULT_CC}")  # fmt: skip
+                        help=f"the congestion control (default {DEFAULT_CC})")  # fmt: skip
     trying.add_argument("--for", type=_seconds, default=TRY_SECONDS, dest="seconds", metavar="TIME",
-                        help="at most: 30s, 10m, 2h (default 10m)")  # fmt: skip
-    setting = verb("set", _set, "The system's default, now and after each boot; with"
-                   " PARAMETER=VALUE parameters of a sender that tcpcc load has loaded.")
+                        help="the maximum time: 30s, 10m, 2h (default 10m)")  # fmt: skip
+    setting = verb("set", _set, "Set the system's default, now and after each boot; or, with"
+                   " PARAMETER=VALUE, set parameters of a sender that tcpcc load has loaded.")
     setting.add_argument("cc", type=_name, metavar="NAME")
     setting.add_argument("parameters", nargs="*", type=_parameter, metavar="PARAMETER=VALUE")
-    verb("unset", _unset, "Takes back what set has done.")
-    loading = verb("load", _load, "Senders as BPF programs, where no module can be loaded;"
-                   " again: a new version for new connections.")  # fmt: skip
+    verb("unset", _unset, "Undo set.")
+    loading = verb("load", _load, "Load senders as BPF programs, if the kernel can load no module."
+                   "  A sender that is loaded is replaced for new connections.")  # fmt: skip
     loading.add_argument("senders", nargs="+", type=_name, metavar="NAME")
     loading.add_argument("--verify", action="store_true",
-                         help="only ask the kernel's verifier, and show what it counts")
-    unloading = verb("unload", _unload, "Takes back what load has done.")
+                         help="only run the kernel's verifier, and print its counts")
+    unloading = verb("unload", _unload, "Undo load.")
     unloading.add_argument("senders", nargs="+", type=_name, metavar="NAME")
-    asking = verb("doctor", _doctor, "What limits TCP here or to a host, and what mends it; exit"
-                  " status 1 if something does.")  # fmt: skip
+    asking = verb("doctor", _doctor, "Find what limits TCP on this machine or to a host, and how to"
+                  " fix it.  The exit status is 1 if there is a limit.")  # fmt: skip
     asking.add_argument("host", metavar="HOST", nargs="?", default="")
-    watching = verb("watch", _watch, "Windows, rates and queues of flows, live.")
+    watching = verb("watch", _watch, "Show the windows, rates and queues of flows, live.")
     watching.add_argument("host", metavar="HOST", nargs="?", default="")
-    watching.add_argument("--port", type=int, default=0, metavar="N", help="of the peer")
+    watching.add_argument("--port", type=int, default=0, metavar="N",
+                          help="only connections to this port of the peer")
     watching.add_argument("--interval", type=_seconds, default=0.5, metavar="TIME",
-                          help="default 0.5s")  # fmt: skip
+                          help="time between updates (default 0.5s)")  # fmt: skip
     watching.add_argument("--count", type=int, default=0, metavar="N",
-                          help="so many times (default: until Ctrl-C)")  # fmt: skip
+                          help="number of updates (default: until Ctrl-C)")  # fmt: skip
     return parser
 
 
@@ -108,7 +110,7 @@ def _changed(args: argparse.Namespace, change: choose.Change, what: str) -> int:
         return 0
     for path in change.files:
         print(f"{what} {path}")
-    print(f"new connections use {change.now}; it was {change.before}")
+    print(f"new connections use {change.now}; the previous default was {change.before}")
     for note in change.notes:
         print(f"tcpcc: {note}", file=sys.stderr)
     return 0
@@ -182,14 +184,14 @@ def main(argv: list[str] | None = None) -> int:
     """Runs the command; returns its exit status.  An error is one line on standard error."""
     try:
         if sys.platform != "linux":
-            raise TcpccError("this is for Linux")
+            raise TcpccError("tcpcc runs only on Linux")
         own, dashes, command = _split(sys.argv[1:] if argv is None else argv)
         args = _parser().parse_args(own)
         if dashes and args.verb != "try":
-            raise TcpccError(f"{args.verb} takes no command: -- is for try", status=2)
+            raise TcpccError(f"{args.verb} takes no command: -- COMMAND is only for try", status=2)
         args.command = command
         for gone in choose.sweep():
-            print(f"tcpcc: undid {gone.cc} for {gone.host}, whose tcpcc try was killed",
+            print(f"tcpcc: undid {gone.cc} for {gone.host}, because its tcpcc try was killed",
                   file=sys.stderr)  # fmt: skip
         return args.does(args)
     except TcpccError as error:

@@ -127,19 +127,19 @@ def findings(e: Evidence) -> list[Finding]:
 
 def _choice(e: Evidence) -> Iterator[Finding]:
     if e.overriding:
-        yield Finding("choice", "note", f"{e.overriding[0]} overrides what tcpcc set has chosen",
+        yield Finding("choice", "note", f"{e.overriding[0]} overrides the default of tcpcc set",
                       f"sudoedit {e.overriding[0]}")  # fmt: skip
     else:
         yield Finding("choice", "ok", f"{e.kernel.default} is the default")
     if e.kernel.ours and not e.view:
-        yield Finding("view", "note", "tcpcc's own estimates are not shown",
+        yield Finding("view", "note", "tcpcc's own estimates are not available",
                       "sudo modprobe tcpcc_view")  # fmt: skip
 
 
 def _modules(e: Evidence) -> Iterator[Finding]:
     k = e.kernel
     if k.ours or k.loaded:
-        yield Finding("modules", "ok", f"tcpcc's modules are there for kernel {k.release}")
+        yield Finding("modules", "ok", f"tcpcc's modules are installed for kernel {k.release}")
     else:
         why = choose.how_to_get(k, "ccpd_path")
         mend = why.partition(": ")[2].removesuffix(" (or make && make install)")
@@ -149,12 +149,12 @@ def _modules(e: Evidence) -> Iterator[Finding]:
         return
     strict = "Secure Boot is on" if k.secure_boot else f"the kernel is locked down ({k.lockdown})"
     if not (k.secure_boot or k.lockdown != "none"):
-        yield Finding("signatures", "ok", "the kernel takes modules without a signature")
+        yield Finding("signatures", "ok", "the kernel loads modules without a signature")
     elif k.loaded:
-        yield Finding("signatures", "ok", f"{strict}, and the kernel has taken tcpcc's modules")
+        yield Finding("signatures", "ok", f"{strict}, and the kernel has loaded tcpcc's modules")
     else:
         yield Finding("signatures", "note",
-                      f"{strict}: modules must be signed with a key that the machine knows",
+                      f"{strict}: modules must be signed with an enrolled key",
                       choose.SIGNING.partition(",")[0])  # fmt: skip
 
 
@@ -175,17 +175,18 @@ def _buffers(e: Evidence) -> Iterator[Finding]:
             continue
         if flow is None:
             carries = rate(most / 2 * 8 / USUAL_RTT_S)
-            yield Finding(name, "ok", f"{size(most)} are enough for {carries} over 100 ms")
+            yield Finding(name, "ok",
+                          f"{size(most)} are enough for {carries} with an rtt of 100 ms")
             continue
         needed = 2 * flow.bdp_bytes
-        path = f"{rate(flow.rate_bps)} over {flow.rtt_min_s * 1e3:.3g} ms"
+        path = f"{rate(flow.rate_bps)} with an rtt of {flow.rtt_min_s * 1e3:.3g} ms"
         if most >= needed:
             yield Finding(name, "ok", f"{size(most)} are enough for {path}")
             continue
         low, middle, _ = e.sysctls[name].split()
         yield Finding(
             name, "limits" if name == "tcp_wmem" else "note",
-            f"{what} {path} needs {size(needed)}, and the largest buffer is {size(most)}",
+            f"{what} {path} needs {size(needed)}, but the largest buffer is {size(most)}",
             f'sudo sysctl -w net.ipv4.{name}="{low} {middle} {_round_up(needed)}"',
         )
     if e.sysctls.get("tcp_moderate_rcvbuf") == "0":
@@ -203,7 +204,7 @@ def _memory(e: Evidence) -> Iterator[Finding]:
     if pressures:
         doubled = " ".join(str(2 * int(word)) for word in e.sysctls.get("tcp_mem", "").split())
         yield Finding("tcp_mem", "limits",
-                      f"TCP was short of memory {pressures} times since boot: windows shrink then",
+                      f"TCP was short of memory {pressures} times since boot: this shrinks windows",
                       f'sudo sysctl -w net.ipv4.tcp_mem="{doubled}"')  # fmt: skip
     else:
         yield Finding("tcp_mem", "ok", "TCP was never short of memory since boot")
@@ -213,27 +214,28 @@ def _memory(e: Evidence) -> Iterator[Finding]:
     if dropped:
         said = ", ".join(f"{name} {count}" for name, count in dropped.items())
         yield Finding("receive queues", "note",
-                      f"received data had no room since boot ({said}): the reader is late, or"
-                      " tcp_rmem is small", "nstat -az TcpExtTCPRcvQDrop TcpExtPruneCalled")
+                      f"there was no room for received data since boot ({said}): the application"
+                      " reads too slowly, or tcp_rmem is too small",
+                      "nstat -az TcpExtTCPRcvQDrop TcpExtPruneCalled")
 
 
 # TCP --------------------------------------------------------------------------------------------
 
 
 def _protocol(e: Evidence) -> Iterator[Finding]:
-    why = {"tcp_window_scaling": "no window is larger than 64 KiB",
-           "tcp_sack": "a window with several losses takes as many round trips",
-           "tcp_timestamps": "round trips are not measured in recovery"}  # fmt: skip
+    why = {"tcp_window_scaling": "windows are at most 64 KiB",
+           "tcp_sack": "recovery from several losses takes as many round trips",
+           "tcp_timestamps": "round-trip times are not measured in recovery"}  # fmt: skip
     for name, says in why.items():
         if e.sysctls.get(name) == "0":
             yield Finding(name, "limits", f"{name} is off: {says}",
                           f"sudo sysctl -w net.ipv4.{name}=1")  # fmt: skip
     ecn = e.sysctls.get("tcp_ecn", "")
     if ecn == "1":
-        yield Finding("ecn", "ok", "asked for on every connection")
+        yield Finding("ecn", "ok", "requested on every connection")
     elif ecn:
-        when = "only where the peer asks" if ecn == "2" else "never"
-        yield Finding("ecn", "note", f"used {when}: routers that could mark packets drop them",
+        when = "only if the peer requests it" if ecn == "2" else "never"
+        yield Finding("ecn", "note", f"used {when}: routers drop packets that they could mark",
                       "sudo sysctl -w net.ipv4.tcp_ecn=1")  # fmt: skip
 
 
@@ -245,7 +247,7 @@ def _route(e: Evidence) -> Iterator[Finding]:
     via = f" via {e.route['gateway']}" if "gateway" in e.route else ""
     cc = own.get("congestion")
     chosen = f", new connections use {cc}" if cc else ""
-    yield Finding("route", "ok", f"to {e.host}{via} by {e.device}{chosen}")
+    yield Finding("route", "ok", f"to {e.host}{via} through {e.device}{chosen}")
     for name in ("window", "cwnd"):
         if name in own:
             yield Finding("route window", "limits", f"the route limits the {name} to {own[name]}",
@@ -253,11 +255,11 @@ def _route(e: Evidence) -> Iterator[Finding]:
     mtu = int(own.get("mtu", 0) or e.mtu)
     smallest = min((flow.pmtu_bytes for flow in e.flows if flow.pmtu_bytes), default=mtu)
     if smallest < 1280:
-        yield Finding("mtu", "limits", f"packets of at most {smallest} bytes pass: headers take"
-                      " much of that", f"ip route get {e.host}")  # fmt: skip
+        yield Finding("mtu", "limits", f"packets can have at most {smallest} bytes: headers"
+                      " are a large part of that", f"ip route get {e.host}")  # fmt: skip
     elif smallest < e.mtu:
-        yield Finding("mtu", "note", f"packets of {smallest} bytes pass, of the device's {e.mtu}"
-                      " (a tunnel?)")  # fmt: skip
+        yield Finding("mtu", "note", f"packets can have at most {smallest} bytes; the device's"
+                      f" MTU is {e.mtu} (is there a tunnel?)")  # fmt: skip
     else:
         yield Finding("mtu", "ok", f"{smallest} bytes")
 
@@ -267,38 +269,38 @@ def _device(e: Evidence) -> Iterator[Finding]:
     leaves = [one for one in e.qdiscs if one["kind"] not in ("mq", "clsact", "ingress")]
     kinds = {one["kind"] for one in leaves}
     if "fq" in kinds:
-        yield Finding("pacing", "ok", f"fq on {e.device} paces")
+        yield Finding("pacing", "ok", f"fq on {e.device} paces packets")
     elif kinds & SHAPERS or kinds <= {"noqueue"}:
-        yield Finding("pacing", "ok", "TCP paces by its own timer")
+        yield Finding("pacing", "ok", "TCP paces packets with its own timer")
     else:
         kind = root[0]["kind"] if root else "no qdisc"
-        yield Finding("pacing", "note", f"{kind} on {e.device}: TCP paces by a timer for each"
-                      " socket, which costs more than fq does",
+        yield Finding("pacing", "note", f"{kind} on {e.device}: TCP paces with a timer for each"
+                      " socket, which costs more CPU time than fq",
                       f"sudo tc qdisc replace dev {e.device} root fq")  # fmt: skip
     for one in leaves:
         if one["kind"] in SHAPERS and (one.get("overlimits") or one.get("drops")):
-            yield Finding("shaper", "limits", f"this machine's own {one['kind']} on {e.device} has"
-                          f" held back packets ({one.get('overlimits', 0)} times) and dropped"
+            yield Finding("shaper", "limits", f"{one['kind']} on {e.device} of this machine has"
+                          f" delayed packets ({one.get('overlimits', 0)} times) and dropped"
                           f" {one.get('drops', 0)}", f"tc -s qdisc show dev {e.device}")
         elif one.get("drops"):
             yield Finding("device queue", "note", f"{one['kind']} on {e.device} has dropped"
                           f" {one['drops']} packets", f"tc -s qdisc show dev {e.device}")
     for where in e.policers:
-        yield Finding("policer", "limits", f"{where} of {e.device} has a policer: it drops what"
-                      " is beyond its rate", f"tc -s filter show dev {e.device} {where}")
+        yield Finding("policer", "limits", f"{where} of {e.device} has a policer, which drops"
+                      " packets above its rate", f"tc -s filter show dev {e.device} {where}")
     if e.features is None:
-        yield Finding("offloads", "note", "unknown without ethtool",
+        yield Finding("offloads", "note", "unknown, because ethtool is not installed",
                       "sudo apt-get install ethtool")  # fmt: skip
         return
     names = {"tcp-segmentation-offload": "tso", "generic-segmentation-offload": "gso",
              "generic-receive-offload": "gro"}  # fmt: skip
     off = [short for name, short in names.items() if not e.features.get(name, True)]
     if off:
-        yield Finding("offloads", "note", f"{', '.join(off)} off on {e.device}: more work for each"
-                      " packet, which counts from a few Gb/s on",
+        yield Finding("offloads", "note", f"{', '.join(off)} off on {e.device}: packets cost"
+                      " more CPU time, which matters from a few Gb/s on",
                       f"sudo ethtool -K {e.device} {' '.join(f'{one} on' for one in off)}")
     else:
-        yield Finding("offloads", "ok", f"tso, gso and gro are on on {e.device}")
+        yield Finding("offloads", "ok", f"tso, gso and gro are on for {e.device}")
 
 
 # The flows --------------------------------------------------------------------------------------
@@ -307,15 +309,15 @@ def _device(e: Evidence) -> Iterator[Finding]:
 def _flows(e: Evidence) -> Iterator[Finding]:
     if not e.senders:
         if e.host:
-            yield Finding("flow", "note", f"nothing much is being sent to {e.host}: ask again"
-                          " during a transfer")  # fmt: skip
+            yield Finding("flow", "note", f"too little is sent to {e.host} to evaluate: run"
+                          " tcpcc doctor again during a transfer")  # fmt: skip
         return
     for flow in e.senders[:3]:
         made = [*_flow(e, flow)]
         yield from made
         if not made:
-            yield Finding("flow", "ok", f"{_name(flow)}: {flow.cc} itself, that is the path, is the"
-                          f" limit: {rate(flow.rate_bps)}")  # fmt: skip
+            yield Finding("flow", "ok", f"{_name(flow)}: only the path is the limit:"
+                          f" {rate(flow.rate_bps)} with {flow.cc}")  # fmt: skip
 
 
 def _name(flow: Flow) -> str:
@@ -326,12 +328,12 @@ def _flow(e: Evidence, flow: Flow) -> Iterator[Finding]:
     busy = flow.busy_s or 1e9
     window, buffer = flow.rwnd_limited_s / busy, flow.sndbuf_limited_s / busy
     if not flow.window_scaling:
-        yield Finding("receive window", "limits", f"{_name(flow)}: no window scaling, so at most"
-                      " 64 KiB a round trip: the peer or a middlebox has none")  # fmt: skip
+        yield Finding("receive window", "limits", f"{_name(flow)}: at most 64 KiB a round trip,"
+                      " because the peer or a middlebox lacks window scaling")  # fmt: skip
     elif window >= LIMITED:
         needed = _round_up(2 * flow.bdp_bytes)
         yield Finding("receive window", "limits", f"{_name(flow)}: the peer's window was the limit"
-                      f" for {window:.0%} of the time; this is to be done there",
+                      f" for {window:.0%} of the time; run this command on the peer",
                       f'sudo sysctl -w net.ipv4.tcp_rmem="4096 131072 {needed}"')  # fmt: skip
     # If segments leave as soon as they are written, TCP treats a full buffer as a slow application.
     # A buffer for less than two BDPs is full only from time to time.
@@ -340,29 +342,30 @@ def _flow(e: Evidence, flow: Flow) -> Iterator[Finding]:
     if buffer >= LIMITED or full or small:
         share = f"is full, and was the limit for {buffer:.0%} of the time"
         if buffer < LIMITED and not full:
-            share = "holds less than two flights"
+            share = "holds less than two bandwidth-delay products"
         most = _largest(e.sysctls.get("tcp_wmem", ""))
         if flow.sndbuf_bytes < FULL * most:
             yield Finding("send buffer", "limits", f"{_name(flow)}: the send buffer"
-                          f" ({size(flow.sndbuf_bytes)}) {share}; it is not the system's largest:"
-                          " the application has set SO_SNDBUF")  # fmt: skip
+                          f" ({size(flow.sndbuf_bytes)}) {share}; it is below the system's maximum,"
+                          " because the application has set SO_SNDBUF")  # fmt: skip
         else:
             yield Finding("send buffer", "limits", f"{_name(flow)}: the send buffer {share}",
                           "sudo sysctl -w net.ipv4.tcp_wmem="
                           f'"4096 16384 {_round_up(max(2 * most, 2 * flow.bdp_bytes))}"')
     elif flow.app_limited:
-        yield Finding("application", "limits", f"{_name(flow)}: the application gives less than"
-                      " the window would take")  # fmt: skip
+        yield Finding("application", "limits", f"{_name(flow)}: the application writes less"
+                      " data than the window allows")  # fmt: skip
     lost = flow.retransmitted_share
     if lost >= LOST and flow.rtt_s <= NEAR * flow.rtt_min_s:
         below = max(1, int(0.95 * flow.delivery_bps / 1e6))
-        yield Finding("losses", "limits", f"{_name(flow)}: {lost:.1%} sent again while the round"
-                      " trip is near its least: a policer, or a link that loses packets",
+        yield Finding("losses", "limits", f"{_name(flow)}: {lost:.1%} retransmitted while the round"
+                      " trip is near its minimum: a policer, or a link that loses packets",
                       f"sudo tc qdisc replace dev {e.device or 'DEVICE'} root fq"
                       f" maxrate {below}mbit")  # fmt: skip
     if flow.rtt_s > 2 * flow.rtt_min_s and flow.queue_segs > 10:
-        yield Finding("queue", "note", f"{_name(flow)}: {flow.queue_segs:.0f} packets wait in the"
-                      f" path, {flow.rtt_s * 1e3:.3g} ms instead of {flow.rtt_min_s * 1e3:.3g}",
+        yield Finding("queue", "note", f"{_name(flow)}: {flow.queue_segs:.0f} packets are queued in"
+                      f" the path; the rtt is {flow.rtt_s * 1e3:.3g} ms instead of"
+                      f" {flow.rtt_min_s * 1e3:.3g}",
                       "" if flow.cc == "ccpd_path" else
                       f"sudo tcpcc try {e.host or flow.host}")  # fmt: skip
 

@@ -67,18 +67,18 @@ def text(shown: Json) -> str:
               for name, of in modules.items() if of["loaded"]]  # fmt: skip
     boot = {True: ", Secure Boot", False: ", no Secure Boot", None: ""}[shown["secure_boot"]]
     lock = f", lock-down {shown['lockdown']}" if shown["lockdown"] != "none" else ""
-    takes = "takes modules" if shown["loads_modules"] else "takes no modules"
+    takes = "loads modules" if shown["loads_modules"] else "cannot load modules"
     lines = [
         f"kernel      {shown['kernel']}, {takes}{boot}{lock}",
-        f"installed   {_list(installed) or 'none of tcpcc for this kernel: see tcpcc doctor'}",
-        f"loaded      {_list(loaded) or 'none of tcpcc'}",
+        f"installed   {_list(installed) or 'no module of tcpcc for this kernel: see tcpcc doctor'}",
+        f"loaded      {_list(loaded) or 'no module of tcpcc'}",
         *([f"as BPF      {_list(list(shown['bpf']))}"] if shown.get("bpf") else []),
-        f"everybody   may choose {', '.join(shown['allowed'])}",
-        f"after boot  {shown['persistent'] or 'as the system has it (tcpcc set changes that)'}",
+        f"allowed     for every process: {', '.join(shown['allowed'])}",
+        f"after boot  {shown['persistent'] or 'the default of the system (tcpcc set changes it)'}",
     ]
     for made in shown["tries"]:
-        left = f"for {made['seconds_left']:.0f} s more" if made["alive"] else \
-            "killed: the next tcpcc of root undoes it"  # fmt: skip
+        left = f"ends in {made['seconds_left']:.0f} s" if made["alive"] else \
+            "killed: the next tcpcc command of root undoes it"  # fmt: skip
         lines.append(f"try         {made['host']}: {made['cc']}, {left}")
     for space in shown["namespaces"]:
         name = "here" if space["name"] == "this" else f"namespace {space['name']}"
@@ -92,7 +92,7 @@ def text(shown: Json) -> str:
             for one in space["qdiscs"]
         ]
     if not system.is_root():
-        lines += ["", "other network namespaces are seen by root only"]
+        lines += ["", "only root can see other network namespaces"]
     return "\n".join(lines)
 
 

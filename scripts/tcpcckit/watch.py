@@ -67,10 +67,10 @@ class Watch:
             lines.append("".join(f"{cell:>{w}}" if k > 1 else f"{cell:<{w}}" for k, (cell, (_, w))
                                  in enumerate(zip(cells, _COLUMNS, strict=True))))  # fmt: skip
             mode = f"{flow.view['mode']}  " if "mode" in flow.view else ""
-            again = f"{flow.retransmitted_segs} sent again  " if flow.retransmitted_segs else ""
-            lines.append(f"  {mode}{again}window to {max(past)}: {bars(past)}")
+            again = f"{flow.retransmitted_segs} retransmitted  " if flow.retransmitted_segs else ""
+            lines.append(f"  {mode}{again}window up to {max(past)}: {bars(past)}")
         if not flows:
-            lines.append("no connection of that kind is open")
+            lines.append("no open connection matches")
         return "\n".join(line[:width] for line in lines)
 
 

@@ -156,7 +156,7 @@ leaves_others_routes()
 
 	snd ip route add 192.0.2.2/32 dev veth0 initcwnd 30 || return
 	! snd "$TCPCC" try 192.0.2.2 --for 1s 2>said.txt || status=1
-	grep -q "a route of yours" said.txt && [ "$(wc -l <said.txt)" = 1 ] || status=1
+	grep -q "or your own route" said.txt && [ "$(wc -l <said.txt)" = 1 ] || status=1
 	snd ip route show 192.0.2.2/32 | grep -q "initcwnd 30" || status=1
 	snd ip route del 192.0.2.2/32
 	return $status
@@ -177,10 +177,10 @@ one_line()
 refuses()
 {
 	one_line 1 "no congestion control 'nosuch'; there are: " set nosuch &&
-		one_line 1 "no way to 203.0.113.9" try 203.0.113.9 &&
+		one_line 1 "no route to 203.0.113.9" try 203.0.113.9 &&
 		one_line 1 "is this machine" try 192.0.2.1 &&
-		one_line 1 "give a name or an address" try no.such.name.invalid &&
-		one_line 2 "is no time" try 192.0.2.2 --for ever &&
+		one_line 1 "cannot resolve" try no.such.name.invalid &&
+		one_line 2 "is not a time" try 192.0.2.2 --for ever &&
 		one_line 2 "no program" try 192.0.2.2 -- /no/such/program &&
 		one_line 1 "nothing to undo" unset &&
 		[ ! -e $SYSCTL_FILE ] && [ -z "$(chosen 192.0.2.2)" ]
