@@ -200,7 +200,7 @@ def test_two_benches_are_compared_by_their_ratios(lab, tmp_path):
     assert "acp, loopback" in told and "of cubic's" in told
     (tmp_path / "d.json").write_text("[]")
     for other in ("d.json", "none.json"):
-        assert "no file that lab bench --json wrote" in lab("compare", a, tmp_path / other,
+        assert "not a file of lab bench --json" in lab("compare", a, tmp_path / other,
                                                             status=2).stderr  # fmt: skip
 
 
@@ -253,7 +253,7 @@ def test_memory_that_grows_is_told():
     assert scale.grown(of) == ["socket", *scale.SENDERS]
     for missing in ("entry", "qdisc pie", "cc_bench: acp:"):
         log = "\n".join(line for line in memory_log().splitlines() if missing not in line)
-        with pytest.raises(LabError, match="no number"):
+        with pytest.raises(LabError, match="no value"):
             scale.parse_memory(log, 1000)
 
 
@@ -265,10 +265,10 @@ def test_processors_and_mininet_lack_nothing_silently():
     found = scale.parse_processors(log)
     assert found["rates"]["acp"] == {"1": [1000, 1000], "2": [2000, 2000]}
     assert found["lost"] == 0.002 and scale.spared({"processors": [1, 2]} | found) == 2
-    with pytest.raises(LabError, match="no number for cake"):
+    with pytest.raises(LabError, match="no value for cake"):
         scale.parse_processors(log.replace("cake", "cakes"))
     said = "flows 1\n*** Creating network\ntransfer: mininet: cubic: 1448000 bytes/s\nflows 50\n"
-    with pytest.raises(LabError, match="no number"):
+    with pytest.raises(LabError, match="no value"):
         scale.parse_mininet(said)
     assert scale.parse_mininet(said + "transfer: mininet: cubic: 2896 bytes/s\n") == {
         "1": 1000, "50": 2}  # fmt: skip

@@ -83,10 +83,10 @@ def test_what_is_in_one_set_only_is_told_and_not_compared() -> None:
     assert {row.difference.n for row in made.rows} == {2}
     assert made.notes == [
         "dumbbell cubic: settings differ",
-        "1 cells have 2 or 3 seeds in common: of what chance alone changes a quarter or an eighth"
-        " is worse beyond its interval",
-        "3 of 5 runs of A are not in the other",
-        "1 of 3 runs of B are not in the other",
+        "1 cells have 2 or 3 seeds in common: if only chance changes a metric, it is worse beyond"
+        " its interval in a quarter or an eighth of the cases",
+        "3 of 5 runs of A are not in the other set",
+        "1 of 3 runs of B are not in the other set",
     ]  # fmt: skip
 
 
@@ -120,11 +120,11 @@ WRONG = {
     "not JSON": ("{", "b.json is not JSON"),
     "not text": ("\udcff", "b.json is not JSON"),
     "much too deep": ("[" * 100_000, "b.json is not JSON"),
-    "empty": ("[]", "no results in it"),
-    "a number": ("7", "number 1 in it is no result of scripts/lab run: not an object"),
-    "another program's": ([{"a": 1}], "its scenario is missing, or wrong"),
-    "a seed as text": ([a_run(1) | {"seed": "1"}], "its seed is missing, or wrong"),
-    "flows of no kind": ([a_run(1) | {"flows": 3}], "its flows is missing, or wrong"),
+    "empty": ("[]", "it has no results"),
+    "a number": ("7", "entry 1 is not a result of scripts/lab run: not an object"),
+    "another program's": ([{"a": 1}], "its scenario is missing or has a wrong type"),
+    "a seed as text": ([a_run(1) | {"seed": "1"}], "its seed is missing or has a wrong type"),
+    "flows of no kind": ([a_run(1) | {"flows": 3}], "its flows is missing or has a wrong type"),
     "a flow of no kind": ([a_run(1) | {"flows": [3]}], "is not an object"),
     "a column of no kind": ([a_run(1) | {"column": ["x"]}], "column or case is not text"),
     "words for numbers": ([a_run(1, "fast")], "its goodput_bps is not a number"),
@@ -134,7 +134,7 @@ WRONG = {
         [a_run(1, settings={"timeout": "late"})], "its completion_s is not a number",
     ),
     "a run twice": ([a_run(1), a_run(1)], "more than one run of dumbbell cubic, seed 1"),
-    "nothing in common": ([a_run(2)], "no run in common"),
+    "nothing in common": ([a_run(2)], "seed in common"),
     "no metric in common": ([a_run(1) | {"flows": [{}], "links": [{}]}], "share no metric"),
 }  # fmt: skip
 

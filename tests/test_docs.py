@@ -91,8 +91,8 @@ def test_what_is_not_committed_is_not_written(document: Path) -> None:
         ("path-loss", "path-lost", "no scenario 'path-lost'"),
         ("'bbr'", "'bbbr'", "no column 'bbbr'"),
         ("mean(", "open(", "no .open.; there are"),
-        ("{:.0f}", "{:.0q}", "how to write one number"),
-        ("<!--/-->", "<!-- / -->", "2 numbers are begun"),
+        ("{:.0f}", "{:.0q}", "not the format of one number"),
+        ("<!--/-->", "<!-- / -->", "2 times <!--="),
     ],
 )
 def test_a_wrong_mark_is_refused(document: Path, old: str, new: str, why: str) -> None:

@@ -204,9 +204,9 @@ def test_a_scenario_anywhere(paths, tmp_path) -> None:
         ('each = "cell"', 'each = "case"', "{column} goes with each"),
         ('each = "cell"\n', "", "{column} goes with each"),
         ("'{column}', '{case}'", "'bbr', 'fast'", "{column} goes with each"),
-        ('["f*"]', '["g*"]', "nothing is called like 'g*'; there are: slow, fast, far"),
-        ('"bbr"]\nmeasure', '"reno"]\nmeasure', "called like 'reno'; there are: ccpd_path, cubic"),
-        ("share = 0.6", "share = 1.6", "share, of the cases, is up to 1"),
+        ('["f*"]', '["g*"]', "no name matches 'g*'; there are: slow, fast, far"),
+        ('"bbr"]\nmeasure', '"reno"]\nmeasure', "matches 'reno'; there are: ccpd_path, cubic"),
+        ("share = 0.6", "share = 1.6", "share is at most 1"),
         ('each = "cell"', 'each = "cell"\nshare = 0.5', "needs each = 'case'"),
         ('goals = "two"', 'goals = "three"', "no goals 'three'; there are: two"),
         ("far = ", "near = ", "no case 'near'"),
@@ -257,8 +257,8 @@ def test_a_flow_stops_and_short_ones_have_a_congestion_control_of_their_own(lab)
 @pytest.mark.parametrize(
     ("sets", "names"),
     [
-        (["stop=1:2"], "stop is of flows from 0 to 0"),
-        (["flows=2", "stop=1:2,1:3"], "once each"),
+        (["stop=1:2"], "stop takes flows from 0 to 0"),
+        (["flows=2", "stop=1:2,1:3"], "each once"),
         (["stop=soon"], "stop takes FLOW:SECONDS"),
         (["flows=2", "start=3", "stop=1:2"], "stop before it starts"),
         (["bytes=1M", "stop=0:2"], "drop bytes, or stop"),

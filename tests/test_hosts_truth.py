@@ -310,7 +310,7 @@ def test_flows_switch_congestion_control(laboratory) -> None:
         (["host=fast"], "host takes exact, or one or more of nic"),
         (["host=nic", "offload=on"], "drop offload=on, or nic"),
         (["host=nic", "network=two-links"], "drop host, or network"),
-        (["host=slow", "network=two-links"], "host=slow goes with one link"),
+        (["host=slow", "network=two-links"], "host=slow needs a single link"),
         (["qdisc=warn"], "qdisc=warn needs ecn=on"),
         (["qdisc=warn", "ecn=on", "buffer=2"], "a buffer of at least 3 packets"),
         (["scatter=10s", "duration=10"], "the last flow would start after the end"),

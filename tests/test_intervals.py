@@ -131,7 +131,7 @@ def test_the_table_says_how_many_seeds() -> None:
     assert "cubic (10 seeds)" in shown and "145 Mb/s" in shown and "so few" not in shown
     assert "so few seeds" in terminal.table([a_run(s) for s in range(3)])
     links = [{"utilization": 1, "drops": 0}]
-    assert "one seed, and so no interval" in terminal.table([a_run(1, links=links)])
+    assert "no interval, because there is one seed" in terminal.table([a_run(1, links=links)])
 
 
 def test_tables_are_text(monkeypatch) -> None:

@@ -101,12 +101,12 @@ def test_help_is_shown(verb):
         (["run", "dumbbell", "--set", "param=tcp_nonesuch.kp=4"], "tcp_cubic"),
         (["run", "dumbbell", "--set", "param=tcp_cubic.nonesuch=4"], "hystart"),
         (["run", "dumbbell", "--seed", "x"], "whole number"),
-        (["run", "dumbbell", "--seeds", "3-1"], "no range"),
+        (["run", "dumbbell", "--seeds", "3-1"], "not a range"),
         (["run", "dumbbell", "--seeds", "1-"], "whole number"),
         (["run", "dumbbell", "--seeds", "1-3,2"], "twice"),
         (["run", "dumbbell", "--seeds", "1-3", "--seed", "2"], "not allowed with"),
         (["compare", "HEAD"], "required: B"),
-        (["compare", "nonesuch", "HEAD"], "no such file or directory, and no commit"),
+        (["compare", "nonesuch", "HEAD"], "not a file, a directory or a commit"),
         (["run", "dumbbell", "--kernel", "newest"], "6.12"),
         (["run", "dumbbell", "--set", "ssthresh=1"], "from 2 to"),
         (["run", "dumbbell", "--set", "ssthresh=xbdp"], "1bdp"),
@@ -284,7 +284,7 @@ def test_out_holds_whole_series_only(lab, tmp_path) -> None:
 
 def test_a_run_without_a_case_says_that_there_are_cases(lab) -> None:
     case = "incast of 32, 1 Gb/s, 0.2 ms"
-    said = f"in common; a case: --case '{case}', one of 3"
+    said = f"in common; for one of its 3 cases add --case '{case}'"
     run = ("run", "rfc9743-datacentre", "--cc", "reno", *SHORT)
     assert said in lab(*run).stdout
     assert "in common" not in lab(*run, "--case", case).stdout
@@ -293,7 +293,7 @@ def test_a_run_without_a_case_says_that_there_are_cases(lab) -> None:
 
 def test_unwritable_out_is_reported(lab) -> None:
     call = lab("run", "dumbbell", "--out", "/proc/nonesuch", *SHORT, status=1)
-    assert call.stderr.splitlines()[-1].startswith("lab: cannot keep the series")
+    assert call.stderr.splitlines()[-1].startswith("lab: cannot store the series")
 
 
 # Guests -----------------------------------------------------------------------------------------
@@ -320,19 +320,19 @@ def test_panic_is_reported_with_the_kernels_log(lab) -> None:
     # Without its last program and a file for the status, PID 1 ends, and the kernel panics.
     call = lab("exec", "--", "sh", "-c", "rm /run/lab/agent; mkdir /run/lab/status", status=1)
     last = call.stderr.splitlines()[-1]
-    assert last.startswith("lab: the guest's kernel died: Kernel panic")
+    assert last.startswith("lab: the guest's kernel crashed: Kernel panic")
     assert "Attempted to kill init" in last
     assert call.stderr.count("\n") > 3
 
 
 def test_early_end_is_reported(lab) -> None:
     call = lab("exec", "--", "poweroff", "-f", status=1)
-    assert call.stderr.splitlines()[-1] == "lab: the guest ended without finishing its job"
+    assert call.stderr.splitlines()[-1] == "lab: the guest ended before its job was finished"
 
 
 def test_hung_command_is_given_up(lab) -> None:
     call = lab("exec", "--timeout", "2", "--", "sh", "-c", "while :; do :; done", status=1)
-    assert call.stderr.splitlines()[-1] == "lab: gave up after 2 s"
+    assert call.stderr.splitlines()[-1] == "lab: stopped at the timeout of 2 s"
 
 
 def _plan(**changes: str) -> Plan:
@@ -348,7 +348,7 @@ def _execute(plan: Plan) -> None:
 
 def test_hung_run_is_given_up(monkeypatch) -> None:
     monkeypatch.setattr("labkit.world.laboratory.STALL_S", 2)
-    with pytest.raises(LabError, match="virtual time stands still"):
+    with pytest.raises(LabError, match="virtual time stopped at"):
         _execute(_plan(setup="while :; do :; done"))
 
 

@@ -186,7 +186,7 @@ def test_messages_of_compiler_linker_and_kernel(lab, example) -> None:
         ("scripts/lab", "a .c file"),
         ("rivals", "no Kbuild"),
         ("scripts/networks", "0 .c files"),
-        ("/usr", "the module's folder alone"),
+        ("/usr", "only the module's folder"),
     ],
 )
 def test_what_is_no_module_is_refused_in_one_line(lab_kernel, path, names) -> None:
@@ -317,7 +317,7 @@ def test_what_is_no_sweep_is_refused_in_one_line(arguments, names) -> None:
 
 def test_live_needs_a_terminal(lab) -> None:
     call = lab("run", "dumbbell", "--live", *SHORT, status=2)
-    assert call.stderr == "lab: --live needs a terminal: leave it out\n"
+    assert call.stderr == "lab: --live needs a terminal: remove it\n"
 
 
 def _packets(path: Path) -> list[tuple[float, int, bytes]]:
@@ -535,7 +535,7 @@ def test_a_plan_names_the_runs_and_merge_brings_them(lab, tmp_path, monkeypatch)
     again = lab("plan", grid, "--keep", tmp_path / "runs", "--json").json
     assert [row["kept"] for row in again] == [True, True, True, False]
     (tmp_path / "runs/0123456789ab-1").mkdir()  # of a run that was killed
-    assert "3 runs brought, 0 were there" in lab("merge", tmp_path / "runs").stdout
-    assert "0 runs brought, 3 were there" in lab("merge", tmp_path / "runs").stdout
+    assert "3 runs added, 0 already there" in lab("merge", tmp_path / "runs").stdout
+    assert "0 runs added, 3 already there" in lab("merge", tmp_path / "runs").stdout
     home = lab("plan", grid, "--json").json  # what the report finds
     assert [row["kept"] for row in home] == [True, True, True, False]

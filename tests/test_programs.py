@@ -220,12 +220,12 @@ def test_a_program_that_fails_makes_the_run_fail(lab, tmp_path) -> None:
 @pytest.mark.parametrize(
     ("sets", "names"),
     [
-        (["flows=0"], "nobody who sends"),
-        (["flows=0", "video=1", "bytes=1M"], "bytes are of flows"),
+        (["flows=0"], "nothing sends"),
+        (["flows=0", "video=1", "bytes=1M"], "bytes needs flows"),
         (["video=0"], "VIEWERS"),
         (["video=1:2m+1m/4s"], "rising RATES/CHUNK"),
         (["video=1:4s/4s"], "rising RATES/CHUNK"),
-        (["video=1:1m/40s:30s"], "room for a chunk"),
+        (["video=1:1m/40s:30s"], "not shorter than a chunk"),
         (["video=1:best"], "buffer or rate"),
         (["program=s0"], "HOST[@SECONDS]:PATH"),
         (["program=x:/bin/true"], "HOST[@SECONDS]:PATH"),
@@ -234,7 +234,7 @@ def test_a_program_that_fails_makes_the_run_fail(lab, tmp_path) -> None:
         (["program=r@20:/bin/true"], "after the end of the run"),
         (["program=r:./nonesuch"], "No such file"),
         (["program=r:README.md"], "begins with #!/"),
-        (["program=r:/bin/true", "network=tree"], "goes with one link"),
+        (["program=r:/bin/true", "network=tree"], "needs a single link"),
     ],
 )
 def test_wrong_settings_are_refused_in_one_line(monkeypatch, sets, names) -> None:

@@ -451,31 +451,31 @@ def test_what_is_not_built_is_left_out_and_named(laboratory, capsys) -> None:
         ("= [9e6, 10e6]", "= 'many'", "[[table]] 1, rows"),
         ('metric = "goodput_bps"', 'metric = "speed"', "no metric 'speed'"),
         ("tolerance = 0.3", "", "'Table 0' needs one of tolerance and within"),
-        ("tolerance = 0.3", "tolerance = 0.3\ntest = ['slow']", "a test, but no number, of 'slow'"),
+        ("tolerance = 0.3", "tolerance = 0.3\ntest = ['slow']", "test for 'slow', which has no"),
         ("'goodput_bps', 'reno', 'fast'", "'speed', 'reno'", "no metric 'speed'"),
         ("'goodput_bps', 'reno', 'fast'", "'twice', 'reno', 'never'", "no case 'never'"),
         ("'goodput_bps', 'reno', 'fast'", "'twice', scenario='x'", "no scenario 'x'"),
         ("most('twice')", "open('/etc/passwd')", "no 'open'; there are: mean"),
-        ("most('twice')", "most.__class__", "more than arithmetic"),
-        ("most('twice')", "1 + 1", "names no metric of a run"),
+        ("most('twice')", "most.__class__", "only arithmetic"),
+        ("most('twice')", "1 + 1", "uses no metric of a run"),
         ("most('twice')", "most(", "was never closed"),
         ("most('twice')", "fluid('twice')", "fluid() takes one of: remaining:start"),
         ('"windows"', '"doors"', "no plot 'doors'; there are: times"),
         ('"sweep:twice"', '"sweep:thrice"', "sweep:thrice"),
         ('"sweep:twice"', '"portrait:thrice"', "needs :start or :delay"),
-        ('twice = "2', 'twice = "twice', "made of itself"),
+        ('twice = "2', 'twice = "twice', "uses itself"),
         ('"re*"', '"bb*"', "[group] 'all': no column 'bb*'; there are: reno, cubic (small)"),
         ("all =", "reno =", "[group] 'reno' is a column's name"),
         ("'goodput_bps', 'reno', 'fast'", "'twice', 'some'", "no column 'some'; there are: reno, "
          "cubic (small), all"),
         ("[2, 3]", "[2]", "'reno' has 1 numbers for 2 cases"),
         ('rows."cubic (small)"', "rows.renault", "no column 'renault'"),
-        ("reno, fast", "reno, faster", "a note, but no number, of 'reno, faster'"),
+        ("reno, fast", "reno, faster", "a note for 'reno, faster', which has no number"),
         ('notes."reno, fast" = "It could not be."', "notes = 2",
          "[[table]] 2, notes: a value is of type table, not int"),
         ("'{cc}', case='slow'", "'{cc}', case='idle'", "no case 'idle'"),
         ("'{cc}', case='slow'", "'reno'", "no column for {cc}"),
-        ("good = 0.1", "good = 0.05", "good and bad are the same"),
+        ("good = 0.1", "good = 0.05", "good and bad must differ"),
         ("kind = \"ours\"", "kind = 'guess'", "no kind 'guess'; there are: paper, ours"),
         ("within = 0.5", "within = 0.5\nkind = 'guess'", "no kind 'guess'"),
         ('"twice@1"', '"thrice@1"', "no metric 'thrice'"),
@@ -525,7 +525,7 @@ def test_model_has_no_runs(laboratory, lab) -> None:
     assert "\nacp-phase " in lab("list").stdout
     for cc in ([], ["--cc", "cubic"]):
         error = lab("run", "acp-phase", *cc, status=2).stderr
-        assert error == "lab: acp-phase is a model, without runs: scripts/lab report acp-phase\n"
+        assert error == "lab: acp-phase is a model without runs: use scripts/lab report acp-phase\n"
 
 
 def test_one_column_of_one_case(lab) -> None:
@@ -665,7 +665,7 @@ def test_summary(results, monkeypatch) -> None:
     cheap = scenario.load("cheap")
     made = report.make([cheap], 2)
     monkeypatch.setattr(made, "origins", lambda of=None: ["0123456789ab, with changes"])
-    with pytest.raises(LabError, match="of what is committed, not of 0123456789ab, with changes"):
+    with pytest.raises(LabError, match="from a commit, not from 0123456789ab, with changes"):
         summary.write(made, [cheap])
     monkeypatch.setattr(made, "origins", lambda of=None: ["0123456789ab"])
     idle = msgspec.structs.replace(cheap, name="idle")  # without runs
@@ -689,7 +689,7 @@ def test_summary(results, monkeypatch) -> None:
     assert rows[1][1] == "9.5 Mb/s" and " to " in rows[1][2]
     assert "](cheap.png)" in paper and "5 of 7 findings hold" in paper
     monkeypatch.setattr(summary, "LIMIT", size - 1)
-    with pytest.raises(LabError, match="may have"):
+    with pytest.raises(LabError, match="but the limit is"):
         summary.write(made, [cheap, idle])
     assert len(list(results.iterdir())) == 7
 

@@ -104,7 +104,7 @@ def test_pages(pages, capsys) -> None:
 
 def test_pages_of_documents_stay_and_are_of_what_is_committed(pages, monkeypatch) -> None:
     monkeypatch.setattr(Report, "origins", lambda self, one=None: ["0123456789ab, with changes"])
-    with pytest.raises(LabError, match="of what is committed"):
+    with pytest.raises(LabError, match="must be from a commit"):
         rfc9743.main(("vegas",), 1, with_docs=True)
     monkeypatch.setattr(docs, "require_committed", lambda made: None)
     assert rfc9743.main(("vegas",), 1, with_docs=True) == 0

@@ -47,7 +47,7 @@ _WRONG = [
      "[[case]] 'z', [[column]] 'my_cc'", "bytes and duration"),
     ('[[case]]\nx = 1', "[[case]] 3", "'name' is missing"),
     ('[[column]]\nname = "z"', "[[column]] 'z'", "needs cc"),
-    ('[metrics]\nm = "speed * 2"', "[metrics] m", "no 'speed'"),
+    ('[metrics]\nm = "speed * 2"', "[metrics] m", "parameter 'speed'"),
     ('[metrics]\nm = "jain +"', "[metrics] m", "invalid syntax"),
     ('[[finding]]\nclaim = "c"\nmeasure = "mean(\'speed\')"', "[[finding]] 'c', measure",
      "no metric 'speed'"),

@@ -187,7 +187,7 @@ def test_guest_keeps_the_host_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     [
         (["run", "--kernel", "5.15", "--", "true"], "there are: 6.1, 6.12, 7.2"),
         (["build", "--kernel", ""], "no stock kernel ''"),
-        (["run", "--timeout", "soon", "--", "true"], "'soon' is no number of seconds"),
+        (["run", "--timeout", "soon", "--", "true"], "'soon' is not a number of seconds"),
         (["run", "--cpus", "0", "--", "true"], "invalid choice: 0"),
         (["run"], "COMMAND"),
         ([], "VERB"),

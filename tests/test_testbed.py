@@ -98,7 +98,7 @@ def test_another_congestion_control_is_no_result():
         (["dumbbell", "--cc", "reno", "--set", "param=tcp_cubic.hystart=0"], 2, "param is for"),
         (["dumbbell", "--cc", "reno", "--set", "mix=reno:2"], 2, "drop --cc, or mix"),
         (["nosuch"], 2, "no scenario 'nosuch'"),
-        (["dumbbell", "--repeat", "0"], 2, "'0' is no whole number"),
+        (["dumbbell", "--repeat", "0"], 2, "'0' is not a whole number"),
     ],
 )
 def test_refuses_in_one_line(arguments, status, says):

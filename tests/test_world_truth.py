@@ -383,7 +383,7 @@ def test_short_flows_are_as_large_as_a_file_says(laboratory, written) -> None:
         assert drawn.count(size) == pytest.approx(
             len(drawn) / 3, abs=4 * (len(drawn) * 2 / 9) ** 0.5
         )
-    with pytest.raises(LabError, match="short alone: short=100"):
+    with pytest.raises(LabError, match="set short=100 and sizes=PATH"):
         _settings("short=100:30:1.35", sets[1])
     (r,) = _runs(laboratory, ["reno"], [1], *sets)
     assert r["short"]["flows"] == len(drawn) and r["short"]["unfinished"] <= 40
@@ -400,7 +400,7 @@ RTT, LOSS = "rtt_trace=scripts/traces/orbit.rtt", "loss_trace=scripts/traces/orb
     ("sets", "why"),
     [
         (["trace=nowhere"], "from the repository's root on: .*nowhere: No such file"),
-        (["trace=a,b,c"], "one path for the way of the data, or two"),
+        (["trace=a,b,c"], "one path, for the data, or two"),
         (["trace=README.md"], "a file of numbers|a whole number of ms in each line"),
         ([TRACE, "rate=10mbit"], "drop rate, or trace"),
         ([TRACE, "qdisc=acp"], "drop it, or trace"),
@@ -410,11 +410,11 @@ RTT, LOSS = "rtt_trace=scripts/traces/orbit.rtt", "loss_trace=scripts/traces/orb
         ([TRACE, "network=two-links"], "drop trace, or network"),
         ([RTT, "rtt=10ms"], "drop rtt, or rtt_trace"),
         ([LOSS, "loss=0.1"], "drop loss, or loss_trace"),
-        ([RTT, "change=1:loss=0.1"], "drop them, or the change of rtt or loss"),
-        ([RTT, "duration=900000"], "changes, 100000 at most"),
+        ([RTT, "change=1:loss=0.1"], "drop them, or the change"),
+        ([RTT, "duration=900000"], "changes, and 100000 is the most"),
         (["loss_trace=scripts/traces/orbit.rtt"], "line 1 of .* '0 40.*' .a number from 0 to 0.5"),
         (["rtt_trace=scripts/traces/wifi.gz"], "seconds and a value in each line"),
-        ([LOSS, "offload=on"], "loss is of single packets"),
+        ([LOSS, "offload=on"], "loss drops single packets"),
         (["burstloss=0.1"], "BAD:GOOD"),
         (["burstloss=0:1"], "BAD:GOOD"),
         (["burstloss=0.1:0.2", "last_hop=0.1"], "drop last_hop, or burstloss"),
@@ -422,15 +422,15 @@ RTT, LOSS = "rtt_trace=scripts/traces/orbit.rtt", "loss_trace=scripts/traces/orb
         (["burstloss=0.1:0.2", "network=two-links"], "drop burstloss, or network"),
         (["duplicate=0.1", "offload=on"], "need offload=off"),
         (["router=target 5ms"], "qdisc=fifo has no options"),
-        (["qdisc=pie", "router=limit 5"], "buffer says that: drop limit"),
-        (["qdisc=cake", "router=bandwidth 5mbit"], "rate says that: drop bandwidth"),
-        (["qdisc=fq_codel", "router=noecn"], "ecn says that: drop noecn"),
-        (["qdisc=pie", "router=target;5ms"], "options as tc has them"),
+        (["qdisc=pie", "router=limit 5"], "buffer sets limit: drop limit"),
+        (["qdisc=cake", "router=bandwidth 5mbit"], "rate sets bandwidth: drop bandwidth"),
+        (["qdisc=fq_codel", "router=noecn"], "ecn sets noecn: drop noecn"),
+        (["qdisc=pie", "router=target;5ms"], "options in tc's syntax"),
         (["voice=0"], "CALLS"),
         (["voice=1:4/20ms"], "8 to 1400 bytes"),
         (["ask=1:2:3"], "CLIENTS:REQUEST:RESPONSE:THINK"),
         (["ask=1:1:1:1s", "network=two-links"], "drop ask, or network"),
-        (["short=100"], "goes with the arrivals of short alone"),
+        (["short=100"], "need each other: set short=100"),
         (["short=9", "sizes=scripts/traces/orbit.rtt"], "a number of bytes in each line"),
         (["thin=on"], "set batch, or drop thin"),
         (["thin=on", "batch=1ms", "reverse=cubic"], "drop it, or reverse"),
@@ -442,7 +442,7 @@ def test_refusals_say_what_to_do(sets, why) -> None:
 
 
 def test_a_trace_that_falls_is_refused(written) -> None:
-    for lines, why in (((1, 3, 2), "ms that rise"), ((0, 0), "later than at 0"), ((), "rise"),
+    for lines, why in (((1, 3, 2), "rising times"), ((0, 0), "last one above 0"), ((), "rising"),
                        ((1, "x"), "'x' in line 2")):  # fmt: skip
         with pytest.raises(LabError, match=why):
             _settings("trace=" + written("t", *lines))

@@ -43,28 +43,30 @@ def _parser() -> Parser:
         which.add_argument("--kernel", metavar="VERSION", default=kernels.DEFAULT_VERSION,
                            help=f"lab kernel (default {kernels.DEFAULT_VERSION})")  # fmt: skip
         which.add_argument("--kernel-tree", metavar="PATH", type=Path,
-                           help="a kernel source of your own, 6.1 to 7.2, of which a copy is built"
-                           " once for each content")  # fmt: skip
+                           help="your own kernel source, 6.1 to 7.2; a copy is built once for each"
+                           " content")  # fmt: skip
         added.add_argument("--variant", choices=("clang", "debug", "hz250", "hz1000"), default="",
-                           help="debug: with sanitizers, 20 times slower; hz250, hz1000: with so"
-                           " many ticks a second in place of 100")  # fmt: skip
+                           help="build of the lab kernel. clang: built by clang; debug: with"
+                           " sanitizers, 20 times slower; hz250, hz1000: with 250 or 1000 ticks per"
+                           " second in place of 100")  # fmt: skip
 
     def with_modules(added: argparse.ArgumentParser) -> None:
         added.add_argument("--module", action="append", default=[], metavar="PATH", type=Path,
-                           help="a module of your own, built for the lab kernel and loaded: a"
-                           " folder with a Kbuild, or with one .c file, or that file; may be"
+                           help="your own module, which is built for the lab kernel and loaded: a"
+                           " folder with a Kbuild, a folder with one .c file, or a .c file; may be"
                            " repeated")  # fmt: skip
 
-    listing = verb("list", _list, "The scenarios, and what each reproduces.")
-    listing.add_argument("--json", action="store_true", help="as a JSON array")
+    listing = verb("list", _list, "Lists the scenarios, and what each one reproduces.")
+    listing.add_argument("--json", action="store_true", help="print a JSON array")
 
-    schema = verb("schema", _schema, "The page of what a scenario's and a network's file may have:"
+    schema = verb("schema", _schema, "Prints what a scenario file and a network file may contain:"
                   " settings, columns, cases, metrics, findings, plots.")  # fmt: skip
-    schema.add_argument("--write", action="store_true", help="to docs/schema.md")
+    schema.add_argument("--write", action="store_true", help="write it to docs/schema.md instead")
 
     running = verb(
-        "run", _run, "Runs a scenario, once per column or --cc.",
-        epilog="settings:\n" + _describe_keys(),
+        "run", _run, "Runs a scenario, once for each column or --cc.",
+        epilog="settings (an example follows the last colon, the default is in brackets):"
+        "\n" + _describe_keys(),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
     running.add_argument("scenario", metavar="SCENARIO",
@@ -73,42 +75,45 @@ def _parser() -> Parser:
                          help="a column of the scenario, or any congestion control; may be"
                          " repeated")  # fmt: skip
     running.add_argument("--case", default="", metavar="NAME",
-                         help="a case of the scenario, or how its name begins")  # fmt: skip
+                         help="a case of the scenario, or the beginning of its name")  # fmt: skip
     seeding = running.add_mutually_exclusive_group()
     seeding.add_argument("--seed", type=_seed, default=1, metavar="N",
-                         help="of all random numbers (default 1)")  # fmt: skip
+                         help="seed of all random numbers (default 1)")  # fmt: skip
     seeding.add_argument("--seeds", type=_seeds, metavar="LIST",
-                         help="several, as 1-10 or 1,4,7-9: the table has means and their 95 %%"
-                         " intervals, and how columns differ over the same seeds")  # fmt: skip
+                         help="several seeds, such as 1-10 or 1,4,7-9: the table has means and"
+                         " their 95 %% intervals, and the differences between columns over the same"
+                         " seeds")  # fmt: skip
     running.add_argument("--set", action="append", default=[], metavar="KEY=VALUE",
-                         help="a setting, see below; may be repeated")  # fmt: skip
+                         help="a setting (see below); may be repeated")  # fmt: skip
     running.add_argument("--sweep", action="append", default=[], metavar="KEY=A,B,C",
-                         help="a run of each value; of several --sweep, of each combination. --set"
-                         " KEY=A,B,C is the same where KEY takes one value: rate=10mbit,20mbit, but"
-                         " rtt=10ms,20ms are the round trips of two flows, for which --sweep"
-                         " rtt=10ms,20ms has runs. Values that have commas are separated by ;:"
-                         " 'mix=cubic:1,bbr:1;cubic:2'")  # fmt: skip
-    running.add_argument("--json", action="store_true", help="a JSON array, and nothing else")
+                         help="a run for each value; with several --sweep, for each combination."
+                         " --set KEY=A,B,C does the same if KEY takes only one value: --set"
+                         " rate=10mbit,20mbit. But --set rtt=10ms,20ms sets the round trips of two"
+                         " flows; --sweep rtt=10ms,20ms makes a run for each. Separate values that"
+                         " contain commas by ;: 'mix=cubic:1,bbr:1;cubic:2'")  # fmt: skip
+    running.add_argument("--json", action="store_true", help="print only a JSON array")
     running.add_argument("--jobs", type=int, default=0, metavar="N",
-                         help="runs side by side (default: one per core)")  # fmt: skip
+                         help="runs at the same time (default: one per core)")  # fmt: skip
     running.add_argument("--out", type=Path, metavar="DIR",
-                         help="where the series go (default: the cache)")  # fmt: skip
+                         help="directory for the time series (default: the cache)")  # fmt: skip
     running.add_argument("--keep", type=Path, metavar="DIR",
-                         help="keep the runs in DIR as the report keeps its own, and make only"
-                         " those that are not there; 'lab merge DIR' brings them to it")
+                         help="keep the results in DIR in the report's format, and make only the"
+                         " runs that DIR does not have; 'lab merge DIR' adds them to the report's"
+                         " own")
     running.add_argument("--csv", type=Path, metavar="FILE",
-                         help="the results as a table too, a row for each flow and each link (kind"
-                         " says which)")  # fmt: skip
-    running.add_argument("--parquet", type=Path, metavar="FILE", help="the same as Parquet")
+                         help="also write the results as a table, with a row for each flow and each"
+                         " link (the column kind says which)")  # fmt: skip
+    running.add_argument("--parquet", type=Path, metavar="FILE", help="also write this table as"
+                         " Parquet")
     running.add_argument("--pcap", type=Path, metavar="DIR",
-                         help="the packets too, at bottlenecks and senders, a folder for each run;"
-                         " the run is the same as without")  # fmt: skip
+                         help="also capture the packets at bottlenecks and senders, in a directory"
+                         " for each run; this does not change the run")  # fmt: skip
     running.add_argument("--qlog", type=Path, metavar="DIR",
-                         help="windows, round trips and rates of each flow as qlog 0.3 too, a file"
-                         " for each run, as qvis shows them")  # fmt: skip
+                         help="also write windows, round trips and rates of each flow as qlog 0.3,"
+                         " for qvis, in a file for each run")  # fmt: skip
     running.add_argument("--live", action="store_true",
-                         help="on a terminal, how far the runs are, their rate over time, and the"
-                         " results so far as bars")  # fmt: skip
+                         help="on a terminal, show the progress of the runs, their rate over time,"
+                         " and bars of the results so far")  # fmt: skip
     with_kernel(running)
     with_modules(running)
 
@@ -116,130 +121,147 @@ def _parser() -> Parser:
     with_kernel(executing)
     with_modules(executing)
     executing.add_argument("--seed", type=_seed, default=1, metavar="N",
-                           help="of all random numbers (default 1)")  # fmt: skip
+                           help="seed of all random numbers (default 1)")  # fmt: skip
     executing.add_argument("--timeout", type=float, metavar="S",
-                           help="wall seconds until it is given up (default: none)")  # fmt: skip
+                           help="real seconds after which the command is stopped (default:"
+                           " none)")  # fmt: skip
     executing.add_argument("command", nargs="+", metavar="-- COMMAND...")
 
-    shell = verb("shell", _shell, "A shell as root in the lab kernel.")
+    shell = verb("shell", _shell, "Starts a shell as root in the lab kernel.")
     with_kernel(shell)
     with_modules(shell)
 
     comparing = verb(
-        "compare", _compare, "What became better or worse from one set of results to another: of"
-        " each metric its means, and their difference over the same seeds with its 95 % interval.",
-        epilog="exit status: 0 if nothing became worse beyond its interval, 1 if something did, 2"
-        " if the sets cannot be compared.  What has one seed has no interval, and is never worse.",
+        "compare", _compare, "Shows what is better or worse in one set of results than in another:"
+        " for each metric the means, and the difference over the same seeds with its 95 %"
+        " interval.",
+        epilog="exit status: 0 if nothing is worse by more than its interval, 1 if something is, 2"
+        " if the sets cannot be compared.  A result with one seed has no interval, and is never"
+        " worse.",
     )  # fmt: skip
     for name in ("A", "B"):
         comparing.add_argument(name.lower(), metavar=name,
                                help="a file that 'lab run --json' wrote, a directory of such files,"
-                               " or a commit of which 'lab report' has kept runs; or both what"
-                               " 'lab bench --json' wrote: then what each guest had must not"
-                               " overlap")  # fmt: skip
-    comparing.add_argument("--json", action="store_true", help="a JSON array, and nothing else")
+                               " or a commit for which 'lab report' has kept runs; or two files"
+                               " that 'lab bench --json' wrote: they differ if the values of their"
+                               " guests do not overlap")  # fmt: skip
+    comparing.add_argument("--json", action="store_true", help="print only a JSON array")
 
-    reporting = verb("report", _report, "Runs every scenario; writes report/index.html, and"
-                     " report/claims.html.")  # fmt: skip
+    reporting = verb("report", _report, "Runs every scenario, or those that are named; writes"
+                     " report/index.html and report/claims.html.")  # fmt: skip
     reporting.add_argument("scenarios", nargs="*", metavar="SCENARIO",
-                           help="names, paths of TOML files, or patterns, as 'field-*'; rfc9743:"
-                           " what RFC 9743 asks for, on a page for each --cc")  # fmt: skip
+                           help="names, paths of TOML files, or patterns such as 'field-*';"
+                           " rfc9743: the tests that RFC 9743 asks for, on a page for each"
+                           " --cc")  # fmt: skip
     reporting.add_argument("--cc", action="append", default=[], metavar="NAME",
-                           help="columns of these alone, which may be any congestion control; or"
-                           " the senders that are judged, where a scenario has {sender}; may be"
+                           help="only columns of this congestion control, which may be any; or, in"
+                           " scenarios with {sender}, the sender that is judged; may be"
                            " repeated")  # fmt: skip
     reporting.add_argument("--draw", type=_seed, metavar="N",
-                           help="seed of paths that are drawn at random, as field-random's, in"
-                           " place of the scenario's own")  # fmt: skip
+                           help="seed of the random paths of scenarios such as field-random, in"
+                           " place of the scenario's own seed")  # fmt: skip
     reporting.add_argument("--seeds", type=_count, metavar="N",
-                           help="no more than the first N of a scenario's")  # fmt: skip
+                           help="only the first N seeds of each scenario")  # fmt: skip
     reporting.add_argument("--out", type=Path, metavar="DIR",
-                           help="where index.html goes in place of report, alone")
+                           help="write only index.html, and write it to DIR in place of report")
     with_kernel(reporting)
     with_modules(reporting)
     reporting.add_argument("--jobs", type=int, default=0, metavar="N",
-                           help="runs side by side (default: one per core)")  # fmt: skip
+                           help="runs at the same time (default: one per core)")  # fmt: skip
     reporting.add_argument("--docs", action="store_true",
-                           help="also write the numbers of the documents that are of these"
-                           " scenarios, and docs/results of all that was ever run")  # fmt: skip
+                           help="also write the numbers in the documents that come from these"
+                           " scenarios, and docs/results from all kept runs")  # fmt: skip
 
-    searching = verb("search", _search, "Looks for the path on which a congestion control does"
-                     " worst against others, and writes it as a scenario for lab run FILE.toml.")
-    searching.add_argument("--cc", required=True, metavar="NAME", help="which does worst")
+    searching = verb("search", _search, "Searches for the path on which a congestion control is"
+                     " worst compared with others, and writes it as a scenario for 'lab run"
+                     " FILE.toml'.")
+    searching.add_argument("--cc", required=True, metavar="NAME", help="the congestion control to"
+                           " find a bad path for")
     searching.add_argument("--against", action="append", required=True, metavar="NAME",
-                           help="whose goodput is compared; may be repeated: the best of them")
+                           help="a congestion control to compare the goodput with; may be repeated:"
+                           " the best of them counts")
     searching.add_argument("--seed", type=_seed, default=1, metavar="N",
-                           help="of the search; the same one makes the same runs (default 1)")
+                           help="seed of the search; the same seed makes the same runs (default 1)")
     searching.add_argument("--seeds", type=_count, default=2, metavar="N",
-                           help="runs of each path (default 2)")  # fmt: skip
+                           help="runs for each path (default 2)")  # fmt: skip
     searching.add_argument("--budget", type=_count, default=120, metavar="N",
-                           help="paths (default 120); a dozen more to make the worst one simpler")
+                           help="paths to try (default 120); about a dozen more simplify the worst"
+                           " path")
     searching.add_argument("--ranges", type=Path, metavar="FILE",
-                           help="a scenario whose [draw] has the ranges (default: field-random)")
+                           help="a scenario file whose [draw] has the ranges (default:"
+                           " field-random)")
     searching.add_argument("--set", action="append", default=[], metavar="KEY=VALUE",
-                           help="a setting of every path; may be repeated")  # fmt: skip
+                           help="a setting of all paths; may be repeated")  # fmt: skip
     with_kernel(searching)
     with_modules(searching)
     searching.add_argument("--jobs", type=int, default=0, metavar="N",
-                           help="runs side by side (default: one per core)")  # fmt: skip
+                           help="runs at the same time (default: one per core)")  # fmt: skip
     searching.add_argument("--out", type=Path, metavar="FILE",
-                           help="the scenario (default: worst-NAME-SEED.toml)")  # fmt: skip
+                           help="file to write the scenario to (default:"
+                           " worst-NAME-SEED.toml)")  # fmt: skip
 
-    planning = verb("plan", _plan, "The runs of a report: for an engine that makes them elsewhere,"
-                    " such as scripts/workflow.  'lab merge' brings them home.")  # fmt: skip
+    planning = verb("plan", _plan, "Prints the runs of a report, for an engine that makes them"
+                    " elsewhere, such as scripts/workflow.  'lab merge' adds their results to the"
+                    " report's.")  # fmt: skip
     planning.add_argument("scenarios", nargs="+", metavar="SCENARIO",
                           help="names, paths of TOML files, or patterns")  # fmt: skip
     planning.add_argument("--keep", type=Path, metavar="DIR",
-                          help="where the commands keep the runs (default: where the report finds"
-                          " them)")  # fmt: skip
+                          help="directory in which the commands keep the results (default: the"
+                          " report's own)")  # fmt: skip
     planning.add_argument("--json", action="store_true",
-                          help="an array: id, scenario, column, case, seed, packets (about), kept,"
-                          " and the command that makes it")  # fmt: skip
+                          help="print a JSON array with id, scenario, column, case, seed, packets"
+                          " (about), kept, and the command that makes the run")  # fmt: skip
     with_kernel(planning)
     with_modules(planning)
 
-    merging = verb("merge", _merge, "Brings the runs that 'lab run --keep DIR' made to where the"
-                   " report finds them.")  # fmt: skip
+    merging = verb("merge", _merge, "Adds the results that 'lab run --keep DIR' kept in DIR to"
+                   " those of the report.")  # fmt: skip
     merging.add_argument("dirs", nargs="+", metavar="DIR", type=Path)
 
-    verb("claims", _claims, "What the papers have and claim, what shows it, and whether it holds.")
+    verb("claims", _claims, "Prints the claims of the papers, the scenario or test that shows each"
+         " one, and whether it holds.")
 
-    benching = verb("bench", _bench, "What an ACK, a segment and a packet cost, in real time; exit"
-                    " status 1 if a bound is not met.")  # fmt: skip
+    benching = verb("bench", _bench, "Measures the cost of an ACK, a segment and a packet in real"
+                    " time; exit status 1 if a bound is not met.")  # fmt: skip
     with_kernel(benching)
     benching.add_argument("--runs", type=_count, metavar="N",
-                          help="guests, one after the other (default 6; 3 with --instructions)")
+                          help="number of guests, which run one after the other (default 6; 3 with"
+                          " --instructions)")
     benching.add_argument("--quick", action="store_true",
-                          help="a second of it, to see that it works")  # fmt: skip
+                          help="only about a second, to check that it works")  # fmt: skip
     benching.add_argument("--instructions", action="store_true",
-                          help="instructions, in place of time, on Debian's 6.12 in QEMU: the same"
-                               " on any machine, in three to four minutes")  # fmt: skip
+                          help="count instructions in place of time, on Debian's 6.12 in QEMU: the"
+                          " same result on every machine, in three to four minutes")  # fmt: skip
     benching.add_argument("--scale", action="store_true",
-                          help="processors at a router, a million sockets, the lab beside ns-3 and"
-                               " Mininet, and how it grows, in some ten minutes")  # fmt: skip
+                          help="measure several processors at a router, a million sockets, the lab"
+                          " compared with ns-3 and Mininet, and how the cost grows, in about ten"
+                          " minutes")  # fmt: skip
     benching.add_argument("--fresh", action="store_true",
-                          help="with --scale, also what the first run costs, with an empty cache:"
-                               " ten minutes more")  # fmt: skip
+                          help="with --scale, also measure the cost of the first run, with an empty"
+                          " cache: ten minutes more")  # fmt: skip
     benching.add_argument("--json", action="store_true",
-                          help="a JSON array, or with --scale an object; nothing else")  # fmt: skip
+                          help="print only a JSON array, or with --scale an object")  # fmt: skip
     benching.add_argument("--docs", action="store_true", help="also write docs/results/cost.md,"
                           " counted.md or scale.md")  # fmt: skip
 
-    agreeing = verb("agree", _agree, "Whether the lab tells the truth: what it measures beside a"
-                    " stock kernel in QEMU, other HZ and offload; exit status 1 if it does not.")
+    agreeing = verb("agree", _agree, "Compares the lab's results with those of a stock kernel in"
+                    " QEMU, of other values of HZ and of offload; exit status 1 if they do not"
+                    " agree.")
     agreeing.add_argument("--testbed", action="store_true",
-                          help="six scenarios beside scripts/testbed on a stock kernel instead")
-    agreeing.add_argument("--json", action="store_true", help="a JSON array, and nothing else")
+                          help="compare six scenarios with scripts/testbed on a stock kernel"
+                          " instead")
+    agreeing.add_argument("--json", action="store_true", help="print only a JSON array")
 
-    showing = verb("demo", _demo, "The main job: six congestion controls on a long, lossy, fast"
-                   " path.  With acp: users who join and leave, over routers that say the rate.")
+    showing = verb("demo", _demo, "Runs six congestion controls on a long, lossy, fast path.  With"
+                   " acp: users that join and leave on a path with ACP's routers, which set the"
+                   " rates.")
     showing.add_argument("what", nargs="?", choices=["acp"], metavar="acp")
     return parser
 
 
 def _seed(text: str) -> int:
     if not text.isdecimal() or not 0 <= int(text) < 2**63:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 0 to 2^63-1")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 to 2^63-1")
     return int(text)
 
 
@@ -251,16 +273,16 @@ def _seeds(text: str) -> tuple[int, ...]:
         low = _seed(first)
         high = _seed(last) if dash else low
         if high < low or high - low >= 1000:
-            raise argparse.ArgumentTypeError(f"{part!r} is no range of at most 1000 seeds")
+            raise argparse.ArgumentTypeError(f"{part!r} is not a range of at most 1000 seeds")
         found += range(low, high + 1)
     if len(found) > 1000 or len(set(found)) < len(found):
-        raise argparse.ArgumentTypeError(f"{text!r} has a seed twice, or more than 1000")
+        raise argparse.ArgumentTypeError(f"{text!r} has a seed twice, or more than 1000 seeds")
     return tuple(found)
 
 
 def _count(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= 1000:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 to 1000")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to 1000")
     return int(text)
 
 
@@ -309,7 +331,8 @@ def _schema(args: argparse.Namespace) -> int:
 def _run(args: argparse.Namespace) -> int:
     wanted = scenario.load(args.scenario)
     if not wanted.column:
-        raise LabError(f"{wanted.name} is a model, without runs: scripts/lab report {wanted.name}",
+        raise LabError(f"{wanted.name} is a model without runs: use scripts/lab report"
+                       f" {wanted.name}",
                        status=2)  # fmt: skip
     case = wanted.case_like(args.case) if args.case else None
     fixed, points = sweep.points(args.set, args.sweep)
@@ -319,7 +342,7 @@ def _run(args: argparse.Namespace) -> int:
         columns = [wanted.column_of(cc) for cc in args.cc] if args.cc else list(wanted.column)
         if scenario.override(wanted, sets, case=case).mix:
             if args.cc and any(column not in wanted.column for column in columns):
-                raise LabError("mix names every flow's congestion control: drop --cc, or mix",
+                raise LabError("mix sets every flow's congestion control: drop --cc, or mix",
                                status=2)  # fmt: skip
             columns = columns if args.cc else [scenario.Column("")]
         name = " ".join(filter(None, (args.case, *point)))
@@ -351,8 +374,9 @@ def _run(args: argparse.Namespace) -> int:
     else:
         print(table(results))
         if wanted.case and not case:
-            print("these are the settings that the scenario's cases have in common; a case:"
-                  f" --case {shlex.quote(wanted.case[0].name)}, one of {len(wanted.case)}")
+            print("these are only the settings that all cases of the scenario have in common; for"
+                  f" one of its {len(wanted.case)} cases add --case"
+                  f" {shlex.quote(wanted.case[0].name)}")
     return 0
 
 
@@ -369,7 +393,7 @@ def _exec(args: argparse.Namespace) -> int:
 
 def _shell(args: argparse.Namespace) -> int:
     if not sys.stdin.isatty():
-        raise LabError("lab shell needs a terminal; for scripts there is: lab exec", status=2)
+        raise LabError("lab shell needs a terminal; in scripts use lab exec", status=2)
     return laboratory.shell(_laboratory(args))
 
 
@@ -398,13 +422,13 @@ def _report(args: argparse.Namespace) -> int:
 
     if args.scenarios == [rfc9743.NAME]:
         if args.out:
-            raise LabError("its pages are in report: drop --out", status=2)
+            raise LabError("the pages of rfc9743 go to report: drop --out", status=2)
         return rfc9743.main(tuple(args.cc), args.jobs, args.docs, args.seeds, _laboratory(args))
     given = {"--cc": args.cc or None, "--seeds": args.seeds, "--draw": args.draw}
     other = [name for name, value in given.items() if value is not None]
     if args.docs and other:
-        raise LabError(f"documents have what scenarios say themselves: drop --docs, or"
-                       f" {' and '.join(other)}", status=2)  # fmt: skip
+        raise LabError("documents need the columns, seeds and paths of the scenarios: drop --docs,"
+                       f" or {' and '.join(other)}", status=2)  # fmt: skip
     out = args.out.absolute() if args.out else None
     return report.main(args.scenarios, args.jobs, args.docs, tuple(args.cc), args.seeds, args.draw,
                        out, _laboratory(args))  # fmt: skip
@@ -429,7 +453,8 @@ def _search(args: argparse.Namespace) -> int:
     search.write(target, of, path, ratio, " ".join(
         ["scripts/lab search --cc", args.cc, *given, "--seed", str(args.seed), "--budget",
          str(args.budget)]))  # fmt: skip
-    print(f"{target}: {args.cc} has {ratio:.3g} of the goodput; {of.made} runs made now")
+    print(f"{target}: {args.cc} has {ratio:.3g} of the goodput of the best other; {of.made} new"
+          " runs")
     return 0
 
 
@@ -466,7 +491,7 @@ def _merge(args: argparse.Namespace) -> int:
     for folder in args.dirs:
         if not folder.is_dir():
             raise LabError(f"{folder}: no such directory", status=2)
-        print("{}: {} runs brought, {} were there".format(folder, *store.merge(folder)))
+        print("{}: {} runs added, {} already there".format(folder, *store.merge(folder)))
     return 0
 
 

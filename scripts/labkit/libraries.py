@@ -128,9 +128,9 @@ def make() -> None:
 def _why(said: str, log: Path) -> LabError:
     """The error message for the last lines of pip's output."""
     if "connection broken" in said or "Temporary failure" in said or "Max retries" in said:
-        return LabError("PyPI cannot be reached, from where libraries are installed: check the"
-                        " network, or name a mirror in pip's configuration")  # fmt: skip
-    last = said.splitlines()[-1] if said else "it said nothing"
+        return LabError("PyPI cannot be reached, and the libraries come from there: check the"
+                        " network, or set a mirror in pip's configuration")  # fmt: skip
+    last = said.splitlines()[-1] if said else "pip printed nothing"
     return LabError(f"cannot install the libraries of scripts/requirements.txt: {last} (see {log})")
 
 

@@ -15,30 +15,34 @@ from .world import machine, stock
 def _parser() -> Parser:
     parser = Parser(
         prog="stock",
-        description="Our modules on distributions' unmodified kernels, in QEMU.",
+        description="Runs our modules on distributions' unmodified kernels, in QEMU.",
     )
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
-    text = "The kernels, and which of them are in the cache."
+    text = "Lists the kernels, and which of them are in the cache."
     verbs.add_parser("list", help=text, description=text).set_defaults(does=_list_verb)
-    text = "Builds the modules for a kernel; prints the directory that has them."
+    text = "Builds the modules for a kernel; prints the directory with the result."
     building = verbs.add_parser("build", help=text, description=text)
     building.set_defaults(does=_build_verb)
-    text = "Runs a command as root on a kernel; its output and its exit status are yours."
+    text = "Runs a command as root on a kernel; prints its output, and returns its exit status."
     running = verbs.add_parser(
-        "run", help=text, description=f"{text} It sees this machine's files, but changes none."
+        "run", help=text, description=f"{text} The command sees this machine's files, but cannot"
+        " change them."
     )
     running.set_defaults(does=_run_verb)
     for verb in (building, running):
         verb.add_argument("--kernel", metavar="VERSION", default="6.12",
-                          help=f"one of {', '.join(stock.SUITES)} (default 6.12)")  # fmt: skip
+                          help=f"kernel: one of {', '.join(stock.SUITES)} (default"
+                          " 6.12)")  # fmt: skip
     running.add_argument("--timeout", type=_seconds, default=600, metavar="SECONDS",
-                         help="of real time, boot included (default 600)")  # fmt: skip
+                         help="limit in real seconds, including boot (default 600)")  # fmt: skip
     running.add_argument("--cpus", type=int, choices=range(1, 9), metavar="N",
-                         help="processors, 1 to 8 (default 2 with KVM, else 1)")  # fmt: skip
+                         help="number of processors, 1 to 8 (default 2 with KVM, else"
+                         " 1)")  # fmt: skip
     running.add_argument("--nics", action="store_true",
-                         help="with two network cards, connected with each other")  # fmt: skip
+                         help="add two network cards that are connected with each"
+                         " other")  # fmt: skip
     running.add_argument("command", nargs="+", metavar="COMMAND",
-                         help="and its arguments, after --")  # fmt: skip
+                         help="the command and its arguments, after --")  # fmt: skip
     return parser
 
 
@@ -46,7 +50,7 @@ def _seconds(text: str) -> float:
     with contextlib.suppress(ValueError):
         if 0 < float(text) < 1e6:
             return float(text)
-    raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds")
+    raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds")
 
 
 def _list_verb(_: argparse.Namespace) -> int:

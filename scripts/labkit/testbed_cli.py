@@ -19,11 +19,11 @@ from .tell.terminal import table
 def _parser() -> Parser:
     parser = Parser(
         prog="testbed",
-        description="The lab's scenarios in real time on the running kernel, with iperf3: in"
-        " namespaces that go when the run ends, or is killed.  Needs root.",
+        description="Runs the lab's scenarios in real time on the running kernel, with iperf3, in"
+        " network namespaces that are removed when the run ends or is killed.  Needs root.",
     )
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
-    text = "Runs a scenario, once per --cc."
+    text = "Runs a scenario, once for each column or --cc."
     running = verbs.add_parser("run", help=text, description=text)
     running.add_argument("scenario", metavar="SCENARIO",
                          help="a name that 'scripts/lab list' shows")  # fmt: skip
@@ -31,20 +31,22 @@ def _parser() -> Parser:
                          help="a column of the scenario, or any congestion control of this kernel;"
                          " may be repeated")  # fmt: skip
     running.add_argument("--case", default="", metavar="NAME",
-                         help="a case of the scenario, or how its name begins")  # fmt: skip
+                         help="a case of the scenario, or the beginning of its name")  # fmt: skip
     running.add_argument("--set", action="append", default=[], metavar="KEY=VALUE",
-                         help="a setting, as 'scripts/lab run --help' has them")  # fmt: skip
+                         help="a setting: see 'scripts/lab run --help'; may be"
+                         " repeated")  # fmt: skip
     running.add_argument("--repeat", type=_count, default=1, metavar="N",
-                         help="so many runs of each, as the lab has seeds")  # fmt: skip
+                         help="number of runs of each, in place of the lab's seeds (default"
+                         " 1)")  # fmt: skip
     running.add_argument("--out", type=Path, metavar="DIR",
-                         help="where what iperf3 and tc have said goes (default: the cache)")
-    running.add_argument("--json", action="store_true", help="a JSON array, and nothing else")
+                         help="directory for the output of iperf3 and tc (default: the cache)")
+    running.add_argument("--json", action="store_true", help="print only a JSON array")
     return parser
 
 
 def _count(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= 1000:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 to 1000")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to 1000")
     return int(text)
 
 
@@ -53,7 +55,7 @@ def _run(args: argparse.Namespace) -> int:
     case = wanted.case_like(args.case) if args.case else None
     mixed = scenario.override(wanted, args.set, case=case).mix
     if mixed and args.cc:
-        raise LabError("mix names every flow's congestion control: drop --cc, or mix", status=2)
+        raise LabError("mix sets every flow's congestion control: drop --cc, or mix", status=2)
     columns = [wanted.column_of(cc) for cc in args.cc] if args.cc else list(wanted.column)
     if mixed:
         columns = [scenario.Column("")]

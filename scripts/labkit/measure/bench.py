@@ -238,12 +238,12 @@ def _measure(
         def poll() -> None:
             progress(guest.text("stdout").count("\n") / effort.steps)
             if time.monotonic() > deadline:
-                raise LabError(f"the bench did not end in {TIMEOUT_S} s", log=guest.console())
+                raise LabError(f"the benchmark exceeds {TIMEOUT_S} s", log=guest.console())
 
         guest.wait(poll, every=0.2)
         if guest.status():
             said = guest.text("stderr").strip().splitlines() or ["no message"]
-            raise LabError(f"the bench failed in its guest: {said[-1]}",
+            raise LabError(f"the benchmark failed in its guest: {said[-1]}",
                            log=guest.text("log") or guest.console())  # fmt: skip
         return guest.text("log") + guest.text("stdout")
 
@@ -264,7 +264,7 @@ def count(kernel: StockKernel, guests: int = COUNT_GUESTS, effort: Effort = COUN
                              emulate=True)  # fmt: skip
         if ended.returncode:
             said = ended.stderr.strip().splitlines() or ["no message"]
-            raise LabError(f"the bench failed in its guest: {said[-1]}", log=ended.stdout)
+            raise LabError(f"the benchmark failed in its guest: {said[-1]}", log=ended.stdout)
         found += undisturbed([
             {key: [ns / machine.INSTRUCTION_NS for ns in all_] for key, all_ in parse(log).items()}
             for log in ended.stdout.split(_AGAIN)[:-1]
@@ -475,7 +475,7 @@ def rows(
 def _all_of(runs: list[dict[tuple[str, ...], list[float]]], *key: str) -> list[list[float]]:
     """The numbers with this name, a list for each run."""
     if any(key not in found for found in runs):
-        raise LabError(f"a run of the bench has no number for {' '.join(key)}")
+        raise LabError(f"a run of the benchmark has no value for {' '.join(key)}")
     return [found[key] for found in runs]
 
 
@@ -526,7 +526,7 @@ def changes(before: Path, after: Path) -> list[Change]:
 def _ratios(path: Path) -> dict[tuple[str, str], tuple[float, float]]:
     """The minimum and maximum of each ratio in a file that lab bench --json wrote."""
     if not is_bench(path):
-        raise LabError(f"{path} is no file that lab bench --json wrote, as the other is", status=2)
+        raise LabError(f"{path} is not a file of lab bench --json, but the other is", status=2)
     found = {}
     for row in json.loads(path.read_text()):
         sockets = f"{row['sockets']} sockets" if "sockets" in row else ""
@@ -546,8 +546,8 @@ def told(made: list[Change]) -> str:
     ]  # fmt: skip
     heads = [f"  {'':<36}{'A':>8}{'':9}{'B':>12}"] if lines else []
     verdicts = [c.verdict for c in made]
-    lines.append(f"of {len(made)} multiples {verdicts.count('worse')} are worse,"
-                 f" {verdicts.count('better')} better; others overlap")  # fmt: skip
+    lines.append(f"of {len(made)} ratios {verdicts.count('worse')} are worse,"
+                 f" {verdicts.count('better')} better; the others overlap")  # fmt: skip
     return "\n".join(heads + lines)
 
 
@@ -653,6 +653,6 @@ def notes(made: list[Row], load: float) -> list[str]:
     if missed := sum(r.met is False for r in made):
         said.append(f"{missed} of {sum(r.met is not None for r in made)} bounds not met")
     if made[0].unit == NS and (missed or load > BUSY):
-        said.append("whatever else runs here makes numbers larger, by half and more: the load was"
-                    f" {load:.1f} on {os.cpu_count()} processors before it began")  # fmt: skip
+        said.append("other programs make the numbers larger, by half and more: before the start the"
+                    f" load was {load:.1f} on {os.cpu_count()} processors")  # fmt: skip
     return said

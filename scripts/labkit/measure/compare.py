@@ -84,7 +84,7 @@ def read(text: str) -> list[Json]:
     except OSError as error:
         _refuse(f"{error.filename or text}: {error.strerror}")
     if not results:
-        _refuse(f"{text}: there are no results in it")
+        _refuse(f"{text}: it has no results")
     seen = set()
     for run in results:
         name = (*key(run), run["seed"])
@@ -106,7 +106,7 @@ def _of_file(path: Path) -> list[Json]:
     found = content if isinstance(content, list) else [content]
     for place, run in enumerate(found):
         if wrong := _fault(run):
-            _refuse(f"{path}: number {place + 1} in it is no result of scripts/lab run: {wrong}")
+            _refuse(f"{path}: entry {place + 1} is not a result of scripts/lab run: {wrong}")
     return found
 
 
@@ -119,7 +119,7 @@ def _fault(run: Any) -> str:
         return "not an object"
     for name, kind in _KINDS.items():
         if not isinstance(run.get(name), kind):
-            return f"its {name} is missing, or wrong"
+            return f"its {name} is missing or has a wrong type"
     if not all(isinstance(run.get(name, ""), str) for name in ("column", "case")):
         return "its column or case is not text"
     if not all(isinstance(part, dict) for part in (*run["flows"], *run["links"])):
@@ -138,13 +138,13 @@ def _of_commit(text: str) -> list[Json]:
     commit = provenance.git("rev-parse", "--verify", "--quiet", "--end-of-options",
                             f"{text}^{{commit}}")  # fmt: skip
     if not commit:
-        _refuse(f"{text}: no such file or directory, and no commit")
+        _refuse(f"{text}: not a file, a directory or a commit")
     made_of = provenance.source(commit)
     found = sorted((run for run in store.of_commit(made_of) if not _fault(run)),
                    key=lambda run: (key(run), run["seed"]))  # fmt: skip
     if not found:
-        _refuse(f"{text}: no run made of that commit, without changes, is kept; check it out, and"
-                " scripts/lab report makes them")  # fmt: skip
+        _refuse(f"{text}: the store has no run made of that commit without changes; to make the"
+                " runs, check out the commit and run scripts/lab report")  # fmt: skip
     return found
 
 
@@ -159,7 +159,7 @@ def compare(a: list[Json], b: list[Json]) -> Comparison:
     first, second = ({(key(run), run["seed"]): run for run in runs} for runs in (a, b))
     shared = [name for name in first if name in second]
     if not shared:
-        _refuse("the two have no run in common: scenario, column, case and seed must be the same")
+        _refuse("the two sets have no run with the same scenario, column, case and seed in common")
     made = Comparison()
     for cell in dict.fromkeys(own for own, _ in shared):
         seeds = [seed for own, seed in shared if own == cell]
@@ -172,17 +172,17 @@ def compare(a: list[Json], b: list[Json]) -> Comparison:
         if any(one["settings"] != other["settings"] for one, other in zip(*runs, strict=True)):
             made.notes.append(f"{_words(cell)}: settings differ")
     if not made.rows:
-        _refuse("the runs that the two have in common share no metric")
+        _refuse("the runs that the two sets have in common share no metric")
     if single := len({row.cell for row in made.rows if row.difference.n == 1}):
-        made.notes.append(f"{single} cells have one seed in common: their metrics have no interval,"
-                          " and are compared by value alone")  # fmt: skip
+        made.notes.append(f"{single} cells have one seed in common: their metrics have no interval;"
+                          " only the values are compared")  # fmt: skip
     if few := len({row.cell for row in made.rows if 1 < row.difference.n <= FEW}):
-        made.notes.append(f"{few} cells have 2 or {FEW} seeds in common: of what chance alone"
-                          " changes a quarter or an eighth is worse beyond its"
-                          " interval")  # fmt: skip
+        made.notes.append(f"{few} cells have 2 or {FEW} seeds in common: if only chance changes a"
+                          " metric, it is worse beyond its interval in a quarter or an eighth"
+                          " of the cases")  # fmt: skip
     for name, of, other in (("A", first, second), ("B", second, first)):
         if alone := sum(run not in other for run in of):
-            made.notes.append(f"{alone} of {len(of)} runs of {name} are not in the other")
+            made.notes.append(f"{alone} of {len(of)} runs of {name} are not in the other set")
     return made
 
 

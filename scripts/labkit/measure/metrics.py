@@ -129,122 +129,125 @@ def _spread(of: str, what: str, says: str) -> dict[str, Metric]:
                                   f"{says}: {words}")
         for share, words in (("mean", "the mean"), ("median", "the median"),
                              ("p95", "the 95th percentile"), ("p99", "the 99th percentile"),
-                             ("max", "the most"))
+                             ("max", "the largest"))
     }  # fmt: skip
 
 
 # All metrics by name, with their descriptions for the schema page.
 METRICS: dict[str, Metric] = {
-    **_flows(_mean, "completion_s", "s from a flow's start to its last byte's"
-             " arrival, with bytes: the mean over flows"),
-    **_flows(_sum, "goodput_bps", "data that have arrived, bit/s: all flows together"),
-    **_flows(_sum, "retransmits", "segments that were sent again: all flows together"),
-    **_flows(_mean, "rtt_mean_s", "round-trip time as TCP sees it (srtt), s: mean"
-             " over time and flows"),
+    **_flows(_mean, "completion_s", "with bytes: seconds from a flow's start to the arrival of its"
+             " last byte: mean over flows"),
+    **_flows(_sum, "goodput_bps", "rate of the data that arrived, bit/s: sum over flows"),
+    **_flows(_sum, "retransmits", "retransmitted segments: sum over flows"),
+    **_flows(_mean, "rtt_mean_s", "round-trip time that TCP measures (srtt), s: mean over time and"
+             " flows"),
     "jain": Metric(lambda r: jain([f["goodput_bps"] for f in r["flows"]]),
-                   "Jain's index of the flows' goodput: 1 is fair"),
-    "jain_equilibrium": Metric(lambda r: r["jain_equilibrium"], "the same of the run's second"
-                               " half"),
-    "share_of_fair": Metric(lambda r: _mean(_of_fair(r)), "a flow's goodput as a share of what each"
-                            " would have if all had the same: the mean over flows"),
+                   "Jain's index of the flows' goodput: 1 means equal goodput"),
+    "jain_equilibrium": Metric(lambda r: r["jain_equilibrium"], "jain in the second half"
+                               " of the run"),
+    "share_of_fair": Metric(lambda r: _mean(_of_fair(r)), "goodput of a flow divided by an equal"
+                            " share of the link's rate: mean over flows"),
     "goodput_ratio": Metric(lambda r: _ratio([f["goodput_bps"] for f in r["flows"]]),
-                            "the largest goodput of a flow over the least"),
+                            "largest goodput of a flow divided by the smallest"),
     **_flows(_mean, "cwnd_mean", "congestion window, segments: mean over time and"
              " flows"),
-    **_flows(_mean, "cwnd_kept", "share of its window that a flow has left after a"
-             " reduction: the mean"),
-    **_flows(_mean, "ssthresh_equilibrium", "ssthresh in the second half, segments"),
-    **_flows(_mean, "in_flight_equilibrium", "segments in flight in a flow's second"
-             " half; of ccp, ccpd and ccpd_path, as the estimates"),
-    **_flows(_mean, "estimated_capacity_bps", "capacity as the sender estimates it"
-             " at the end"),
-    **_flows(_mean, "estimated_min_rtt_s", "least round-trip time as the sender has"
-             " it"),
-    **_flows(_mean, "estimated_buffer", "size of the buffer as the sender estimates"
-             " it, segments"),
-    **_flows(_mean, "estimated_level", "level of the buffer as the sender estimates"
-             " it, segments, in a flow's second half"),
-    **_flows(_mean, "estimated_share_bps", "bandwidth as mccp and mccp_path estimate"
-             " it, in the second half"),
-    "capacity_error": Metric(_capacity_error, "how far the estimated capacity is from the true one,"
-                             " as a share of that: the most of all flows"),
-    "buffer_error": Metric(_buffer_error, "the same of the buffer's size, of a flow alone"),
-    "level_error": Metric(_level_error, "the same of the buffer's level, of a flow alone"),
-    "share_error": Metric(_share_error, "the same of the sum of the estimated shares"),
-    "flows_error": Metric(_flows_error, "the same of the number of flows as routers estimate it"),
-    **_links(min, "utilization", "bytes that left the bottleneck over rate times time; of several"
-             " links the least"),
-    **_links(min, "utilization_equilibrium", "the same of the run's second half"),
-    **_links(max, "queue_mean", "queue at the bottleneck, packets: mean over time; of several links"
-             " the longest"),
-    **_links(max, "queue_equilibrium", "the same of the second half"),
-    **_links(max, "queue_max", "the longest queue at any moment, packets"),
-    **_links(min, "queue_least", "the shortest queue in the second half, packets"),
+    **_flows(_mean, "cwnd_kept", "window of a flow after a reduction divided by the window before"
+             " it: the mean"),
+    **_flows(_mean, "ssthresh_equilibrium", "ssthresh in the second half of the run, segments"),
+    **_flows(_mean, "in_flight_equilibrium", "segments in flight in a flow's second half; for ccp,"
+             " ccpd and ccpd_path, as they estimate it"),
+    **_flows(_mean, "estimated_capacity_bps", "the sender's estimate of the capacity at the end,"
+             " bit/s"),
+    **_flows(_mean, "estimated_min_rtt_s", "the sender's estimate of the shortest round-trip time,"
+             " s"),
+    **_flows(_mean, "estimated_buffer", "the sender's estimate of the buffer's size, segments"),
+    **_flows(_mean, "estimated_level", "the sender's estimate of the buffer's level in a flow's"
+             " second half, segments"),
+    **_flows(_mean, "estimated_share_bps", "the bandwidth that mccp and mccp_path estimate, in the"
+             " second half, bit/s"),
+    "capacity_error": Metric(_capacity_error, "error of the estimated capacity, as a share of the"
+                             " true one: the largest of all flows"),
+    "buffer_error": Metric(_buffer_error, "error of the estimated buffer size, as a share of the"
+                           " true one, for a single flow"),
+    "level_error": Metric(_level_error, "error of the estimated buffer level, as a share of the"
+                          " true one, for a single flow"),
+    "share_error": Metric(_share_error, "error of the sum of the estimated shares, as a share of"
+                          " the link's rate"),
+    "flows_error": Metric(_flows_error, "error of the routers' estimated number of flows, as a"
+                          " share of the true one: the largest of all links"),
+    **_links(min, "utilization", "bytes that left the bottleneck, divided by rate times time; the"
+             " least of several links"),
+    **_links(min, "utilization_equilibrium", "utilization in the second half of the run"),
+    **_links(max, "queue_mean", "queue at the bottleneck, packets: mean over time; the longest of"
+             " several links"),
+    **_links(max, "queue_equilibrium", "queue_mean in the second half of the run"),
+    **_links(max, "queue_max", "longest queue at any time, packets"),
+    **_links(min, "queue_least", "shortest queue in the second half, packets"),
     **_links(sum, "drops", "packets that bottlenecks dropped"),
     "overflows": Metric(lambda r: sum(x["drops"] + x.get("policed", 0) for x in r["links"]),
-                        "the same, and what a policer dropped"),
+                        "drops, plus the packets that a policer dropped"),
     "lost_in_blackout": Metric(lambda r: sum(x["blackout_drops"] for x in r["links"]),
                                "packets that were dropped in blackouts"),
-    **_links(max, "flows_estimated", "number of flows as a router (acp) estimates it, in the second"
+    **_links(max, "flows_estimated", "number of flows that a router (acp) estimates, in the second"
              " half"),
     **_links(max, "phase_s", "length of a phase (estcp), s: the mean"),
     **_links(min, "phase_least_s", "the shortest phase, s"),
     **_links(max, "phase_most_s", "the longest phase, s"),
-    "answer_rtts": Metric(lambda r: r["answer_rtts"], "round trips from a phase's beginning until"
-                          " the last flow's window shrinks (estcp): the most"),
-    **_stages("fair_error", "how far a flow is from its max-min fair share in a stage's second"
-              " half, as a share of that: the most; with stages or a network"),
-    **_stages("settle_s", "s from a stage's beginning until all windows stay within 10 % of their"
-              " means: the most"),
-    **_stages("converge_s", "s from a stage's beginning until all windows are alike, with Jain's"
-              " index of 0.999 over 5 s: the most"),
-    **_flows(_mean, "cwnd_equilibrium", "of a stage: the window in its second half,"
-             " segments"),
-    **_flows(_mean, "cwnd_reduced", "of a stage: the window that the first reduction"
-             " met"),
-    **_flows(_mean, "cwnd_least", "of a stage: the least window"),
-    **_flows(_mean, "cwnd_most", "of a stage: the largest window"),
-    **_flows(_mean, "window_mean", "of a stage: mean window, where one that is being"
-             " reduced counts as what it will be"),
+    "answer_rtts": Metric(lambda r: r["answer_rtts"], "round trips from the beginning of a phase"
+                          " until the window of the last flow shrinks (estcp): the largest"),
+    **_stages("fair_error", "with stages or a network: difference of a flow's rate from its max-min"
+              " fair share in the second half of a stage, as a share of the latter: the largest"),
+    **_stages("settle_s", "seconds from the beginning of a stage until all windows stay within 10 %"
+              " of their means: the largest"),
+    **_stages("converge_s", "seconds from the beginning of a stage until all windows are equal"
+              " (Jain's index of 0.999 over 5 s): the largest"),
+    **_flows(_mean, "cwnd_equilibrium", "of a stage: window in its second half, segments"),
+    **_flows(_mean, "cwnd_reduced", "of a stage: window before the first reduction, segments"),
+    **_flows(_mean, "cwnd_least", "of a stage: smallest window, segments"),
+    **_flows(_mean, "cwnd_most", "of a stage: largest window, segments"),
+    **_flows(_mean, "window_mean", "of a stage: mean window, segments; a window that TCP is"
+             " reducing counts as its target"),
     "window_jain": Metric(lambda r: jain([f["window_mean"] for f in r["flows"]]),
-                          "of a stage: Jain's index of these"),
-    **_flows(_mean, "cycle_s", "of a stage: s from one reduction to the next"),
-    **_flows(_mean, "fair_bps", "of a stage: a flow's max-min fair share"),
-    **_flows(_mean, "granted_least_bps", "of a stage: the least rate that a router"
-             " granted"),
-    **_links(max, "full_s", "of a stage: s until a link carries 97 % of its rate"),
-    **_links(max, "flows_settle_s", "of a stage: s until the estimated number of flows stays within"
-             " 10 % of its mean"),
-    **_links(max, "flows_most", "of a stage: the largest estimated number of flows"),
-    **_flows(_mean, "request_mean_s", "with app: s from a write to its last byte's"
-             " arrival: the mean"),
-    **_flows(max, "request_p95_s", "with app: the 95th percentile of the slowest flow"),
-    **_flows(max, "request_max_s", "with app: the most"),
+                          "of a stage: Jain's index of window_mean"),
+    **_flows(_mean, "cycle_s", "of a stage: seconds from one reduction to the next"),
+    **_flows(_mean, "fair_bps", "of a stage: max-min fair share of a flow, bit/s"),
+    **_flows(_mean, "granted_least_bps", "of a stage: lowest rate that a router granted, bit/s"),
+    **_links(max, "full_s", "of a stage: seconds until a link carries 97 % of its rate"),
+    **_links(max, "flows_settle_s", "of a stage: seconds until the estimated number of flows stays"
+             " within 10 % of its mean"),
+    **_links(max, "flows_most", "of a stage: largest estimated number of flows"),
+    **_flows(_mean, "request_mean_s", "with app: seconds from a write to the arrival of its last"
+             " byte: the mean"),
+    **_flows(max, "request_p95_s", "with app: the 95th percentile of these times, of the slowest"
+             " flow"),
+    **_flows(max, "request_max_s", "with app: the longest of these times"),
     "requests_unanswered": Metric(lambda r: sum(f["requests"] - f["answered"] for f in r["flows"]),
-                                  "with app: writes that had not arrived at the end"),
+                                  "with app: writes that had not arrived at the end of the run"),
     "short_completion_s": Metric(lambda r: r["short"]["completion_mean_s"],
-                                 "with short: mean completion time"),
+                                 "with short: mean completion time of the short flows, s"),
     "short_unfinished": Metric(lambda r: r["short"]["unfinished"],
-                               "with short: flows that had not ended"),
+                               "with short: short flows that had not ended at the end of the run"),
     **_spread("voice", "delay", "with voice: delay of datagrams, s"),
     "voice_loss": Metric(lambda r: r["voice"]["lost"] / r["voice"]["sent"],
                          "with voice: share of the datagrams that were lost"),
-    **_spread("ask", "took", "with ask: s from a request to the end of its response"),
+    **_spread("ask", "took", "with ask: seconds from a request to the end of its response"),
     **{
         f"video_{name}": Metric(lambda r, name=name: r["video"][name], f"with video: {says}")
         for name, says in (
-            ("bitrate_bps", "bit rate of the chunks that have arrived: mean over chunks and"
-             " viewers"),
-            ("rebuffer_s", "s in which a viewer waited for a chunk in the middle: the mean"),
-            ("startup_s", "s until a viewer had the first chunk: the mean"),
-            ("switches", "changes of the bit rate: the mean over viewers"),
-            ("chunks", "chunks that have arrived: the mean over viewers"),
+            ("bitrate_bps", "bit rate of the chunks that arrived, bit/s: mean over chunks and"
+                            " viewers"),
+            ("rebuffer_s", "seconds in which playback, after its start, waited for a chunk: mean"
+             " over viewers"),
+            ("startup_s", "seconds until a viewer had the first chunk: mean over viewers"),
+            ("switches", "changes of the bit rate: mean over viewers"),
+            ("chunks", "chunks that arrived: mean over viewers"),
         )
     },
     "program_s": Metric(lambda r: _mean(p["took_s"] for p in r["program"] if "took_s" in p),
-                        "with program: s that a program took, of those that ended: the mean"),
+                        "with program: seconds that a program ran: mean over the programs that"
+                        " ended"),
     "ask_unanswered": Metric(lambda r: r["ask"]["unanswered"],
-                             "with ask: requests that had not been answered"),
+                             "with ask: requests without a full response at the end of the run"),
 }
 
 

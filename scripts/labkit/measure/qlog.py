@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """A run's flows as qlog 0.3 (draft-ietf-quic-qlog-main-schema-02), for qvis and other readers.
 
-A trace for each flow, with an event recovery:metrics_updated for each sample: bytes, milliseconds
-and bits per second.  qvis takes the length of its axis from packets that were sent, so that each
-sample also has one transport:packet_sent, which stands for all bytes since the sample before.
+Each flow has a trace with an event recovery:metrics_updated for each sample, in bytes, milliseconds
+and bits per second.  qvis takes the length of its time axis from sent packets.  So each sample also
+has one transport:packet_sent, which stands for all bytes since the previous sample.
 """
 
 import json

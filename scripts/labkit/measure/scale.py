@@ -129,7 +129,7 @@ done
     ended = machine.boot(kernel, ["sh", "-c", job], modules=made, timeout_s=TIMEOUT_S, cpus=most,
                          parallel=True)  # fmt: skip
     if ended.returncode:
-        raise LabError("the bench failed in its guest", log=ended.stdout + ended.stderr)
+        raise LabError("the benchmark failed in its guest", log=ended.stdout + ended.stderr)
     return {"kernel": kernel.package, "processors": numbers, **parse_processors(ended.stdout)}
 
 
@@ -142,7 +142,7 @@ def parse_processors(log: str) -> Json:
         rates.setdefault(m["name"], {}).setdefault(m["n"], []).append(int(m["rate"]))
         lost = max(lost, int(m["lost"]) / max(1, int(m["rate"])))
     if missing := {"noqueue", *QDISCS} - rates.keys():
-        raise LabError(f"the bench has no number for {' '.join(sorted(missing))}")
+        raise LabError(f"the benchmark has no value for {' '.join(sorted(missing))}")
     return {"rates": rates, "lost": round(lost, 4)}
 
 
@@ -214,7 +214,7 @@ def parse_memory(log: str, sockets: int) -> Json:
     for name, *kb in _QDISC.findall(log):
         qdiscs.setdefault(name, []).append([int(n) << 10 for n in kb])
     if not entry or any(key not in found for key in wanted) or qdiscs.keys() != QDISCS.keys():
-        raise LabError("the bench has no number for some of the memory", log=log)
+        raise LabError("the benchmark has no value for some of the memory", log=log)
 
     def row(name: str) -> Json:
         # For a sender, left counts from before the first round; for sockets, from before each.
@@ -245,12 +245,12 @@ def in_guest(laboratory: Laboratory, job: str, memory: int = 4 << 30) -> str:
 
         def poll() -> None:
             if time.monotonic() > deadline:
-                raise LabError(f"the bench did not end in {TIMEOUT_S} s", log=guest.console())
+                raise LabError(f"the benchmark exceeds {TIMEOUT_S} s", log=guest.console())
 
         guest.wait(poll, every=0.2)
         if guest.status():
             said = guest.text("stderr").strip().splitlines() or ["no message"]
-            raise LabError(f"the bench failed in its guest: {said[-1]}", log=guest.text("log"))
+            raise LabError(f"the benchmark failed in its guest: {said[-1]}", log=guest.text("log"))
         return guest.text("log") + guest.text("stdout")
 
 
@@ -265,7 +265,7 @@ def lab(laboratory: Laboratory, effort: Effort) -> Json:
     if effort.flows:
         called = subprocess.run(command, capture_output=True, text=True)
         if called.returncode:
-            raise LabError("tests/speed/speed.py fails", log=called.stderr)
+            raise LabError("tests/speed/speed.py failed", log=called.stderr)
         rows = json.loads(called.stdout)
     asked = subprocess.run(["unshare", "-rn", *HOST_NETEM.split()], capture_output=True, text=True)
     return {"rows": rows, "mininet": mininet(laboratory, effort),
@@ -295,7 +295,7 @@ def parse_mininet(log: str) -> dict[str, int]:
     """Parses packets/s by the number of flows."""
     found = re.findall(r"^flows (\d+)$.*?^transfer: mininet: \w+: (\d+) bytes/s$", log, re.M | re.S)
     if len(found) != len(re.findall(r"^flows \d+$", log, re.M)):
-        raise LabError("Mininet has no number for some of the flows", log=log)
+        raise LabError("Mininet has no value for some of the flows", log=log)
     return {flows: round(int(rate) / 1448) for flows, rate in found}
 
 
@@ -390,7 +390,7 @@ def start(laboratory: Laboratory, fresh: bool) -> Json:
                 argv = ["timeout", str(FRESH_TIMEOUT_S), REPO / "scripts/lab", *command.split()]
                 log = Path(cache, f"{name}.log")
                 if run_logged(argv, log, TCPCC_CACHE=cache):
-                    raise LabError(f"lab {command} fails with an empty cache", log=log.read_text())
+                    raise LabError(f"lab {command} failed with an empty cache", log=log.read_text())
                 made[name] = round(time.monotonic() - began)
     return made
 

@@ -95,7 +95,7 @@ class Search:
             len(draw.AXES), seed, budget,
         )  # fmt: skip
         if math.isinf(ratio):
-            raise LabError("no path could be compared: take a larger --budget, or other ranges")
+            raise LabError("no path could be compared: use a larger --budget, or other ranges")
         return self.simplest(self._path(point), ratio)
 
     def simplest(self, path: Settings, ratio: float) -> tuple[Settings, float]:

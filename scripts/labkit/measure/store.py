@@ -77,7 +77,7 @@ def keep(measured: Path, target: Path, built: Any, packed: bool) -> None:
             with contextlib.suppress(FileExistsError):
                 whole.rename(target)
     except OSError as error:
-        raise LabError(f"cannot keep the series in {target}: {error.strerror}") from None
+        raise LabError(f"cannot store the series in {target}: {error.strerror}") from None
 
 
 def keep_packets(measured: Path, target: Path) -> None:
@@ -87,11 +87,11 @@ def keep_packets(measured: Path, target: Path) -> None:
         for path in sorted(measured.glob("*.pcap")):
             shutil.move(path, target / path.name)
     except OSError as error:
-        raise LabError(f"cannot keep the packets in {target}: {error.strerror}") from None
+        raise LabError(f"cannot store the packets in {target}: {error.strerror}") from None
     for line in (measured / "captured").read_text().splitlines():
         name, missing = line.split()
         if int(missing):
-            print(f"lab: {target / name} has the first packets, and {missing} more are not in it",
+            print(f"lab: {target / name} has only the first packets: {missing} more are missing",
                   file=sys.stderr)  # fmt: skip
 
 

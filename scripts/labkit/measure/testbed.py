@@ -52,13 +52,13 @@ LATE_S = 1e-6  # with a coarser clock, timers are not exact enough for a shaper
 def check(settings: Settings, ccs: list[str]) -> None:
     """LabError, in one line, if this kernel or machine lacks what the run needs."""
     if os.geteuid():
-        raise LabError("a test bed needs root for its namespaces: sudo scripts/testbed ...")
+        raise LabError("the test bed needs root for its namespaces: run sudo scripts/testbed ...")
     path = environment()["PATH"]
     if missing := sorted({p for t, p in TOOLS.items() if not shutil.which(t, path=path)}):
-        raise LabError(f"a test bed needs {' '.join(missing)}: install them")
+        raise LabError(f"the test bed needs {' '.join(missing)}: install the packages")
     for name in NOT_HERE:
         if getattr(settings, name):
-            raise LabError(f"{name} is for the lab only: leave it out, or use scripts/lab run",
+            raise LabError(f"{name} is for the lab only: remove it, or use scripts/lab run",
                            status=2)  # fmt: skip
     for cc in dict.fromkeys(ccs):
         with socket.socket() as probe:
@@ -153,7 +153,7 @@ def run(job: Job, out: Path, warn: Callable[[str], None] = lambda text: None) ->
         warn(f"{job.name}: a processor was busy for {measured['busiest_cpu']:.0%} of the time: the"
              " machine may have been the limit, not the network")  # fmt: skip
     if time.clock_getres(time.CLOCK_MONOTONIC) > LATE_S:
-        warn("this kernel has no high-resolution timers: shapers and delays are coarse")
+        warn("this kernel has no high-resolution timers, so rates and delays are inaccurate")
     return result(job, measured, time.monotonic() - start, out)
 
 

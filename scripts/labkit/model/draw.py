@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0
 """Random paths: [draw] in a scenario's file gives their number, a seed, and ranges of values.
 
-[draw] has paths, how many; seed; packets, which no run has more of; and a range for each of AXES in
-[draw.ranges].  A point of the unit cube, with a coordinate for each of AXES, is a path.
-Coordinates are drawn, or chosen by who looks for a bad path; the same point is always the same
-path.  A range is
+[draw] has four keys: paths, the number of paths; seed; packets, the most that a run may have; and
+ranges, the table [draw.ranges], with a range for each property of a path.  A range is
 
     loss = { from = "1e-5", to = "5%", chance = 0.4 }
 
-of which chance says how often a path has it at all (default: always).  Numbers are spread evenly on
-a logarithmic scale.  Where a value makes no sense on some path it is made less there: no flow has
-less than a few packets of path and buffer, no run has more than so many packets, and one impairment
-excludes some others.
+or, for names, { of = ["fifo", "codel"] }.  chance is the probability that a path has the property
+at all (default: 1).  Numbers are spread evenly on a logarithmic scale.
+
+A path is a point of the unit cube, with a coordinate for each property in the order of the table
+below.  The coordinates are random; 'lab search' chooses them to find a bad path.  The same point is
+always the same path.  A value is reduced if it makes no sense on a path: path and buffer hold at
+least a few packets for each flow, no run has more packets than the limit, and some impairments
+exclude others.
 """
 
 import math
@@ -55,21 +57,21 @@ class Axis:
 
 # The properties of a path, in the order of a point's coordinates.
 AXES: dict[str, Axis] = {
-    "rate": Axis(units.rate, "of the bottleneck"),
-    "rtt": Axis(_time, "round-trip time, the shortest"),
-    "buffer": Axis(_plain, "bandwidth-delay products"),
-    "loss": Axis(units.loss, "as the setting"),
-    "aggregate": Axis(_time, "as the setting"),
-    "batch": Axis(_time, "as the setting"),
-    "jitter": Axis(_time, "as the setting"),
-    "flows": Axis(_plain, "how many"),
-    "start": Axis(_time, "from one flow to the next"),
-    "spread": Axis(_plain, "the longest round-trip time, as a multiple of the shortest"),
-    "qdisc": Axis(None, "of the bottleneck; codel ecn has ECN on"),
-    "moves": Axis(None, f"how the rate moves: {', '.join(('police', 'steps', *TRACES))}"),
-    "depth": Axis(_plain, "the rate, as a multiple of what a policer passes, or of the least step"),
-    "span": Axis(_time, "a policer's burst, or how long a step lasts"),
-    "reverse": Axis(None, "as the setting: cubic:2"),
+    "rate": Axis(units.rate, "rate of the bottleneck"),
+    "rtt": Axis(_time, "shortest round-trip time"),
+    "buffer": Axis(_plain, "buffer in bandwidth-delay products"),
+    "loss": Axis(units.loss, "the setting loss"),
+    "aggregate": Axis(_time, "the setting aggregate"),
+    "batch": Axis(_time, "the setting batch"),
+    "jitter": Axis(_time, "the setting jitter"),
+    "flows": Axis(_plain, "number of flows"),
+    "start": Axis(_time, "time between the starts of one flow and the next"),
+    "spread": Axis(_plain, "longest round-trip time, as a multiple of the shortest"),
+    "qdisc": Axis(None, "qdisc of the bottleneck; 'codel ecn' is codel with ECN"),
+    "moves": Axis(None, f"how the rate changes: {', '.join(('police', 'steps', *TRACES))}"),
+    "depth": Axis(_plain, "the rate, as a multiple of the policer's rate, or of the lowest step"),
+    "span": Axis(_time, "length of the policer's burst at its rate, or of a step"),
+    "reverse": Axis(None, "the setting reverse: cubic:2"),
 }
 
 
@@ -119,12 +121,13 @@ def read(table: dict[str, Any], seed: int | None = None) -> Draw:
     """
     known = ("paths", "seed", "packets", "ranges")
     if set(table) != {*known} or not isinstance(table["ranges"], dict):
-        raise ValueError(f"[draw] has {', '.join(known[:3])}, and [draw.ranges]; all are needed")
+        raise ValueError(f"[draw] has {', '.join(known[:3])}, and [draw.ranges]; all are needed,"
+                         " and no other key is possible")
     for key, most in (("paths", 10_000), ("seed", 2**63), ("packets", 10**8)):
         if type(table[key]) is not int or not 0 < table[key] < most:
             raise ValueError(f"[draw] {key} is a whole number from 1 to {most}")
     for key in {*table["ranges"]} ^ {*AXES}:
-        wrong = "is no range" if key in table["ranges"] else "is missing"
+        wrong = "is no property" if key in table["ranges"] else "is missing"
         raise ValueError(f"[draw.ranges] {key} {wrong}; there are: {', '.join(AXES)}")
     ranges = {key: _range(key, table["ranges"][key]) for key in AXES}
     return Draw(table["paths"], table["seed"] if seed is None else seed, table["packets"], ranges)
@@ -140,7 +143,7 @@ def _range(key: str, table: Any) -> Range:
                 raise ValueError
             known = ("police", "steps", *TRACES)
             if key == "moves" and {*table["of"]} - {*known}:
-                raise ValueError(f"it may move by {', '.join(known)}")
+                raise ValueError(f"possible values are {', '.join(known)}")
             return Range(names=tuple(map(str, table["of"])), chance=chance)
         if {*table} - {"chance"} != {"from", "to"}:
             raise ValueError

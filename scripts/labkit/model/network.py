@@ -9,29 +9,31 @@ between nodes.
                   receivers          receivers
 
 A link is a queue that is served at the link's rate (b), with its propagation delay before it (d).
-The network of a scenario's own keys (rate, rtt, flows, ...) has one link; others are files in
-scripts/networks, for which network=NAME stands, or anywhere, network=./FILE.toml:
+A scenario without the setting network has one link, from its settings rate, rtt, flows and so on.
+Other networks are files: network=NAME is a file in scripts/networks, network=./FILE.toml is any
+other file.
 
-    [[link]]                    in the order of the row
+    [[link]]                    links in the order of the row
     rate = "155mbit"
     delay = "20ms"              one way
 
-    [[users]]                   alike, one flow each
+    [[users]]                   a group of equal users, with one flow each
     count = 2
     path = "1-3"                from the first link to the last
-    access = "20ms"             delay of the link that they come by, one way
-    start = "20s"               of the first of them; default 0
-    every = "80ms"              from one's start to the next's; default 0
-    stop = "60s"                of all; default: they stay
+    access = "20ms"             one-way delay of their access link
+    start = "20s"               of the first user; default 0
+    every = "80ms"              between the starts of one user and the next; default 0
+    stop = "60s"                of all users; default: the end of the run
 
-In a tree or mesh each link says its nodes, and carries data in this direction:
+In a tree or mesh each link names its nodes, and carries data in this direction:
 
     [[link]]
     from = "home"
     to = "isp"
 
-A path is then of nodes, path = "home-isp-far".  Acknowledgments go back the same way, where they
-meet delays and no queue; or through the queues of other links, back = "far-sea-home".
+Then a path is a list of nodes: path = "home-isp-far".  By default acknowledgments return along the
+same path, with its delays but without its queues.  With back = "far-sea-home" they take other
+links, and pass their queues.
 """
 
 import math
@@ -178,35 +180,35 @@ def scaled(network: Network, by: float) -> Network:
 class _LinkTable(Part):
     """A bottleneck."""
 
-    rate: Annotated[str, says("of the link, as the setting rate")]
-    delay: Annotated[str, says("one way: 20ms")]
-    start: Annotated[str, says("the node where it begins")] = msgspec.field(
+    rate: Annotated[str, says("rate of the link, in the form of the setting rate")]
+    delay: Annotated[str, says("one-way propagation delay: 20ms")]
+    start: Annotated[str, says("in a tree or mesh, the node where it begins")] = msgspec.field(
         default="", name="from")  # fmt: skip
-    to: Annotated[str, says("the node where it ends")] = ""
+    to: Annotated[str, says("in a tree or mesh, the node where it ends")] = ""
 
 
 class _UsersTable(Part):
-    """Users that are alike."""
+    """A group of equal users."""
 
-    path: Annotated[str, says("links, 1-3 or 2; or nodes, home-isp-far")]
-    count: Annotated[int, msgspec.Meta(ge=1), says("how many, one flow each")] = 1
-    back: Annotated[str, says("nodes of the acknowledgments' way, if it is another")] = ""
-    access: Annotated[str, says("delay of the link that they come by, one way")] = "0"
-    start: Annotated[str, says("of the first of them")] = "0"
-    every: Annotated[str, says("from one's start to the next's")] = "0"
-    stop: Annotated[str, says("of all; default: they stay")] = ""
+    path: Annotated[str, says("links: 1-3, or 2; or nodes: home-isp-far")]
+    count: Annotated[int, msgspec.Meta(ge=1), says("number of users, with one flow each")] = 1
+    back: Annotated[str, says("nodes of the acknowledgments' path, if it differs")] = ""
+    access: Annotated[str, says("one-way delay of their access link")] = "0"
+    start: Annotated[str, says("start of the first user")] = "0"
+    every: Annotated[str, says("time between the starts of one user and the next")] = "0"
+    stop: Annotated[str, says("end of all users; default: the end of the run")] = ""
 
 
 class File(Part):
     link: Annotated[list[_LinkTable], says("bottlenecks, 1 to 16")]
-    users: Annotated[list[_UsersTable], says("who sends over which of them")]
-    title: Annotated[str, says("a line that says what it is")] = ""
+    users: Annotated[list[_UsersTable], says("groups of users, and their paths")]
+    title: Annotated[str, says("one line: what it shows")] = ""
 
 
 def _made(file: File, rate: Callable[[str], int], time: Callable[[str], float]) -> Network:
     meshed = any(t.start or t.to for t in file.link)
     if meshed and not all(t.start and t.to for t in file.link):
-        raise ValueError("links have from and to, each, or none of them has")
+        raise ValueError("either all links have from and to, or none has")
     links = tuple(
         Link(_value(rate, t.rate, "link", n, "rate"), _value(time, t.delay, "link", n, "delay"),
              (t.start, t.to) if meshed else None)
@@ -215,7 +217,7 @@ def _made(file: File, rate: Callable[[str], int], time: Callable[[str], float]) 
     if not 1 + meshed <= len(links) <= 16:
         raise ValueError(f"a network has {1 + meshed} to 16 links, not {len(links)}")
     if meshed and len({link.ends for link in links}) < len(links):
-        raise ValueError("from one node to another there is one link")
+        raise ValueError("two links have the same from and to: drop one of them")
     groups: list[Group] = []
     users: list[User] = []
     for n, table in enumerate(file.users, 1):
@@ -225,7 +227,7 @@ def _made(file: File, rate: Callable[[str], int], time: Callable[[str], float]) 
                               ("every", table.every), ("stop", table.stop))
         )  # fmt: skip
         if table.back and not meshed:
-            raise ValueError("back is of links with from and to")
+            raise ValueError("back needs links with from and to")
         group = _value(
             lambda path, of=table, access=access: _group_of_nodes(links, path, of.back, access)
             if meshed else _group(links, path, access), table.path, "users", n, "path",
@@ -238,7 +240,7 @@ def _made(file: File, rate: Callable[[str], int], time: Callable[[str], float]) 
                 raise ValueError(f"a user of path {table.path} would stop before it starts")
             users.append(User(groups.index(group), round(start, 9), stop))
     if meshed and len(groups) > MESH_GROUPS:
-        raise ValueError(f"{len(groups)} kinds of users, and {MESH_GROUPS} at most")
+        raise ValueError(f"a network has at most {MESH_GROUPS} kinds of users, not {len(groups)}")
     return Network(links, tuple(groups), tuple(users))
 
 
@@ -261,12 +263,12 @@ def _group_of_nodes(links: tuple[Link, ...], path: str, back: str, access: float
         if missing := [pair for pair in pairwise(nodes) if pair not in ends]:
             raise ValueError(f"path {text!r}: no link from {missing[0][0]} to {missing[0][1]}")
         if len(nodes) < 2 or len({*nodes}) < len(nodes):
-            raise ValueError(f"path {text!r}: two nodes or more, each once, such as home-isp-far")
+            raise ValueError(f"path {text!r}: write two nodes or more, each once: home-isp-far")
         return tuple(ends.index(pair) for pair in pairwise(nodes))
 
     there, again = way(path), way(back) if back else ()
     if back and (ends[again[0]][0], ends[again[-1]][1]) != (ends[there[-1]][1], ends[there[0]][0]):
-        raise ValueError(f"back {back!r} is not from the end of {path!r} to its beginning")
+        raise ValueError(f"back {back!r} does not go from the end of {path!r} to its beginning")
     delay = sum(links[k].delay for k in (*there, *(again or there)))
     return Group(there[0], there[-1], round(2 * access + delay, 9), way=there, back=again)
 
@@ -276,7 +278,7 @@ def _group(links: tuple[Link, ...], path: str, access: float) -> Group:
     first = int(found[1]) if found else 0
     last = int(found[2] or first) if found else 0
     if not 1 <= first <= last <= len(links):
-        raise ValueError(f"path {path!r}: links as 1-{len(links)}, or one of them")
+        raise ValueError(f"path {path!r}: write links as 1-{len(links)}, or one link")
     delay = sum(link.delay for link in links[first - 1 : last])
     return Group(first - 1, last - 1, round(2 * (access + delay), 9))
 
@@ -286,7 +288,7 @@ def check(name: str) -> Path:
     if "/" in name or name.endswith(".toml"):
         path = Path(name).expanduser().absolute()
         if path.suffix != ".toml" or not path.is_file():
-            raise ValueError("a file that is there, and ends in .toml")
+            raise ValueError("the path of an existing file that ends in .toml")
         return path
     if name not in names():
         raise ValueError(f"a path, such as ./net.toml, or one of: {', '.join(names())}")

@@ -69,7 +69,7 @@ def mix(text: str) -> tuple[tuple[str, int], ...]:
         try:
             parts.append((cc_name(name), units.count(1, 10000)(count or "1")))
         except ValueError:
-            raise ValueError("names and counts, such as ccpd:2,cubic:2") from None
+            raise ValueError("names and counts of flows, such as ccpd:2,cubic:2") from None
     return tuple(parts)
 
 
@@ -218,8 +218,9 @@ def burst_loss(text: str) -> BurstLoss:
         return BurstLoss(*shares)
     except ValueError:
         raise ValueError(
-            "BAD:GOOD[:LOST[:ELSE]], the chances that a packet ends the good state and the bad one,"
-            " and is lost in the bad one (1) and in the good one (0): 0.01:0.3 or 1%:30%:80%:0.1%"
+            "BAD:GOOD[:LOST[:ELSE]], the probabilities that a packet ends the good state, that it"
+            " ends the bad state, that it is lost in the bad state (default 1) and in the good"
+            " state (default 0): 0.01:0.3 or 1%:30%:80%:0.1%"
         ) from None
 
 
@@ -332,7 +333,7 @@ def host(text: str) -> tuple[str, ...]:
     parts = text.split(",")
     known = parts == ["exact"] or not {*parts} - {*HOSTS}
     if not known or len({*parts}) < len(parts):
-        raise ValueError(f"exact, or one or more of {', '.join(HOSTS)}: nic,fq")
+        raise ValueError(f"exact, or one or more of {', '.join(HOSTS)}, such as nic,fq")
     return tuple(part for part in HOSTS if part in parts)
 
 
@@ -355,8 +356,8 @@ def voice(text: str) -> Voice:
                      units.time(1e-3, 10)(interval))  # fmt: skip
     except ValueError:
         raise ValueError(
-            "CALLS, or CALLS:BYTES/INTERVAL with 8 to 1400 bytes and 1ms to 10s, such as"
-            " 2:172/20ms, which is G.711"
+            "CALLS, or CALLS:BYTES/INTERVAL with 8 to 1400 bytes and 1ms to 10s, such as 2:172/20ms"
+            " (G.711)"
         ) from None
 
 
@@ -377,7 +378,8 @@ def ask(text: str) -> Ask:
                    units.time(0, 1e4)(think))  # fmt: skip
     except ValueError:
         raise ValueError(
-            "CLIENTS:REQUEST:RESPONSE:THINK, bytes and a mean time, such as 5:400:50k:1s"
+            "CLIENTS:REQUEST:RESPONSE:THINK (THINK is the mean pause, the sizes are bytes), such as"
+            " 5:400:50k:1s"
         ) from None
 
 
@@ -417,8 +419,8 @@ def video(text: str) -> Video:
         return made
     except ValueError:
         raise ValueError(
-            f"VIEWERS, and as wanted rising RATES/CHUNK ({MOST_RATES} rates at most), buffer or"
-            " rate, and a TIME to store that has room for a chunk:"
+            f"VIEWERS, and optionally rising RATES/CHUNK ({MOST_RATES} rates at most), buffer or"
+            " rate, and a TIME to store that is not shorter than a chunk:"
             " 1:300k+750k+1200k+1850k+2850k+4300k/4s:buffer:30s"
         ) from None
 
@@ -451,15 +453,16 @@ def _program(text: str) -> Program:
     except ValueError:
         at = -1
     if not found or at < 0:
-        raise ValueError("HOST[@SECONDS]:PATH with HOST s0, s1, ... of the senders, or r, the"
-                         " receiver: s0:./serve,r@0.1:./fetch")  # fmt: skip
+        raise ValueError("HOST[@SECONDS]:PATH with HOST s0, s1, ... (senders) or r (the receiver):"
+                         " s0:./serve,r@0.1:./fetch")  # fmt: skip
     path = REPO / found[3]
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise ValueError(f"a path to a program: {path}: {error.strerror}") from None
+        raise ValueError(f"the path of a program: {path}: {error.strerror}") from None
     if not content.startswith((b"#!/", b"\x7fELF")):
-        raise ValueError(f"a program: {path} is none, nor a script that begins with #!/")
+        raise ValueError(f"a program: {path} is neither an ELF file nor a script that begins with"
+                         " #!/")
     digest = hashlib.sha256(content).hexdigest()[:16]
     return Program(found[1] if found[1] != "s" else "s0", at, found[3], digest, content)
 
@@ -490,8 +493,8 @@ def short(text: str) -> Short:
         )  # fmt: skip
     except ValueError:
         raise ValueError(
-            "ARRIVALS:PACKETS:SHAPE, a second, the mean and Pareto's exponent: 100:30:1.35; with"
-            " sizes, ARRIVALS alone; and a congestion control of their own: 100:30:1.35:cubic"
+            "ARRIVALS:PACKETS:SHAPE (per second, mean, Pareto's exponent): 100:30:1.35; with sizes,"
+            " only ARRIVALS; optionally a congestion control: 100:30:1.35:cubic"
         ) from None
 
 
@@ -517,7 +520,7 @@ def stops(text: str) -> tuple[Stop, ...]:
 def stages(text: str) -> tuple[float, ...]:
     bounds = tuple(units.time(0, 1e6)(part) for part in text.split(","))
     if list(bounds) != sorted({*bounds, 0.0})[-len(bounds):] or not bounds[0]:
-        raise ValueError("rising times between stages, such as 20,40")
+        raise ValueError("rising times between stages, in seconds, such as 20,40")
     return bounds
 
 
@@ -532,7 +535,7 @@ def reverse(text: str) -> tuple[str, int]:
 def router(text: str) -> str:
     """Checks only the characters: tc gets the options unchanged, and reports their errors."""
     if not re.fullmatch(r"[\w.% -]{1,200}", text):
-        raise ValueError("options as tc has them after the limit, such as 'target 5ms'")
+        raise ValueError("options in tc's syntax, those after the limit, such as 'target 5ms'")
     return text
 
 

@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0
 """Scenario files, and the settings of their runs.
 
-A scenario is a TOML file in scripts/scenarios: a title, what it reproduces, its settings, what is
-compared in it, what its paper measured, and what follows.  Every setting may be overridden on the
-command line with --set.  The file may be anywhere: what has a / or ends in .toml is a path.  A
-file that a setting names as ./FILE or ../FILE is beside the scenario that says so; on the command
-line, in the working directory.
+A scenario is a TOML file: a title, what it reproduces, its settings, the columns and cases that it
+compares, the numbers of its paper, and findings.  The command line can override every setting with
+--set.  scripts/scenarios has the scenarios that commands know by name.  A scenario file may be
+anywhere else: a name that contains a / or ends in .toml is a path.  If a setting in a file names
+./FILE or ../FILE, the path is relative to that file; on the command line it is relative to the
+working directory.
 
-Some things spare a scenario of many cases that it says the same again and again.  A finding with
-each = "case" is one of each case: {case} in its measure is the case's name; each = "cell" is one of
-each column in each case.  goals = "field" adds the findings of goals/field.toml.  {sender}, in any
-place of either file, is the congestion control that is judged: ccpd_path, or what --cc says.  And
-[draw] draws cases at random.
+Some keys avoid repetition in a scenario with many cases.  A finding with each = "case" stands for
+one finding for each case, and {case} in its measure is the case's name.  each = "cell" stands for
+one finding for each column in each case, and {column} is the column's name.  goals = "field" adds
+the findings of goals/field.toml.  {sender}, anywhere in either file, is the congestion control that
+is judged: ccpd_path, or that of --cc.  [draw] draws cases at random.
 """
 
 import math
@@ -54,7 +55,7 @@ def _texts(folder: Path, kind: type, table: Any) -> Texts:
     Each value is parsed here, so that an error is reported with the name of this table.
     """
     if kind is not Texts or not isinstance(table, dict):
-        raise ValueError(f"a table of settings, not {table!r}")
+        raise ValueError(f"a table of settings is needed, not {table!r}")
     try:
         check_keys(table)
     except LabError as error:
@@ -84,18 +85,18 @@ Entry = Number | list[Number]  # of a table: a number, or the numbers of a paper
 
 
 class Column(Part):
-    """One of what a scenario compares: a congestion control, with settings of its own."""
+    """One of the things that a scenario compares: a congestion control, with its own settings."""
 
-    name: Annotated[str, says("what tables, plots and measures call it")]
-    cc: Annotated[str, says("the flows' congestion control; may be left out with mix")] = ""
+    name: Annotated[str, says("its name in tables, plots and measures")]
+    cc: Annotated[str, says("the flows' congestion control; not needed with mix")] = ""
     set: Annotated[Texts, says("settings of this column")] = field(default_factory=Texts)
 
 
 class Case(Part):
     """One point of a sweep."""
 
-    name: Annotated[str, says("what tables, plots and measures call it")]
-    x: Annotated[Number | None, says("its place in pictures; a metric may use it")] = None
+    name: Annotated[str, says("its name in tables, plots and measures")]
+    x: Annotated[Number | None, says("its place on the x axis of plots; metrics can use it")] = None
     set: Annotated[Texts, says("settings of this case")] = field(default_factory=Texts)
 
 
@@ -123,24 +124,26 @@ class Expected(Part):
 
 
 class Finding(Part):
-    """What a paper claims, or we do: a sentence, and the measure that decides whether it holds."""
+    """A claim of a paper, or our own: a sentence, and the measure that decides whether it holds."""
 
     claim: Annotated[str, says("the sentence")]
-    measure: Annotated[str, says("what decides: see Measures")]
-    low: Annotated[Number, says("it holds from here on")] = -math.inf
-    high: Annotated[Number, says("and up to here")] = math.inf
-    paper: Annotated[Number | None, says("what the paper has, to be shown beside it")] = None
-    note: Annotated[str, says("why, above all where it does not hold")] = ""
-    test: Annotated[bool, says("make check holds it")] = False
-    kind: Annotated[str, says(f"one of {', '.join(KINDS)}; default: paper where the scenario has"
-                              " one, else ours")] = ""  # fmt: skip
-    each: Annotated[str, says("case, or cell, which is a column in a case: a finding for each of"
-                              " them")] = ""  # fmt: skip
-    cases: Annotated[tuple[str, ...], says("of which cases with each: names, or patterns such as"
-                                           " data*; default: all")] = ()  # fmt: skip
-    columns: Annotated[tuple[str, ...], says("the same of columns")] = ()
-    share: Annotated[Number, says("of the cases, in which low and high have to hold; 0: in each by"
-                                  " itself")] = 0.0  # fmt: skip
+    measure: Annotated[str, says("the expression that decides: see Measures")]
+    low: Annotated[Number, says("the least value of the measure with which it holds")] = -math.inf
+    high: Annotated[Number, says("the largest value with which it holds")] = math.inf
+    paper: Annotated[Number | None, says("the paper's value, shown beside the measured one")] = None
+    note: Annotated[str, says("the reason, above all if it does not hold")] = ""
+    test: Annotated[bool, says("make check fails if it does not hold")] = False
+    kind: Annotated[str, says(f"one of {', '.join(KINDS)}; default: paper if the scenario has one,"
+                              " else ours")] = ""  # fmt: skip
+    each: Annotated[str, says("case or cell (a column in a case): this stands for one finding for"
+                              " each of them")] = ""  # fmt: skip
+    cases: Annotated[tuple[str, ...], says("with each, the cases: names, or patterns such as data*;"
+                                           " default: all")] = ()  # fmt: skip
+    columns: Annotated[tuple[str, ...], says("with each, the columns: names, or patterns; default:"
+                                             " all")] = ()
+    share: Annotated[Number, says('with each = "case": one finding, that low and high hold in at'
+                                  " least this share of the cases; 0: one finding for each"
+                                  " case")] = 0.0  # fmt: skip
 
     def of(self, case: str, column: str = "", note: str = "") -> "Finding":
         """The finding for one case or cell, with the name of the cell in front of its claim."""
@@ -153,31 +156,32 @@ class Finding(Part):
 
 
 class Quality(Part):
-    """What a sender can be good or bad at: a number of each, which is good or bad from there on."""
+    """A property of senders: a number for each sender, and the values that are good or bad."""
 
-    what: Annotated[str, says("what it is called")]
-    measure: Annotated[str, says("as a finding's, with {cc} for the sender, which is its column's"
-                                 " name too")]  # fmt: skip
-    good: Annotated[Number, says("it is good from here on")]
-    bad: Annotated[Number, says("it is bad from here on, on the other side of good")]
+    what: Annotated[str, says("its name")]
+    measure: Annotated[str, says("as in a finding; {cc} stands for the sender, and for its column's"
+                                 " name")]  # fmt: skip
+    good: Annotated[Number, says("values from here on are good")]
+    bad: Annotated[Number, says("values from here on, in the other direction, are bad")]
 
 
 class Table(Part):
-    """A table of a paper with rows for columns here: a finding for each of its numbers."""
+    """A table of a paper, whose rows are the scenario's columns.  Each number is a finding."""
 
-    claim: Annotated[str, says("which table it is, and of what")]
-    metric: Annotated[str, says("what its numbers are: see Metrics")]
+    claim: Annotated[str, says("which table of the paper it is, and what it shows")]
+    metric: Annotated[str, says("the metric that its numbers are: see Metrics")]
     rows: Annotated[dict[str, list[Entry] | dict[str, Entry]], says(
-        "by column, a number of each case in their order, or some cases and theirs; a number, or a"
-        " list of the paper's trials")]  # fmt: skip
-    tolerance: Annotated[Number, says("how near is near enough, as a share of the paper's number;"
-                                      " this or within is needed")] = 0.0  # fmt: skip
-    within: Annotated[Number, says("the same in the metric's unit")] = 0.0
-    notes: Annotated[dict[str, str], says('of a row, "reno", or of one of its cells, "reno, 10'
-                                          ' ms"')] = field(default_factory=dict)  # fmt: skip
-    test: Annotated[bool | tuple[str, ...], says("make check holds all of it, or these rows or"
-                                                 " cells")] = False  # fmt: skip
-    kind: Annotated[str, says("of all its findings")] = ""
+        "for each column: a list with a number for each case in order, or a table of cases and"
+        " their numbers; a list of the paper's trials may replace a number")]  # fmt: skip
+    tolerance: Annotated[Number, says("the largest difference that agrees, as a share of the"
+                                      " paper's number; or set within")] = 0.0  # fmt: skip
+    within: Annotated[Number, says("the largest difference that agrees, in the metric's"
+                                   " unit")] = 0.0
+    notes: Annotated[dict[str, str], says('notes to a row, "reno", or to one of its cells, "reno,'
+                                          ' 10 ms"')] = field(default_factory=dict)  # fmt: skip
+    test: Annotated[bool | tuple[str, ...], says("make check fails if it (true), or one of these"
+                                                 " rows or cells, differs")] = False  # fmt: skip
+    kind: Annotated[str, says("the kind of all its findings: see [[finding]]")] = ""
 
     def numbers(self, cases: list[str]) -> Iterator[Expected]:
         """The paper's number of each cell; ValueError if a case does not exist."""
@@ -207,8 +211,8 @@ class Table(Part):
         tests = () if isinstance(self.test, bool) else self.test
         for what, names in (("note", self.notes), ("test", tests)):
             if wrong := {*names} - {*self.rows} - {*numbers}:
-                raise ValueError(f"[[table]] {self.claim!r}: a {what}, but no number, of"
-                                 f" {min(wrong)!r}")  # fmt: skip
+                raise ValueError(f"[[table]] {self.claim!r}: a {what} for {min(wrong)!r}, which"
+                                 " has no number")  # fmt: skip
         for cell, number in numbers.items():
             names = ", ".join(map(repr, filter(None, (self.metric, number.column, number.case))))
             yield Finding(
@@ -223,28 +227,31 @@ class Scenario(Part):
     """A scenario's file."""
 
     name: str
-    title: Annotated[str, says("a line that says what it shows")]
-    paper: Annotated[str, says("that it comes from")] = ""
-    figure: Annotated[str, says("which table or figure of it")] = ""
-    about: Annotated[str, says("more than the title says")] = ""
-    seeds: Annotated[int, Meta(ge=1), says("the report runs seeds 1 to this")] = 1
+    title: Annotated[str, says("one line: what it shows")]
+    paper: Annotated[str, says("the paper that it reproduces")] = ""
+    figure: Annotated[str, says("the table or figure of the paper")] = ""
+    about: Annotated[str, says("a longer description")] = ""
+    seeds: Annotated[int, Meta(ge=1), says("the report makes runs with seeds 1 to this")] = 1
     plot: tuple[str, ...] = ()
-    x: Annotated[str, says("what the cases' x is")] = ""
-    column: Annotated[tuple[Column, ...], says("what is compared")] = ()
-    case: Annotated[tuple[Case, ...], says("the points of a sweep")] = ()
-    group: Annotated[dict[str, list[str]], says("columns by a name that they have in common: their"
-                                                " names, with * for any text")] = field(
+    x: Annotated[str, says("the name of the cases' x")] = ""
+    column: Annotated[tuple[Column, ...], says("the things that it compares")] = ()
+    case: Annotated[tuple[Case, ...], says("the points of a sweep, for each of which it has"
+                                           " runs")] = ()
+    group: Annotated[dict[str, list[str]], says("names for several columns together: a list of"
+                                                " their names, with * for any text")] = field(
         default_factory=dict)  # fmt: skip
-    settings: Annotated[Texts, says("what all runs have: see Settings")] = field(
+    settings: Annotated[Texts, says("settings of all runs: see Settings")] = field(
         default_factory=Texts)  # fmt: skip
-    metrics: Annotated[dict[str, str], says("of its own: see Metrics")] = field(
+    metrics: Annotated[dict[str, str], says("its own metrics: see Measures")] = field(
         default_factory=dict)  # fmt: skip
     table: Annotated[tuple[Table, ...], says("the paper's numbers")] = ()
-    finding: Annotated[tuple[Finding, ...], says("what is claimed, and whether it holds")] = ()
-    quality: Annotated[tuple[Quality, ...], says("what senders are good or bad at")] = ()
-    goals: Annotated[str, says("findings that it shares with others: a file of"
+    finding: Annotated[tuple[Finding, ...], says("claims, and how to decide whether they"
+                                                 " hold")] = ()
+    quality: Annotated[tuple[Quality, ...], says("properties in which senders are good or"
+                                                 " bad")] = ()
+    goals: Annotated[str, says("findings that it shares with other scenarios: the name of a file in"
                                " scripts/scenarios/goals")] = ""  # fmt: skip
-    notes: Annotated[dict[str, str], says("of findings of each case, by case")] = field(
+    notes: Annotated[dict[str, str], says("by case, the note of findings with each")] = field(
         default_factory=dict)  # fmt: skip
     path: Path = SCENARIOS
     judged: tuple[str, ...] = ()  # the senders that replace {sender}
@@ -311,10 +318,10 @@ class Written(Scenario, kw_only=True):
     """A scenario's file as it is written: keys that _compiled() converts, and optional keys."""
 
     name: str = ""
-    cc: Annotated[tuple[str, ...] | None, says("columns without settings of their own; default:"
+    cc: Annotated[tuple[str, ...] | None, says("columns without their own settings; default:"
                                                " cubic, if there is no [[column]]")] = None
-    plot: Annotated[str | tuple[str, ...], says("pictures: see Plots")] = ()
-    draw: Annotated[dict[str, Any] | None, says("cases that are drawn at random")] = None
+    plot: Annotated[str | tuple[str, ...], says("plots of the report: see Plots")] = ()
+    draw: Annotated[dict[str, Any] | None, says("random cases: see [draw]")] = None
 
 
 class _Goals(Part):
@@ -346,9 +353,9 @@ def load(name: str, senders: Iterable[str] = (), seed: int | None = None) -> Sce
     if "/" in name or name.endswith(".toml"):
         path = Path(name).expanduser().absolute()
         if path.suffix != ".toml" or not path.is_file():
-            raise usage(f"{name}: no such file; a scenario's ends in .toml")
+            raise usage(f"{name}: no such file; a scenario file ends in .toml")
     elif name not in names():
-        raise usage(f"no scenario {name!r}, and no path to one, such as ./my.toml; there are:"
+        raise usage(f"no scenario {name!r}; give a path, such as ./my.toml, or one of these:"
                     f" {', '.join(names())}")  # fmt: skip
     first, *others = (_read(path, sender, seed) for sender in senders or (DEFAULT_SENDER,))
     for other in others if first.judged else ():
@@ -439,7 +446,7 @@ def _of_cases(scenario: Scenario) -> Iterator[Finding]:
         cases = _like(finding.cases, scenario.case_names, where)
         columns = _like(finding.columns, [c.name for c in scenario.column], where)
         if finding.share and not (finding.each == "case" and 0 < finding.share <= 1):
-            raise ValueError(f"{where}: share, of the cases, is up to 1 and needs each = 'case'")
+            raise ValueError(f"{where}: share is at most 1, and needs each = 'case'")
         if finding.share:
             yield replace(finding, cases=tuple(cases))
         elif finding.each:
@@ -458,7 +465,7 @@ def _like(patterns: tuple[str, ...], names: list[str], where: str) -> list[str]:
     """
     for pattern in patterns:
         if not any(fnmatchcase(name, pattern) for name in names):
-            raise ValueError(f"{where}: nothing is called like {pattern!r};"
+            raise ValueError(f"{where}: no name matches {pattern!r};"
                              f" there are: {', '.join(names)}")  # fmt: skip
     return [n for n in names if not patterns or any(fnmatchcase(n, p) for p in patterns)]
 
@@ -476,13 +483,13 @@ def _check(scenario: Scenario) -> None:
         called = [one.name for one in them]
         for name in called:
             if called.count(name) > 1:
-                raise ValueError(f"two {what}s are called {name!r}")
+                raise ValueError(f"two {what}s have the name {name!r}")
             if "'" in name:
-                raise ValueError(f"{what} {name!r}: a name is quoted in measures: drop the '")
+                raise ValueError(f"{what} {name!r}: measures quote the name: drop the ' in it")
     columns = [c.name for c in scenario.column]
     for name, of in scenario.group.items():
         if name in columns:
-            raise ValueError(f"[group] {name!r} is a column's name")
+            raise ValueError(f"[group] {name!r} is a column's name: choose another")
         for like in of:
             if not any(fnmatchcase(c, like) for c in columns):
                 raise ValueError(f"[group] {name!r}: no column {like!r};"
@@ -501,7 +508,7 @@ def _check(scenario: Scenario) -> None:
                              f" there are: {', '.join(KINDS)}")  # fmt: skip
     for quality in scenario.quality:
         if quality.good == quality.bad:
-            raise ValueError(f"[[quality]] {quality.what!r}: good and bad are the same")
+            raise ValueError(f"[[quality]] {quality.what!r}: good and bad must differ")
 
 
 # Pairs (A, B) of settings that exclude each other: if a layer sets A and not B, it removes B.

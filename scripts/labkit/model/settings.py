@@ -84,121 +84,145 @@ class Key:
 
 
 KEYS: dict[str, Key] = {
-    "rate": Key(units.rate, "100mbit", "of the bottleneck; Ethernet headers (14 bytes) count"),
-    "rtt": Key(parse.times, "40ms", "without queueing; for each flow: 20ms,80ms or spread:"
-               " 40ms-200ms"),
-    "buffer": Key(parse.buffer, "1bdp", "of the bottleneck: packets, or 0.5bdp (shortest rtt)"),
-    "loss": Key(units.loss, "0", "random, of data packets only, before the bottleneck: 1e-4"),
-    "last_hop": Key(units.loss, "0", "random, of data packets only, behind the bottleneck, as a"
-                    " wireless last hop loses them: 1e-4"),
-    "trace": Key(traces.trace, None, "in place of rate: a file as Mahimahi's, of ms at each of"
-                 " which a packet of 1500 bytes may leave the bottleneck, and after the last again."
-                 " Its path from the repository's root; two, of the data and of the way back:"
+    "rate": Key(units.rate, "100mbit", "rate of the bottleneck; it counts Ethernet headers (14"
+                " bytes per packet)"),
+    "rtt": Key(parse.times, "40ms", "round-trip time without queueing; for each flow: 20ms,80ms or"
+               " evenly spread: 40ms-200ms"),
+    "buffer": Key(parse.buffer, "1bdp", "buffer of the bottleneck: packets, or BDPs of the shortest"
+                  " rtt: 0.5bdp"),
+    "loss": Key(units.loss, "0", "random loss of data packets (not of acknowledgments) before the"
+                " bottleneck: 1e-4"),
+    "last_hop": Key(units.loss, "0", "random loss of data packets (not of acknowledgments) behind"
+                    " the bottleneck, as on a wireless last hop: 1e-4"),
+    "trace": Key(traces.trace, None, "in place of rate: a file in Mahimahi's format. Each line is a"
+                 " time in ms when one packet of 1500 bytes may leave the bottleneck; after the"
+                 " last line the trace repeats. Paths are relative to the repository's root. A"
+                 " second file is for the way back:"
                  " scripts/traces/cellular-down.gz,scripts/traces/cellular-up.gz"),
-    "rtt_trace": Key(traces.steps(units.time(1e-6, 10), "45ms"), None, "in place of rtt: a file of"
-                     " seconds and a round trip in each line, which holds until the next; in order."
-                     " Where seconds alone are in the last line, it begins anew:"
-                     " scripts/traces/orbit.rtt"),
-    "loss_trace": Key(traces.steps(units.loss, "0.1%"), None, "in place of loss: such a file of"
-                      " seconds and shares: scripts/traces/orbit.loss"),
-    "burstloss": Key(parse.burst_loss, None, "in place of last_hop: losses in bursts, after Gilbert"
-                     " and Elliott. The chance that a packet begins a burst, and that one ends it,"
-                     " the share that is lost in it (1), and elsewhere (0): 0.01:0.3 or"
-                     " 1%:30%:80%:0.1%"),
-    "duplicate": Key(units.loss, None, "share of the data packets that come twice, from before the"
-                     " bottleneck on: 0.01"),
+    "rtt_trace": Key(traces.steps(units.time(1e-6, 10), "45ms"), None, "in place of rtt: a file"
+                     " with a time in seconds and a round-trip time in each line, which holds until"
+                     " the next line; packets stay in order. If the last line is only a time, the"
+                     " trace repeats after it: scripts/traces/orbit.rtt"),
+    "loss_trace": Key(traces.steps(units.loss, "0.1%"), None, "in place of loss: a file with a time"
+                      " in seconds and a loss in each line, as in rtt_trace:"
+                      " scripts/traces/orbit.loss"),
+    "burstloss": Key(parse.burst_loss, None, "in place of last_hop: losses in bursts"
+                     " (Gilbert-Elliott model). The probabilities, for each packet, that a burst"
+                     " begins and that it ends; then the loss in a burst (default 1) and outside"
+                     " (default 0): 0.01:0.3 or 1%:30%:80%:0.1%"),
+    "duplicate": Key(units.loss, None, "share of the data packets that are duplicated before the"
+                     " bottleneck: 0.01"),
     # gact counts to 10 000, and the first two packets open the connection.
-    "drop": Key(units.count(1, 9998), None, "one data packet of a single flow, by its number: 330"),
-    "jitter": Key(units.time(1e-6, 1), None, "random delay of data, 0 to this; in order: 5ms"),
-    "jitter_back": Key(parse.jitters, None, "random delay of the acknowledgments of flows by their"
-                       " numbers, 0 to this; in order: 1:5ms,2:1ms"),
-    "qdisc": Key(units.choice(*QUEUES, *SHAPING), "fifo", "of the bottleneck:"
-                 f" {', '.join((*QUEUES, *SHAPING))}. As tc has them by default, but for what"
-                 " buffer and ecn say. red: max is a quarter of the buffer, min a third of that;"
-                 " warn: red that marks each packet behind a third of the buffer, and drops none;"
-                 " cake: without its shaper, the buffer as memory for full packets; dualpi2:"
-                 " Linux and iproute2 from 6.17 on"),
-    "router": Key(parse.router, None, "more options of the qdisc, as tc has them: target 5ms"),
-    "flows": Key(units.count(0, 5000), "1", "how many; 0 where others send: video, program, voice,"
-                 " ask"),
-    "mix": Key(parse.mix, None, "flows by congestion control, in place of flows: ccpd:2,cubic:2"),
-    "start": Key(units.time(0, 1e6), "0", "seconds from one flow's start to the next's"),
-    "stop": Key(parse.stops, None, "flows that end before the run, by their numbers, and when:"
-                " 1:20,2:30"),
-    "scatter": Key(units.time(1e-9, 1e6), None, "each flow starts later by a random part of this,"
-                   " another one with each seed: 10ms"),
-    "bytes": Key(units.size, None, "per flow; the run ends when all have arrived: 100M"),
-    "duration": Key(units.time(0.01, 1e6), None, "seconds of the run, when not bytes (default 10)"),
-    "network": Key(parse.network, None, "in place of rate, rtt, flows, start: a file's path"
-                   f" (./net.toml), or one of {_NETWORKS}"),
-    "scale": Key(lambda t: units.number(t, 1e-6, 1e3), None, "of a network's rates: 0.1"),
-    "short": Key(parse.short, None, "more flows: arrivals a second, mean packets, shape, and"
-                 " congestion control (that of the others): 100:30:1.35 or 100:30:1.35:cubic"),
-    "sizes": Key(traces.sizes, None, "in place of short's mean and shape: a file of bytes, of which"
-                 " each short flow has one by chance: with short=100"),
-    "voice": Key(parse.voice, None, "calls on the way of the data, whose delays and losses are"
-                 " measured; UDP of 172 bytes each 20 ms, or as said: 2 or 2:172/20ms"),
-    "ask": Key(parse.ask, None, "clients beside the receivers that ask a server beside the senders,"
-               " with their congestion control, wait for its response, and think, on a connection"
-               " each; bytes, and the mean of exponential times: 5:400:50k:1s"),
-    "video": Key(parse.video, None, "viewers beside the receivers, of a video that a server beside"
-                 " the senders has in several bit rates, with their congestion control: how many,"
-                 " the rates and how long a chunk plays, how the next rate is chosen (by what is in"
-                 " store, or by the rate of the chunks before), and what a viewer has room for:"
-                 " 1:300k+750k+1200k+1850k+2850k+4300k/4s:buffer:30s, which is 1"),
-    "program": Key(parse.programs, None, "programs of your own on the path's hosts, and from when"
-                   " on. In their environment are SENDER and RECEIVER, which are addresses, CC,"
-                   " DURATION and HERE, their folder: s0:./serve,r@0.1:./fetch"),
-    "stages": Key(parse.stages, None, "seconds at which others begin, each measured for itself:"
-                  " 20,40"),
-    "access": Key(units.rate, None, "of each sending host's link, shared by flows of one rtt:"
-                  " 1gbit"),
-    "mtu": Key(units.count(576, 9000), "1500", "bytes, of every link"),
-    "app": Key(parse.app, None, "each flow has so much to send so often, not always: 250k/100ms;"
-               " several sizes take turns: 12k+290k/5s; results have the time of each, from its"
-               " write to"
-               " its last byte's arrival"),
-    "ssthresh": Key(parse.ssthresh, None, "initial: packets, or 1bdp; bbr takes no notice: 100"),
-    "reverse": Key(parse.reverse, None, "bulk flows back, through a bottleneck like the other:"
-                   " cubic:2"),
-    "back": Key(parse.back, None, "rate of the way back, and what its queue holds (1000 packets):"
-                " 1mbit or 1mbit:50"),
-    "police": Key(parse.police, None, "drops what is beyond rate and burst: 50mbit:250k (burst 50"
-                  " ms)"),
-    "batch": Key(units.time(1e-6, 1), None, "acknowledgments come in batches so far apart: 1ms"),
-    "thin": Key(units.on_off, "off", "of a flow's acknowledgments in one batch no more than two"
-                " come on, the first and one that stands for all others (by cake): on or off"),
-    "aggregate": Key(units.time(1e-6, 1), None, "data come in batches so far apart, as over Wi-Fi:"
-                     " 4ms"),
-    "reorder": Key(parse.reorder, None, "data packets that others overtake, behind the bottleneck:"
-                   " this share of them is held for the time that it takes to send so many full"
-                   " packets,"
-                   " or for a time; nothing is lost: 0.01:20 or 1%:5ms"),
-    "blackout": Key(parse.blackouts, None, "nothing passes behind the bottleneck from then on for"
-                    " so long, in neither direction: packets are dropped, not held: 5:1.5,9:0.3"),
-    "switch": Key(parse.switches, None, "another congestion control for the flows under way at that"
-                  " time: 5:cubic,8:ccpd_path"),
-    "lie": Key(parse.lies, None, "receivers that return a rate of their own in place of what ACP's"
-               " routers want, for flows by their numbers: 0:400gbit,3:18mbit"),
-    "cross": Key(parse.cross, None, "traffic through the bottleneck: udp:50mbit:0-50, seconds"),
-    "change": Key(parse.changes, None, "of the path on the way:"
-                  " 10:rtt=80ms,20:rate=50mbit,30:loss=0"),
-    "param": Key(parse.params, None, "module parameter: tcp_ccpd.kp=4; may be repeated"),
-    "ip": Key(lambda text: int(units.choice("4", "6")(text)), "4", "4 or 6"),
+    "drop": Key(units.count(1, 9998), None, "drops one data packet of a single flow, by its number:"
+                " 330"),
+    "jitter": Key(units.time(1e-6, 1), None, "random delay of data packets, from 0 to this; they"
+                  " stay in order: 5ms"),
+    "jitter_back": Key(parse.jitters, None, "random delay of some flows' acknowledgments: flow"
+                       " number (from 0) and largest delay; they stay in order: 1:5ms,2:1ms"),
+    "qdisc": Key(units.choice(*QUEUES, *SHAPING), "fifo", "qdisc of the bottleneck:"
+                 f" {', '.join((*QUEUES, *SHAPING))}. All options but those that buffer and ecn set"
+                 " are tc's defaults. red: max is a quarter of the buffer, min a third of max;"
+                 " warn: red that marks every packet while the queue is longer than a third of the"
+                 " buffer, and drops none before the buffer is full; cake: without its shaper, with"
+                 " the buffer as its memory limit for full packets; dualpi2: needs Linux and"
+                 " iproute2 6.17 or newer"),
+    "router": Key(parse.router, None, "more options of the qdisc, in tc's syntax: target 5ms"),
+    "flows": Key(units.count(0, 5000), "1", "number of flows; 0 is for runs in which only video,"
+                 " program, voice or ask send"),
+    "mix": Key(parse.mix, None, "number of flows of each congestion control, in place of flows:"
+               " ccpd:2,cubic:2"),
+    "start": Key(units.time(0, 1e6), "0", "seconds between the start of one flow and that of the"
+                 " next"),
+    "stop": Key(parse.stops, None, "ends some flows before the run ends: flow number (from 0) and"
+                " seconds: 1:20,2:30"),
+    "scatter": Key(units.time(1e-9, 1e6), None, "each flow starts later by a random time from 0 to"
+                   " this, which depends on the seed: 10ms"),
+    "bytes": Key(units.size, None, "bytes that each flow sends; the run ends when all have arrived:"
+                 " 100M"),
+    "duration": Key(units.time(0.01, 1e6), None, "seconds of the run, if bytes is not set (default"
+                    " 10)"),
+    "network": Key(parse.network, None, "in place of rate, rtt, flows, start and mix: the path of a"
+                   f" network file (./net.toml), or one of {_NETWORKS}"),
+    "scale": Key(lambda t: units.number(t, 1e-6, 1e3), None, "factor for all rates of a network:"
+                 " 0.1"),
+    "short": Key(parse.short, None, "additional short flows: arrivals per second, mean packets,"
+                 " shape of the Pareto distribution, and congestion control (default: that of the"
+                 " other flows): 100:30:1.35 or 100:30:1.35:cubic"),
+    "sizes": Key(traces.sizes, None, "in place of short's mean and shape: a file with a number of"
+                 " bytes in each line, of which each short flow takes a random one; set short=100,"
+                 " without mean and shape"),
+    "voice": Key(parse.voice, None, "calls in the data's direction, whose delays and losses are"
+                 " measured: how many, and optionally bytes and interval of their UDP datagrams"
+                 " (default 172 bytes every 20 ms): 2 or 2:172/20ms"),
+    "ask": Key(parse.ask, None, "clients beside the receivers. Each one sends a request on its own"
+               " connection to a server beside the senders, waits for the full response, pauses,"
+               " and starts again. How many, bytes of request and response, and the mean of the"
+               " exponential pause; the server uses the senders' congestion control: 5:400:50k:1s"),
+    "video": Key(parse.video, None, "viewers beside the receivers, of a video on a server beside"
+                 " the senders, which uses the senders' congestion control. How many; the bit"
+                 " rates, and the length of a chunk; what selects the next bit rate: buffer (how"
+                 " much video the viewer has stored) or rate (throughput of the chunks before); and"
+                 " how much video a viewer can store. 1 is short for"
+                 " 1:300k+750k+1200k+1850k+2850k+4300k/4s:buffer:30s"),
+    "program": Key(parse.programs, None, "your own programs on the path's hosts, and when they"
+                   " start (default 0). Their environment has SENDER and RECEIVER (addresses), CC,"
+                   " DURATION and HERE (the program's folder): s0:./serve,r@0.1:./fetch"),
+    "stages": Key(parse.stages, None, "seconds at which new stages begin; each stage is measured by"
+                  " itself: 20,40"),
+    "access": Key(units.rate, None, "rate of each sending host's link, which all flows with the"
+                  " same rtt share: 1gbit"),
+    "mtu": Key(units.count(576, 9000), "1500", "MTU of every link, in bytes"),
+    "app": Key(parse.app, None, "each flow's program does not send all the time, but writes this"
+               " many bytes once in each interval: 250k/100ms; several sizes take turns:"
+               " 12k+290k/5s; results have the time of each write until its last byte's arrival"),
+    "ssthresh": Key(parse.ssthresh, None, "initial slow start threshold: packets, or 1bdp; bbr"
+                    " ignores it: 100"),
+    "reverse": Key(parse.reverse, None, "bulk flows in the other direction, through a second"
+                   " bottleneck like the first: cubic:2"),
+    "back": Key(parse.back, None, "bottleneck on the way back: its rate, and the size of its queue"
+                " in packets (default 1000): 1mbit or 1mbit:50"),
+    "police": Key(parse.police, None, "policer that drops packets beyond a rate and a burst in"
+                  " bytes (default: 50 ms at the rate): 50mbit:250k"),
+    "batch": Key(units.time(1e-6, 1), None, "acknowledgments arrive in batches, one batch in each"
+                 " interval of this length: 1ms"),
+    "thin": Key(units.on_off, "off", "with batch: of each flow's acknowledgments in one batch at"
+                " most two are forwarded, the first and one that replaces all others (by cake): on"
+                " or off"),
+    "aggregate": Key(units.time(1e-6, 1), None, "data packets arrive in batches, one batch in each"
+                     " interval of this length, as over Wi-Fi: 4ms"),
+    "reorder": Key(parse.reorder, None, "share of the data packets that are delayed behind the"
+                   " bottleneck, so that others overtake them, and their delay: a time, or the time"
+                   " to send so many full packets; nothing is lost: 0.01:20 or 1%:5ms"),
+    "blackout": Key(parse.blackouts, None, "times without any packet behind the bottleneck, in both"
+                    " directions: start and length in seconds; packets are dropped, not held:"
+                    " 5:1.5,9:0.3"),
+    "switch": Key(parse.switches, None, "changes the congestion control of all running flows:"
+                  " seconds and the new one: 5:cubic,8:ccpd_path"),
+    "lie": Key(parse.lies, None, "receivers that echo a false rate in place of the rate from ACP's"
+               " routers: flow number (from 0) and rate: 0:400gbit,3:18mbit"),
+    "cross": Key(parse.cross, None, "UDP traffic at a constant rate through the bottleneck: rate,"
+                 " and start and end in seconds: udp:50mbit:0-50"),
+    "change": Key(parse.changes, None, "changes of the path during the run, with their times in"
+                  " seconds: 10:rtt=80ms,20:rate=50mbit,30:loss=0"),
+    "param": Key(parse.params, None, "parameter of a module; may be repeated: tcp_ccpd.kp=4"),
+    "ip": Key(lambda text: int(units.choice("4", "6")(text)), "4", "IP version: 4 or 6"),
     "offload": Key(units.on_off, "off", "segmentation offload on hosts: on or off"),
-    "ack": Key(units.choice("delayed", "every"), "delayed", "acknowledgments: delayed or every"),
-    "host": Key(parse.host, "exact", "what hosts do beside TCP. exact: no more than it needs. nic:"
-                " interrupts 50 us after a first packet at both ends, acknowledgments processed"
-                " 0.3 us apart, at the sender TSO, at the receiver GRO of up to 64 kB. fq: the"
-                " sender's root qdisc, which paces. default: Debian's tcp_rmem and tcp_wmem with"
-                " autotuning. vm: short of CPU, so that acknowledgments wait for 1 to 20 ms."
-                " slow: acknowledgments processed 4 us apart. Several: nic,fq"),
-    "ecn": Key(units.on_off, "off", "explicit congestion notification, by hosts and by a qdisc"
-               " that can"
-               " mark (fq_codel, codel, pie, fq_pie, red, warn, cake): on or off"),
-    "sample": Key(units.time(0, 10), None, "interval of the time series; 0 is none (default 5ms,"
-                  " after 1000 rows up to a quarter of the least rtt); after 5000 it doubles"),
-    "timeout": Key(units.time(0.1, 1e6), None, "virtual seconds for bytes to arrive (default 300)"),
+    "ack": Key(units.choice("delayed", "every"), "delayed", "acknowledgments that receivers send:"
+               " delayed (TCP's usual ones), or every (one for each segment)"),
+    "host": Key(parse.host, "exact", "what hosts do in addition to TCP. exact: nothing that TCP"
+                " does not need. nic: interrupts 50 us after the first packet at both ends,"
+                " acknowledgments processed 0.3 us apart, TSO at the sender, GRO of up to 64 kB at"
+                " the receiver. fq: fq as the sender's root qdisc, for pacing. default: Debian's"
+                " tcp_rmem and tcp_wmem with autotuning. vm: too little CPU, so that"
+                " acknowledgments wait for 1 to 20 ms. slow: acknowledgments processed 4 us apart."
+                " Several: nic,fq"),
+    "ecn": Key(units.on_off, "off", "explicit congestion notification, on hosts and in a qdisc that"
+               " can mark (fq_codel, codel, pie, fq_pie, red, warn, cake): on or off"),
+    "sample": Key(units.time(0, 10), None, "interval between samples of the time series; 0: no"
+                  " samples (default 5ms; after 1000 samples, up to a quarter of the shortest rtt);"
+                  " after 5000 samples it doubles"),
+    "timeout": Key(units.time(0.1, 1e6), None, "virtual seconds until all bytes must have arrived"
+                   " (default 300)"),
 }
 
 
@@ -440,7 +464,7 @@ def _with_network(texts: dict[str, str], values: dict[str, Any]) -> None:
             raise usage(f"a network has its own {name}: drop {name}, or network")
     for name in _SINGLE:
         if name in texts:
-            raise usage(f"{name} goes with one link of its own: drop {name}, or network")
+            raise usage(f"{name} needs a single link: drop {name}, or network")
     net = network.scaled(_load(values["network"]), values.get("scale", 1))
     values["rate"] = max(link.rate for link in net.links)
     values["rtt"] = tuple(net.groups[user.group].rtt for user in net.users)
@@ -469,16 +493,16 @@ def compile_settings(texts: dict[str, str]) -> Settings:
     if "network" in values:
         _with_network(texts, values)
         if one := [host for host in values["host"] if host in ("nic", "vm", "slow")]:
-            raise usage(f"host={one[0]} goes with one link of its own: drop host, or network")
+            raise usage(f"host={one[0]} needs a single link: drop host, or network")
     elif "scale" in values:
-        raise usage("scale is of a network's rates: set network, or drop scale")
+        raise usage("scale needs a network: set network, or drop scale")
     if "trace" in values:
         if "rate" in texts:
             raise usage("a trace has its own rate: drop rate, or trace")
         values["rate"] = values["trace"][0].rate
     for name in ("rtt", "loss"):
         if f"{name}_trace" in values and name in texts:
-            raise usage(f"{name}_trace says itself how it changes: drop {name}, or {name}_trace")
+            raise usage(f"{name}_trace replaces {name}: drop {name}, or {name}_trace")
     if "rtt_trace" in values:
         values["rtt"] = (min(values["rtt_trace"].values),)
     if "mix" in values:
@@ -491,7 +515,8 @@ def compile_settings(texts: dict[str, str]) -> Settings:
     if len(values["rtt"]) not in (1, values["flows"]):
         count = len(values["rtt"])
         if "flows" in texts or "mix" in texts:
-            raise usage(f"rtt has {count} values for {values['flows']} flows: give 1, or one each")
+            raise usage(f"rtt has {count} values for {values['flows']} flows: give 1, or one for"
+                        " each flow")
         values["flows"] = count
     settings = Settings(**values)
     if settings.loss_trace:
@@ -503,24 +528,26 @@ def compile_settings(texts: dict[str, str]) -> Settings:
         raise usage(f"qdisc=red needs a buffer of at least {RED_BUFFER} packets")
     red_most = math.isqrt(RED_PRODUCT // settings.frame)
     if settings.qdisc == "red" and max(map(settings.buffer_of, links)) > red_most:
-        raise usage(f"qdisc=red holds at most {red_most} packets like these: take such a buffer")
+        raise usage(f"qdisc=red holds at most {red_most} packets of this size: make the buffer"
+                    " smaller")
     if settings.qdisc == "sfq" and max(map(settings.buffer_of, links)) > SFQ_DEPTH:
-        raise usage(f"qdisc=sfq holds at most {SFQ_DEPTH} packets of a flow: take such a buffer")
+        raise usage(f"qdisc=sfq holds at most {SFQ_DEPTH} packets of a flow: make the buffer"
+                    " smaller")
     if settings.router and settings.qdisc in ("fifo", "warn"):
         raise usage(f"qdisc={settings.qdisc} has no options: drop router, or take another qdisc")
     if settings.router and settings.qdisc in QUEUES:
         for word in settings.router.split():
             if word in SAID_BY:
-                raise usage(f"router={settings.router}: {SAID_BY[word]} says that: drop {word}")
+                raise usage(f"router={settings.router}: {SAID_BY[word]} sets {word}: drop {word}")
     if settings.qdisc == "warn" and not settings.ecn:
         raise usage("qdisc=warn needs ecn=on: it marks, and drops nothing before it is full")
     if settings.qdisc == "warn" and min(map(settings.buffer_of, links)) < WARN:
         raise usage(f"qdisc=warn needs a buffer of at least {WARN} packets")
     if not settings.flows:
         if not (settings.video or settings.program or settings.voice or settings.ask):
-            raise usage("flows=0 has nobody who sends: set video, program, voice or ask")
+            raise usage("with flows=0 nothing sends: set video, program, voice or ask")
         if settings.bytes is not None:
-            raise usage("bytes are of flows: set duration in place of bytes, or flows")
+            raise usage("bytes needs flows: set duration in place of bytes, or set flows")
     for program in settings.program:
         hosts = [*(f"s{k}" for k in range(len(settings.net.groups))), "r"]
         if program.host not in hosts:
@@ -530,34 +557,35 @@ def compile_settings(texts: dict[str, str]) -> Settings:
     if settings.police and settings.offload:
         raise usage("police needs offload=off")
     if settings.offload and "nic" in settings.host:
-        raise usage("host=nic says itself what hosts offload: drop offload=on, or nic")
+        raise usage("host=nic sets the offload of hosts: drop offload=on, or nic")
     if settings.offload and settings.reorder:
-        raise usage("reorder is of single packets: it needs offload=off (host=nic may stay)")
+        raise usage("reorder delays single packets: it needs offload=off (host=nic may stay)")
     lossy = (settings.loss, settings.last_hop, *(c.loss for c in settings.change))
     if settings.offload and any(lossy):
-        raise usage("loss is of single packets: it needs offload=off (host=nic may stay)")
+        raise usage("loss drops single packets: it needs offload=off (host=nic may stay)")
     if settings.offload and (settings.burstloss or settings.duplicate):
-        raise usage("burstloss and duplicate are of single packets: they need offload=off (host=nic"
-                    " may stay)")  # fmt: skip
+        raise usage("burstloss and duplicate apply to single packets: they need offload=off"
+                    " (host=nic may stay)")  # fmt: skip
     if settings.burstloss and settings.last_hop:
-        raise usage("burstloss says itself what the last hop loses: drop last_hop, or burstloss")
+        raise usage("burstloss sets the losses of the last hop: drop last_hop, or burstloss")
     if settings.thin and not settings.batch:
-        raise usage("thin is of acknowledgments that come together: set batch, or drop thin")
+        raise usage("thin needs acknowledgments in batches: set batch, or drop thin")
     if settings.thin and (settings.reverse or len(settings.trace) > 1):
-        raise usage("thin goes with a way back that has no bottleneck: drop it, or reverse, or the"
-                    " second trace")  # fmt: skip
+        raise usage("thin needs a way back without a bottleneck: drop it, or reverse, or the second"
+                    " trace")  # fmt: skip
     if settings.back and (settings.reverse or settings.thin or len(settings.trace) > 1):
-        raise usage("back is a bottleneck of the way back, as reverse, thin and a second trace have"
-                    " one of their own: drop it, or these")
+        raise usage("back does not go with reverse, thin or a second trace, because they have their"
+                    " own bottleneck on the way back: drop it, or them")
     of_jitter = [of.flow for of in settings.jitter_back]
     if of_jitter and (max(of_jitter) >= settings.flows or len({*of_jitter}) < len(of_jitter)):
-        raise usage(f"jitter_back is of flows from 0 to {settings.flows - 1}, once each")
+        raise usage(f"jitter_back takes flows from 0 to {settings.flows - 1}, each once")
     if of_jitter and any(change.rtt for change in settings.change):
         raise usage("jitter_back does not go with a change of rtt: drop one of them")
     if of_jitter and settings.rtt_trace:
         raise usage("jitter_back does not go with rtt_trace: drop one of them")
     if settings.drop and (settings.flows != 1 or settings.offload or settings.short):
-        raise usage("drop is of a single flow's packets: it needs flows=1 and offload=off")
+        raise usage("drop needs a single flow without offload and short: set flows=1 and"
+                    " offload=off, and drop short")
     if settings.police:
         least, most = settings.frame, min(2**30, settings.police.rate * 100 // 8)
         if not least <= settings.police.burst <= most:
@@ -566,14 +594,14 @@ def compile_settings(texts: dict[str, str]) -> Settings:
     if settings.lie and (settings.ip == 6 or settings.offload):
         raise usage("lie needs ip=4 and offload=off")
     if settings.lie and max(lie.flow for lie in settings.lie) >= settings.flows:
-        raise usage(f"lie is of flows from 0 to {settings.flows - 1}")
+        raise usage(f"lie takes flows from 0 to {settings.flows - 1}")
     of_stop = [of.flow for of in settings.stop]
     if of_stop and (max(of_stop) >= settings.flows or len({*of_stop}) < len(of_stop)):
-        raise usage(f"stop is of flows from 0 to {settings.flows - 1}, once each")
+        raise usage(f"stop takes flows from 0 to {settings.flows - 1}, each once")
     if settings.bytes is not None and settings.stop:
-        raise usage("stop ends flows without end: drop bytes, or stop")
+        raise usage("stop is for flows without a number of bytes: drop bytes, or stop")
     if any(settings.net.users[of.flow].start >= of.at for of in settings.stop):
-        raise usage("a flow would stop before it starts: see stop, and start")
+        raise usage("a flow would stop before it starts: change stop, or start")
     last = max((user.start for user in settings.net.users), default=0) + (settings.scatter or 0)
     if last >= settings.end:
         raise usage(f"the last flow would start after the end of the run ({settings.end:g} s)")
@@ -584,23 +612,24 @@ def compile_settings(texts: dict[str, str]) -> Settings:
             raise usage(f"the last {name} would begin after the end of the run"
                          f" ({settings.end:g} s)")  # fmt: skip
     if bool(settings.sizes) != bool(settings.short and settings.short.mean is None):
-        raise usage("sizes goes with the arrivals of short alone: short=100, and sizes=PATH")
+        raise usage("sizes and a short with only arrivals need each other: set short=100 and"
+                    " sizes=PATH")
     if settings.short and settings.mix and not settings.short.cc:
         raise usage("short flows beside a mix need a congestion control: short=100:30:1.35:cubic")
     if settings.short and settings.bytes is not None:
-        raise usage("short flows go with a duration: drop bytes, or short")
+        raise usage("short flows need a duration: drop bytes, or short")
     if settings.short and settings.short.rate * settings.end > MOST_SHORT:
-        raise usage(f"short makes at most {MOST_SHORT} flows in a run: shorten it")
+        raise usage(f"short makes at most {MOST_SHORT} flows in a run: shorten the run")
     if settings.trace:
         _with_trace(settings)
     if len(settings.steps) > MOST_STEPS:
-        raise usage(f"rtt_trace and loss_trace make {len(settings.steps)} changes, {MOST_STEPS} at"
-                    " most: shorten the run, or take longer steps")
+        raise usage(f"rtt_trace and loss_trace make {len(settings.steps)} changes, and {MOST_STEPS}"
+                    " is the most: shorten the run, or take longer steps")
     if settings.steps and any(change.rtt or change.loss is not None for change in settings.change):
-        raise usage("rtt_trace and loss_trace say themselves how the path changes: drop them, or"
-                    " the change of rtt or loss")
+        raise usage("rtt_trace and loss_trace do not go with a change of rtt or loss: drop them, or"
+                    " the change")
     if settings.change and (len(settings.rtt) > 1 or settings.qdisc in SHAPING):
-        raise usage("change goes with one rtt, and not with a qdisc that shapes")
+        raise usage("change needs a single rtt, and a qdisc that does not shape")
     if settings.cross and any(c.end > settings.end for c in settings.cross):
         raise usage(f"cross traffic outlasts the run ({settings.end:g} s)")
     return settings
@@ -610,9 +639,10 @@ def _with_trace(settings: Settings) -> None:
     if settings.qdisc in SHAPING:
         raise usage(f"qdisc={settings.qdisc} has its own shaper: drop it, or trace")
     if settings.offload:
-        raise usage("trace serves single packets: it needs offload=off (host=nic may stay)")
+        raise usage("trace works on single packets: it needs offload=off (host=nic may stay)")
     if settings.police:
-        raise usage("police has a rate of its own, which a trace crosses: drop police, or trace")
+        raise usage("police has a constant rate, which does not follow a trace: drop police, or"
+                    " trace")
     if any(change.rate for change in settings.change):
         raise usage("a trace has its own rate: drop it, or the change of rate")
 

@@ -33,9 +33,9 @@ def points(
         swept.append(values)
     keys = [values[0].partition("=")[0] for values in swept]
     if twice := [key for key in keys if keys.count(key) > 1]:
-        raise usage(f"two sweeps of {twice[0]}: name all its values in one")
+        raise usage(f"two sweeps of {twice[0]}: give all its values in one")
     if prod(map(len, swept)) > MOST:
-        raise usage(f"a sweep of more than {MOST} points: make it in parts")
+        raise usage(f"a sweep of more than {MOST} points: divide it into several")
     return fixed, list(product(*swept))
 
 

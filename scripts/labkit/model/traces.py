@@ -72,7 +72,7 @@ def trace(text: str) -> tuple[Trace, ...]:
     paths = text.split(",")
     if len(paths) > 2:
         raise ValueError(
-            "one path for the way of the data, or two, the second of the way back:"
+            "one path, for the data, or two, the second for the way back:"
             " scripts/traces/cellular-down.gz,scripts/traces/cellular-up.gz"
         )
     return tuple(_trace(*_read(path)) for path in paths)
@@ -89,7 +89,7 @@ def _trace(path: str, content: bytes) -> Trace:
             )
     moments = tuple(map(int, lines))
     if not moments or list(moments) != sorted(moments) or not moments[-1]:
-        raise ValueError(f"a file of ms that rise, and end later than at 0: {path} does not")
+        raise ValueError(f"a file of rising times in ms, the last one above 0: {path} has others")
     return Trace(path, _digest(content), moments)
 
 
@@ -110,7 +110,7 @@ def steps(value: Callable[[str], float], example: str) -> Callable[[str], Steps]
             try:
                 at = float(words[0])
                 if not last < at < 1e6 or period < math.inf or (not found and at):
-                    raise ValueError("its times rise from 0 on")
+                    raise ValueError("times must rise from 0 on")
                 last = at
                 if len(words) == 1 and found:
                     period = at
@@ -118,12 +118,12 @@ def steps(value: Callable[[str], float], example: str) -> Callable[[str], Steps]
                     found.append((at, value(" ".join(words[1:]))))
             except ValueError as error:
                 raise ValueError(
-                    f"a file with seconds and a value in each line, such as '0.5 {example}', and at"
-                    f" the end, if it is to begin anew, seconds alone: line {number} of {path} is"
-                    f" {' '.join(words)!r} ({error})"
+                    f"a file with seconds and a value in each line, such as '0.5 {example}', and"
+                    " optionally only seconds in the last line, after which it repeats: line"
+                    f" {number} of {path} is {' '.join(words)!r} ({error})"
                 ) from None
         if not found:
-            raise ValueError(f"a file that is not empty, and {path} is")
+            raise ValueError(f"a file that is not empty: {path} is empty")
         return Steps(path, _digest(content), tuple(found), period)
 
     return parse
@@ -145,7 +145,7 @@ def sizes(text: str) -> Sizes:
         if not size.isdecimal() or not 1 <= int(size) <= 10**13:
             raise ValueError(f"a file with a number of bytes in each line: {path} has {size!r}")
     if not found:
-        raise ValueError(f"a file that is not empty, and {path} is")
+        raise ValueError(f"a file that is not empty: {path} is empty")
     return Sizes(path, _digest(content), tuple(map(int, found)))
 
 
@@ -162,7 +162,7 @@ def _read(text: str) -> tuple[str, bytes]:
             f"a file's path, from the repository's root on: {REPO / path}: {why}"
         ) from None
     except UnicodeDecodeError:
-        raise ValueError(f"a file of numbers, and {path} is none") from None
+        raise ValueError(f"a file of numbers, and {path} is not one") from None
     return path, content
 
 

@@ -140,7 +140,7 @@ def _claims(name: str, paper: dict, mine: list[Scenario]) -> Iterator[Claim]:
             if entry.number in named[s.name] and s.name not in told
         ]
         if not shown and not entry.todo and not entry.why_not:
-            raise LabError(f"{where}: nothing shows it; say what does, todo or why_not")
+            raise LabError(f"{where}: it has no evidence: add by, todo or why_not")
         yield Claim(entry, tuple(shown))
 
 
@@ -148,12 +148,13 @@ def _entry(of: str, content: dict) -> Entry:
     where = f"{LIST}: {of} {content.get('at', '')}".rstrip()
     for name, value in content.items():
         if name not in Entry.__dataclass_fields__:
-            raise LabError(f"{where}: there is no {name}: {', '.join(Entry.__dataclass_fields__)}")
+            raise LabError(f"{where}: no {name}; keys are {', '.join(Entry.__dataclass_fields__)}")
         texts = value if name == "by" and isinstance(value, list) else [value]
         if not all(isinstance(x, str) for x in texts) or (name == "by") != isinstance(value, list):
-            raise LabError(f"{where}: {name} is {'a list of texts' if name == 'by' else 'text'}")
+            kind = "a list of texts" if name == "by" else "text"
+            raise LabError(f"{where}: {name} must be {kind}")
     if not content.get("at") or not content.get("says"):
-        raise LabError(f"{where}: an entry has at and says")
+        raise LabError(f"{where}: an entry needs at and says")
     return Entry(**content | {"by": tuple(content.get("by", ()))})
 
 
@@ -184,7 +185,7 @@ def _shown(where: str, text: str, mine: list[Scenario]) -> Shown:
     if suffix:
         path = TESTS / place
         if suffix not in _CASES or not path.is_file():
-            raise LabError(f"{where}: there is no tests/{place}")
+            raise LabError(f"{where}: no test file tests/{place}")
         if not re.search(_CASES[suffix].format(re.escape(what)), path.read_text(), re.MULTILINE):
             raise LabError(f"{where}: tests/{place} has no test {what!r}")
         return Shown(text)

@@ -30,7 +30,7 @@ def main() -> int:
     ccs = [cc for cc in wanted.cc if cc in known]
     for cc in wanted.cc:
         if cc not in known:
-            print(f"skipped: {cc} (its module is not in this tree)", file=sys.stderr)
+            print(f"skipped {cc}: its module is not in this tree", file=sys.stderr)
     limit = Job(wanted, scenario.override(wanted, LIMIT), "reno", SEEDS[0])
     jobs = [limit, *(Job(wanted, settings, cc, seed) for cc in ccs for seed in SEEDS)]
     print(
@@ -46,7 +46,7 @@ def main() -> int:
     print(_table(best, runs, settings))
     print("\nNext:")
     print(f"  cwnd and queue over time  {_picture(runs)}")
-    print("  one run, as you like it   scripts/lab run dumbbell --cc ccpd_path --set rtt=80ms")
+    print("  one run, other settings   scripts/lab run dumbbell --cc ccpd_path --set rtt=80ms")
     print("  a shell in that kernel    scripts/lab shell")
     print("  on this machine           make && sudo make install, then")
     print("                            sysctl net.ipv4.tcp_congestion_control=ccpd_path")
@@ -72,9 +72,9 @@ def acp() -> int:
         results = run_all(laboratory, jobs, 0, None, shown.update)
     print(_stages(results))
     print("\nNext:")
-    print(f"  who got what, and the queue  {_rates(wanted, results)}")
+    print(f"  rates and queue over time    {_rates(wanted, results)}")
     print("  the paper's networks         scripts/lab run acp-fig8; scripts/lab list")
-    print("  what routers think           tc -s qdisc show, see docs/acp.md")
+    print("  state of the routers         tc -s qdisc show, see docs/acp.md")
     return 0
 
 
@@ -94,12 +94,12 @@ def _stages(results: list[Any]) -> str:
             )
             name = ""
         lines.append(
-            f"{'':<18}over all: {link['utilization']:.0%} used, {link['drops']} drops, at most"
+            f"{'':<18}in total: {link['utilization']:.0%} used, {link['drops']} drops, at most"
             f" {link['queue_max']} packets queued\n"
         )
-    lines.append("off by: what the share of the worst served differs from a fair one's; settled:"
-                 " seconds\nfrom a stage's beginning until all windows keep to their means; queue"
-                 " in packets")  # fmt: skip
+    lines.append("off by: largest difference of a user's rate from its fair share; settled: seconds"
+                 "\nfrom the start of a stage until all windows stay near their means; queue in"
+                 " packets")  # fmt: skip
     return "\n".join(lines)
 
 
@@ -134,9 +134,9 @@ def _table(best: Any, runs: dict[str, list[Any]], settings: Settings) -> str:
     least = _least_s(settings)
     lines.append(f"{'physical':<10}{f'{least:.2f} s':>10}{'':>13}{least / floor:>9.2f}")
     lines.append(
-        "\nlimit: a start that doubles, no loss, a buffer without bound; physical: the bytes at\n"
-        "the link's rate, and 1.5 round trips; queue in packets, mean and maximum;\n"
-        f"95 %: the mean time's interval; of {len(SEEDS)} seeds it is from the least to the most"
+        "\nlimit: slow start without loss, and with a buffer that is never full;\nphysical: all"
+        " bytes at the link's rate, plus 1.5 round trips;\nqueue, max: mean and maximum, packets;\n"
+        f"95 %: interval of the mean time; of {len(SEEDS)} seeds it is from minimum to maximum"
     )
     return "\n".join(lines)
 

@@ -61,8 +61,8 @@ class Mark:
             return self.form.format(value)
         except (ValueError, IndexError, KeyError) as error:
             raise LabError(
-                f"{self.path}: {self.form!r} does not say how to write one number, as"
-                f" '{{:.1f}} s' does: {error}"
+                f"{self.path}: {self.form!r} is not the format of one number, such as"
+                f" '{{:.1f}} s': {error}"
             ) from None
 
 
@@ -80,7 +80,7 @@ def marks(path: Path) -> list[Mark]:
     text = path.read_text()
     found = [_mark(path, match) for match in _MARKED.finditer(text)]
     if (begun := text.count("<!--=")) != len(found):
-        raise LabError(f"{path}: {begun} numbers are begun by <!--=, and {len(found)} are complete:"
+        raise LabError(f"{path}: {begun} times <!--=, but {len(found)} marks of the form"
                        " <!--= SCENARIO; MEASURE; FORM -->text<!--/-->")  # fmt: skip
     for mark in found:
         if mark.scenario not in scenario.names():
@@ -113,7 +113,7 @@ def stale() -> list[str]:
 def require_committed(report: Report) -> None:
     """LabError if the report has runs that were made with uncommitted changes."""
     if changed := [origin for origin in report.origins() if origin.endswith("changes")]:
-        raise LabError(f"numbers in documents are of what is committed, not of {changed[0]}:"
+        raise LabError(f"numbers in documents must be from a commit, not from {changed[0]}:"
                        " commit, and make the report again")  # fmt: skip
 
 

@@ -1,30 +1,31 @@
 # SPDX-License-Identifier: GPL-2.0
 """The expressions about runs in a scenario's file: its own metrics, and findings.
 
-A metric of its own is arithmetic over one run's metrics (METRICS), the numbers among its settings,
-its module parameters (kp for tcp_ccpd.kp=4) and its case's x:
+A scenario's own metric is arithmetic with the metrics of one run (see Metrics), its numeric
+settings, its module parameters (kp for tcp_ccpd.kp=4) and the x of its case:
 
     [metrics]
     share_of_buffer = "queue_max / buffer"
 
-Like these it may be restricted, where it is used, to some flows, a link or a stage:
+Where such a metric is used, it can be restricted to some flows, a link or a stage, as any metric:
 share_of_buffer@1.
 
-A finding's measure is arithmetic over many runs: mean, median, least and most of a metric of a
-column's runs, of one case or of all, in this scenario or in another:
+The measure of a finding is arithmetic with many runs.  mean, median, least and most take the name
+of a metric, and optionally that of a column, a case and a scenario (default: all columns and cases
+of this scenario):
 
     median('completion_s', 'cubic') / median('completion_s', 'ccpd', scenario='ccpd-table3')
 
-or of a model that needs no runs: fluid('margin'), with the names of fluid.MEASURES.  In it
-better(a, b, x, y) is x if a is at least b, and else y.  What a finding with a share measures is the
-share of the cases in which its measure is within its bounds.
+fluid('margin') is the result of a model, which needs no runs.  better(a, b, x, y) is x if a is at
+least b, and y otherwise.  For a finding with a share, the measured value is the share of the cases
+in which the measure is between low and high.
 
-Several columns may have a name in common, and be measured as one by it:
+[group] gives several columns one name, with which a measure uses the runs of all of them:
 
     [group]
     "ccpd beside reno" = ["ccpd(*) / reno", "reno / ccpd(*)"]
 
-A quality's measure is one for each sender, of columns that have its name: mean('jain', '{cc}').
+The measure of a quality is evaluated for each sender, which replaces {cc}: mean('jain', '{cc}').
 """
 
 import ast
@@ -102,9 +103,9 @@ def _parse(text: str, where: str) -> ast.Expression:
         raise LabError(f"{where}: {text!r}: {error.msg}") from None
     for node in ast.walk(tree):
         if not isinstance(node, _ALLOWED):
-            raise LabError(f"{where}: {text!r} is more than arithmetic: {type(node).__name__}")
+            raise LabError(f"{where}: {text!r} may have only arithmetic, not {type(node).__name__}")
         if isinstance(node, ast.Call) and not isinstance(node.func, ast.Name):
-            raise LabError(f"{where}: {text!r}: only a function by its name can be called")
+            raise LabError(f"{where}: {text!r}: only functions can be called, by name")
     return tree
 
 
@@ -200,7 +201,7 @@ def references(of: Scenario, finding: Finding, table: str = "[[finding]]") -> li
             modelled = True
             _check_model(node, where)
     if not found and not modelled:
-        raise LabError(f"{where}: the measure names no metric of a run")
+        raise LabError(f"{where}: the measure uses no metric of a run")
     for reference in found:
         _check(of, reference, where)
     return found
@@ -209,7 +210,7 @@ def references(of: Scenario, finding: Finding, table: str = "[[finding]]") -> li
 def _reference(node: ast.Call, where: str) -> Reference:
     arguments = [*node.args, *(k.value for k in node.keywords)]
     if not all(isinstance(a, ast.Constant) and isinstance(a.value, str) for a in arguments):
-        raise LabError(f"{where}: {node.func.id}() takes names, in quotes")
+        raise LabError(f"{where}: {node.func.id}() takes only names in quotes")
     try:
         return Reference(
             *(a.value for a in node.args), **{k.arg: k.value.value for k in node.keywords}
@@ -257,9 +258,9 @@ def check(of: Scenario) -> None:
         there = {*PLAIN, *metric_names(of), *KEYS, *_parameters(of), "x"}
         for node in ast.walk(_parse(text, where)):
             if isinstance(node, ast.Name) and node.id == name:
-                raise LabError(f"{where}: it is made of itself")
+                raise LabError(f"{where}: the metric uses itself")
             if isinstance(node, ast.Name) and node.id not in there:
-                raise LabError(f"{where}: no {node.id!r}, which is no metric, setting or parameter")
+                raise LabError(f"{where}: no metric, setting or parameter {node.id!r}")
     for table in of.table:
         if (name := split(table.metric).base) not in metric_names(of):
             raise LabError(f"{of.path}: [[table]] {table.claim!r}: no metric {name!r};"

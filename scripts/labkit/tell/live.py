@@ -29,7 +29,7 @@ class Live:
     def __init__(self, titles: list[str]) -> None:
         """LabError of status 2 if standard error is not a terminal."""
         if not sys.stderr.isatty():
-            raise LabError("--live needs a terminal: leave it out", status=2)
+            raise LabError("--live needs a terminal: remove it", status=2)
         self.titles = titles
         self.shares = [0.0] * len(titles)
         self.sparks: dict[int, tuple[str, str]] = {}

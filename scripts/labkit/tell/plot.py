@@ -500,33 +500,37 @@ class Kind:
 
 KINDS = {
     "times": Kind(_times, False, "{} of each column, the paper's beside it", "[:METRIC]",
-                  "bars: completion time, or that metric, of each column, the paper's beside it"),
+                  "bars: completion time, or METRIC, of each column, with the paper's value beside"
+                  " it"),
     "windows": Kind(_windows, True, "Congestion window and queue over time", "[:SECONDS]",
-                    "congestion window and queue over time, a panel for each column"),
+                    "congestion window and queue over time, with a panel for each column"),
     "thresholds": Kind(_thresholds, True, "Congestion window and ssthresh over time", "[:SECONDS]",
-                       "window and ssthresh of a flow alone over time"),
+                       "congestion window and ssthresh of a single flow over time"),
     "estimates": Kind(_estimates, True, "Estimated {} over time against the truth",
-                      ":capacity, :buffer or :level", "over time, against the truth"),
+                      ":capacity, :buffer or :level", "the sender's estimate over time, and the"
+                                                      " true value"),
     "pairs": Kind(_pairs, False, "{} of two flows: means, and the range of the seeds", "[:METRIC]",
-                  "bars: completion time, or that metric, of each of two flows, and the range of"
-                  " the seeds"),
+                  "bars: completion time, or METRIC, of each of two flows, and the range over the"
+                  " seeds"),
     "sweep": Kind(_sweep, False, "{} against the cases", ":METRIC",
-                  "the metric against the cases' x, a line for each column"),
+                  "METRIC against the cases' x, with a line for each column"),
     "ratios": Kind(_ratios, False, "{} in each case, of that of the best of the others", ":METRIC",
-                   "the first column's metric in each case, as a share of the largest of the"
-                   " others"),
+                   "METRIC of the first column in each case, divided by the largest of the other"
+                   " columns"),
     "shares": Kind(_shares, True, "Windows of some users, and their max-min fair shares",
-                   ":FLOWS", "windows of these flows (0.1.4) against their max-min fair shares"),
+                   ":FLOWS", "windows of these flows (such as 0.1.4), and their max-min fair"
+                             " shares"),
     "users": Kind(_users, True, "Estimated number of users over time, and the true one", "",
-                  "how many users a router takes to be there, and how many are, over time"),
+                  "number of users that a router estimates, and the true number, over time"),
     "use": Kind(_use, True, "Utilization and queue of each link over time", "",
-                "how full each link is, and its queue, over time"),
+                "utilization and queue of each link over time"),
     "links": Kind(_bars, False, "{} of each link", ":METRIC",
-                  "bars: the metric of each link of a network"),
+                  "bars: METRIC of each link of a network"),
     "rates": Kind(_rates, True, "Throughput, round-trip time and queue over time", "[:SECONDS]",
                   "throughput of each flow, rtt and queue over time"),
     "portrait": Kind(_portrait, False, "Trajectories of the fluid model by {}",
-                     ":start or :delay", "of ACP's fluid model, without runs", of_runs=False),
+                     ":start or :delay", "trajectories of ACP's fluid model, without"
+                                         " runs", of_runs=False),
 }  # fmt: skip
 
 
@@ -545,7 +549,7 @@ def check(of: Scenario) -> None:
             metric and split(metric).base not in findings.metric_names(of)
         ):
             there = ", ".join(findings.metric_names(of))
-            raise LabError(f"{of.path}: plot {asked!r}: metrics are: {there}")
+            raise LabError(f"{of.path}: plot {asked!r} needs a metric; there are: {there}")
 
 
 def of_runs(asked: str) -> bool:

@@ -114,7 +114,7 @@ def load() -> dict[str, Record]:
         try:
             found[path.stem] = msgspec.json.decode(path.read_bytes(), type=Record)
         except msgspec.MsgspecError as error:
-            raise LabError(f"{path}: {error}; `git checkout` it, or remove it and make the report"
+            raise LabError(f"{path}: {error}; `git checkout` it, or delete it and make the report"
                            f" of {path.stem} again") from None  # fmt: skip
     return found
 

@@ -62,11 +62,11 @@ def main(
         store.sweep()
     good = sum(m.holds is True for m in measured)
     print(
-        f"{target}: {report.made + report.reused} runs, {report.made} of them made now in"
+        f"{target}: {report.made + report.reused} runs, {report.made} of them new, made in"
         f" {report.wall_s:.0f} s; {good} of {len(measured)} findings hold"
     )
     if with_docs:
-        print("documents: {} numbers written, {} of them anew".format(*docs.write(report)))
+        print("documents: {} numbers written, {} of them changed".format(*docs.write(report)))
         print(f"docs/results: {summary.write(kept(), of_papers()) >> 10} KiB")
     for reason, columns in report.left_out().items():
         print(f"lab: skipped {', '.join(columns)}: {reason}", file=sys.stderr)
@@ -89,7 +89,7 @@ def _all_narrowed(
         except LabError as error:
             if len(wanted) == 1:
                 raise
-            print(f"lab: left out: {error}", file=sys.stderr)
+            print(f"lab: skipped: {error}", file=sys.stderr)
     return found
 
 

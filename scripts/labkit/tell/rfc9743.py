@@ -176,7 +176,7 @@ def _content(sender: str, made: Report, items: list[Item]) -> dict[str, Any]:
 def _tell(target: Path, made: Report, items: list[Item]) -> None:
     run = [item for item in items if item.scenarios]
     held = sum(item.verdict == "held" for item in run)
-    print(f"{target}: {made.made + made.reused} runs, {made.made} of them made now in"
+    print(f"{target}: {made.made + made.reused} runs, {made.made} of them new, made in"
           f" {made.wall_s:.0f} s; {held} of {len(run)} items held")  # fmt: skip
     for item in items:
         text = f"  {item.what:64} {item.verdict:12}"

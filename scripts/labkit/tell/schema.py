@@ -20,8 +20,8 @@ PAGE = REPO / "docs/schema.md"
 
 _HEAD = """# Scenario and network files
 
-Made by `scripts/lab schema --write` from the code that reads the files; do not edit it. Files are
-TOML. What is wrong with one is said in a line with the file, the table and the key.
+`scripts/lab schema --write` makes this page from the code that reads the files; do not edit it. The
+files are TOML. An error in a file is one line, with the file, the table and the key.
 """
 
 # The names of types in msgspec, and in the documentation.
@@ -45,8 +45,8 @@ def page() -> str:
         "## Metrics", _METRICS,
         _table(("metric", "what it is"), ((f"`{m}`", of.says) for m, of in METRICS.items())),
         "## Measures", _told(findings), _functions(),
-        "## Plots", "What `plot` may ask for.", _table(
-            ("plot", "behind it", "what it shows"),
+        "## Plots", "The values of `plot`.", _table(
+            ("plot", "suffix", "what it shows"),
             ((f"`{name}`", of.usage, of.says) for name, of in plot.KINDS.items()),
         ),
         "## A network", _told(network), *_tables(msgspec.inspect.type_info(network.File)),
@@ -55,15 +55,18 @@ def page() -> str:
 
 
 _SETTINGS = """
-In `[settings]`, and in `set` of a column or a case, which go before it; on the command line
-`--set KEY=VALUE` goes before all. A value is text, or a number; a list stands for its parts with
-commas. Times are in s, or with ms, us; rates in bit/s, or with kbit, mbit, gbit; sizes in bytes, or
-with k, M, G; a share may be in %. Which keys exclude each other is said when both are there.
+Settings are in `[settings]`, and in `set` of a case or a column. Those of a case override
+`[settings]`, those of a column override both, and `--set KEY=VALUE` on the command line overrides
+all. A value is text or a number; a list is the same as its parts with commas between them. Times
+are in seconds, or with the unit ms or us; rates in bit/s, or with kbit, mbit, gbit; sizes in bytes,
+or with k, M, G; a share may be in %. If two keys exclude each other, an error says so. In the last
+column, an example follows a colon.
 """
 _METRICS = """
-Numbers of a run, by which `table`, `metrics`, measures and plots name what they mean.
-`cwnd_mean:cubic`, `:0` or `:0-9` is of these flows alone, `queue_mean:link2` of that link, and
-`@1` behind any of them of the second stage. What was not measured has no value.
+A metric is a number of a run. `table`, `metrics`, measures and plots use its name.
+`cwnd_mean:cubic`, `:0` or `:0-9` is the metric of only these flows, and `queue_mean:link2` that of
+only this link. `@1` after any of these means the second stage. A metric that was not measured has
+no value.
 """
 
 def _told(module: ModuleType) -> str:
@@ -92,7 +95,8 @@ def _functions() -> str:
         ", ".join(f"`{name}`" for name in names)
         for names in (findings.STATISTICS, findings.PLAIN, fluid.MEASURES)
     )
-    return f"Of runs: {of_runs}. Of numbers: {of_numbers}. `fluid` takes {of_models}."
+    return (f"Functions of runs: {of_runs}. Functions of numbers: {of_numbers}. `fluid` takes one"
+            f" of {of_models}.")
 
 
 def _tables(file: Any) -> list[str]:

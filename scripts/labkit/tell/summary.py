@@ -55,7 +55,7 @@ def write(report: Report, wanted: list[Scenario]) -> int:
         _write_pages(made, wanted, known)
         size = sum(path.stat().st_size for path in made.rglob("*") if path.is_file())
         if size > LIMIT:
-            raise LabError(f"docs/results would have {size} bytes, and may have {LIMIT}")
+            raise LabError(f"docs/results would have {size} bytes, but the limit is {LIMIT}")
         for like in ("rfc9743*.md", "cost.md", "counted.*", "scale.*"):  # of lab bench
             for other in results.glob(like):
                 shutil.copy(other, made)
@@ -96,7 +96,7 @@ def _write_pages(target: Path, wanted: list[Scenario], known: dict[str, Record])
 def require_committed() -> None:
     """LabError if there are uncommitted changes other than in documents and tests."""
     if provenance.changed():
-        raise LabError("numbers in documents are of what is committed: commit, and measure again")
+        raise LabError("numbers in documents must be from a commit: commit, and measure again")
 
 
 def write_cost(table: str, guests: int) -> None:

@@ -24,7 +24,8 @@ def table(results: list[Any]) -> str:
     rows = [[name, *_row(r)] for name, r in zip(names, results, strict=True)]
     said = [f"{name} {line}" for name, r in zip(names, results, strict=True) for line in _said(r)]
     return "\n".join([
-        columns(heads, rows), *said, "one seed, and so no interval: --seeds 1-10 has one", where,
+        columns(heads, rows), *said, "no interval, because there is one seed: use --seeds 1-10",
+        where,
     ])  # fmt: skip
 
 
@@ -113,11 +114,11 @@ def _cells(results: list[Any]) -> str:
     shown = [columns(["cc", *_MEANS.values()], rows)]
     late = sum("completion_s" not in f for r in results for f in r["flows"])
     if late and any("bytes" in r["settings"] for r in results):
-        shown.append(f"{late} transfers did not end: they count as the time that they were given")
+        shown.append(f"{late} transfers did not end: they count with their timeout")
     if len(by_cell) > 1:
         shown.append("differences are means over the same seeds")
     if max(map(len, by_cell.values())) <= intervals.FEW:
-        shown.append("of so few seeds an interval is from the least to the most: take ten")
+        shown.append("with so few seeds an interval is from the minimum to the maximum: use ten")
     return "\n".join(shown)
 
 

@@ -55,7 +55,7 @@ def boot(kernel: LabKernel, suite: str = "", timeout_s: float = 300) -> str:
 def initramfs(kernel: LabKernel, suite: str, home: Path) -> Path:
     """Makes an initramfs in home: the program, the modules and their order; returns its path."""
     if missing := missing_packages({"busybox": "busybox-static"}):
-        raise LabError(f"needs {' '.join(missing)}: run scripts/setup kernels")
+        raise LabError(f"this guest needs {' '.join(missing)}: run scripts/setup kernels")
     tree = home / "root"
     tree.mkdir()
     (tree / "init").symlink_to(_program(kernel))

@@ -49,7 +49,7 @@ class Apt:
             elif label == "Debian-Security" or (label[0] == "$" and release.endswith("-security")):
                 security = security or uri
         if not main or not (security or self.suite == "sid"):
-            raise LabError("apt's sources name no mirror of Debian to take packages from")
+            raise LabError("apt's sources have no mirror of Debian: add one")
         keys = "/usr/share/keyrings/debian-archive-keyring.gpg"
         lines = [f"deb [signed-by={keys}] {main} {self.suite} main"]
         if self.suite != "sid":
@@ -88,7 +88,7 @@ class Apt:
         found = re.findall(r"^'\S+' (\S+) (\d+)\b", listed, re.M)
         sizes = {name: int(size) for name, size in found if wanted.match(name)}
         if not sizes:
-            raise LabError(f"apt cannot resolve what {names[0]} of Debian {self.suite} needs")
+            raise LabError(f"apt cannot resolve what {names[0]} of Debian {self.suite} requires")
         total = sum(sizes.values())
 
         def poll() -> None:
@@ -122,7 +122,7 @@ def unpack(package: Path, root: Path) -> None:
         if run_logged(["dpkg-deb", "-x", package, root], Path(log.name)):
             text = tail_of(Path(log.name))
             package.unlink()  # it may be damaged: the next attempt downloads it again
-            raise LabError(f"cannot unpack {package.name} (disk full?)", log=text)
+            raise LabError(f"cannot unpack {package.name} (is the disk full?)", log=text)
 
 
 def wrap_programs(root: Path, *places: str) -> None:

@@ -122,15 +122,16 @@ class Guest:
         for mark in ("Kernel panic - not syncing: ", "BUG: ", "Oops"):
             for line in log.splitlines():
                 if mark in line:
-                    raise LabError(f"the guest's kernel died: {line[line.index(mark):]}", log=log)
-        raise LabError("the guest ended without finishing its job", log=log)
+                    why = line[line.index(mark):]
+                    raise LabError(f"the guest's kernel crashed: {why}", log=log)
+        raise LabError("the guest ended before its job was finished", log=log)
 
     def check_space(self, log: str = "") -> None:
         """Raises LabError if the guest's memory or files have filled the host's disk."""
         if "ran out of space" in log or shutil.disk_usage(self.dir).free < 1 << 16:
             where = sorted({str(self.dir.parent), _memory_directory()})
             raise LabError(
-                f"no space left on {' or '.join(where)}: free some, or set TMPDIR", log=log
+                f"no space left on {' or '.join(where)}: free space, or set TMPDIR", log=log
             )
 
     def console(self, lines: int = 25) -> str:

@@ -194,10 +194,10 @@ def ensure(
     if tree:
         version = trees.version_of(tree)
     if not re.fullmatch(r"\d+\.\d+", version):
-        raise LabError(f"kernel version {version!r} is not of the form 6.12", status=2)
+        raise LabError(f"kernel version {version!r} does not have the form 6.12", status=2)
     if variant not in VARIANTS:
         known = ", ".join(filter(None, VARIANTS))
-        raise LabError(f"there is no kernel variant {variant!r}; there are: {known}", status=2)
+        raise LabError(f"no kernel variant {variant!r}; there are: {known}", status=2)
     how = VARIANTS[variant]
     _require_tools(dict(how.tools))
     machine = how.arch != "um"
@@ -268,7 +268,7 @@ def sparse(kernel: LabKernel) -> list[str]:
         log = stage / "sparse.log"
         failed = run_logged(_kbuild(kernel, stage, "C=2", "CF=-D__CHECK_ENDIAN__"), log)
         if failed:
-            raise LabError(f"the modules do not build under sparse: {first_error(log)}")
+            raise LabError(f"the modules do not build with sparse: {first_error(log)}")
         found = re.findall(r"^.*: (?:warning|error): .*$", log.read_text(), re.M)
     return [line.replace(f"{stage}/", "") for line in found if str(stage) in line]
 
@@ -368,7 +368,7 @@ def _download(name: str, shown: Progress) -> Path:
     fields = dict(re.findall(r"^(Version|Size): (.*)$", record or "", re.M))
     if not {"Version", "Size"} <= fields.keys():
         raise LabError(
-            f"apt knows no package {name}: run 'sudo apt-get update', or choose another kernel"
+            f"apt has no package {name}: run 'sudo apt-get update', or choose another kernel"
         )
     size = int(fields["Size"])
     command = [
@@ -385,7 +385,7 @@ def _download(name: str, shown: Progress) -> Path:
         packages = list(Path(part).glob("*.deb"))
         if status or not packages:
             raise LabError(
-                f"apt-get could not download {name}: check the network, run 'sudo apt-get update'",
+                f"apt-get cannot download {name}: check the network, run 'sudo apt-get update'",
                 log=tail_of(log),
             )
         return packages[0].rename(home / packages[0].name)
@@ -408,14 +408,14 @@ def _unpack(
         command = ["bash", "-c", script, str(package), str(tree)]
         if run_logged(command, log, poll=lambda: shown.show("unpacking the source")):
             package.unlink()  # it may be damaged: the next attempt downloads it again
-            raise LabError(f"cannot unpack {package.name} (disk full?)", log=tail_of(log))
+            raise LabError(f"cannot unpack {package.name} (is the disk full?)", log=tail_of(log))
         _edit(tree, edits, stem)
         tree.rename(target)
 
 
 def _copy(tree: Path, shown: Progress, edits: list[tuple[str, str, str]]) -> Path:
     """Copies the user's tree to the cache, and applies the lab's edits; returns the copy."""
-    shown.show("looking at the tree")
+    shown.show("reading the tree")
     content = trees.content_of(tree)
     patterns = digest_of(*MACHINE_EXCLUDES, *(text for edit in edits for text in edit))
     target = cache("src") / f"tree_{content}_{patterns}"
@@ -436,7 +436,7 @@ def _edit(tree: Path, edits: list[tuple[str, str, str]], what: str) -> None:
         file = tree / name
         text = file.read_text()
         if text.count(old) != 1:
-            raise LabError(f"{what}: {name} is not what the lab knows: {old!r} is not in it")
+            raise LabError(f"{what}: {name}: the lab's change does not apply: no {old!r} in it")
         file.write_text(text.replace(old, new))
 
 
@@ -477,7 +477,7 @@ def _configure(source: Path, build: Path, config: str, how: Variant) -> None:
         if line not in have and not absent:
             lost.append(line)
     if lost:
-        raise LabError(f"{source.name} refuses of the lab configuration: {', '.join(lost)}")
+        raise LabError(f"{source.name} rejects these options of the lab: {', '.join(lost)}")
     wanted.rename(fragment)
 
 
@@ -562,7 +562,7 @@ def index_modules(kernel: LabKernel, result: Path) -> None:
     log = result / "depmod.log"
     depmod = ["depmod", "-b", result, "-F", kernel.build_dir / "System.map", "-e", kernel.release]
     if run_logged(depmod, log) or log.read_text().strip():
-        raise LabError(f"depmod complains about the modules for {kernel.release}", log=tail_of(log))
+        raise LabError(f"depmod reports errors for modules of {kernel.release}", log=tail_of(log))
 
 
 def _program(source: Path, target: str, flags: list[str], headers: Iterable[Path] = ()) -> Path:
@@ -587,7 +587,8 @@ def main(names: list[str]) -> int:
         for name in names or [DEFAULT_VERSION]:
             version, _, variant = name.partition("-")
             if version != DEFAULT_VERSION and not available(version):
-                print(f"lab: no linux-source-{version} here, left out", file=sys.stderr)
+                print(f"lab: skipped kernel {version}: no package linux-source-{version}",
+                      file=sys.stderr)
                 continue
             build_modules(ensure(version, variant))
     except LabError as error:

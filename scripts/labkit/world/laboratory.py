@@ -147,7 +147,7 @@ class Laboratory:
             return f"qdisc={settings.qdisc} needs {name}, which is not built"
         return (
             f"qdisc={settings.qdisc} needs {name}, which the lab kernel {self.kernel.release} does"
-            " not have: take another qdisc, or a kernel (--kernel) that has it, with"
+            " not have: use another qdisc, or a kernel (--kernel) that has it, with"
             f" CONFIG_NET_{name.upper()} in world/lab.config"
         )
 
@@ -188,7 +188,7 @@ def traffic(
                     progress(float(text), guest.dir)
             elif time.monotonic() - since > STALL_S:
                 raise LabError(
-                    f"the run hangs: virtual time stands still at {last or 0} s for {STALL_S} s",
+                    f"the run hangs: virtual time stopped at {last or 0} s, {STALL_S} s ago",
                     log=guest.console(),
                 )
 
@@ -234,7 +234,7 @@ def execute(
             for stream in streams:
                 stream.copy()
             if deadline and time.monotonic() > deadline:
-                raise LabError(f"gave up after {timeout:g} s", log=guest.console())
+                raise LabError(f"stopped at the timeout of {timeout:g} s", log=guest.console())
 
         guest.wait(poll)
         status = guest.status()
@@ -248,9 +248,9 @@ def shell(laboratory: Laboratory) -> int:
     terminal = termios.tcgetattr(0)
     columns, lines = os.get_terminal_size(0)
     print(
-        f"Linux {laboratory.kernel.release}, in normal time (lab exec has virtual time). You are"
-        f" root, of this guest alone: only {Path.cwd()} is the host's for writing.\nmodprobe knows"
-        " this project's modules. Leave with Ctrl-D.",
+        f"Linux {laboratory.kernel.release}, in real time (lab exec has virtual time). You are root"
+        f" in this guest only, and of the host's files you can write only {Path.cwd()}.\n"
+        "modprobe loads this project's modules. Leave with Ctrl-D.",
         flush=True,
     )
     with Guest(laboratory.kernel, seed=int.from_bytes(os.urandom(7))) as guest:

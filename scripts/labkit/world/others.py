@@ -103,7 +103,7 @@ def _build(kernel: kernels.LabKernel, path: Path, before: list[Path]) -> Path:
             if failed:
                 raise LabError(f"{path} does not build for {kernel.release}", log=said)
         if not _modules(stage):
-            raise LabError(f"{path}: its Kbuild makes no module: it needs obj-m := NAME.o", 2, said)
+            raise LabError(f"{path}: its Kbuild builds no module: add obj-m := NAME.o", 2, said)
         if said:
             print(said, file=sys.stderr)
         write_marker(stage / ".done", "")
@@ -124,7 +124,7 @@ def _sources(path: Path) -> tuple[dict[str, Path], str]:
     folder = path if path.is_dir() else path.parent
     if path.is_file():
         if path.suffix != ".c":
-            raise LabError(f"--module {path}: a .c file, or a folder, is wanted", status=2)
+            raise LabError(f"--module {path}: give a .c file or a folder", status=2)
         there = [path, *folder.glob("*.h")]
     else:
         there = _walk(path)
@@ -132,8 +132,8 @@ def _sources(path: Path) -> tuple[dict[str, Path], str]:
             return {str(p.relative_to(folder)): p for p in there}, ""
     code = [p for p in there if p.suffix == ".c" and p.parent == folder]
     if len(code) != 1:
-        raise LabError(f"--module {path}: {len(code)} .c files and no Kbuild: write one, with"
-                       " obj-m := NAME.o", status=2)  # fmt: skip
+        raise LabError(f"--module {path}: {len(code)} .c files and no Kbuild: write a Kbuild"
+                       " with obj-m := NAME.o", status=2)  # fmt: skip
     return {str(p.relative_to(folder)): p for p in there}, f"obj-m := {code[0].stem}.o\n"
 
 
@@ -148,7 +148,7 @@ def _walk(folder: Path) -> list[Path]:
                 size += path.stat().st_size
         if len(found) > MOST_FILES or size > MOST_BYTES:
             raise LabError(f"--module {folder}: more than {MOST_FILES} files or"
-                           f" {MOST_BYTES >> 20} MiB: give the module's folder alone", status=2)
+                           f" {MOST_BYTES >> 20} MiB: give only the module's folder", status=2)
     return found
 
 
@@ -190,7 +190,7 @@ def _lay_out(kernel: kernels.LabKernel, ours: Path, built: list[Path], result: P
             raise LabError(f"{name} is built into the lab kernel: give the module (and its"
                            " congestion control) another name", status=2)  # fmt: skip
         if name in taken:
-            raise LabError(f"two modules are called {name}: give one another name", status=2)
+            raise LabError(f"two modules have the name {name}: rename one", status=2)
         taken.add(name)
         shutil.copyfile(module, tree / "updates" / f"{name}.ko")
     kernels.index_modules(kernel, result)

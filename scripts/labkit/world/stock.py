@@ -160,7 +160,7 @@ def _fetch(version: str, suite: str, home: Path, shown: Progress) -> StockKernel
     package = next(p.name.split("_")[1] for p in size if p.name.startswith(f"{image[0]}_"))
     kernel = StockKernel(version, release, package, root)
     if not (kernel.build_dir / "Makefile").exists() or not kernel.image.exists():
-        raise LabError(f"the packages of Debian's {release} are laid out in a way unknown here")
+        raise LabError(f"the packages of Debian's {release} lack the expected files")
     shutil.rmtree(packages)
     return kernel
 
@@ -253,11 +253,11 @@ def _install(kernel: StockKernel, stage: Path, result: Path) -> None:
     os.link(kernel.image, result / "vmlinuz")
     log = result / "depmod.log"
     if run_logged(["depmod", "-b", result, kernel.release], log):
-        raise LabError(f"depmod fails for the modules of {kernel.release}", log=tail_of(log))
+        raise LabError(f"depmod failed for the modules of {kernel.release}", log=tail_of(log))
 
 
 def require_tools() -> None:
     if missing := missing_packages(TOOLS):
         raise LabError(f"stock kernels need {' '.join(missing)}: run scripts/setup check")
     if os.uname().machine != "x86_64":
-        raise LabError("stock kernels are tried on x86-64 machines only")
+        raise LabError("stock kernels run only on x86-64 machines")

@@ -25,7 +25,7 @@ def version_of(tree: Path) -> str:
     text = makefile.read_text(errors="replace") if makefile.is_file() else ""
     found = [re.search(rf"^{name} = (\d+)$", text, re.M) for name in ("VERSION", "PATCHLEVEL")]
     if not all(found) or not (tree / "arch/um/Kconfig").is_file():
-        raise LabError(f"--kernel-tree {tree}: no kernel source is there, or none with arch/um",
+        raise LabError(f"--kernel-tree {tree}: no kernel source with arch/um found there",
                        status=2)  # fmt: skip
     return ".".join(part[1] for part in found)
 
@@ -67,7 +67,7 @@ def copy(tree: Path, target: Path, excludes: Iterable[str]) -> None:
         unpack = subprocess.run(["tar", "-C", target, "-x", "--no-same-owner"],
                                 stdin=packing.stdout, env=environment())  # fmt: skip
     if packing.returncode or unpack.returncode:
-        raise LabError(f"cannot copy {tree} to {target} (disk full?)")
+        raise LabError(f"cannot copy {tree} to {target} (is the disk full?)")
 
 
 def _files(tree: Path) -> list[str]:
