@@ -800,8 +800,11 @@ static bool path_back_stands(const struct cpath *ca)
 	return !path_back_is_clear(ca) && ca->back << PATH_MS > ca->probe.rtt_min_us >> 3;
 }
 
-/* The delay of the way back beyond its least, us; rounding is added only if a queue stands there */
-static u32 path_back_us(const struct cpath *ca)
+/*
+ * The delay of the way back beyond its least, us.  Rounding is added only if a queue stands there.
+ * Inline, because each ACK needs it twice.
+ */
+static __always_inline u32 path_back_us(const struct cpath *ca)
 {
 	if (path_back_is_clear(ca))
 		return 0;
@@ -971,12 +974,12 @@ static void path_way_back(struct sock *sk, u32 rtt_us, bool met)
 	struct cpath *ca = inet_csk_ca(sk);
 	u32 rtt_min_us = ca->probe.rtt_min_us, beyond_ms = (rtt_us - rtt_min_us) >> PATH_MS;
 	u32 way = tp->rx_opt.rcv_tsval - (u32)div_u64(tp->tcp_mstamp - rtt_us, USEC_PER_MSEC);
-	s32 there_ms = sign_extend32(way - ca->way, 9), back_ms;
+	s32 there_ms = sign_extend32(way - ca->way, 9), back = ca->back, back_ms;
 
-	if (!tp->rx_opt.rcv_tsecr || ca->back == PATH_NO_CLOCK ||
-	    beyond_ms > (path_moves(ca) ? PATH_STALL : PATH_FAR))
+	if (!tp->rx_opt.rcv_tsecr || back == PATH_NO_CLOCK ||
+	    (beyond_ms > PATH_STALL && (path_moves(ca) || beyond_ms > PATH_FAR)))
 		return;
-	if ((met && !ca->back) ||
+	if ((met && !back) ||
 	    (there_ms < 0 &&
 	     (rtt_us == rtt_min_us || ca->mode == PATH_SLOW_START || !ca->rounds))) {
 		ca->way = way;
@@ -985,11 +988,14 @@ static void path_way_back(struct sock *sk, u32 rtt_us, bool met)
 	back_ms = min_t(s32, beyond_ms - there_ms - PATH_ROUNDED,
 			PATH_BACK * rtt_min_us >> PATH_MS);
 	if (there_ms < -PATH_ROUNDED)
-		ca->back = PATH_NO_CLOCK;
-	else if (ca->back < back_ms)
-		ca->back++;
-	else if (ca->back && ca->back > back_ms)
-		ca->back--;
+		back = PATH_NO_CLOCK;
+	else if (back < back_ms)
+		back++;
+	else if (back && back > back_ms)
+		back--;
+	else
+		return;
+	ca->back = back;
 }
 
 /*
