@@ -314,6 +314,7 @@ def test_flows_switch_congestion_control(laboratory) -> None:
         (["qdisc=warn"], "qdisc=warn needs ecn=on"),
         (["qdisc=warn", "ecn=on", "buffer=2"], "a buffer of at least 3 packets"),
         (["scatter=10s", "duration=10"], "the last flow would start after the end"),
+        (["stop=0:20", "duration=20"], "a flow would stop after the end of the run"),
         (["reorder=0.1"], "SHARE:PACKETS"),
         (["reorder=0.1:3", "offload=on"], "needs offload=off"),
         (["blackout=1:2,2:1"], "do not overlap"),

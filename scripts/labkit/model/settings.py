@@ -602,6 +602,8 @@ def compile_settings(texts: dict[str, str]) -> Settings:
         raise usage("stop is for flows without a number of bytes: drop bytes, or stop")
     if any(settings.net.users[of.flow].start >= of.at for of in settings.stop):
         raise usage("a flow would stop before it starts: change stop, or start")
+    if any(of.at >= settings.end for of in settings.stop):
+        raise usage("a flow would stop after the end of the run: change stop, or duration")
     last = max((user.start for user in settings.net.users), default=0) + (settings.scatter or 0)
     if last >= settings.end:
         raise usage(f"the last flow would start after the end of the run ({settings.end:g} s)")
