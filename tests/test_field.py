@@ -162,7 +162,7 @@ def test_columns_of_some_senders(paths, capsys) -> None:
             report.narrowed(scenario.load("paths"), ("vegas",))
     two = [scenario.load("paths"), of]
     assert [o.title for o in report._all_narrowed(two, ("vegas",), 1)] == ["Paths"]
-    assert "left out: paths has no column vegas" in capsys.readouterr().err
+    assert "skipped: paths has no column vegas" in capsys.readouterr().err
     with pytest.raises(LabError, match="no congestion control nonesuch is built"):
         report.main(["paths"], 1, senders=("pair", "nonesuch"))
 
