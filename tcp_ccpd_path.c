@@ -101,19 +101,20 @@
 #define CREATE_TRACE_POINTS
 #include "trace_ccpd_path.h"
 
-/* Units of 16-bit fields: a quarter of a second, in jiffies; and two units of time in us */
+/* Units of narrow fields: a quarter of a second, in jiffies; and two units of time in us */
 #define PATH_TICK	(HZ / 4)
 #define PATH_NOISE	64
 #define PATH_QUEUE	8
 
-/* Not known yet */
+/* Not known yet: the largest number that @noise holds */
 #define PATH_NO_NOISE	0x1fffU
 
 /*
  * Time stamps are in ms, about 2^10 us.  A difference in 10 bits is unambiguous up to PATH_FAR.  If
  * the capacity moves, a delay above PATH_STALL is a link that stops for a while, and not a queue;
  * field-moving, cellular both ways.  The way back takes at most PATH_BACK times rtt_min longer than
- * its least, which is what the deep buffer of an uplink holds; field-back.
+ * its least, which is what the deep buffer of an uplink holds; field-back.  PATH_NO_CLOCK is the
+ * largest number that @back holds.
  * Both clocks round down, so a sample may be wrong by one, and so may the sample from when rtt_min
  * was met.  If a peer's clock falls behind by more than these two, after the start, its unit is
  * not the ms.
