@@ -134,7 +134,7 @@ def test_the_picture_of_ratios(paths) -> None:
     made = _report(of, {"ccpd_path": (95, 4), "cubic": (100, 8), "bbr": (90, 2)})
     text, words = plot.svg("ratios:goodput_bps", made.of(of), "x")
     assert "<title>far: 0.475</title>" in text and "<title>fast: 0.95</title>" in text
-    assert words == "Goodput, bit/s in each case, of that of the best of the others"
+    assert words == "Goodput, bit/s in each case, divided by the best of the others"
 
 
 def test_any_sender_may_be_judged(paths) -> None:

@@ -499,14 +499,15 @@ class Kind:
 
 
 KINDS = {
-    "times": Kind(_times, False, "{} of each column, the paper's beside it", "[:METRIC]",
+    "times": Kind(_times, False, "{} of each column, and the paper's value if it has one",
+                  "[:METRIC]",
                   "bars: completion time, or METRIC, of each column, with the paper's value beside"
                   " it"),
     "windows": Kind(_windows, True, "Congestion window and queue over time", "[:SECONDS]",
                     "congestion window and queue over time, with a panel for each column"),
     "thresholds": Kind(_thresholds, True, "Congestion window and ssthresh over time", "[:SECONDS]",
                        "congestion window and ssthresh of a single flow over time"),
-    "estimates": Kind(_estimates, True, "Estimated {} over time against the truth",
+    "estimates": Kind(_estimates, True, "Estimated {} over time, and the true value",
                       ":capacity, :buffer or :level", "the sender's estimate over time, and the"
                                                       " true value"),
     "pairs": Kind(_pairs, False, "{} of two flows: means, and the range of the seeds", "[:METRIC]",
@@ -514,13 +515,13 @@ KINDS = {
                   " seeds"),
     "sweep": Kind(_sweep, False, "{} against the cases", ":METRIC",
                   "METRIC against the cases' x, with a line for each column"),
-    "ratios": Kind(_ratios, False, "{} in each case, of that of the best of the others", ":METRIC",
+    "ratios": Kind(_ratios, False, "{} in each case, divided by the best of the others", ":METRIC",
                    "METRIC of the first column in each case, divided by the largest of the other"
                    " columns"),
     "shares": Kind(_shares, True, "Windows of some users, and their max-min fair shares",
                    ":FLOWS", "windows of these flows (such as 0.1.4), and their max-min fair"
                              " shares"),
-    "users": Kind(_users, True, "Estimated number of users over time, and the true one", "",
+    "users": Kind(_users, True, "Estimated and true number of users over time", "",
                   "number of users that a router estimates, and the true number, over time"),
     "use": Kind(_use, True, "Utilization and queue of each link over time", "",
                 "utilization and queue of each link over time"),

@@ -31,7 +31,7 @@ ITEMS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("Congestion collapse", ("collapse", "crowd", "blackout"), ""),
     ("Bufferbloat", ("bloat",), ""),
     ("High packet loss", ("loss",), ""),
-    ("Fairness among its own", ("fairness",), ""),
+    ("Fairness between its own flows", ("fairness",), ""),
     ("Short flows", ("short",), ""),
     ("Beside standard congestion control", ("standard",), ""),
     ("Beside real-time traffic", ("voice",), ""),
@@ -40,7 +40,7 @@ ITEMS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("Performance-enhancing proxies", (), "the lab has no proxy that splits connections"),
     ("Wired paths, tail drop", ("wired",), ""),
     ("Tunnels", (), "WireGuard and GRE are not in the lab's kernel; stock_tunnels.sh"
-     " sends through them on stock kernels, without bounds on what comes out"),
+     " sends through them on stock kernels, without bounds for the results"),
     ("Wireless paths", ("wireless",), ""),
     ("Active queue management and ECN", ("aqm",), ""),
     ("Circuit breakers", ("breakers",), ""),
@@ -52,7 +52,7 @@ ITEMS: tuple[tuple[str, tuple[str, ...], str], ...] = (
      " Linux's own, which do neither"),
     ("Extreme reordering", ("reordering",), ""),
     ("Transient events", ("transients", "rival"), ""),
-    ("Several paths", (), "MPTCP is not in the lab's kernel, and its subflows do not take a"
+    ("Several paths", (), "MPTCP is not in the lab's kernel, and its subflows have no"
      " congestion control of their own"),
     ("Data centres", ("datacentre",), ""),
 )  # fmt: skip
