@@ -164,19 +164,20 @@ static inline u64 xcp_part(const struct xcp_residue *r, u32 units, u8 shift)
  * xcp_law_feedback() - the new feedback of a departing packet
  * @x: link, advanced to this time
  * @len: size of the packet on the wire, bytes
- * @gap: xcp_gap_ns() of the packet; XCP_NO_GAP: it gets no feedback
+ * @gap: xcp_gap_ns() of the packet; XCP_NO_GAP: it is granted nothing, and loses nothing
  * @wanted: the feedback that the packet carries, bytes/s, 30 bits with sign
  *
  * Return: feedback to write into the packet, bytes/s: at most @wanted, and from -XCP_FEEDBACK_MOST
- * to XCP_FEEDBACK_MOST unless @wanted is lower; 0 if @gap is XCP_NO_GAP
+ * to XCP_FEEDBACK_MOST unless @wanted is lower; at most 0 if @gap is XCP_NO_GAP
  */
 static inline s32 xcp_law_feedback(struct xcp_law *x, u32 len, u32 gap, s32 wanted)
 {
 	const s64 most = (s64)XCP_FEEDBACK_MOST << XCP_SCALE, half = BIT(XCP_SCALE - 1);
 	s64 give, take, given;
 
+	/* a link only lowers feedback: less than 0 is what the sender or an earlier link wants */
 	if (gap == XCP_NO_GAP)
-		return 0;
+		return min(wanted, 0);
 	/* below 2^58 each */
 	give = xcp_part(&x->raise, gap, XCP_RAISE_SHIFT);
 	take = xcp_part(&x->cut, len, XCP_CUT_SHIFT);

@@ -251,14 +251,17 @@ static void upstream_allows_less(struct kunit *test)
 	}
 }
 
-/* A packet without an rtt counts for y, and gets no feedback. */
+/* A packet without an rtt counts for y.  It is granted nothing, and a link raises no feedback. */
 static void without_rtt(struct kunit *test)
 {
 	struct xcp_law x;
 
 	full_link(&x);
 	KUNIT_EXPECT_EQ(test, packet_departs(&x, PAPER_SIZE, 0, 51600, ALL), 0);
-	KUNIT_EXPECT_EQ(test, packet_departs(&x, PAPER_SIZE, 0, 51600, -5), 0);
+	KUNIT_EXPECT_EQ(test, packet_departs(&x, PAPER_SIZE, 0, 51600, 1), 0);
+	KUNIT_EXPECT_EQ(test, packet_departs(&x, PAPER_SIZE, 0, 51600, 0), 0);
+	KUNIT_EXPECT_EQ(test, packet_departs(&x, PAPER_SIZE, 0, 51600, -5), -5);
+	KUNIT_EXPECT_EQ(test, packet_departs(&x, PAPER_SIZE, 0, 51600, -(1 << 29)), -(1 << 29));
 	KUNIT_EXPECT_EQ(test, raise_left(&x), 1937500);
 	KUNIT_EXPECT_EQ(test, cut_left(&x), 1937500);
 	/* only packets without an rtt: no flow can get feedback, but y is known */
@@ -627,7 +630,7 @@ static void abuse_packet(struct kunit *test, struct xcp_law *x, u32 len, u32 rtt
 	s32 given = packet_departs(x, len, rtt_us, gap_ns, wanted);
 
 	if (!rtt_us) {
-		KUNIT_EXPECT_EQ(test, given, 0);
+		KUNIT_EXPECT_EQ(test, given, min(wanted, 0));
 		return;
 	}
 	KUNIT_EXPECT_LE(test, given, min(wanted, most));
@@ -762,12 +765,16 @@ static void words_are_lowered(struct kunit *test)
 		h.word = tcpcc_fb_change_word(-2000);
 		KUNIT_EXPECT_EQ(test, word_after(test, &xcp_kind, &xcp, &s, &h, MS), h.word);
 		KUNIT_EXPECT_EQ(test, xcp.changed, 1);
-		/* a packet without an rtt gets nothing */
+		/* a packet without an rtt gets nothing; if it asks for less, it keeps that */
 		h = header(TCPCC_FB_NO_LIMIT);
 		h.info = tcpcc_fb_xcp_info(0, 51600);
 		KUNIT_EXPECT_EQ(test, word_after(test, &xcp_kind, &xcp, &s, &h, MS), 0);
-		KUNIT_EXPECT_EQ(test, xcp.arrivals.headers, 3);
-		KUNIT_EXPECT_EQ(test, xcp.law.bytes, 3 * len);
+		KUNIT_EXPECT_EQ(test, xcp.changed, 2);
+		h.word = tcpcc_fb_change_word(-5);
+		KUNIT_EXPECT_EQ(test, word_after(test, &xcp_kind, &xcp, &s, &h, MS), h.word);
+		KUNIT_EXPECT_EQ(test, xcp.changed, 2);
+		KUNIT_EXPECT_EQ(test, xcp.arrivals.headers, 4);
+		KUNIT_EXPECT_EQ(test, xcp.law.bytes, 4 * len);
 		KUNIT_EXPECT_EQ(test, xcp.unwritable, 0);
 	}
 }

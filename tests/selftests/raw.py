@@ -303,6 +303,7 @@ def xcp(link: Link) -> None:
     # a packet without an rtt gets nothing; one that requests less, or that an earlier link has
     # limited, keeps its word
     assert change(NO_LIMIT, 8, rtt_us=0) == 0
+    assert change(-1000 % 2**30, 8, rtt_us=0) == -1000
     assert change(5, 4) == 5
     assert change(-1000 % 2**30, 4) == -1000
     came = change(NO_LIMIT, 4)
