@@ -154,7 +154,7 @@
 #define ESTCP_GAP	500
 
 /* A phase is short if it is shorter than two round trips, limited to this range, ms */
-#define ESTCP_SHORT_MIN	200
+#define ESTCP_SHORT_MIN	TCPCC_ESTCP_PHASE_MIN
 #define ESTCP_SHORT_MAX	400
 
 TCPCC_PARAM(estcp_prior, 384, 0, 65536,

@@ -72,6 +72,12 @@
 #define TCPCC_ESTCP_P_MIN	(TCPCC_ESTCP_ONE / 16)
 #define TCPCC_ESTCP_P_MAX	(TCPCC_ESTCP_ONE / 16 * 15)
 
+/*
+ * A phase that is shorter than this is not from a router, ms: RFC 3168 marks change that often.
+ * A sender whose rtt is above half of this wants longer phases (estcp_is_short()).
+ */
+#define TCPCC_ESTCP_PHASE_MIN	200
+
 /**
  * tcpcc_estcp_share() - the share of packets to mark: f
  * @g_us: g, us per packet; a value outside the range counts as the nearer limit

@@ -131,7 +131,7 @@ static u32 estcp_shown_holdoff(const void *config)
 static const struct tcpcc_option estcp_table[] = {
 	TCPCC_OPTION(TCA_ESTCP_TARGET, struct estcp_config, target_us,
 		     ESTCP_TARGET_MIN, ESTCP_TARGET_MAX,
-		     "estcp: target must be from 1ms to 1000s"),
+		     "estcp: target must be from 200ms to 1000s: senders ignore shorter phases"),
 	TCPCC_OPTION(TCA_ESTCP_GAMMA, struct estcp_config, gamma, 0, ESTCP_GAMMA_MAX,
 		     "estcp: gamma must be from 0 to 4"),
 	TCPCC_OPTION(TCA_ESTCP_KAPPA, struct estcp_config, kappa,

@@ -28,8 +28,8 @@
 #define ESTCP_KAPPA_MIN	1000
 #define ESTCP_KAPPA_MAX	(4 * ESTCP_UNIT)
 
-/* Bounds of D, us, and the largest patience, in units of D */
-#define ESTCP_TARGET_MIN	1000U
+/* Bounds of D, us: senders fall back to Reno if phases are shorter.  The largest patience, D */
+#define ESTCP_TARGET_MIN	(TCPCC_ESTCP_PHASE_MIN * 1000U)
 #define ESTCP_TARGET_MAX	1000000000U
 #define ESTCP_PATIENCE_MAX	1000000U
 

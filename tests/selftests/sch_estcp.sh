@@ -82,8 +82,11 @@ refuses_bad_options()
 	qdisc add estcp bandwidth 1gbit || return
 	says "bandwidth must be from 1kbit to 1tbit" qdisc change estcp bandwidth 2tbit &&
 		says "limit must be at least 1 packet" qdisc change estcp limit 0 &&
-		says "target must be from 1ms to 1000s" qdisc change estcp target 999us &&
-		says "target must be from 1ms to 1000s" qdisc change estcp target 1001s &&
+		says "target must be from 200ms to 1000s" qdisc change estcp target 199999us &&
+		says "senders ignore shorter phases" qdisc change estcp target 1ms &&
+		says "target must be from 200ms to 1000s" qdisc change estcp target 1001s &&
+		qdisc change estcp target 200ms && has "target 200ms" &&
+		qdisc change estcp target 5s &&
 		says "gamma must be from 0 to 4" qdisc change estcp gamma 4.1 &&
 		says "kappa must be from 0.001 to 4" qdisc change estcp kappa 0 &&
 		says "kappa must be from 0.001 to 4" qdisc change estcp kappa 4.1 &&
