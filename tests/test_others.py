@@ -332,6 +332,26 @@ def _packets(path: Path) -> list[tuple[float, int, bytes]]:
     return found
 
 
+@pytest.mark.parametrize("devices", [1, 64, 65, 100])
+def test_a_capture_of_any_number_of_devices(lab, devices) -> None:
+    """Each device has its file, and what follows -- is the command."""
+    taps = " ".join(f"here:lo:{n}.pcap" for n in range(devices))
+    call = lab("exec", "--", "sh", "-ec", f"""
+        ip netns add here
+        cd /tmp
+        {kernel.capture()} 0 10 {taps} -- ls -d /tmp
+        cat *.pcap | wc -c""")
+    written = [f"{n}.pcap 0" for n in range(devices)]
+    assert call.stdout.splitlines() == ["/tmp", *written, str(24 * devices)]
+
+
+@pytest.mark.parametrize("arguments", ["", "0", "0 10", "0 10 here:lo:x", "0 10 here:lo:x --"])
+def test_a_capture_without_its_arguments(arguments) -> None:
+    call = subprocess.run([kernel.capture(), *arguments.split()], capture_output=True, text=True)
+    assert call.returncode == 2
+    assert call.stderr == "usage: capture START PACKETS NS:DEV:FILE... -- CMD...\n"
+
+
 def test_a_sweep_with_all_that_it_can_leave(lab, tmp_path) -> None:
     """One call makes all outputs.  Tables, packets and qlog agree with the results."""
     csv, parquet, pcap, qlog = (tmp_path / name for name in ("t.csv", "t.parquet", "p", "q"))

@@ -113,24 +113,36 @@ static void write_file(struct tap *t, int64_t zero)
 int main(int argc, char **argv)
 {
 	struct timespec real, monotonic;
-	struct tap taps[64];
 	int status, count = 0;
+	struct tap *taps;
+	char **command;
 	int64_t zero;
 	pid_t child;
 
-	for (argc = 3; argv[argc] && strcmp(argv[argc], "--") && count < 64; argc++)
-		open_tap(&taps[count++], argv[argc], atoi(argv[2]));
+	while (count < argc - 4 && strcmp(argv[3 + count], "--"))
+		count++;
+	/* a "--", and something after it */
+	if (count >= argc - 4) {
+		fprintf(stderr, "usage: capture START PACKETS NS:DEV:FILE... -- CMD...\n");
+		return 2;
+	}
+	command = argv + 3 + count + 1;
+	taps = calloc(count, sizeof(*taps));
+	if (!taps && count)
+		err(1, "%d devices", count);
+	for (int k = 0; k < count; k++)
+		open_tap(&taps[k], argv[3 + k], atoi(argv[2]));
 	clock_gettime(CLOCK_REALTIME, &real);
 	clock_gettime(CLOCK_MONOTONIC, &monotonic);
 	zero = (real.tv_sec - monotonic.tv_sec) * NSEC + real.tv_nsec - monotonic.tv_nsec +
 	       atoll(argv[1]);
 	child = fork();
 	if (!child) {
-		execvp(argv[argc + 1], argv + argc + 1);
-		err(1, "%s", argv[argc + 1]);
+		execvp(*command, command);
+		err(1, "%s", *command);
 	}
 	if (child < 0 || waitpid(child, &status, 0) < 0)
-		err(1, "%s", argv[argc + 1]);
+		err(1, "%s", *command);
 	if (!status)
 		for (int k = 0; k < count; k++)
 			write_file(&taps[k], zero);
