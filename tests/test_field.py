@@ -193,7 +193,9 @@ def test_a_scenario_anywhere(paths, tmp_path) -> None:
     with pytest.raises(LabError, match=r"none\.toml: no such file"):
         scenario.load(str(tmp_path / "none.toml"))
     assert scenario.matching("pat*") == ["paths"] == scenario.matching("paths")
-    with pytest.raises(LabError, match=r"no scenario matches 'x\*'; there are: .*paths"):
+    with pytest.raises(LabError, match=r"no scenario matches 'pat\?'; similar: paths; 'lab"):
+        scenario.matching("pat?")
+    with pytest.raises(LabError, match=r"no scenario matches 'x\*'; 'lab list' shows all"):
         scenario.matching("x*")
 
 

@@ -4,6 +4,7 @@
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -66,7 +67,12 @@ def test_help_is_shown(verb):
 @pytest.mark.parametrize(
     ("arguments", "names"),
     [
-        (["run", "nonesuch"], "dumbbell"),
+        (["run", "dumbel"], "'dumbel'; similar: dumbbell; 'lab list' shows all, or"),
+        (["run", "fig3"], "similar: acp-fig3, "),
+        (["run", "nonesuch"], "no scenario 'nonesuch'; 'lab list' shows all"),
+        (["run", ""], "no scenario ''; 'lab list' shows all"),
+        (["report", "feild-*"], "no scenario matches 'feild-*'; similar: field-"),
+        (["report", "*-fig33"], "no scenario matches '*-fig33'; similar: "),
         (["run", "dumbbell", "--cc", "nonesuch"], "cubic"),
         (["run", "dumbbell", "--set", "colour=red"], "rate, rtt, buffer"),
         (["run", "dumbbell", "--set", "rate"], "KEY=VALUE"),
@@ -142,6 +148,19 @@ def test_bad_input_is_one_line_that_says_what_is_allowed(lab, arguments, names) 
     assert call.stdout == ""
     assert call.stderr.startswith("lab: ") and call.stderr.count("\n") == 1
     assert names in call.stderr
+
+
+@pytest.mark.parametrize("name", ["nonesuch", "path-los", "fig", "f", "", "path-losses-of-all"])
+def test_a_wrong_name_does_not_list_all_scenarios(name) -> None:
+    """Those with a similar name, and never all of them."""
+    for call in (scenario.load, scenario.matching):
+        wrong = name if call is scenario.load else f"{name}?nonesuch*"
+        with pytest.raises(LabError) as caught:
+            call(wrong)
+        said = str(caught.value)
+        assert caught.value.status == 2 and len(said) < 250, said
+        assert "'lab list' shows all" in said
+        assert len([n for n in scenario.names() if re.search(rf"\b{n}(,|;)", said)]) <= 5
 
 
 def test_every_key_is_accepted(lab) -> None:

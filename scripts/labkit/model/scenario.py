@@ -18,6 +18,7 @@ is judged: ccpd_path, or that of --cc.  [draw] draws cases at random.
 import math
 import re
 from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from functools import partial
 from itertools import product
@@ -39,6 +40,7 @@ GOALS = SCENARIOS / "goals"  # findings that several scenarios have
 SENDER = "{sender}"  # in a scenario's file: placeholder of the sender that is judged
 DEFAULT_SENDER = "ccpd_path"
 CASES_SHOWN = 10  # in an error message
+SIMILAR_SHOWN = 5
 
 # The kind of a finding: a claim of the paper; our own claim; a claim by which a free setting was
 # chosen, so that it is no evidence by itself; or an earlier measurement that must not become worse.
@@ -332,6 +334,14 @@ def names() -> list[str]:
     return sorted(path.stem for path in SCENARIOS.glob("*.toml"))
 
 
+def _no_scenario(wrong: str, name: str) -> LabError:
+    """The error for a name that no scenario has.  There are too many to list them."""
+    similar = get_close_matches(name, names(), SIMILAR_SHOWN)
+    known = f"similar: {', '.join(similar)}; " if similar else ""
+    return usage(f"no scenario {wrong}; {known}'lab list' shows all, or give a path, such as"
+                 " ./my.toml")  # fmt: skip
+
+
 def matching(pattern: str) -> list[str]:
     """The sorted names of the scenarios that match a pattern such as field-*.
 
@@ -339,7 +349,7 @@ def matching(pattern: str) -> list[str]:
     """
     found = [name for name in names() if fnmatchcase(name, pattern)]
     if not found and any(c in pattern for c in "*?["):
-        raise usage(f"no scenario matches {pattern!r}; there are: {', '.join(names())}")
+        raise _no_scenario(f"matches {pattern!r}", pattern.strip("*?[]"))
     return found or [pattern]
 
 
@@ -355,8 +365,7 @@ def load(name: str, senders: Iterable[str] = (), seed: int | None = None) -> Sce
         if path.suffix != ".toml" or not path.is_file():
             raise usage(f"{name}: no such file; a scenario file ends in .toml")
     elif name not in names():
-        raise usage(f"no scenario {name!r}; give a path, such as ./my.toml, or one of these:"
-                    f" {', '.join(names())}")  # fmt: skip
+        raise _no_scenario(repr(name), name)
     first, *others = (_read(path, sender, seed) for sender in senders or (DEFAULT_SENDER,))
     for other in others if first.judged else ():
         first = replace(
