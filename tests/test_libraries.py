@@ -99,6 +99,46 @@ def test_root_uses_those_of_who_called_sudo(monkeypatch, tmp_path) -> None:
     assert libraries._installed() == there
 
 
+@pytest.mark.parametrize(
+    ("have", "says"),
+    [
+        (None, "its libraries are not installed; to set up, run "),
+        ([], "its libraries are not complete: remove {where}; to set up, run "),
+        (["python2.7"], "its libraries are for python2.7, not for {python}: start it with"
+                        " /usr/bin/python3"),
+        (["python2.7", "python2.8"], "its libraries are for python2.7, python2.8, not for"
+                                     " {python}: start it with /usr/bin/python3"),
+    ],
+)  # fmt: skip
+def test_who_cannot_borrow_says_what_to_do(empty, have, says) -> None:
+    where = libraries.home(Path(empty["TCPCC_CACHE"]))
+    if have is not None:
+        where.mkdir(parents=True)
+        (where / ".ready").touch()
+    for version in have or ():
+        (where / "lib" / version / "site-packages").mkdir(parents=True)
+    done = _borrowed(empty)
+    python = "python{}.{}".format(*sys.version_info)
+    assert done.returncode == 1 and done.stderr.count("\n") == 1, done.stderr
+    assert done.stderr.startswith(f"-c: {says.format(where=where, python=python)}")
+
+
+def test_who_borrows_has_those_of_its_own_python(empty) -> None:
+    """Even if there are others."""
+    where = libraries.home(Path(empty["TCPCC_CACHE"]))
+    for version in ("python2.7", "python{}.{}".format(*sys.version_info)):
+        (where / "lib" / version / "site-packages").mkdir(parents=True)
+    (where / ".ready").touch()
+    done = _borrowed(empty)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == f"{where}/lib/{version}/site-packages\n"
+
+
+def _borrowed(env: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    code = "import sys; from labkit import libraries; libraries.borrow(); print(sys.path[-1])"
+    return subprocess.run([libraries.PYTHON, "-c", code], env=env, capture_output=True, text=True)
+
+
 def test_the_versions_are_those_of_requirements() -> None:
     wanted = {line.split()[0] for line in libraries.REQUIREMENTS.read_text().splitlines()
               if "==" in line}  # fmt: skip

@@ -68,13 +68,20 @@ def enter(arguments: list[str] | None = None) -> None:
 def borrow() -> None:
     """Makes the libraries importable in a process of another program, such as Mininet.
 
-    If they are not installed, prints one line and exits with status 1.
+    If they are not installed, or not for the Python of that program, prints one line that says
+    what to do, and exits with status 1.
     """
     where = _installed()
     if not where:
         _die("its libraries are not installed")
-    (packages,) = where.glob("lib/python*/site-packages")
-    sys.path.append(str(packages))
+    have = {path.parent.name: path for path in sorted(where.glob("lib/python*/site-packages"))}
+    if not have:
+        _die(f"its libraries are not complete: remove {where}")
+    # compiled libraries can only be imported by the Python version that they were made for
+    own = "python{}.{}".format(*sys.version_info)
+    if own not in have:
+        _end(f"its libraries are for {', '.join(have)}, not for {own}: start it with {PYTHON}")
+    sys.path.append(str(have[own]))
 
 
 def _installed() -> Path | None:
@@ -91,7 +98,11 @@ def _installed() -> Path | None:
 def _die(why: str) -> NoReturn:
     setup = REPO / "scripts" / "setup"
     shown = setup.relative_to(Path.cwd()) if Path.cwd() == REPO else setup
-    print(f"{Path(sys.argv[0]).name}: {why}; to set up, run {shown} demo", file=sys.stderr)
+    _end(f"{why}; to set up, run {shown} demo")
+
+
+def _end(why: str) -> NoReturn:
+    print(f"{Path(sys.argv[0]).name}: {why}", file=sys.stderr)
     raise SystemExit(1)
 
 
