@@ -15,9 +15,10 @@ from pathlib import Path
 import pytest
 
 from conftest import REPO
+from labkit import cli, stock_cli, testbed_cli
 from labkit.errors import LabError
 from labkit.model import scenario
-from labkit.world import guests
+from labkit.world import guests, kernel
 from labkit.world.laboratory import Laboratory, traffic
 from labkit.world.plan import Plan, compile_plan
 
@@ -333,6 +334,34 @@ def test_exec_knows_our_modules_and_leaves_the_host_alone(lab, tmp_path) -> None
     assert "tcp_ccpd" in done.stdout
     assert not Path("/etc/tcpcc-test").exists()
     assert [p.name for p in tmp_path.iterdir()] == ["here"]
+
+
+@pytest.mark.parametrize("status", [1, 2])
+@pytest.mark.parametrize(
+    ("log", "shown"), [("", ""), ("\n  the end\nof a log\n", "  the end\nof a log\n")]
+)
+@pytest.mark.parametrize(
+    ("program", "command", "arguments"),
+    [
+        (cli, "lab", ["list"]),
+        (stock_cli, "stock", ["list"]),
+        (testbed_cli, "testbed", ["run", "dumbbell"]),
+        (kernel, "lab", ["6.12"]),
+    ],
+)
+def test_every_program_shows_what_failed_before_its_error(
+    program, command, arguments, log, shown, status, monkeypatch, capsys
+) -> None:
+    def fail(*_) -> None:
+        raise LabError("it failed: mend it", status, log)
+
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    monkeypatch.setattr(guests, "end_all", lambda: None)  # after it no guest can boot here
+    for name in ("_list", "_list_verb", "_run", "ensure"):
+        monkeypatch.setattr(program, name, fail, raising=False)
+    assert program.main(arguments) == status
+    said = capsys.readouterr()
+    assert (said.out, said.err) == ("", f"{shown}{command}: it failed: mend it\n")
 
 
 def test_panic_is_reported_with_the_kernels_log(lab) -> None:

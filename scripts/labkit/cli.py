@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
-from .errors import LabError
+from .errors import LabError, show
 from .measure import runner, store
 from .measure.job import Job
 from .model import scenario, sweep
@@ -573,10 +573,7 @@ def main(argv: list[str] | None = None) -> int:
         sys.stdout.flush()
         return status
     except LabError as error:
-        if error.log:
-            print(error.log, file=sys.stderr)
-        print(f"lab: {error}", file=sys.stderr)
-        return error.status
+        return show("lab", error)
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The only exception type that is shown to users."""
+"""The only exception type that is shown to users, and how."""
+
+import sys
 
 
 class LabError(Exception):
@@ -13,3 +15,11 @@ class LabError(Exception):
         super().__init__(message)
         self.status = status
         self.log = log
+
+
+def show(command: str, error: LabError) -> int:
+    """Shows why a command failed, after the log of what failed; returns the exit status."""
+    if log := error.log.strip("\n"):
+        print(log, file=sys.stderr)
+    print(f"{command}: {error}", file=sys.stderr)
+    return error.status

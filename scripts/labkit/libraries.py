@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 from typing import NoReturn
 
-from .errors import LabError
+from .errors import LabError, show
 from .paths import REPO, cache_root
 
 PYTHON = Path("/usr/bin/python3")
@@ -151,8 +151,7 @@ def main() -> int:
     try:
         make()
     except LabError as error:
-        print(f"setup: {error}", file=sys.stderr)
-        return error.status
+        return show("setup", error)
     except KeyboardInterrupt:
         return 130
     except OSError as error:

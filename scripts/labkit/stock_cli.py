@@ -7,7 +7,7 @@ import json
 import signal
 import sys
 
-from .errors import LabError
+from .errors import LabError, show
 from .parser import Parser
 from .world import machine, stock
 
@@ -83,8 +83,7 @@ def main(argv: list[str] | None = None) -> int:
         args = _parser().parse_args(argv)
         return args.does(args)
     except LabError as error:
-        print(f"{error.log}\nstock: {error}".lstrip(), file=sys.stderr)
-        return error.status
+        return show("stock", error)
     except KeyboardInterrupt:
         return 130
     except OSError as error:

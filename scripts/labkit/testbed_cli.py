@@ -7,7 +7,7 @@ import signal
 import sys
 from pathlib import Path
 
-from .errors import LabError
+from .errors import LabError, show
 from .measure import testbed
 from .measure.job import Job
 from .model import scenario
@@ -92,9 +92,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         return _run(_parser().parse_args(argv))
     except LabError as error:
-        print(f"{error.log if error.status == 1 else ''}\ntestbed: {error}".lstrip(),
-              file=sys.stderr)  # fmt: skip
-        return error.status
+        return show("testbed", error)
     except KeyboardInterrupt:
         return 130
     except OSError as error:

@@ -18,7 +18,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..errors import LabError
+from ..errors import LabError, show
 from ..host import (
     Progress,
     digest_of,
@@ -592,8 +592,7 @@ def main(names: list[str]) -> int:
                 continue
             build_modules(ensure(version, variant))
     except LabError as error:
-        print(f"lab: {error}\n{error.log}".rstrip(), file=sys.stderr)
-        return error.status
+        return show("lab", error)
     except KeyboardInterrupt:
         return 130
     return 0
