@@ -56,6 +56,21 @@ def test_cases_of_tdc():
             assert command.startswith("$TC ") and "$DUMMY" in command
 
 
+def test_man_page_says_what_acp_keeps_of_flows():
+    """With the numbers of the code: the tables are what one flow may take from another."""
+    def number(header: str, name: str) -> int:
+        source = (REPO / "sched" / header).read_text()
+        return int(re.search(rf"^#define {name}\s+(\d+)$", source, re.M)[1])
+
+    marks = number("acp_newcomers.h", "ACP_PLACES")
+    flows = number("acp_police.h", "ACP_POLICE_SETS") * number("acp_police.h", "ACP_POLICE_WAYS")
+    page = (REPO / "tc/tc-acp.8").read_text()
+    text = " ".join(re.sub(r"^\.[BI]R? ", "", page, flags=re.M).split())
+    assert f"newcomers , which is on by default, keeps {marks} marks of a byte" in text
+    assert f"police keeps up to {flows} flows" in text
+    assert "one FIFO queue, and keeps no state" not in text
+
+
 def symbols_of(program):
     """The symbols that an ELF file exports, and those that it imports."""
     nm = shutil.which("nm")
