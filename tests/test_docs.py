@@ -139,6 +139,18 @@ def test_every_page_is_linked() -> None:
     assert names - set(re.findall(r"[\w-]+\.md", text)) == set()
 
 
+def test_every_page_of_results_is_linked() -> None:
+    """From the page of all results, or from a page that it links."""
+    results, seen = REPO / "docs/results", set()
+    queue = ["README.md"]
+    while queue:
+        name = queue.pop()
+        if name not in seen and (results / name).exists():
+            seen.add(name)
+            queue += re.findall(r"\]\(([\w-]+\.md)", (results / name).read_text())
+    assert {path.name for path in results.glob("*.md")} - seen == set()
+
+
 def test_a_broken_link_is_found(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("# One two\n[a](#one-two) [b](page.md#three) [c](none.md) [d](page.md)")

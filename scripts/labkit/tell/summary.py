@@ -27,6 +27,13 @@ from .records import Record
 LIMIT = 3 << 20  # bytes of docs/results
 COUNTED = records.RESULTS / "counted.json"
 SCALE = records.RESULTS / "scale.json"
+# Pages that other commands write into the same folder
+OTHERS = {
+    "rfc9743.md": "RFC 9743's evaluation of several senders",
+    "cost.md": "What it costs",
+    "counted.md": "What it costs in instructions",
+    "scale.md": "What larger loads cost",
+}
 
 
 def write(report: Report, wanted: list[Scenario]) -> int:
@@ -85,7 +92,10 @@ def _write_pages(target: Path, wanted: list[Scenario], known: dict[str, Record])
     for paper, file in files.items():
         mine = [of for of in there if of.paper == paper]
         (target / file).write_text(render("paper.md", paper=paper, mine=mine, **content))
-    (target / "README.md").write_text(render("results.md", grades=grades, **content))
+    others = {file: what for file, what in OTHERS.items() if (records.RESULTS / file).exists()}
+    (target / "README.md").write_text(
+        render("results.md", grades=grades, others=others, **content)
+    )
     listed, judge = claims.load(), records.judge(known)
     (target / "claims.md").write_text(render(
         "claims.md", papers=listed, judge=judge, states=claims.STATES,
