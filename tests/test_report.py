@@ -661,7 +661,7 @@ def results(laboratory, tmp_path, monkeypatch):
 def test_summary(results, monkeypatch) -> None:
     """docs/results has every row, number and link, and old files are removed."""
     for name in ("old.md", "cost.md", "scale.png"):  # lab bench makes the last two
-        (results / name).touch()
+        (results / name).write_text("not empty")
     cheap = scenario.load("cheap")
     made = report.make([cheap], 2)
     monkeypatch.setattr(made, "origins", lambda of=None: ["0123456789ab, with changes"])
@@ -677,7 +677,8 @@ def test_summary(results, monkeypatch) -> None:
     first, paper = files["README.md"].read_text(), files["none.md"].read_text()
     assert "5 of 7 findings hold, 2 do not, 0 were" in first
     assert "| [999 (NONE)](none.md) | 5 | 2 | 0 |" in first
-    assert "Of these nothing was run from what is committed: idle." in first and "idle" not in paper
+    assert "These scenarios have no results yet: idle." in first and "idle" not in paper
+    assert "Other measurements: [What it costs](cost.md).\n\n" in first
     assert "| [cheap](none.md#cheap) | Pigs fly | ours |" in first and '<a id="cheap">' in paper
     assert re.search(r"^\| A slow link: share used \| 0\.9\d? \+ \|$", first, re.MULTILINE)
     assert "runs, made from 0123456789ab.\n" in paper

@@ -60,12 +60,12 @@ def write(report: Report, wanted: list[Scenario]) -> int:
         for of, record in known.items():
             records.save(made, of, record)
         _write_pages(made, wanted, known)
+        for like in ("rfc9743*.md", "cost.md", "counted.*", "scale.*"):  # of other commands
+            for other in results.glob(like):
+                shutil.copy(other, made)
         size = sum(path.stat().st_size for path in made.rglob("*") if path.is_file())
         if size > LIMIT:
             raise LabError(f"docs/results would have {size} bytes, but the limit is {LIMIT}")
-        for like in ("rfc9743*.md", "cost.md", "counted.*", "scale.*"):  # of lab bench
-            for other in results.glob(like):
-                shutil.copy(other, made)
         shutil.rmtree(results, ignore_errors=True)
         made.rename(results)
     return size
