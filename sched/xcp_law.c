@@ -33,6 +33,8 @@
  *     propagation delay, d - queue / C, but at least 2 ms.
  *   o Periods begin with the first packet that has a header; none is shorter than 1 ms.  After a
  *     period without a packet there is nothing to distribute, and d is 50 ms.
+ *   o A packet without an rtt gets F = 0, or keeps what it carries if that is less.  The simulator
+ *     sets 0 there, but a link must never raise the feedback of another.
  *   o F on the wire is in whole bytes/s, rounded to the nearest, and the rounded value counts as
  *     distributed.  Near the equilibrium the part of a packet is gamma * len / d, which is 100
  *     bytes/s if d is a second.

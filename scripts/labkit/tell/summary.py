@@ -27,7 +27,7 @@ from .records import Record
 LIMIT = 3 << 20  # bytes of docs/results
 COUNTED = records.RESULTS / "counted.json"
 SCALE = records.RESULTS / "scale.json"
-# Pages that other commands write into the same folder
+# Pages that other commands write into the same folder, with other files of the same stem
 OTHERS = {
     "rfc9743.md": "RFC 9743's evaluation of several senders",
     "cost.md": "What it costs",
@@ -60,8 +60,8 @@ def write(report: Report, wanted: list[Scenario]) -> int:
         for of, record in known.items():
             records.save(made, of, record)
         _write_pages(made, wanted, known)
-        for like in ("rfc9743*.md", "cost.md", "counted.*", "scale.*"):  # of other commands
-            for other in results.glob(like):
+        for page_of_other in OTHERS:
+            for other in results.glob(f"{Path(page_of_other).stem}*"):
                 shutil.copy(other, made)
         size = sum(path.stat().st_size for path in made.rglob("*") if path.is_file())
         if size > LIMIT:
