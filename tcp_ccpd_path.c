@@ -1221,7 +1221,7 @@ static void path_avoid(struct sock *sk, u32 acked, u32 bw)
 }
 
 /*
- * Limits the window in a repair.  If many flows start together, each measures the same capacity
+ * The window in a repair.  If many flows start together, each measures the same capacity
  * with a pair, and asks for all of it.  It then overflows the path again while it repairs its
  * losses, since the claim falls by at most a half in a round trip.  So while many segments are
  * missing and a queue stands, a flow sends only as much as arrives, plus one segment for each ACK
@@ -1229,18 +1229,25 @@ static void path_avoid(struct sock *sk, u32 acked, u32 bw)
  * in flight.  The queue is judged by TCP's srtt, because a retransmission has no rtt but that of
  * time stamps, in ms.  Without time stamps an old queue would seem to stand, so there is no limit.
  * Nor if the capacity moves: it has fallen, and may rise during the repair.
+ * On a short path each two segments that arrive release one, even if the law asks for less:
+ * otherwise, if all that is in flight is lost, no ACK tells that, but only a timeout of many round
+ * trips.
  * @acked: segments that this ACK acknowledges; @bw: the capacity, BW_SCALE
  */
 static noinline void path_repair(struct sock *sk, u32 acked, u32 bw)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	const struct cpath *ca = inet_csk_ca(sk);
-	u32 base_us = path_base_us(ca), window;
+	u32 in_flight = tcp_packets_in_flight(tp), base_us = path_base_us(ca), window;
 
-	if (!tp->rx_opt.rcv_tsecr || path_moves(ca) ||
+	if (ca->probe.rtt_min_us < PATH_SHORT_US) {
+		window = in_flight + (acked + (tp->delivered & 1)) / 2;
+		path_set_cwnd(sk, max(tcp_snd_cwnd(tp), window));
+	}
+	if (tp->lost_out <= in_flight / PATH_REPAIR || !tp->rx_opt.rcv_tsecr || path_moves(ca) ||
 	    tp->srtt_us >> 3 < base_us + 2 * path_q0(sk, bw) + BIT(PATH_MS))
 		return;
-	window = max_t(u32, tcp_packets_in_flight(tp) + acked + !ca->round_lost,
+	window = max_t(u32, in_flight + acked + !ca->round_lost,
 		       ccpd_segs(ccpd_delivery_rate(&ca->probe), base_us) >> SEG_SCALE);
 	path_set_cwnd(sk, min(tcp_snd_cwnd(tp), window));
 }
@@ -1491,6 +1498,13 @@ static void path_train_done(struct sock *sk)
 	}
 	if (best) {
 		ccpd_pair_add(&ca->probe, best, 2 * rtt_us);
+		/* perhaps many hosts answer at once: slow start up to the window for that rate */
+		if (rtt_us < PATH_SHORT_US) {
+			path_train_stop(sk, TRAIN_NONE);
+			ca->claim = best;
+			path_set_cwnd(sk, tcp_packets_in_flight(tcp_sk(sk)) + segs);
+			return;
+		}
 		path_train_leave(sk, best);
 		ca->late = 1;
 		return;
@@ -1511,6 +1525,23 @@ static void path_train_done(struct sock *sk)
 	segs = clamp_t(u64, ccpd_segs(rate, time_us) >> SEG_SCALE, TCP_INIT_CWND,
 		       max(segs, TCP_INIT_CWND) * PATH_TRAIN_GROWTH);
 	path_train_send(sk, segs, time_us);
+}
+
+/*
+ * A train on a short path has lost segments: others fill the switch, and the next train would make
+ * it worse.  Slow start takes little time there, so the start is over, at what arrived within the
+ * round trip.  The end of the train is not waited for: if it is lost, too, only a timeout of many
+ * round trips would tell.
+ */
+static void path_train_lost(struct sock *sk)
+{
+	struct cpath *ca = inet_csk_ca(sk);
+	u32 segs = max(tcp_sk(sk)->delivered - ca->probe.round_delivered, 1U);
+	u32 rtt_us = ca->probe.rtt_min_us, best = path_train_late(ca);
+
+	if (ca->train == TRAIN_OPEN && best)
+		ccpd_pair_add(&ca->probe, best, 2 * rtt_us);
+	path_train_leave(sk, ccpd_bw(segs, 1, (u64)rtt_us * NSEC_PER_USEC));
 }
 
 /*
@@ -1630,6 +1661,11 @@ static noinline void path_slow_start(struct sock *sk, u32 acked, u32 rtt_us)
 	struct cpath *ca = inet_csk_ca(sk);
 	u32 bw = (ca->probe.sure ? ccpd_pair_bw(&ca->probe) : 0) ?: ca->claim;
 
+	if (path_in_train(ca) && ca->round_lost >= PATH_FEW_LOSSES && ca->probe.rtt_s &&
+	    ca->probe.rtt_min_us < PATH_SHORT_US) {
+		path_train_lost(sk);
+		return;
+	}
 	if (ca->train != TRAIN_NONE) {
 		path_train(sk, rtt_us);
 		return;
@@ -2325,8 +2361,7 @@ tcpcc_cong_control(path_cong_control)
 		bw = path_capacity(ca);
 		if (ca->mode == PATH_AVOIDANCE && rs->acked_sacked) {
 			path_avoid(sk, rs->acked_sacked, bw);
-			if (unlikely(state == TCP_CA_Recovery) &&
-			    tp->lost_out > tcp_packets_in_flight(tp) / PATH_REPAIR)
+			if (unlikely(state == TCP_CA_Recovery))
 				path_repair(sk, rs->acked_sacked, bw);
 			if (p->rtt_min_us < PATH_SHORT_US)
 				burst = path_clock(sk, rs->acked_sacked, bw);
@@ -2421,6 +2456,19 @@ static u32 path_ssthresh(struct sock *sk)
 		       PATH_LEAST_WINDOW, TCP_INFINITE_SSTHRESH - 1);
 }
 
+/*
+ * The rate of sending in the start, before a round trip has shown another one: that of the train,
+ * or the window in a round trip
+ */
+static u32 path_start_claim(const struct sock *sk)
+{
+	const struct cpath *ca = inet_csk_ca(sk);
+
+	if (path_in_train(ca))
+		return ca->claim;
+	return ccpd_bw(tcp_snd_cwnd(tcp_sk(sk)), 1, (u64)(ca->probe.rtt_s >> 3) * NSEC_PER_USEC);
+}
+
 /* TCP asks for ssthresh before it tells the reason.  TCP_CA_CWR: a router has marked a packet. */
 static void path_set_state(struct sock *sk, u8 state)
 {
@@ -2431,7 +2479,7 @@ static void path_set_state(struct sock *sk, u8 state)
 	if (state != TCP_CA_CWR)
 		return;
 	if (ca->mode == PATH_SLOW_START)
-		path_train_leave(sk, ccpd_delivery_rate(&ca->probe) ?: ca->claim);
+		path_train_leave(sk, ccpd_delivery_rate(&ca->probe) ?: path_start_claim(sk));
 	else
 		path_too_much(ca);
 	ca->claim = (u64)ca->claim * CCPD_ECN_KEEP >> 8;

@@ -283,3 +283,31 @@ def test_a_lucky_round_trip_of_few_segments_is_no_base(lab) -> None:
     pairs = [run(lab, ["cubic", "ccpd_path"], seed=seed, **jitter) for seed in (1, 2, 3)]
     theirs, ours = (mean(pair[i]["flows"][0]["goodput_bps"] for pair in pairs) for i in (0, 1))
     assert ours >= 0.95 * theirs
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        {"rate": "1gbit", "rtt": "200us", "flows": 8, "bytes": "64k", "buffer": "100"},
+        {"rate": "1gbit", "rtt": "200us", "flows": 8, "bytes": "1M", "buffer": "100"},
+        {
+            "rate": "10gbit",
+            "rtt": "100us",
+            "flows": 32,
+            "bytes": "256k",
+            "buffer": "400",
+            "qdisc": "red",
+            "ecn": "on",
+        },
+    ],
+    ids=["short", "longer", "marks"],
+)
+def test_many_hosts_may_answer_at_once(lab, path) -> None:
+    """The first train of each shows the capacity of the whole link, which all of them then fill.
+
+    Nothing that is lost may wait for a timeout of 200 ms.  The bound is that of the scenario
+    rfc9743-datacentre.
+    """
+    ours, cubic = run(lab, ["ccpd_path", "cubic"], timeout=10, **path)
+    times = [mean(flow["completion_s"] for flow in result["flows"]) for result in (ours, cubic)]
+    assert times[0] <= 1.1 * times[1]

@@ -412,6 +412,20 @@ static void mark_is_answered(struct kunit *test)
 	EXPECT_NEAR(test, ca->claim, (u64)claim * 85 / 100, 3000);
 }
 
+/* A mark in plain slow start: the claim is what was sent in a round trip, not the capacity. */
+static void mark_ends_slow_start(struct kunit *test)
+{
+	struct sock *sk = flow(test);
+	struct cpath *ca = inet_csk_ca(sk);
+
+	path_enter(ca, PATH_SLOW_START);
+	ca->train = TRAIN_NONE;
+	tcp_snd_cwnd_set(tcp_sk(sk), 20);
+	path_set_state(sk, TCP_CA_CWR);
+	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_AVOIDANCE);
+	EXPECT_NEAR(test, ca->claim, 20 * (BIT(BW_SCALE) / (ca->probe.rtt_s >> 3)) * 85 / 100, 5000);
+}
+
 /*
  * Round trips in which the application sends too little neither lower the claim nor end the start.
  */
@@ -565,6 +579,102 @@ static void late_train_tells_the_rate(struct kunit *test)
 		path_enter(ca, PATH_DRAIN);
 		KUNIT_EXPECT_FALSE(test, ca->late);
 	}
+}
+
+/*
+ * Many hosts answer at once, on a path of 200 us.  The train of each shows the capacity of the
+ * whole link.  So plain slow start follows, up to the window for that capacity.
+ */
+static void short_path_has_one_train(struct kunit *test)
+{
+	struct sock *sk = train(test, 10, 7);
+	struct cpath *ca = inet_csk_ca(sk);
+	struct tcp_sock *tp = tcp_sk(sk);
+	u32 i;
+
+	ca->probe.rtt_min_us = 200;
+	for (i = 0; i < 10 && path_in_train(ca); i++)
+		train_ack(sk, 121, 1, 200);
+	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_SLOW_START);
+	KUNIT_EXPECT_TRUE(test, ca->train == TRAIN_NONE);
+	EXPECT_NEAR(test, path_capacity(ca), link_bw(100), 20000);
+	KUNIT_EXPECT_EQ(test, tcp_snd_cwnd(tp), tp->packets_out + 10);
+	/* 45 segments at 100 Mb/s: more than the path holds, with q0 */
+	tcp_snd_cwnd_set(tp, 45);
+	path_slow_start(sk, 1, 200);
+	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_AVOIDANCE);
+	EXPECT_NEAR(test, ca->claim, link_bw(100), 20000);
+}
+
+/*
+ * The switch is full: two segments of a train on a short path are lost.  Nothing else would be sent
+ * while the train is under way, so the loss of its end would show only at a timeout.
+ */
+static void loss_ends_a_short_train(struct kunit *test)
+{
+	static const struct {
+		u32 rtt_min_us, time_us, lost;
+		bool ends;
+	} c[] = {
+		{ 200, 7, 2, true },
+		/* one loss may be noise, if the train is not late */
+		{ 200, 1210, 1, false },
+		{ PATH_SHORT_US, 1210, 2, false },
+	};
+	u32 i, j;
+
+	for (i = 0; i < ARRAY_SIZE(c); i++) {
+		struct sock *sk = train(test, 10, c[i].time_us);
+		struct cpath *ca = inet_csk_ca(sk);
+
+		ca->probe.rtt_min_us = c[i].rtt_min_us;
+		for (j = 0; j < 6; j++)
+			train_ack(sk, 121, 1, c[i].rtt_min_us);
+		ca->round_lost = c[i].lost;
+		path_slow_start(sk, 1, c[i].rtt_min_us);
+		KUNIT_EXPECT_EQ(test, path_in_train(ca), !c[i].ends);
+		if (!c[i].ends)
+			continue;
+		KUNIT_EXPECT_TRUE(test, ca->mode == PATH_AVOIDANCE);
+		/* six segments arrived in a round trip, and the train shows the capacity */
+		EXPECT_NEAR(test, ca->claim, 6 * (BIT(BW_SCALE) / 200), 1000);
+		EXPECT_NEAR(test, path_capacity(ca), link_bw(100), 20000);
+	}
+}
+
+/*
+ * On a short path each two segments that arrive during a repair release one, even if the law asks
+ * for less: nothing else would show that what is in flight was lost.
+ */
+static void short_repair_keeps_its_clock(struct kunit *test)
+{
+	struct rate_sample rs = { .acked_sacked = 1, .rtt_us = 400 };
+	struct sock *sk = flow(test);
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct cpath *ca = inet_csk_ca(sk);
+
+	ca->probe.rtt_min_us = 200;
+	ca->probe.rtt_s = 400 << 3;
+	ca->noise = 0;
+	ca->claim = link_bw(10);
+	tp->packets_out = 20;
+	tp->delivered = 300;
+	ack(sk, &rs);
+	KUNIT_EXPECT_LT(test, tcp_snd_cwnd(tp), 20);
+	inet_csk(sk)->icsk_ca_state = TCP_CA_Recovery;
+	ack(sk, &rs);
+	KUNIT_EXPECT_EQ(test, tcp_snd_cwnd(tp), 20);
+	tp->delivered++;
+	ack(sk, &rs);
+	KUNIT_EXPECT_EQ(test, tcp_snd_cwnd(tp), 20 + 1);
+	rs.acked_sacked = 6;
+	ack(sk, &rs);
+	KUNIT_EXPECT_EQ(test, tcp_snd_cwnd(tp), 20 + 3);
+	ca->probe.rtt_min_us = PATH_SHORT_US;
+	ca->probe.rtt_s = 2 * PATH_SHORT_US << 3;
+	rs.rtt_us = 2 * PATH_SHORT_US;
+	ack(sk, &rs);
+	KUNIT_EXPECT_LT(test, tcp_snd_cwnd(tp), 20);
 }
 
 /* Ten segments have five ACKs and four gaps, which are never equal on a real host. */
@@ -2533,6 +2643,10 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(claim_has_a_floor),
 	KUNIT_CASE(floor_is_of_the_claim),
 	KUNIT_CASE(late_train_tells_the_rate),
+	KUNIT_CASE(short_path_has_one_train),
+	KUNIT_CASE(loss_ends_a_short_train),
+	KUNIT_CASE(short_repair_keeps_its_clock),
+	KUNIT_CASE(mark_ends_slow_start),
 	KUNIT_CASE(short_train_has_uneven_gaps),
 	KUNIT_CASE(odd_train_has_no_gap),
 	KUNIT_CASE(untimed_train_tells_of_no_queue),
