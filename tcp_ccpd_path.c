@@ -2414,14 +2414,14 @@ static void path_init(struct sock *sk)
 	ccpd_set_rate(sk, path_start_rate(sk));
 	cmpxchg(&sk->sk_pacing_status, SK_PACING_NONE, SK_PACING_NEEDED);
 
-	/* the initial window is the first train, if nothing was sent before */
-	if (READ_ONCE(start) && !sk_is_mptcp(sk)) {
-		ca->train = TRAIN_WANTED;
-		if (!tp->packets_out) {
-			path_train_send(sk, tcp_snd_cwnd(tp), 0);
-			ca->train_zero = 1;
-			path_revisit(sk);
-		}
+	/*
+	 * The initial window is the first train.  If another congestion control has sent before,
+	 * its window and its ssthresh go on: plain slow start, or avoidance.
+	 */
+	if (READ_ONCE(start) && !sk_is_mptcp(sk) && !tp->packets_out) {
+		path_train_send(sk, tcp_snd_cwnd(tp), 0);
+		ca->train_zero = 1;
+		path_revisit(sk);
 	}
 }
 

@@ -132,6 +132,11 @@ def test_answers_after_idle_times_where_acks_overtake_each_other(lab, cc):
     _stock_cases(lab, cc, *["idle"] * 4)
 
 
+def test_a_flow_switches_to_a_sender_again_and_again(lab):
+    """Between it and each of the others.  A sender goes on from the window that it finds."""
+    _stock_cases(lab, "ccpd_path mccp mccp_path acp estcp nist_fast", "switch")
+
+
 def test_one_of_twenty_overtakes_the_others(lab):
     """By up to 60 ms of 100, so the least round-trip time is not that of most packets."""
     cases = ["reordering_1", "reordering_10", "reordering_100"]
