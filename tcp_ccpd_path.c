@@ -31,7 +31,9 @@
  * has too few batches for that, the next train lasts longer.  Jitter also makes a train late.  So
  * if the delay continues to vary and no queue stands, the claim is twice the delivered rate, until
  * a queue stands.  With visits= the first train is sent at the rate of the last connection to this
- * peer, if one is remembered.
+ * peer, if one is remembered.  On a short path many hosts may answer at once, and each train shows
+ * the capacity of the whole link.  So there the first late train is the last, and plain slow start
+ * follows, which takes little time; losses in a train end the start.
  *
  * Losses.  Many losses beside a queue are an overflow: the claim falls, by at most a half.
  * Losses without a queue are noise and are ignored, up to an eighth of a round trip.  If more are
@@ -193,7 +195,7 @@
  * (With 1/2^3, jitter of rtt_min/4 on the ACKs of one of two flows would look like bunches.)  Each
  * ACK of a bunch adds PATH_BUNCH to a counter, up to PATH_BUNCHES_MOST, and each other ACK
  * subtracts one.  From PATH_BUNCHES on ACKs come in bunches, and PATH_FEW_LOSSES are enough for an
- * overflow; field-moving, field-hosts, field-starvation
+ * overflow; they also end a train on a short path; field-moving, field-hosts, field-starvation
  */
 #define PATH_AT_ONCE	5
 #define PATH_PAUSE	4
@@ -2457,16 +2459,15 @@ static u32 path_ssthresh(struct sock *sk)
 }
 
 /*
- * The rate of sending in the start, before a round trip has shown another one: that of the train,
- * or the window in a round trip
+ * What the start has sent in a round trip: the train, or the window.  The rate of the train is no
+ * claim, since the path may not carry it.
  */
 static u32 path_start_claim(const struct sock *sk)
 {
 	const struct cpath *ca = inet_csk_ca(sk);
+	u32 segs = path_in_train(ca) ? path_train_segs(ca) : tcp_snd_cwnd(tcp_sk(sk));
 
-	if (path_in_train(ca))
-		return ca->claim;
-	return ccpd_bw(tcp_snd_cwnd(tcp_sk(sk)), 1, (u64)(ca->probe.rtt_s >> 3) * NSEC_PER_USEC);
+	return ccpd_bw(segs, 1, (u64)(ca->probe.rtt_s >> 3) * NSEC_PER_USEC);
 }
 
 /* TCP asks for ssthresh before it tells the reason.  TCP_CA_CWR: a router has marked a packet. */

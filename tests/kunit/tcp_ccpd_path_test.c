@@ -412,18 +412,33 @@ static void mark_is_answered(struct kunit *test)
 	EXPECT_NEAR(test, ca->claim, (u64)claim * 85 / 100, 3000);
 }
 
-/* A mark in plain slow start: the claim is what was sent in a round trip, not the capacity. */
-static void mark_ends_slow_start(struct kunit *test)
+/*
+ * A mark in the start: the claim is what was sent in a round trip.  It is not the rate of the train,
+ * which nothing has confirmed, nor the capacity that slow start was to end at.
+ */
+static void mark_ends_the_start(struct kunit *test)
 {
-	struct sock *sk = flow(test);
-	struct cpath *ca = inet_csk_ca(sk);
+	u32 i;
 
-	path_enter(ca, PATH_SLOW_START);
-	ca->train = TRAIN_NONE;
-	tcp_snd_cwnd_set(tcp_sk(sk), 20);
-	path_set_state(sk, TCP_CA_CWR);
-	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_AVOIDANCE);
-	EXPECT_NEAR(test, ca->claim, 20 * (BIT(BW_SCALE) / (ca->probe.rtt_s >> 3)) * 85 / 100, 5000);
+	for (i = 0; i < 2; i++) {
+		struct sock *sk = flow(test);
+		struct cpath *ca = inet_csk_ca(sk);
+		struct tcp_sock *tp = tcp_sk(sk);
+
+		path_enter(ca, PATH_SLOW_START);
+		ca->train = TRAIN_NONE;
+		tp->snd_wnd = BIT(30);
+		tcp_snd_cwnd_set(tp, 20);
+		if (i) {
+			path_train_send(sk, 20, 1600);
+			/* the window is what is left of the train */
+			tcp_snd_cwnd_set(tp, 1);
+		}
+		path_set_state(sk, TCP_CA_CWR);
+		KUNIT_EXPECT_TRUE(test, ca->mode == PATH_AVOIDANCE);
+		EXPECT_NEAR(test, ca->claim,
+			    20 * (BIT(BW_SCALE) / (ca->probe.rtt_s >> 3)) * 85 / 100, 5000);
+	}
 }
 
 /*
@@ -2646,7 +2661,7 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(short_path_has_one_train),
 	KUNIT_CASE(loss_ends_a_short_train),
 	KUNIT_CASE(short_repair_keeps_its_clock),
-	KUNIT_CASE(mark_ends_slow_start),
+	KUNIT_CASE(mark_ends_the_start),
 	KUNIT_CASE(short_train_has_uneven_gaps),
 	KUNIT_CASE(odd_train_has_no_gap),
 	KUNIT_CASE(untimed_train_tells_of_no_queue),
