@@ -225,7 +225,7 @@ static void bench_state(struct sock *sk, u8 state)
 	icsk->icsk_ca_state = state;
 }
 
-static int bench_choose(const char *cc, const struct bench_script *script)
+static int bench_choose(const char *cc)
 {
 	u32 i;
 	int err;
@@ -240,16 +240,27 @@ static int bench_choose(const char *cc, const struct bench_script *script)
 			return err;
 		tcp_snd_cwnd_set(tp, CWND);
 		tp->snd_ssthresh = CWND / 2;
-		if (script->state == TCP_CA_Recovery) {
-			tp->prior_cwnd = CWND;
-			tp->prr_delivered = 0;
-			tp->prr_out = 0;
-			tp->snd_ssthresh = inet_csk(sk)->icsk_ca_ops->ssthresh(sk);
-			tp->high_seq = tp->snd_nxt;
-		}
-		bench_state(sk, script->state);
+		bench_state(sk, TCP_CA_Open);
 	}
 	return 0;
+}
+
+/* Each socket has lost a segment: tcp_enter_recovery() */
+static void bench_lose(void)
+{
+	u32 i;
+
+	for (i = 0; i < sockets; i++) {
+		struct sock *sk = socks[i]->sk;
+		struct tcp_sock *tp = tcp_sk(sk);
+
+		tp->prior_cwnd = tcp_snd_cwnd(tp);
+		tp->prr_delivered = 0;
+		tp->prr_out = 0;
+		tp->snd_ssthresh = inet_csk(sk)->icsk_ca_ops->ssthresh(sk);
+		tp->high_seq = tp->snd_nxt;
+		bench_state(sk, TCP_CA_Recovery);
+	}
 }
 
 /* Opens a socket in the state after tcp_finish_connect(): its SYN has been answered */
@@ -314,10 +325,15 @@ static int bench_script(char **names, u32 many, const struct bench_script *scrip
 		for (i = 0; i < many; i++) {
 			u32 *ns = &times[i][r * chunks];
 
-			err = bench_choose(names[i], script);
+			err = bench_choose(names[i]);
 			if (err) {
 				pr_err("cc_bench: no congestion control %s\n", names[i]);
 				return err;
+			}
+			/* a loss comes after the start */
+			if (script->state == TCP_CA_Recovery) {
+				bench_round(&scripts[0], ns, chunks);
+				bench_lose();
 			}
 			/* the first run only fills caches and estimators */
 			bench_round(script, ns, chunks);
@@ -337,7 +353,7 @@ static int bench_script(char **names, u32 many, const struct bench_script *scrip
 /* Sets the congestion control of each socket, and processes one ACK on each */
 static int bench_hold(const char *cc)
 {
-	int err = bench_choose(cc, scripts);
+	int err = bench_choose(cc);
 	u32 at;
 
 	for (at = 0; at < sockets && !err; at++) {
@@ -368,7 +384,7 @@ static int bench_held(char **names, u32 many)
 			if (err)
 				return err;
 			held = bench_memory() - before;
-			err = bench_choose(nothing.name, scripts);
+			err = bench_choose(nothing.name);
 			if (err)
 				return err;
 			pr_warn("cc_bench: %s: %u sockets: %lld bytes per socket, %lld left\n",
@@ -400,7 +416,7 @@ static int __init bench_init(void)
 		err = bench_open(i);
 	held = bench_memory() - before;
 	if (!err)
-		err = bench_choose(nothing.name, scripts);
+		err = bench_choose(nothing.name);
 	if (!err)
 		err = bench_held(names, many);
 	for (i = 0; chunks && i < ARRAY_SIZE(scripts) && !err; i++)
