@@ -2459,14 +2459,22 @@ static u32 path_ssthresh(struct sock *sk)
 }
 
 /*
- * What the start has sent in a round trip: the train, or the window.  The rate of the train is no
- * claim, since the path may not carry it.
+ * The claim after a mark in the start.  The rate of a train is none, since the path may not carry
+ * it.  The train before came in time: this is the least rate from which path_train_done() goes to
+ * that of this train.  Before that it is what was sent in a round trip: the first train, or the
+ * window.
  */
 static u32 path_start_claim(const struct sock *sk)
 {
 	const struct cpath *ca = inet_csk_ca(sk);
-	u32 segs = path_in_train(ca) ? path_train_segs(ca) : tcp_snd_cwnd(tcp_sk(sk));
+	u32 segs = tcp_snd_cwnd(tcp_sk(sk)), quarters_us = 4 * ca->train_us;
 
+	if (path_in_train(ca)) {
+		if (!ca->train_zero)
+			return div_u64((u64)ca->claim * quarters_us,
+				       quarters_us + ca->probe.rtt_min_us);
+		segs = path_train_segs(ca);
+	}
 	return ccpd_bw(segs, 1, (u64)(ca->probe.rtt_s >> 3) * NSEC_PER_USEC);
 }
 

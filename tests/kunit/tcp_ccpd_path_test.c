@@ -413,14 +413,15 @@ static void mark_is_answered(struct kunit *test)
 }
 
 /*
- * A mark in the start: the claim is what was sent in a round trip.  It is not the rate of the train,
- * which nothing has confirmed, nor the capacity that slow start was to end at.
+ * A mark in the start: the claim is what was sent in a round trip, or what the train before showed.
+ * It is not the rate of the train, which nothing has confirmed, nor the capacity that slow start was
+ * to end at.
  */
 static void mark_ends_the_start(struct kunit *test)
 {
-	u32 i;
+	u32 i, claim;
 
-	for (i = 0; i < 2; i++) {
+	for (i = 0; i < 3; i++) {
 		struct sock *sk = flow(test);
 		struct cpath *ca = inet_csk_ca(sk);
 		struct tcp_sock *tp = tcp_sk(sk);
@@ -433,11 +434,14 @@ static void mark_ends_the_start(struct kunit *test)
 			path_train_send(sk, 20, 1600);
 			/* the window is what is left of the train */
 			tcp_snd_cwnd_set(tp, 1);
+			ca->train_zero = i == 1;
 		}
+		/* a train at 1/8.81 of this rate, and as long, has this one after it: 1 + 50/6.4 */
+		claim = i == 2 ? (u64)ca->claim * 100 / 881 :
+				 20 * (BIT(BW_SCALE) / (ca->probe.rtt_s >> 3));
 		path_set_state(sk, TCP_CA_CWR);
 		KUNIT_EXPECT_TRUE(test, ca->mode == PATH_AVOIDANCE);
-		EXPECT_NEAR(test, ca->claim,
-			    20 * (BIT(BW_SCALE) / (ca->probe.rtt_s >> 3)) * 85 / 100, 5000);
+		EXPECT_NEAR(test, ca->claim, (u64)claim * 85 / 100, 5000);
 	}
 }
 
