@@ -32,8 +32,8 @@
  * if the delay continues to vary and no queue stands, the claim is twice the delivered rate, until
  * a queue stands.  With visits= the first train is sent at the rate of the last connection to this
  * peer, if one is remembered.  On a short path many hosts may answer at once, and each train shows
- * the capacity of the whole link.  So there the first late train is the last, and plain slow start
- * follows, which takes little time; losses in a train end the start.
+ * the capacity of the whole link.  So there plain slow start follows a late train, which takes
+ * little time, and two losses in a train end the start.
  *
  * Losses.  Many losses beside a queue are an overflow: the claim falls, by at most a half.
  * Losses without a queue are noise and are ignored, up to an eighth of a round trip.  If more are
@@ -320,7 +320,10 @@
 #define PATH_TSO_SEGS	44U
 #define PATH_TSO_RTT	9
 
-/* On paths longer than this such a burst is at most PATH_LEAST_QUEUE */
+/*
+ * On paths longer than this such a burst is at most PATH_LEAST_QUEUE.  On shorter ones many hosts
+ * may answer at once; rfc9743-datacentre
+ */
 #define PATH_SHORT_US	(4U << PATH_TSO_RTT)
 
 /*
@@ -354,7 +357,7 @@ enum path_mode {
 
 enum path_train {
 	TRAIN_NONE,		/* plain slow start */
-	TRAIN_WANTED,		/* waits for the next ACK */
+	TRAIN_WANTED,		/* waits for the next ACK, after an undone loss or a SYN with data */
 	TRAIN_SENT,		/* waits for the train's first ACK */
 	TRAIN_FIRST,		/* waits for the end of its first batch of ACKs */
 	TRAIN_OPEN,		/* waits for its last ACK */
@@ -1223,6 +1226,17 @@ static void path_avoid(struct sock *sk, u32 acked, u32 bw)
 }
 
 /*
+ * A path on which many hosts may answer at once.  If all of its segments met their queue, only the
+ * handshake tells that it is short.
+ */
+static bool path_is_short(const struct sock *sk)
+{
+	const struct cpath *ca = inet_csk_ca(sk);
+
+	return ccpd_least_us(sk, &ca->probe) < PATH_SHORT_US;
+}
+
+/*
  * The window in a repair.  If many flows start together, each measures the same capacity
  * with a pair, and asks for all of it.  It then overflows the path again while it repairs its
  * losses, since the claim falls by at most a half in a round trip.  So while many segments are
@@ -1242,7 +1256,7 @@ static noinline void path_repair(struct sock *sk, u32 acked, u32 bw)
 	const struct cpath *ca = inet_csk_ca(sk);
 	u32 in_flight = tcp_packets_in_flight(tp), base_us = path_base_us(ca), window;
 
-	if (ca->probe.rtt_min_us < PATH_SHORT_US) {
+	if (path_is_short(sk)) {
 		window = in_flight + (acked + (tp->delivered & 1)) / 2;
 		path_set_cwnd(sk, max(tcp_snd_cwnd(tp), window));
 	}
@@ -1350,6 +1364,7 @@ static void path_train_stop(struct sock *sk, enum path_train train)
 		ccpd_pair_drop(sk, &ca->probe);
 		/* that was the rate of sending: no rate of the path is known */
 		ca->claim = 0;
+		ca->fell = 0;
 		ca->round_queue = 0;
 	}
 	ca->train = train;
@@ -1501,7 +1516,7 @@ static void path_train_done(struct sock *sk)
 	if (best) {
 		ccpd_pair_add(&ca->probe, best, 2 * rtt_us);
 		/* perhaps many hosts answer at once: slow start up to the window for that rate */
-		if (rtt_us < PATH_SHORT_US) {
+		if (path_is_short(sk)) {
 			path_train_stop(sk, TRAIN_NONE);
 			ca->claim = best;
 			path_set_cwnd(sk, tcp_packets_in_flight(tcp_sk(sk)) + segs);
@@ -1531,14 +1546,15 @@ static void path_train_done(struct sock *sk)
 
 /*
  * A train on a short path has lost segments: others fill the switch, and the next train would make
- * it worse.  Slow start takes little time there, so the start is over, at what arrived within the
- * round trip.  The end of the train is not waited for: if it is lost, too, only a timeout of many
- * round trips would tell.
+ * it worse.  So the start is over.  The claim is what has arrived until now of what a round trip
+ * sends.  The end of the train is not waited for: if it is lost, too, only a timeout of many round
+ * trips would tell.
  */
 static void path_train_lost(struct sock *sk)
 {
 	struct cpath *ca = inet_csk_ca(sk);
-	u32 segs = max(tcp_sk(sk)->delivered - ca->probe.round_delivered, 1U);
+	/* the round trip may be said to begin later: ccpd_mss_changed(), ccpd_timeout() */
+	s32 segs = max((s32)(tcp_sk(sk)->delivered - ca->probe.round_delivered), 1);
 	u32 rtt_us = ca->probe.rtt_min_us, best = path_train_late(ca);
 
 	if (ca->train == TRAIN_OPEN && best)
@@ -1664,7 +1680,7 @@ static noinline void path_slow_start(struct sock *sk, u32 acked, u32 rtt_us)
 	u32 bw = (ca->probe.sure ? ccpd_pair_bw(&ca->probe) : 0) ?: ca->claim;
 
 	if (path_in_train(ca) && ca->round_lost >= PATH_FEW_LOSSES && ca->probe.rtt_s &&
-	    ca->probe.rtt_min_us < PATH_SHORT_US) {
+	    path_is_short(sk)) {
 		path_train_lost(sk);
 		return;
 	}
@@ -1672,11 +1688,14 @@ static noinline void path_slow_start(struct sock *sk, u32 acked, u32 rtt_us)
 		path_train(sk, rtt_us);
 		return;
 	}
-	if (acked && tcp_is_cwnd_limited(sk))
+	if (acked && tcp_in_slow_start(tp) && tcp_is_cwnd_limited(sk))
 		tcp_slow_start(tp, acked);
 
 	if (!tcp_in_slow_start(tp)) {
-		/* after a timeout: the claim is that from before the timeout */
+		/*
+		 * After a timeout: the claim is that from before the timeout.  After a change of the
+		 * congestion control there is none, and the window stays until it is measured.
+		 */
 		ca->claim = ca->claim ?: path_capacity(ca);
 		path_enter(ca, PATH_AVOIDANCE);
 	} else if (bw && ca->probe.rtt_s) {
@@ -1992,7 +2011,7 @@ static u32 path_next_claim(struct cpath *ca, u32 rate, u32 delivered, u32 lost, 
 	if (!ca->capped && ca->probe.round_rtt_us - ca->probe.rtt_min_us < q0 / 2 &&
 	    lost <= delivered / PATH_POLICER)
 		share = max(share, ca->claim);
-	return ((u64)ca->claim + share) >> 1;
+	return ca->claim ? ((u64)ca->claim + share) >> 1 : share;
 }
 
 /*
@@ -2273,7 +2292,7 @@ static void path_pace(struct sock *sk, bool burst, u64 bw)
 	if (ca->mode != PATH_SLOW_START || ca->train <= TRAIN_WANTED) {
 		rate = min(claim + (claim >> 2), path_most_rate(sk, bw));
 		/* a larger claim is a guess, for which a small buffer has no room */
-		if (!path_is_single(sk))
+		if (!path_is_single(sk) || !bw)
 			rate = max(claim, rate);
 		/*
 		 * The window exceeds the claim, and ACKs clock it.  Beside a rival the claim is the
@@ -2417,13 +2436,17 @@ static void path_init(struct sock *sk)
 	cmpxchg(&sk->sk_pacing_status, SK_PACING_NONE, SK_PACING_NEEDED);
 
 	/*
-	 * The initial window is the first train.  If another congestion control has sent before,
-	 * its window and its ssthresh go on: plain slow start, or avoidance.
+	 * The initial window is the first train, or the window of another congestion control if
+	 * nothing is in flight.  If it has segments in flight, its window and its ssthresh go on:
+	 * plain slow start, or avoidance.
 	 */
 	if (READ_ONCE(start) && !sk_is_mptcp(sk) && !tp->packets_out) {
 		path_train_send(sk, tcp_snd_cwnd(tp), 0);
 		ca->train_zero = 1;
 		path_revisit(sk);
+	} else if (READ_ONCE(start) && !sk_is_mptcp(sk) && tp->delivered <= 1) {
+		/* only the data of a SYN, which was not acknowledged */
+		ca->train = TRAIN_WANTED;
 	}
 }
 
@@ -2459,10 +2482,10 @@ static u32 path_ssthresh(struct sock *sk)
 }
 
 /*
- * The claim after a mark in the start.  The rate of a train is none, since the path may not carry
- * it.  The train before came in time: this is the least rate from which path_train_done() goes to
- * that of this train.  Before that it is what was sent in a round trip: the first train, or the
- * window.
+ * The claim after a mark in the start, if no round trip has shown a rate.  The rate of a train is
+ * none, since the path may not carry it.  The train before came in time: this is the least rate
+ * from which path_train_done() goes to that of this train.  Before that it is what was sent in a
+ * round trip: the first train, or the window.
  */
 static u32 path_start_claim(const struct sock *sk)
 {
@@ -2475,22 +2498,30 @@ static u32 path_start_claim(const struct sock *sk)
 				       quarters_us + ca->probe.rtt_min_us);
 		segs = path_train_segs(ca);
 	}
-	return ccpd_bw(segs, 1, (u64)(ca->probe.rtt_s >> 3) * NSEC_PER_USEC);
+	/* the first ACK of data may have the mark: then TCP knows the rtt of the handshake */
+	return ccpd_bw(segs ?: TCP_INIT_CWND, 1,
+		       (u64)((ca->probe.rtt_s ?: tcp_sk(sk)->srtt_us) >> 3) * NSEC_PER_USEC);
 }
 
 /* TCP asks for ssthresh before it tells the reason.  TCP_CA_CWR: a router has marked a packet. */
 static void path_set_state(struct sock *sk, u8 state)
 {
 	struct cpath *ca = inet_csk_ca(sk);
+	u32 claim;
 
 	if (state == TCP_CA_Loss)
 		ccpd_timeout(sk, &ca->probe);
 	if (state != TCP_CA_CWR)
 		return;
-	if (ca->mode == PATH_SLOW_START)
-		path_train_leave(sk, ccpd_delivery_rate(&ca->probe) ?: path_start_claim(sk));
-	else
+	if (ca->mode == PATH_SLOW_START) {
+		claim = ccpd_delivery_rate(&ca->probe) ?: path_start_claim(sk);
+		/* after a timeout not more than before it */
+		if (!path_in_train(ca) && ca->claim)
+			claim = min(claim, ca->claim);
+		path_train_leave(sk, claim);
+	} else {
 		path_too_much(ca);
+	}
 	ca->claim = (u64)ca->claim * CCPD_ECN_KEEP >> 8;
 }
 
@@ -2503,8 +2534,12 @@ static u32 path_undo_cwnd(struct sock *sk)
 
 	ca->capped = 0;
 	if (ca->before_loss == PATH_SLOW_START) {
-		/* the loss has ended the train, which does not come back */
-		if (ca->mode != PATH_SLOW_START || ca->train == TRAIN_NONE) {
+		/*
+		 * The loss has ended the start, or a timeout the train, which does not come back.
+		 * Plain slow start goes on.
+		 */
+		if (ca->mode != PATH_SLOW_START ||
+		    (ca->train == TRAIN_NONE && inet_csk(sk)->icsk_ca_state == TCP_CA_Loss)) {
 			path_enter(ca, PATH_SLOW_START);
 			/* else slow start would end at the rate of the repairs, without a pair */
 			if (!ccpd_pair_bw(&ca->probe))
@@ -2512,7 +2547,8 @@ static u32 path_undo_cwnd(struct sock *sk)
 			/* a train shares memory with the floor */
 			ca->rival = PATH_FRIENDLY;
 			ca->doubt = 0;
-			ca->train = READ_ONCE(start) ? TRAIN_WANTED : TRAIN_NONE;
+			ca->train = READ_ONCE(start) && !sk_is_mptcp(sk) && !path_is_short(sk) ?
+				    TRAIN_WANTED : TRAIN_NONE;
 		}
 	} else if (ca->before_loss != PATH_NOT_OURS) {
 		claim = ccpd_bw(min_t(u32, tp->snd_ssthresh, BIT(30) - 1), 1,

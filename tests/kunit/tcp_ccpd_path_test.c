@@ -144,6 +144,8 @@ static struct sock *flow(struct kunit *test)
 	tcp_snd_cwnd_set(tp, 10);
 	tp->snd_ssthresh = TCP_INFINITE_SSTHRESH;
 	path_init(sk);
+	/* TCP knows none */
+	minmax_reset(&tcp_sk(sk)->rtt_min, tcp_jiffies32, ~0U);
 	ca->probe.rtt_min_us = 50000;
 	ca->room = 50000 / PATH_QUEUE;
 	ca->probe.round_rtt_us = 50000;
@@ -414,8 +416,8 @@ static void mark_is_answered(struct kunit *test)
 
 /*
  * A mark in the start: the claim is what was sent in a round trip, or what the train before showed.
- * It is not the rate of the train, which nothing has confirmed, nor the capacity that slow start was
- * to end at.
+ * It is not the rate of the train, which nothing has confirmed, nor the capacity at which slow
+ * start was to end.
  */
 static void mark_ends_the_start(struct kunit *test)
 {
@@ -659,6 +661,162 @@ static void loss_ends_a_short_train(struct kunit *test)
 		EXPECT_NEAR(test, ca->claim, 6 * (BIT(BW_SCALE) / 200), 1000);
 		EXPECT_NEAR(test, path_capacity(ca), link_bw(100), 20000);
 	}
+}
+
+/*
+ * The end of a short train by losses, when the round trip is said to begin later (the route's MTU
+ * has fallen, or a timeout was undone): the claim is at least that of one segment.  No rate is
+ * known, but what leaves is paced.  A train at a remembered rate is over, too.
+ */
+static void lost_train_leaves_a_claim(struct kunit *test)
+{
+	struct rate_sample rs = { .acked_sacked = 1, .rtt_us = 300, .losses = 2 };
+	struct sock *sk = train(test, 10, 7);
+	struct cpath *ca = inet_csk_ca(sk);
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	memset(ca->probe.best, 0, sizeof(ca->probe.best));
+	ca->probe.rtt_min_us = 200;
+	ca->probe.rtt_s = 200 << 3;
+	ca->room = 100 / PATH_QUEUE;
+	ca->fell = 1;
+	ca->train_zero = 1;
+	train_ack(sk, 121, 1, 200);
+	ca->probe.round_delivered = tp->delivered + 10;
+	inet_csk(sk)->icsk_ca_state = TCP_CA_Recovery;
+	tp->delivered++;
+	tp->lost_out = 2;
+	ack(sk, &rs);
+	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_AVOIDANCE);
+	EXPECT_NEAR(test, ca->claim, BIT(BW_SCALE) / 200, 1000);
+	KUNIT_EXPECT_GT(test, sk->sk_pacing_rate, 0UL);
+	KUNIT_EXPECT_FALSE(test, ca->fell);
+}
+
+/* Segments come late on a path whose handshake took 200 us: it is a short path. */
+static void handshake_tells_a_short_path(struct kunit *test)
+{
+	struct sock *sk = train(test, 10, 7);
+	struct cpath *ca = inet_csk_ca(sk);
+	u32 i;
+
+	minmax_reset(&tcp_sk(sk)->rtt_min, tcp_jiffies32, 200);
+	ca->probe.rtt_min_us = 3000;
+	for (i = 0; i < 10 && path_in_train(ca); i++)
+		train_ack(sk, 121, 1, 3000);
+	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_SLOW_START);
+	KUNIT_EXPECT_TRUE(test, ca->train == TRAIN_NONE);
+}
+
+/* A connection that has a round trip of the handshake; another congestion control has sent @out. */
+static struct sock *fresh(struct kunit *test, u32 cwnd, u32 ssthresh, u32 out)
+{
+	struct tcp_sock *tp = kunit_kzalloc(test, sizeof(*tp), GFP_KERNEL);
+	struct sock *sk = (struct sock *)tp;
+
+	KUNIT_ASSERT_NOT_NULL(test, tp);
+	sock_net_set(sk, &init_net);
+	sk->sk_max_pacing_rate = ~0UL;
+	tp->mss_cache = 1448;
+	tp->snd_cwnd_clamp = U32_MAX;
+	tp->snd_wnd = BIT(30);
+	tcp_snd_cwnd_set(tp, cwnd);
+	tp->snd_ssthresh = ssthresh;
+	tp->srtt_us = 50000 << 3;
+	minmax_reset(&tp->rtt_min, tcp_jiffies32, 50000);
+	tp->tcp_mstamp = USEC_PER_SEC;
+	tp->packets_out = out;
+	tp->delivered = out ? 1000 : 1;
+	tp->is_cwnd_limited = 1;
+	path_init(sk);
+	return sk;
+}
+
+/*
+ * A flow changes to ccpd_path in avoidance.  Its window stays, and after two round trips the claim
+ * is what was delivered, not the mean of that and of nothing.
+ */
+static void window_of_another_goes_on(struct kunit *test)
+{
+	struct sock *sk = fresh(test, 100, 50, 100);
+	struct cpath *ca = inet_csk_ca(sk);
+	struct tcp_sock *tp = tcp_sk(sk);
+	u32 i, j;
+
+	for (i = 0; i < 3; i++) {
+		u32 from = tp->delivered;
+
+		for (j = 0; j < 100; j++) {
+			struct rate_sample rs = {
+				.prior_delivered = from + j + 1 - 100, .delivered = 100,
+				.interval_us = 50000, .rtt_us = 50000, .acked_sacked = 1,
+			};
+
+			tp->delivered++;
+			tp->tcp_mstamp += 500;
+			tp->tcp_clock_cache += 500000;
+			tp->packets_out = 100;
+			tp->max_packets_out = 100;
+			ack(sk, &rs);
+			if (!ca->claim)
+				KUNIT_EXPECT_EQ(test, tcp_snd_cwnd(tp), 100);
+		}
+	}
+	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_AVOIDANCE);
+	KUNIT_EXPECT_GE(test, ccpd_segs(ca->claim, 50000) >> SEG_SCALE, 99);
+}
+
+/* A loss in plain slow start was none: no train begins, since none was under way. */
+static void undo_begins_no_train(struct kunit *test)
+{
+	struct sock *sk = fresh(test, 200, TCP_INFINITE_SSTHRESH, 200);
+	struct rate_sample rs = { .acked_sacked = 1, .rtt_us = 50000 };
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	ack(sk, &rs);
+	tp->prior_cwnd = tcp_snd_cwnd(tp);
+	path_ssthresh(sk);
+	inet_csk(sk)->icsk_ca_state = TCP_CA_Recovery;
+	rs.losses = 1;
+	ack(sk, &rs);
+	tcp_snd_cwnd_set(tp, path_undo_cwnd(sk));
+	inet_csk(sk)->icsk_ca_state = TCP_CA_Open;
+	rs.losses = 0;
+	tp->packets_out = 20;
+	ack(sk, &rs);
+	KUNIT_EXPECT_FALSE(test, path_in_train(inet_csk_ca(sk)));
+	KUNIT_EXPECT_GE(test, tcp_snd_cwnd(tp), 200);
+}
+
+/* The first ACK of the initial window has a mark, before a round trip of data is known. */
+static void first_ack_may_have_a_mark(struct kunit *test)
+{
+	struct sock *sk = fresh(test, 10, TCP_INFINITE_SSTHRESH, 0);
+	struct cpath *ca = inet_csk_ca(sk);
+
+	tcp_sk(sk)->packets_out = 10;
+	path_ssthresh(sk);
+	path_set_state(sk, TCP_CA_CWR);
+	EXPECT_NEAR(test, ca->claim, 10 * (BIT(BW_SCALE) / 50000) * 85 / 100, 5000);
+}
+
+/* A mark in slow start after a timeout: the claim from before the timeout does not rise. */
+static void mark_raises_no_claim(struct kunit *test)
+{
+	struct rate_sample rs = { .acked_sacked = 1, .rtt_us = 50000 };
+	struct sock *sk = flow(test);
+	struct cpath *ca = inet_csk_ca(sk);
+
+	ca->probe.rate[1] = link_bw(100);
+	ca->claim = link_bw(20);
+	tcp_sk(sk)->snd_ssthresh = path_ssthresh(sk);
+	path_set_state(sk, TCP_CA_Loss);
+	inet_csk(sk)->icsk_ca_state = TCP_CA_Loss;
+	tcp_snd_cwnd_set(tcp_sk(sk), 4);
+	ack(sk, &rs);
+	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_SLOW_START);
+	path_set_state(sk, TCP_CA_CWR);
+	KUNIT_EXPECT_LE(test, ca->claim, link_bw(20));
 }
 
 /*
@@ -2665,6 +2823,12 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(short_path_has_one_train),
 	KUNIT_CASE(loss_ends_a_short_train),
 	KUNIT_CASE(short_repair_keeps_its_clock),
+	KUNIT_CASE(lost_train_leaves_a_claim),
+	KUNIT_CASE(handshake_tells_a_short_path),
+	KUNIT_CASE(window_of_another_goes_on),
+	KUNIT_CASE(undo_begins_no_train),
+	KUNIT_CASE(first_ack_may_have_a_mark),
+	KUNIT_CASE(mark_raises_no_claim),
 	KUNIT_CASE(mark_ends_the_start),
 	KUNIT_CASE(short_train_has_uneven_gaps),
 	KUNIT_CASE(odd_train_has_no_gap),
