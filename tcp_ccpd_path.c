@@ -357,7 +357,7 @@ enum path_mode {
 
 enum path_train {
 	TRAIN_NONE,		/* plain slow start */
-	TRAIN_WANTED,		/* waits for the next ACK, after an undone loss or a SYN with data */
+	TRAIN_WANTED,		/* waits for the next ACK, after an undone loss or a TFO SYN */
 	TRAIN_SENT,		/* waits for the train's first ACK */
 	TRAIN_FIRST,		/* waits for the end of its first batch of ACKs */
 	TRAIN_OPEN,		/* waits for its last ACK */
@@ -1256,7 +1256,7 @@ static noinline void path_repair(struct sock *sk, u32 acked, u32 bw)
 	const struct cpath *ca = inet_csk_ca(sk);
 	u32 in_flight = tcp_packets_in_flight(tp), base_us = path_base_us(ca), window;
 
-	if (path_is_short(sk)) {
+	if (ca->probe.rtt_min_us < PATH_SHORT_US) {
 		window = in_flight + (acked + (tp->delivered & 1)) / 2;
 		path_set_cwnd(sk, max(tcp_snd_cwnd(tp), window));
 	}
@@ -1693,7 +1693,7 @@ static noinline void path_slow_start(struct sock *sk, u32 acked, u32 rtt_us)
 
 	if (!tcp_in_slow_start(tp)) {
 		/*
-		 * After a timeout: the claim is that from before the timeout.  After a change of the
+		 * After a timeout: the claim is that from before it.  After a change of the
 		 * congestion control there is none, and the window stays until it is measured.
 		 */
 		ca->claim = ca->claim ?: path_capacity(ca);
