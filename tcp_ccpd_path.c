@@ -1245,9 +1245,9 @@ static bool path_is_short(const struct sock *sk)
  * in flight.  The queue is judged by TCP's srtt, because a retransmission has no rtt but that of
  * time stamps, in ms.  Without time stamps an old queue would seem to stand, so there is no limit.
  * Nor if the capacity moves: it has fallen, and may rise during the repair.
- * On a short path each two segments that arrive release one, even if the law asks for less:
- * otherwise, if all that is in flight is lost, no ACK tells that, but only a timeout of many round
- * trips.
+ * On a short path each two segments that arrive release one, even if the law asks for less.
+ * Otherwise all that is in flight may be lost, and only a timeout of many round trips would tell.
+ * (The handshake does not tell here: on a slow link a segment takes longer than the path.)
  * @acked: segments that this ACK acknowledges; @bw: the capacity, BW_SCALE
  */
 static noinline void path_repair(struct sock *sk, u32 acked, u32 bw)
@@ -1285,6 +1285,12 @@ static bool path_clock(struct sock *sk, u32 acked, u32 bw)
 		return false;
 	path_set_cwnd(sk, min(tcp_snd_cwnd(tp), tcp_packets_in_flight(tp) + acked + 1));
 	return true;
+}
+
+/* A subflow of MPTCP sends no trains. */
+static bool path_sends_trains(const struct sock *sk)
+{
+	return READ_ONCE(start) && !sk_is_mptcp(sk);
 }
 
 /* A train is under way; it is timed in place of a pair. */
@@ -1555,9 +1561,10 @@ static void path_train_lost(struct sock *sk)
 	struct cpath *ca = inet_csk_ca(sk);
 	/* the round trip may be said to begin later: ccpd_mss_changed(), ccpd_timeout() */
 	s32 segs = max((s32)(tcp_sk(sk)->delivered - ca->probe.round_delivered), 1);
-	u32 rtt_us = ca->probe.rtt_min_us, best = path_train_late(ca);
+	u32 rtt_us = ca->probe.rtt_min_us;
+	u32 best = ca->train == TRAIN_OPEN ? path_train_late(ca) : 0;
 
-	if (ca->train == TRAIN_OPEN && best)
+	if (best)
 		ccpd_pair_add(&ca->probe, best, 2 * rtt_us);
 	path_train_leave(sk, ccpd_bw(segs, 1, (u64)rtt_us * NSEC_PER_USEC));
 }
@@ -2291,7 +2298,10 @@ static void path_pace(struct sock *sk, bool burst, u64 bw)
 	}
 	if (ca->mode != PATH_SLOW_START || ca->train <= TRAIN_WANTED) {
 		rate = min(claim + (claim >> 2), path_most_rate(sk, bw));
-		/* a larger claim is a guess, for which a small buffer has no room */
+		/*
+		 * A larger claim is a guess, for which a small buffer has no room.  But it is all
+		 * that is known if no rate was measured.
+		 */
 		if (!path_is_single(sk) || !bw)
 			rate = max(claim, rate);
 		/*
@@ -2440,11 +2450,13 @@ static void path_init(struct sock *sk)
 	 * nothing is in flight.  If it has segments in flight, its window and its ssthresh go on:
 	 * plain slow start, or avoidance.
 	 */
-	if (READ_ONCE(start) && !sk_is_mptcp(sk) && !tp->packets_out) {
+	if (!path_sends_trains(sk))
+		return;
+	if (!tp->packets_out) {
 		path_train_send(sk, tcp_snd_cwnd(tp), 0);
 		ca->train_zero = 1;
 		path_revisit(sk);
-	} else if (READ_ONCE(start) && !sk_is_mptcp(sk) && tp->delivered <= 1) {
+	} else if (tp->delivered <= 1) {
 		/* only the data of a SYN, which was not acknowledged */
 		ca->train = TRAIN_WANTED;
 	}
@@ -2490,9 +2502,10 @@ static u32 path_ssthresh(struct sock *sk)
 static u32 path_start_claim(const struct sock *sk)
 {
 	const struct cpath *ca = inet_csk_ca(sk);
-	u32 segs = tcp_snd_cwnd(tcp_sk(sk)), quarters_us = 4 * ca->train_us;
+	u32 segs = tcp_snd_cwnd(tcp_sk(sk)), quarters_us;
 
 	if (path_in_train(ca)) {
+		quarters_us = 4 * ca->train_us;
 		if (!ca->train_zero)
 			return div_u64((u64)ca->claim * quarters_us,
 				       quarters_us + ca->probe.rtt_min_us);
@@ -2547,8 +2560,8 @@ static u32 path_undo_cwnd(struct sock *sk)
 			/* a train shares memory with the floor */
 			ca->rival = PATH_FRIENDLY;
 			ca->doubt = 0;
-			ca->train = READ_ONCE(start) && !sk_is_mptcp(sk) && !path_is_short(sk) ?
-				    TRAIN_WANTED : TRAIN_NONE;
+			ca->train = path_sends_trains(sk) && !path_is_short(sk) ? TRAIN_WANTED :
+										  TRAIN_NONE;
 		}
 	} else if (ca->before_loss != PATH_NOT_OURS) {
 		claim = ccpd_bw(min_t(u32, tp->snd_ssthresh, BIT(30) - 1), 1,

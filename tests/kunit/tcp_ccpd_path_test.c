@@ -129,23 +129,30 @@ static void logarithm(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, path_log2(U32_MAX), (32 << 8) - 1);
 }
 
-/* A socket in avoidance, at 100 Mb/s and 50 ms without a queue */
-static struct sock *flow(struct kunit *test)
+/* A socket with this window, of which TCP knows no rtt */
+static struct sock *opened(struct kunit *test, u32 cwnd)
 {
 	struct tcp_sock *tp = kunit_kzalloc(test, sizeof(*tp), GFP_KERNEL);
 	struct sock *sk = (struct sock *)tp;
-	struct cpath *ca = inet_csk_ca(sk);
 
 	KUNIT_ASSERT_NOT_NULL(test, tp);
 	sock_net_set(sk, &init_net);
 	sk->sk_max_pacing_rate = ~0UL;
 	tp->mss_cache = 1448;
 	tp->snd_cwnd_clamp = U32_MAX;
-	tcp_snd_cwnd_set(tp, 10);
+	tcp_snd_cwnd_set(tp, cwnd);
 	tp->snd_ssthresh = TCP_INFINITE_SSTHRESH;
+	minmax_reset(&tp->rtt_min, tcp_jiffies32, ~0U);
+	return sk;
+}
+
+/* A socket in avoidance, at 100 Mb/s and 50 ms without a queue */
+static struct sock *flow(struct kunit *test)
+{
+	struct sock *sk = opened(test, 10);
+	struct cpath *ca = inet_csk_ca(sk);
+
 	path_init(sk);
-	/* TCP knows none */
-	minmax_reset(&tcp_sk(sk)->rtt_min, tcp_jiffies32, ~0U);
 	ca->probe.rtt_min_us = 50000;
 	ca->room = 50000 / PATH_QUEUE;
 	ca->probe.round_rtt_us = 50000;
@@ -708,19 +715,13 @@ static void handshake_tells_a_short_path(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, ca->train == TRAIN_NONE);
 }
 
-/* A connection that has a round trip of the handshake; another congestion control has sent @out. */
+/* Its handshake took 50 ms, and another congestion control has @out segments in flight. */
 static struct sock *fresh(struct kunit *test, u32 cwnd, u32 ssthresh, u32 out)
 {
-	struct tcp_sock *tp = kunit_kzalloc(test, sizeof(*tp), GFP_KERNEL);
-	struct sock *sk = (struct sock *)tp;
+	struct sock *sk = opened(test, cwnd);
+	struct tcp_sock *tp = tcp_sk(sk);
 
-	KUNIT_ASSERT_NOT_NULL(test, tp);
-	sock_net_set(sk, &init_net);
-	sk->sk_max_pacing_rate = ~0UL;
-	tp->mss_cache = 1448;
-	tp->snd_cwnd_clamp = U32_MAX;
 	tp->snd_wnd = BIT(30);
-	tcp_snd_cwnd_set(tp, cwnd);
 	tp->snd_ssthresh = ssthresh;
 	tp->srtt_us = 50000 << 3;
 	minmax_reset(&tp->rtt_min, tcp_jiffies32, 50000);
