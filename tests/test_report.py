@@ -10,6 +10,7 @@ import subprocess
 import time
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import msgspec
@@ -404,11 +405,29 @@ def test_interrupted_it_goes_on_where_it_was(laboratory, monkeypatch) -> None:
         return make(laboratory, job, home, **more)
 
     monkeypatch.setattr(runner, "make", until_the_fourth)
-    monkeypatch.setattr(runner, "end_all", lambda: None)  # it cannot be undone
     with pytest.raises(KeyboardInterrupt):
         report.main(["cheap"], 1)
     monkeypatch.setattr(runner, "make", make)
     assert report.make([scenario.load("cheap")], 1).reused == 3
+
+
+def test_two_processes_may_store_the_same_run_at_once(tmp_path, monkeypatch) -> None:
+    measured, target = tmp_path / "measured", tmp_path / "runs/one"
+    measured.mkdir()
+    for name in store.LEFT:
+        (measured / name).touch()
+    store.keep(measured, target, {"of": "one"}, packed=True)
+    rename = Path.rename
+
+    def as_another_does(self, to):
+        rename(self, to)
+        if self == target:  # it is away: another process stores its own now
+            shutil.copytree(to, target)
+
+    monkeypatch.setattr(Path, "rename", as_another_does)
+    store.keep(measured, target, {"of": "other"}, packed=True)
+    assert json.loads((target / "result.json").read_text()) == {"of": "one"}
+    assert [path.name for path in target.parent.iterdir()] == ["one"]
 
 
 def test_failing_run_is_shown_and_loses_no_other(laboratory, monkeypatch, capsys) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import LabError
-from ..world.guests import end_all
+from ..world.guests import allow, end_all
 from ..world.laboratory import Laboratory, traffic
 from ..world.plan import captured, compile_plan
 from . import provenance, store
@@ -95,6 +95,8 @@ def run_each(
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             end_all()
+            pool.shutdown()  # its threads may start a guest until they have ended
+            allow()
             raise
 
 

@@ -73,9 +73,7 @@ def keep(measured: Path, target: Path, built: Any, packed: bool) -> None:
             _write(whole / "result.json", built)
             with contextlib.suppress(FileNotFoundError):
                 target.rename(Path(part, "old"))
-            # If another process has stored this run meanwhile, it is identical.
-            with contextlib.suppress(FileExistsError):
-                whole.rename(target)
+            _place(whole, target)
     except OSError as error:
         raise LabError(f"cannot store the series in {target}: {error.strerror}") from None
 
@@ -110,8 +108,7 @@ def merge(folder: Path) -> tuple[int, int]:
             continue
         with tempfile.TemporaryDirectory(prefix=".part-", dir=root()) as part:
             shutil.copytree(path.parent, Path(part, name))
-            with contextlib.suppress(FileExistsError):
-                Path(part, name).rename(root() / name)
+            _place(Path(part, name), root() / name)
         new += 1
     return new, there
 
@@ -135,6 +132,15 @@ def find(home: Path, job: Job) -> Any:
         found["series"] = str(home)
         return found
     return None
+
+
+def _place(made: Path, target: Path) -> None:
+    """Moves a run to target.  If another process has stored it there meanwhile, it is identical."""
+    try:
+        made.rename(target)
+    except OSError:
+        if not target.is_dir():
+            raise
 
 
 def _write(path: Path, built: Any) -> None:

@@ -176,12 +176,17 @@ class Guest:
 
 
 def end_all() -> None:
-    """Kills all guests of this process, and prevents new ones; for Ctrl-C."""
+    """Kills all guests of this process, and prevents new ones until allow(); for Ctrl-C."""
     _ending.set()
     with _guests_lock:
         for guest in _guests:
             if guest.process and guest.process.poll() is None:
                 _kill(guest.process)
+
+
+def allow() -> None:
+    """Lets this process start guests again after end_all()."""
+    _ending.clear()
 
 
 def peak() -> int:
