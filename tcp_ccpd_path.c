@@ -1590,11 +1590,24 @@ static u32 path_train_span(const struct sock *sk)
 }
 
 /*
+ * The part of a train that arrived in @span_us tells a rate.  Of a few segments it would be wrong
+ * if the first ACK was late, so at most a quarter, @left, may still be missing; stock_cases.  But
+ * after a loss the rest may be lost, too, and the second train at a remembered rate has to be in
+ * time by its half.
+ */
+static bool path_train_tells(const struct cpath *ca, u32 span_us, s32 left)
+{
+	return span_us >= ca->train_us / 2 &&
+	       (left <= (s32)(path_train_segs(ca) >> 2) || ca->round_lost ||
+		(ca->fell && !ca->train_zero));
+}
+
+/*
  * The start, on each ACK.  Nothing but the train is sent until all of it has arrived: segments that
  * ACKs released meanwhile would delay it.  ACKs come in batches, and only the end of a batch shows
- * when a segment arrived.  So the rate is measured from the end of the first batch, over at least
- * half of the time of sending, and the largest such rate is used: that one is at the end of another
- * batch.  @rtt_us: of this ACK, 0: none
+ * when a segment arrived.  So the rate is measured from the end of the first batch, and the largest
+ * one that path_train_tells() is used: that one is at the end of another batch.
+ * @rtt_us: of this ACK, 0: none
  */
 static void path_train(struct sock *sk, u32 rtt_us)
 {
@@ -1602,7 +1615,7 @@ static void path_train(struct sock *sk, u32 rtt_us)
 	struct cpath *ca = inet_csk_ca(sk);
 	struct cpath_train *t = &ca->t;
 	u32 now_us = tp->tcp_mstamp, gap_us, span_us, segs;
-	s32 left;
+	s32 left = ca->train_end - path_through(tp);
 
 	switch (ca->train) {
 	case TRAIN_NONE:
@@ -1641,14 +1654,14 @@ static void path_train(struct sock *sk, u32 rtt_us)
 		fallthrough;
 	case TRAIN_OPEN:
 		/* the last ACK of an odd number of segments waited for the delayed-ACK timer */
-		if (!rtt_us && path_through(tp) == ca->train_end) {
+		if (!rtt_us && !left) {
 			now_us = t->last_us;
 			break;
 		}
 		t->gap_us = max(t->gap_us, now_us - t->last_us);
 		span_us = path_train_span(sk);
 		segs = tp->delivered - t->begin;
-		if (span_us >= ca->train_us / 2 &&
+		if (path_train_tells(ca, span_us, left) &&
 		    (u64)segs * t->best_us >= (u64)t->best_segs * span_us) {
 			t->best_segs = segs;
 			t->best_us = span_us;
@@ -1664,7 +1677,6 @@ static void path_train(struct sock *sk, u32 rtt_us)
 	 * lost, and only a timeout would tell.  After the second train at a remembered rate ACKs
 	 * do release more: that comes after the part which is measured.
 	 */
-	left = ca->train_end - path_through(tp);
 	if (!ca->fell || ca->train_zero)
 		tcp_snd_cwnd_set(tcp_sk(sk), max(left, 1));
 	if (ca->train > TRAIN_SENT &&

@@ -610,6 +610,22 @@ static void late_train_tells_the_rate(struct kunit *test)
 }
 
 /*
+ * The first ACK of a train is 30 us late, as if it had waited for a sleeping processor.  Then two
+ * segments seem to take 212 us, 12 % less than they do.  Most of the train is hardly affected.
+ */
+static void late_first_ack_changes_no_rate(struct kunit *test)
+{
+	struct sock *sk = train(test, 10, 250);
+	struct cpath *ca = inet_csk_ca(sk);
+	u32 i;
+
+	train_ack(sk, 0, 1, 50000);
+	for (i = 1; i < 10 && path_in_train(ca); i++)
+		train_ack(sk, i == 1 ? 121 - 30 : 121, 1, 50000);
+	EXPECT_NEAR(test, ca->claim, link_bw(100), 50000);
+}
+
+/*
  * Many hosts answer at once, on a path of 200 us.  The train of each shows the capacity of the
  * whole link.  So plain slow start follows, up to the window for that capacity.
  */
@@ -2821,6 +2837,7 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(claim_has_a_floor),
 	KUNIT_CASE(floor_is_of_the_claim),
 	KUNIT_CASE(late_train_tells_the_rate),
+	KUNIT_CASE(late_first_ack_changes_no_rate),
 	KUNIT_CASE(short_path_has_one_train),
 	KUNIT_CASE(loss_ends_a_short_train),
 	KUNIT_CASE(short_repair_keeps_its_clock),
