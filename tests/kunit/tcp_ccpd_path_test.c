@@ -405,7 +405,7 @@ static void mark_is_answered(struct kunit *test)
 	tcp_sk(sk)->delivered = 300;
 	path_set_state(sk, TCP_CA_CWR);
 	inet_csk(sk)->icsk_ca_state = TCP_CA_CWR;
-	EXPECT_NEAR(test, ca->claim, (u64)claim * 85 / 100, 3000);
+	EXPECT_NEAR(test, ca->claim, mul_u64_u32_div(claim, 85, 100), 3000);
 	/* if ACKs come in bunches, the claim is used in place of the largest delivered rate */
 	ca->probe.rate[0] = 2 * claim;
 	ca->bunches = PATH_BUNCHES;
@@ -414,11 +414,11 @@ static void mark_is_answered(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, path_moving_rate(ca), ca->claim);
 	ca->bunches = 0;
 	ca->probe.rate[0] = 0;
-	ca->claim = (u64)claim * 85 / 100;
+	ca->claim = mul_u64_u32_div(claim, 85, 100);
 	path_round(sk, claim);
-	EXPECT_NEAR(test, ca->claim, (u64)claim * 85 / 100, 3000);
+	EXPECT_NEAR(test, ca->claim, mul_u64_u32_div(claim, 85, 100), 3000);
 	path_set_state(sk, TCP_CA_Recovery);
-	EXPECT_NEAR(test, ca->claim, (u64)claim * 85 / 100, 3000);
+	EXPECT_NEAR(test, ca->claim, mul_u64_u32_div(claim, 85, 100), 3000);
 }
 
 /*
@@ -446,11 +446,11 @@ static void mark_ends_the_start(struct kunit *test)
 			ca->train_zero = i == 1;
 		}
 		/* a train at 1/8.81 of this rate, and as long, has this one after it: 1 + 50/6.4 */
-		claim = i == 2 ? (u64)ca->claim * 100 / 881 :
+		claim = i == 2 ? mul_u64_u32_div(ca->claim, 100, 881) :
 				 20 * (BIT(BW_SCALE) / (ca->probe.rtt_s >> 3));
 		path_set_state(sk, TCP_CA_CWR);
 		KUNIT_EXPECT_TRUE(test, ca->mode == PATH_AVOIDANCE);
-		EXPECT_NEAR(test, ca->claim, (u64)claim * 85 / 100, 5000);
+		EXPECT_NEAR(test, ca->claim, mul_u64_u32_div(claim, 85, 100), 5000);
 	}
 }
 
@@ -1822,7 +1822,8 @@ static void visitors_acks(struct sock *sk, u32 segs, u32 each_ns)
 	ca->probe.rtt_min_us = 190000;
 	ca->probe.rtt_s = 190000 << 3;
 	for (i = 1; i <= segs && ca->mode == PATH_SLOW_START; i++)
-		train_ack(sk, begin_us + (u64)i * each_ns / 1000 - (u32)tp->tcp_mstamp, 1, 190000);
+		train_ack(sk, begin_us + div_u64((u64)i * each_ns, 1000) - (u32)tp->tcp_mstamp,
+			  1, 190000);
 }
 
 /*
