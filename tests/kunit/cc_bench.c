@@ -39,7 +39,8 @@
 #define CCS		32
 #define TIMES		4096	/* the most chunks that are timed for one congestion control */
 
-static char *ccs = "reno,cubic,bbr";
+static char defaults[] = "reno,cubic,bbr";	/* not a constant: it is taken apart */
+static char *ccs = defaults;
 module_param(ccs, charp, 0);
 MODULE_PARM_DESC(ccs, "congestion controls, separated by commas");
 
