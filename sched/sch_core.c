@@ -211,6 +211,7 @@ int tcpcc_sched_init(struct Qdisc *sch, struct nlattr *opt,
 {
 	const struct tcpcc_kind *kind = tcpcc_kind(sch);
 	struct tcpcc_sched *q = qdisc_priv(sch);
+	u32 config[TCPCC_CONFIG_MAX / sizeof(u32)];
 	/* kbit/s to bytes/s */
 	u64 rate = READ_ONCE(bandwidth) * 125ULL;
 
@@ -227,7 +228,9 @@ int tcpcc_sched_init(struct Qdisc *sch, struct nlattr *opt,
 			       "bandwidth is missing: give one, or set the module parameter sch_tcpcc.bandwidth");
 		return -EINVAL;
 	}
-	return 0;
+	/* the defaults, which may need memory of the kind */
+	memcpy(config, tcpcc_config(sch), kind->config_size);
+	return kind->change(q->state, rate, config, extack);
 }
 
 void tcpcc_sched_reset(struct Qdisc *sch)

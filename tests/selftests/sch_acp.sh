@@ -20,12 +20,23 @@ DIR=$(dirname "$(readlink -f "$0")")
 . "$DIR/sch_lib.sh"
 
 # Tests in the order in which they run; each is a function of this name.
-TESTS="loads needs_bandwidth default_bandwidth shows_options shows_json changes_options
+TESTS="loads needs_bandwidth default_bandwidth default_newcomers shows_options shows_json changes_options
 	refuses_bad_options refuses_atomically shapes_exactly shapes_segments marks_packets
 	marks_v6 leaves_others_alone leaves_other_flows_alone limits_packets changes_under_traffic survives_attributes
 	shrinks_without_loss replaces_under_traffic deletes_under_traffic below_htb
 	statistics_move polices forgets_on_down device_goes unloads_under_traffic
 	loads_again_and_again kernel_is_quiet"
+
+# Without any options, as for net.core.default_qdisc, the defaults apply: new flows are counted
+default_newcomers()
+{
+	local status=0
+
+	echo 155000 >/sys/module/sch_tcpcc/parameters/bandwidth
+	TC_LIB_DIR=/nowhere qdisc add acp || status=1
+	echo 0 >/sys/module/sch_tcpcc/parameters/bandwidth
+	[ $status = 0 ] && has "newcomers 1" && has "flows_known 10" && qdisc del
+}
 
 shows_options()
 {
