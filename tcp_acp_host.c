@@ -34,7 +34,8 @@
  *     each of many flows that start at once, because it cannot know of them for a round trip.  So
  *     no window goes beyond 2.25 times what the path has delivered in mrtt (acp_trust, per cent),
  *     or twice that with H_congestion, because Eq. 4 then goes only a tenth of the way.  If the
- *     newest rtt shows a queue, no window goes beyond what was delivered.
+ *     newest rtt shows a queue, no window goes beyond what was delivered.  If the path has become
+ *     longer mrtt is renewed: see explicit_renew().
  *     The price is that a window of 1000 is reached in 10 round trips, not in two.  In acp-fig8
  *     (the paper's Fig. 7) three flows come to such a link, where the gain of Eq. 4 is 1.  As
  *     printed they put three bandwidth-delay products on the link, and it loses 1554 packets; the
@@ -198,7 +199,7 @@ static u32 acp_listen(struct sock *sk)
  * so the limit is twice as high.  A window above the limit also goes down by Eq. 4, so that a
  * queue is gone after a round trip.
  */
-static u64 acp_next_window(const struct acp *ca)
+static u64 acp_next_window(struct acp *ca)
 {
 	bool congested = ca->word & TCPCC_FB_CONGESTION;
 	u64 window = acp_filter(ca->w.segs, ca->desired, congested, READ_ONCE(acp_slow),

@@ -63,6 +63,9 @@
 #define EXPLICIT_REFUSED	8
 #define EXPLICIT_DOUBTS		7
 
+/* After so many round trips in which a queue seems to stand, but cannot be ours, mrtt is renewed */
+#define EXPLICIT_STALE	8
+
 /* What interrupts and a busy processor add to a round trip, us */
 #define EXPLICIT_HOST_US	USEC_PER_MSEC
 
@@ -97,7 +100,9 @@ struct explicit_window {
 	u8	doubts;		/* how often words were refused, up to EXPLICIT_DOUBTS */
 	u8	paced:1,	/* the window is spread over a round trip; in FEEDBACK only */
 		limited:1,	/* the application had too little to send in this round trip */
-		reducing:1;	/* Reno: cwnd goes down to ssthresh */
+		reducing:1,	/* Reno: cwnd goes down to ssthresh */
+		least:1;	/* in this round trip a queue seemed to allow EXPLICIT_LEAST only */
+	u8	stale;		/* successive round trips with @least */
 };
 
 /* ------------------------------------------------------------------------- */
@@ -452,13 +457,35 @@ static inline u64 explicit_trusted(const struct explicit_window *w, u64 proven, 
  * The largest window that is believed now, for a law that computed @window.  explicit_shown()
  * costs a division, so it is called only if it can make a difference.
  */
-static inline u64 explicit_most(const struct explicit_window *w, u64 window, u32 trust)
+static inline u64 explicit_most(struct explicit_window *w, u64 window, u32 trust)
 {
 	u64 most = explicit_trusted(w, w->proven, trust);
 
 	if (likely(window <= most))
 		return most;
-	return explicit_trusted(w, max(w->proven, explicit_shown(w)), trust);
+	most = explicit_trusted(w, max(w->proven, explicit_shown(w)), trust);
+	if (most == EXPLICIT_LEAST && window > most &&
+	    explicit_queue_stands(w->ex.rtt_us, w->ex.mrtt_us))
+		w->least = 1;
+	return most;
+}
+
+/*
+ * At the end of a round trip: if the path has become longer, the difference to mrtt looks like a
+ * queue.  What a window delivers in mrtt is then less than this window, in each round trip again,
+ * and the window falls to EXPLICIT_LEAST.  So small a window makes no queue.  If the words grant
+ * more, and the rtt stays as it is, it is the rtt of the path now.
+ */
+static inline void explicit_renew(struct sock *sk)
+{
+	struct explicit_window *w = inet_csk_ca(sk);
+
+	w->stale = w->least ? w->stale + 1 : 0;
+	w->least = 0;
+	if (w->stale < EXPLICIT_STALE)
+		return;
+	w->stale = 0;
+	w->ex.mrtt_us = min(tcp_sk(sk)->srtt_us >> 3, (u32)EXPLICIT_RTT_CAP);
 }
 
 /**
@@ -487,6 +514,7 @@ static inline void explicit_round(struct sock *sk, const struct rate_sample *rs,
 	if (!w->limited)
 		w->proven /= 2;
 	w->proven = max(w->proven, explicit_shown(w));
+	explicit_renew(sk);
 	w->fast_segs = 0;
 	w->fast_us = 0;
 	w->limited = 0;

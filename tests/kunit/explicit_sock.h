@@ -26,13 +26,14 @@
 
 /*
  * The next ACK brings @echoes echoes of @word, and a sample @rtt_us of the rtt.  The path
- * delivers @path_segs segments in FAKE_RTT_US (0: as many as are sent).  @asked_info and
- * @asked_word are the sender's last request.
+ * delivers @path_segs segments in FAKE_RTT_US (0: as many as are sent, in the smoothed rtt
+ * @srtt_us).  @asked_info and @asked_word are the sender's last request.
  */
 static struct {
 	u32 word;
 	u32 echoes;
 	u32 rtt_us;
+	u32 srtt_us;
 	u32 path_segs;
 	u32 asked_info;
 	u32 asked_word;
@@ -123,6 +124,7 @@ static inline struct sock *fake_open(struct kunit *test,
 	memset(&fake_router, 0, sizeof(fake_router));
 	memset(&fake_flight, 0, sizeof(fake_flight));
 	fake_router.rtt_us = FAKE_RTT_US;
+	fake_router.srtt_us = FAKE_RTT_US;
 	write_pnet(&sk->sk_net, &init_net);
 	sk->sk_state = TCP_ESTABLISHED;
 	sk->sk_pacing_status = SK_PACING_NONE;
@@ -173,12 +175,12 @@ static inline void fake_ack_heard(struct sock *sk, u32 n, u32 echoes)
 		.prior_delivered = fake_flight.delivered[last % FAKE_FLIGHT],
 		.acked_sacked = n,
 		.rtt_us = fake_router.rtt_us,
-		.interval_us = FAKE_RTT_US,
+		.interval_us = fake_router.srtt_us,
 		.is_app_limited = fake_flight.limited,
 	};
 
 	fake_router.echoes = echoes;
-	tp->srtt_us = FAKE_RTT_US << 3;
+	tp->srtt_us = fake_router.srtt_us << 3;
 	tp->delivered += n;
 	rs.delivered = tp->delivered - rs.prior_delivered;
 	if (fake_router.path_segs && rs.delivered > fake_router.path_segs)

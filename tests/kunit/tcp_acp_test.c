@@ -552,6 +552,59 @@ static void queue_lowers_trust(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, explicit_trusted(w, proven, 0), EXPLICIT_MOST);
 }
 
+/*
+ * The path becomes three times as long.  That is no queue, and the grant is reached again: it is
+ * three times as many segments in such a round trip.
+ */
+static void path_becomes_longer(struct kunit *test)
+{
+	struct sock *sk = open_heard(test);
+	u32 cwnd, i;
+
+	fake_router.word = tcpcc_fb_encode(100ULL * (FAKE_MSS + 100) * USEC_PER_SEC / FAKE_RTT_US,
+					   false);
+	for (i = 0; i < 10; i++)
+		fake_round(sk, true);
+	cwnd = cwnd_of(sk);
+	fake_router.rtt_us = 3 * FAKE_RTT_US;
+	fake_router.srtt_us = 3 * FAKE_RTT_US;
+	for (i = 0; i < 30; i++)
+		fake_round(sk, true);
+	KUNIT_EXPECT_EQ(test, acp_of(sk)->w.ex.mrtt_us, 3 * FAKE_RTT_US);
+	EXPECT_NEAR(test, cwnd_of(sk), 3 * cwnd, 20000);
+	/* and when it is short again the window is as before */
+	fake_router.rtt_us = FAKE_RTT_US;
+	fake_router.srtt_us = FAKE_RTT_US;
+	for (i = 0; i < 10; i++)
+		fake_round(sk, true);
+	EXPECT_NEAR(test, cwnd_of(sk), cwnd, 20000);
+}
+
+/* Without a larger grant, or after a delay that was a queue, mrtt stays. */
+static void queue_is_no_longer_path(struct kunit *test)
+{
+	struct sock *sk = open_heard(test);
+	u32 i;
+
+	fake_router.word = tcpcc_fb_encode((u64)FAKE_MSS * USEC_PER_SEC / FAKE_RTT_US,
+					   false);
+	fake_router.rtt_us = 3 * FAKE_RTT_US;
+	fake_router.srtt_us = 3 * FAKE_RTT_US;
+	for (i = 0; i < 40; i++)
+		fake_round(sk, true);
+	KUNIT_EXPECT_EQ(test, acp_of(sk)->w.ex.mrtt_us, FAKE_RTT_US);
+
+	/* a queue that drains within a few round trips of the least window */
+	fake_router.word = tcpcc_fb_encode(100000000000ULL, false);
+	for (i = 0; i < 40; i++) {
+		u32 queue = i % 8 == 7 ? 1 : 3;
+
+		fake_router.rtt_us = queue * FAKE_RTT_US;
+		fake_round(sk, true);
+		KUNIT_EXPECT_EQ(test, acp_of(sk)->w.ex.mrtt_us, FAKE_RTT_US);
+	}
+}
+
 /* A grant of 1000 segments is reached from a window of 1 in 10 round trips. */
 static void grows_to_a_grant(struct kunit *test)
 {
@@ -859,6 +912,8 @@ static struct kunit_case acp_cases[] = {
 	KUNIT_CASE(follows_a_router),
 	KUNIT_CASE(doubts_a_word),
 	KUNIT_CASE(queue_lowers_trust),
+	KUNIT_CASE(path_becomes_longer),
+	KUNIT_CASE(queue_is_no_longer_path),
 	KUNIT_CASE(grows_to_a_grant),
 	KUNIT_CASE(heavy_loss_with_a_router),
 	KUNIT_CASE(timeout_with_a_router),
