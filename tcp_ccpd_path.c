@@ -965,8 +965,11 @@ static u32 path_least_us(const struct sock *sk)
  * back (LEDBAT and TCP-LP do the same).  The echoed time stamp cannot be used: it belongs to the
  * first segment that an ACK is for, and the rtt to the last.
  *
- * The estimate moves by at most 1 ms per ACK, since a single sample may be wrong.  It is at most
- * PATH_BACK times rtt_min: a peer that lies cannot cause a longer queue than that.
+ * The estimate rises at once, and falls by half of the difference with each ACK.  A small window has
+ * few ACKs in a round trip: with small steps it would give way to each rise.  Below 8 ms 1 ms stays
+ * until the smoothed rtt meets rtt_min, because the clocks cannot show the 1 to 3 ms to which the
+ * queue has fallen, and q0 is less than that.  The estimate is at most PATH_BACK times rtt_min: a
+ * peer that lies cannot cause a longer queue than that.  field-back, field-random
  *
  * The difference for an empty way there, @way, is taken when the smoothed rtt meets rtt_min (@met)
  * and the way back has no delay.  A new rtt_min may result from a shorter way back while there is a
@@ -981,6 +984,7 @@ static void path_way_back(struct sock *sk, u32 rtt_us, bool met)
 	u32 rtt_min_us = ca->probe.rtt_min_us, beyond_ms = (rtt_us - rtt_min_us) >> PATH_MS;
 	u32 way = tp->rx_opt.rcv_tsval - (u32)div_u64(tp->tcp_mstamp - rtt_us, USEC_PER_MSEC);
 	s32 there_ms = sign_extend32(way - ca->way, 9), back = ca->back, back_ms;
+	s32 least_ms = back && !met && rtt_min_us < 8 << PATH_MS;
 
 	if (!tp->rx_opt.rcv_tsecr || back == PATH_NO_CLOCK ||
 	    (beyond_ms > PATH_STALL && (path_moves(ca) || beyond_ms > PATH_FAR)))
@@ -995,12 +999,8 @@ static void path_way_back(struct sock *sk, u32 rtt_us, bool met)
 			PATH_BACK * rtt_min_us >> PATH_MS);
 	if (there_ms < -PATH_ROUNDED)
 		back = PATH_NO_CLOCK;
-	else if (back < back_ms)
-		back++;
-	else if (back && back > back_ms)
-		back--;
 	else
-		return;
+		back = max3(back_ms, (back + back_ms) / 2, least_ms);
 	ca->back = back;
 }
 
@@ -2024,10 +2024,11 @@ static u32 path_next_claim(struct cpath *ca, u32 rate, u32 delivered, u32 lost, 
 	if (!ca->capped)
 		share = max(share, path_room(rate, ca->probe.rtt_s >> 3, mean_us, q0));
 	/*
-	 * A packet met an empty path, so the path would have carried more than was delivered: the
-	 * claim does not fall.  Unless the path was empty because many segments were lost.
+	 * A packet met an empty way there, so the path would have carried more than was delivered:
+	 * the claim does not fall.  Unless the path was empty because many segments were lost.
 	 */
-	if (!ca->capped && ca->probe.round_rtt_us - ca->probe.rtt_min_us < q0 / 2 &&
+	if (!ca->capped &&
+	    ca->probe.round_rtt_us - ca->probe.rtt_min_us < q0 / 2 + path_back_us(ca) &&
 	    lost <= delivered / PATH_POLICER)
 		share = max(share, ca->claim);
 	return ca->claim ? ((u64)ca->claim + share) >> 1 : share;

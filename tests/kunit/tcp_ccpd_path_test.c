@@ -1151,6 +1151,9 @@ static void empty_path_keeps_the_claim(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, path_next_claim(ca, claim / 2, 100, 0, claim, 3000, 2500), claim);
 	ca->probe.round_rtt_us = ca->probe.rtt_min_us + 2000;
 	KUNIT_EXPECT_LT(test, path_next_claim(ca, claim / 2, 100, 0, claim, 3000, 2500), claim);
+	/* a queue on the way back */
+	ca->back = 10;
+	KUNIT_EXPECT_EQ(test, path_next_claim(ca, claim / 2, 100, 0, claim, 3000, 2500), claim);
 }
 
 /*
@@ -2484,6 +2487,36 @@ static void falling_way_back_is_no_queue(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, path_base_us(ca), 50000);
 }
 
+/*
+ * With few ACKs in a round trip the estimate follows at once.  It falls within a few ACKs, and on a
+ * short path 1 ms stays: 2 ms more may be a queue on the way back that no clock shows.  That ends
+ * when the smoothed rtt meets rtt_min.
+ */
+static void few_acks_show_the_way_back(struct kunit *test)
+{
+	struct sock *sk = flow(test);
+	struct cpath *ca = inet_csk_ca(sk);
+	u32 i, now_ms = 5000;
+
+	stamped_ack(sk, now_ms, 20, 30);
+	stamped_ack(sk, now_ms += 50, 20, 30 + 40);
+	expect_base(test, ca, 90000);
+	for (i = 0; i < 6; i++)
+		stamped_ack(sk, now_ms += 50, 20, 31);
+	expect_base(test, ca, 50000);
+
+	ca->probe.rtt_min_us = 5000;
+	ca->back = 0;
+	late_stamp(sk, now_ms, 2, 3, 0);
+	path_way_back(sk, 5000, true);
+	stamped_ack(sk, now_ms += 50, 2, 3 + 20);
+	for (i = 0; i < 20; i++)
+		stamped_ack(sk, now_ms += 50, 2, 3 + 2);
+	KUNIT_EXPECT_GE(test, path_base_us(ca), 7000);
+	path_way_back(sk, 5000, true);
+	KUNIT_EXPECT_EQ(test, path_base_us(ca), 5000);
+}
+
 /* The delay of the way back is at most eight times rtt_min, whatever the peer's time stamps are */
 static void way_back_is_bounded(struct kunit *test)
 {
@@ -2825,6 +2858,7 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(train_fits_the_receiver),
 	KUNIT_CASE(way_back_is_no_queue),
 	KUNIT_CASE(falling_way_back_is_no_queue),
+	KUNIT_CASE(few_acks_show_the_way_back),
 	KUNIT_CASE(way_back_is_bounded),
 	KUNIT_CASE(way_back_is_long),
 	KUNIT_CASE(shorter_way_back),
