@@ -346,7 +346,26 @@ def test_samples_are_read_again_when_their_reading_changes(laboratory, monkeypat
         after = json.loads(path.read_text())
         assert after["provenance"].pop("measuring") == "other"
         run["provenance"].pop("measuring")
-        assert run | after == run
+        assert after == run
+
+
+def test_a_kept_run_has_the_names_of_who_uses_it(laboratory, tmp_path, monkeypatch) -> None:
+    """And not those of who made it, also if its samples are read again."""
+    laboratory(CHEAP)
+    cheap, where = scenario.load("cheap"), Laboratory()
+    settings = scenario.override(cheap, [], cheap.column_of("reno"), cheap.case_of("slow"))
+    names = (("reno", "slow"), ("the same", "rate=10mbit"), ("reno", "slow"))
+    made = []
+    for column, case in names:
+        job = Job(cheap, settings, "reno", 1, column, case)
+        made += runner.run_all(where, [job], keep=tmp_path / "runs")
+        monkeypatch.setattr(runner, "make", None)
+        if len(made) == 2:
+            monkeypatch.setattr(provenance, "measuring", lambda: "other")
+    assert [(run.get("column", "reno"), run["case"]) for run in made] == [*names]
+    assert ["expected" in run for run in made] == [True, False, True]
+    (path,) = tmp_path.glob("runs/*/result.json")
+    assert json.loads(path.read_text())["case"] == "slow"
 
 
 def test_runs_of_changes_are_made_again_once_committed(laboratory, monkeypatch) -> None:

@@ -114,22 +114,25 @@ def merge(folder: Path) -> tuple[int, int]:
 
 
 def find(home: Path, job: Job) -> Any:
-    """The result of a stored run, or None.
+    """The result of a stored run with the scenario, column and case of the job, or None.
 
-    Also None if limits.py refuses the samples, or if the run was made with uncommitted changes that
-    are committed now.
+    Another job with other names may have stored it.  Also None if limits.py refuses the samples, or
+    if the run was made with uncommitted changes that are committed now.
     """
     with contextlib.suppress(OSError, ValueError, KeyError, LabError):
         found = json.loads((home / "result.json").read_text())
         if provenance.outdated(found["provenance"]):
             return None
-        if found["provenance"]["measuring"] != provenance.measuring():
-            from . import result
+        from . import metrics, result
 
+        old = found["provenance"]["measuring"] != provenance.measuring()
+        if old:
             found = result.build(home, job, found["kernel"], found)
+        found["series"] = str(home)
+        found = metrics.place(found, job.scenario, job.column, job.case)
+        if old:
             _write(home / "result.json", found)
         os.utime(home)
-        found["series"] = str(home)
         return found
     return None
 
