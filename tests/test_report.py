@@ -17,6 +17,7 @@ import msgspec
 import pytest
 
 from labkit.errors import LabError
+from labkit.host import write_marker
 from labkit.measure import provenance, result, runner, store
 from labkit.measure.job import Job, identity
 from labkit.model import scenario
@@ -447,6 +448,20 @@ def test_two_processes_may_store_the_same_run_at_once(tmp_path, monkeypatch) -> 
     store.keep(measured, target, {"of": "other"}, packed=True)
     assert json.loads((target / "result.json").read_text()) == {"of": "one"}
     assert [path.name for path in target.parent.iterdir()] == ["one"]
+
+
+def test_two_processes_may_write_the_same_file_at_once(tmp_path, monkeypatch) -> None:
+    rename = Path.rename
+
+    def as_another_does(self, to):
+        monkeypatch.undo()
+        write_marker(to, "of the other")
+        rename(self, to)
+
+    monkeypatch.setattr(Path, "rename", as_another_does)
+    write_marker(tmp_path / "result.json", "own")
+    assert (tmp_path / "result.json").read_text() == "own"
+    assert [path.name for path in tmp_path.iterdir()] == ["result.json"]
 
 
 def test_failing_run_is_shown_and_loses_no_other(laboratory, monkeypatch, capsys) -> None:

@@ -6,6 +6,7 @@ import fcntl
 import hashlib
 import os
 import re
+import secrets
 import shutil
 import signal
 import subprocess
@@ -95,10 +96,13 @@ def _taken(lock: IO[str], within_s: float) -> bool:
 
 
 def write_marker(path: Path, text: str) -> None:
-    """Writes a marker file atomically."""
-    part = path.with_name(path.name + ".part")
-    part.write_text(text)
-    part.rename(path)
+    """Writes a file atomically; several processes may write the same one at once."""
+    part = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
+    try:
+        part.write_text(text)
+        part.rename(path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def digest_of(*parts: str) -> str:

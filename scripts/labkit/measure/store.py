@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import LabError
+from ..host import write_marker
 from ..paths import cache
 from ..world.laboratory import Laboratory
 from . import provenance
@@ -147,9 +148,7 @@ def _place(made: Path, target: Path) -> None:
 
 
 def _write(path: Path, built: Any) -> None:
-    part = path.with_suffix(".part")
-    part.write_text(json.dumps(built, indent=1) + "\n")
-    part.rename(path)
+    write_marker(path, json.dumps(built, indent=1) + "\n")
 
 
 def of_commit(commit: str) -> list[Any]:

@@ -16,6 +16,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ..errors import LabError
+from ..host import write_marker
 from ..measure import metrics, runner, store
 from ..measure.job import Job
 from ..measure.runner import Task
@@ -327,6 +328,4 @@ def _span(seconds: float) -> str:
 def write(target: Path, text: str) -> None:
     """Writes a page atomically."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    part = target.with_suffix(".part")
-    part.write_text(text)
-    part.rename(target)
+    write_marker(target, text)
