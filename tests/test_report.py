@@ -4,6 +4,7 @@
 import base64
 import gzip
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -367,6 +368,22 @@ def test_a_kept_run_has_the_names_of_who_uses_it(laboratory, tmp_path, monkeypat
     assert ["expected" in run for run in made] == [True, False, True]
     (path,) = tmp_path.glob("runs/*/result.json")
     assert json.loads(path.read_text())["case"] == "slow"
+
+
+def test_runs_of_another_user_are_used(laboratory, monkeypatch) -> None:
+    """Who may read them, but not write, need not make them again."""
+    laboratory(CHEAP)
+    assert report.main(["cheap"], 2) == 0
+
+    def refused(path, *_) -> None:
+        if store.root() in path.parents:
+            raise PermissionError(13, "Permission denied")
+
+    for module, name in ((os, "utime"), (store, "_write")):
+        monkeypatch.setattr(module, name, refused)
+    assert len(report.kept().cells) == 4
+    monkeypatch.setattr(provenance, "measuring", lambda: "other")
+    assert len(report.kept().cells) == 4
 
 
 def test_runs_of_changes_are_made_again_once_committed(laboratory, monkeypatch) -> None:

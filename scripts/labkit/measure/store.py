@@ -131,9 +131,10 @@ def find(home: Path, job: Job) -> Any:
             found = result.build(home, job, found["kernel"], found)
         found["series"] = str(home)
         found = metrics.place(found, job.scenario, job.column, job.case)
-        if old:
-            _write(home / "result.json", found)
-        os.utime(home)
+        with contextlib.suppress(OSError):  # another user's runs can only be read
+            if old:
+                _write(home / "result.json", found)
+            os.utime(home)
         return found
     return None
 
