@@ -598,9 +598,10 @@ def test_model_has_no_runs(laboratory, lab) -> None:
         assert error == "lab: acp-phase is a model without runs: use scripts/lab report acp-phase\n"
 
 
-def test_one_column_of_one_case(lab) -> None:
-    """scripts/lab run makes the same cell."""
-    (r,) = lab("run", "ccpd-fig2", "--cc", "ccpd(4,100)", "--case", "190 ms", "--set",
+@pytest.mark.parametrize("case", ["190 ms", "190"])
+def test_one_column_of_one_case(lab, case) -> None:
+    """scripts/lab run makes the same cell, also if the case's name is cut short."""
+    (r,) = lab("run", "ccpd-fig2", "--cc", "ccpd(4,100)", "--case", case, "--set",
                "duration=0.3", "--json").json  # fmt: skip
     assert (r["cc"], r["column"], r["case"]) == ("ccpd", "ccpd(4,100)", "190 ms")
     assert r["settings"]["param"] == ["tcp_ccpd.kp=4"] and r["settings"]["rtt"] == [0.19]

@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import signal
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from conftest import REPO, wanted_kernels
+from labkit import testbed_cli
 from labkit.errors import LabError
 from labkit.measure import testbed
 from labkit.measure.job import Job
@@ -51,6 +53,20 @@ def test_plans_what_the_scenario_says():
     assert flows == [("s0", "bbr", 0, 9, 5201), ("s1", "cubic", 2, 7, 5202),
                      ("s1", "cubic", 4, 5, 5203)]  # fmt: skip
     assert [link["dev"] for link in plan["links"]] == ["b-r"]
+
+
+def test_a_case_may_be_cut_short(monkeypatch):
+    """A result has the case's whole name, as those of the report."""
+    made = []
+
+    def run(job: Job, *_) -> dict:
+        made.append(job)
+        raise LabError("enough")
+
+    monkeypatch.setattr(testbed, "run", run)
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    assert testbed_cli.main(["run", "ccpd-fig2", "--cc", "ccpd(4,100)", "--case", "190"]) == 1
+    assert [job.case for job in made] == ["190 ms"]
 
 
 def report(cc: str, size: int, seconds: float) -> dict:

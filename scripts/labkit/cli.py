@@ -345,7 +345,7 @@ def _run(args: argparse.Namespace) -> int:
                 raise LabError("mix sets every flow's congestion control: drop --cc, or mix",
                                status=2)  # fmt: skip
             columns = columns if args.cc else [scenario.Column("")]
-        name = " ".join(filter(None, (args.case, *point)))
+        name = " ".join(filter(None, (case and case.name, *point)))
         for column in columns:
             own = scenario.override(wanted, sets, column, case)
             jobs += [Job(wanted, own, column.cc or "mix", seed, column.name, name)

@@ -62,7 +62,8 @@ def _run(args: argparse.Namespace) -> int:
     jobs = []
     for column in columns:
         settings = scenario.override(wanted, args.set, column, case)
-        jobs += [Job(wanted, settings, column.cc or "mix", seed, column.name, args.case)
+        jobs += [Job(wanted, settings, column.cc or "mix", seed, column.name,
+                     case.name if case else "")
                  for seed in range(1, 1 + args.repeat)]  # fmt: skip
     out = args.out.absolute() if args.out else cache("testbed")
     results = []
