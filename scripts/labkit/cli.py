@@ -18,7 +18,7 @@ from .measure import runner, store
 from .measure.job import Job
 from .model import scenario, sweep
 from .model.settings import KEYS
-from .parser import Parser
+from .parser import Parser, seconds
 from .tell.terminal import Progress, compared, table
 from .world import guests, laboratory
 from .world import kernel as kernels
@@ -92,7 +92,7 @@ def _parser() -> Parser:
                          " flows; --sweep rtt=10ms,20ms makes a run for each. Separate values that"
                          " contain commas by ;: 'mix=cubic:1,bbr:1;cubic:2'")  # fmt: skip
     running.add_argument("--json", action="store_true", help="print only a JSON array")
-    running.add_argument("--jobs", type=int, default=0, metavar="N",
+    running.add_argument("--jobs", type=_jobs, default=0, metavar="N",
                          help="runs at the same time (default: one per core)")  # fmt: skip
     running.add_argument("--out", type=Path, metavar="DIR",
                          help="directory for the time series (default: the cache)")  # fmt: skip
@@ -122,7 +122,7 @@ def _parser() -> Parser:
     with_modules(executing)
     executing.add_argument("--seed", type=_seed, default=1, metavar="N",
                            help="seed of all random numbers (default 1)")  # fmt: skip
-    executing.add_argument("--timeout", type=float, metavar="S",
+    executing.add_argument("--timeout", type=seconds, metavar="S",
                            help="real seconds after which the command is stopped (default:"
                            " none)")  # fmt: skip
     executing.add_argument("command", nargs="+", metavar="-- COMMAND...")
@@ -166,7 +166,7 @@ def _parser() -> Parser:
                            help="write only index.html, and write it to DIR in place of report")
     with_kernel(reporting)
     with_modules(reporting)
-    reporting.add_argument("--jobs", type=int, default=0, metavar="N",
+    reporting.add_argument("--jobs", type=_jobs, default=0, metavar="N",
                            help="runs at the same time (default: one per core)")  # fmt: skip
     reporting.add_argument("--docs", action="store_true",
                            help="also write the numbers in the documents that come from these"
@@ -194,7 +194,7 @@ def _parser() -> Parser:
                            help="a setting of all paths; may be repeated")  # fmt: skip
     with_kernel(searching)
     with_modules(searching)
-    searching.add_argument("--jobs", type=int, default=0, metavar="N",
+    searching.add_argument("--jobs", type=_jobs, default=0, metavar="N",
                            help="runs at the same time (default: one per core)")  # fmt: skip
     searching.add_argument("--out", type=Path, metavar="FILE",
                            help="file to write the scenario to (default:"
@@ -283,6 +283,12 @@ def _seeds(text: str) -> tuple[int, ...]:
 def _count(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= 1000:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to 1000")
+    return int(text)
+
+
+def _jobs(text: str) -> int:
+    if not text.isdecimal() or int(text) > 1000:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 to 1000")
     return int(text)
 
 

@@ -2,6 +2,7 @@
 """The argument parser that all commands use."""
 
 import argparse
+import contextlib
 from typing import NoReturn
 
 from .errors import LabError
@@ -12,3 +13,11 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         raise LabError(f"{message} (see {self.prog} --help)", status=2)
+
+
+def seconds(text: str) -> float:
+    """Parses a time limit: seconds, more than 0."""
+    with contextlib.suppress(ValueError):
+        if 0 < float(text) < 1e6:
+            return float(text)
+    raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds")

@@ -2,13 +2,12 @@
 """The subcommands of scripts/stock."""
 
 import argparse
-import contextlib
 import json
 import signal
 import sys
 
 from .errors import LabError, show
-from .parser import Parser
+from .parser import Parser, seconds
 from .world import machine, stock
 
 
@@ -33,7 +32,7 @@ def _parser() -> Parser:
         verb.add_argument("--kernel", metavar="VERSION", default="6.12",
                           help=f"kernel: one of {', '.join(stock.SUITES)} (default"
                           " 6.12)")  # fmt: skip
-    running.add_argument("--timeout", type=_seconds, default=600, metavar="SECONDS",
+    running.add_argument("--timeout", type=seconds, default=600, metavar="SECONDS",
                          help="limit in real seconds, including boot (default 600)")  # fmt: skip
     running.add_argument("--cpus", type=int, choices=range(1, 9), metavar="N",
                          help="number of processors, 1 to 8 (default 2 with KVM, else"
@@ -44,13 +43,6 @@ def _parser() -> Parser:
     running.add_argument("command", nargs="+", metavar="COMMAND",
                          help="the command and its arguments, after --")  # fmt: skip
     return parser
-
-
-def _seconds(text: str) -> float:
-    with contextlib.suppress(ValueError):
-        if 0 < float(text) < 1e6:
-            return float(text)
-    raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds")
 
 
 def _list_verb(_: argparse.Namespace) -> int:
