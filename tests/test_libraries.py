@@ -16,6 +16,7 @@ import pytest
 from conftest import REPO
 from labkit import libraries
 from labkit.host import LOOK_S, Progress, locked
+from labkit.paths import absolute
 
 REQUIREMENTS_IN = REPO / "scripts" / "requirements.in"
 LAB, SETUP = REPO / "scripts" / "lab", [sys.executable, "-m", "labkit.libraries"]
@@ -47,6 +48,32 @@ def test_commands_that_cannot_install_say_what_to_do(empty, name, where, setup) 
     assert said.startswith(f"{name}: PyPI cannot be reached")
     assert said.endswith(f"; to set up, run {setup} demo")
     assert there(empty) == []
+
+
+def test_a_cache_that_cannot_be_is_one_line(empty) -> None:
+    done = subprocess.run([LAB, "list"], env=empty | {"TCPCC_CACHE": "/dev/null/cache"},
+                          capture_output=True, text=True)  # fmt: skip
+    assert done.returncode == 1 and not done.stdout
+    assert done.stderr == "lab: Not a directory: /dev/null/cache/python\n"
+
+
+def test_a_user_without_a_home_is_told(monkeypatch, capsys) -> None:
+    def none() -> None:
+        raise RuntimeError("Could not determine home directory.")
+
+    for name in ("TCPCC_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(Path, "home", none)
+    with pytest.raises(SystemExit):
+        libraries._installed()
+    assert capsys.readouterr().err.endswith(
+        ": this user has no home directory for the cache: set HOME or TCPCC_CACHE\n")
+
+
+def test_a_user_that_is_not_there_has_no_home(monkeypatch) -> None:
+    assert absolute("~nonesuch/x") == Path.cwd() / "~nonesuch/x"
+    monkeypatch.setenv("HOME", "/home/own")
+    assert absolute("~/x") == Path("/home/own/x")
 
 
 def test_a_registry_that_is_not_there_is_one_line(empty) -> None:

@@ -19,6 +19,7 @@ from .measure.job import Job
 from .model import scenario, sweep
 from .model.settings import KEYS
 from .parser import Parser, seconds
+from .paths import absolute
 from .tell.terminal import Progress, compared, table
 from .world import guests, laboratory
 from .world import kernel as kernels
@@ -388,8 +389,8 @@ def _run(args: argparse.Namespace) -> int:
 
 def _laboratory(args: argparse.Namespace) -> Laboratory:
     """The laboratory that --kernel, --kernel-tree, --variant and --module select."""
-    modules = tuple(path.expanduser().absolute() for path in getattr(args, "module", ()))
-    tree = args.kernel_tree and args.kernel_tree.expanduser().absolute()
+    modules = tuple(map(absolute, getattr(args, "module", ())))
+    tree = args.kernel_tree and absolute(args.kernel_tree)
     return Laboratory(args.kernel, args.variant, modules, tree)
 
 
@@ -469,10 +470,10 @@ def _plan(args: argparse.Namespace) -> int:
 
     names = dict.fromkeys(n for pattern in args.scenarios for n in scenario.matching(pattern))
     where = _laboratory(args)
-    same = ["--kernel-tree", str(args.kernel_tree.absolute())] if args.kernel_tree else (
+    same = ["--kernel-tree", str(absolute(args.kernel_tree))] if args.kernel_tree else (
         ["--kernel", args.kernel] * (args.kernel != kernels.DEFAULT_VERSION))  # fmt: skip
     same += ["--variant", args.variant] * bool(args.variant)
-    same += [word for path in args.module for word in ("--module", str(path.absolute()))]
+    same += [word for path in args.module for word in ("--module", str(absolute(path)))]
     keep = args.keep.absolute() if args.keep else store.root()
     rows = []
     for (_, column, case), task in report.plan([scenario.load(name) for name in names], where):

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from .errors import LabError, show
-from .paths import REPO, cache_root
+from .paths import REPO, absolute, cache_root
 
 PYTHON = Path("/usr/bin/python3")
 REQUIREMENTS = REPO / "scripts" / "requirements.txt"
@@ -31,8 +31,12 @@ def home(root: Path | None = None) -> Path:
 
     root: a cache root; default: that of this user.
     """
+    return (root or cache_root()) / "python" / _name()
+
+
+def _name() -> str:
     digest = hashlib.sha256(REQUIREMENTS.read_bytes() + PYTHON.resolve().name.encode())
-    return (root or cache_root()) / "python" / digest.hexdigest()[:12]
+    return digest.hexdigest()[:12]
 
 
 def ready(where: Path) -> bool:
@@ -42,7 +46,7 @@ def ready(where: Path) -> bool:
 
 def inside() -> bool:
     """Whether this Python runs in the environment, in any cache."""
-    return Path(sys.prefix).name == home().name and ready(Path(sys.prefix))
+    return Path(sys.prefix).name == _name() and ready(Path(sys.prefix))
 
 
 def enter(arguments: list[str] | None = None) -> None:
@@ -59,6 +63,8 @@ def enter(arguments: list[str] | None = None) -> None:
             make()
         except LabError as error:
             _die(str(error))
+        except OSError as error:
+            _end(f"{error.strerror}: {error.filename or 'no file'}")
         except KeyboardInterrupt:
             raise SystemExit(130) from None
     python = str((where or home()) / "bin" / "python")
@@ -89,9 +95,12 @@ def _installed() -> Path | None:
 
     Under sudo, it also looks in the cache of the user who called sudo.
     """
-    places = [home()]
+    try:
+        places = [home()]
+    except LabError as error:
+        _end(str(error))
     if user := os.environ.get("SUDO_USER"):
-        places.append(home(Path(f"~{user}/.cache/tcpcc").expanduser()))
+        places.append(home(absolute(f"~{user}/.cache/tcpcc")))
     return next(filter(ready, places), None)
 
 

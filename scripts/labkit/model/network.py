@@ -47,7 +47,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from ..paths import REPO
+from ..paths import REPO, absolute
 from .toml import Part, decode, says
 
 NETWORKS = REPO / "scripts" / "networks"
@@ -286,7 +286,7 @@ def _group(links: tuple[Link, ...], path: str, access: float) -> Group:
 def check(name: str) -> Path:
     """The path of a network's file, from its name or path; ValueError if there is no such file."""
     if "/" in name or name.endswith(".toml"):
-        path = Path(name).expanduser().absolute()
+        path = absolute(name)
         if path.suffix != ".toml" or not path.is_file():
             raise ValueError("the path of an existing file that ends in .toml")
         return path

@@ -29,7 +29,7 @@ from msgspec import Meta, field
 from msgspec.structs import asdict, replace
 
 from ..errors import LabError
-from ..paths import REPO
+from ..paths import REPO, absolute
 from . import draw
 from .settings import KEYS, Settings, check_keys, compile_settings, usage
 from .toml import Number, Part, decode, says
@@ -361,7 +361,7 @@ def load(name: str, senders: Iterable[str] = (), seed: int | None = None) -> Sce
     """
     path = SCENARIOS / f"{name}.toml"
     if "/" in name or name.endswith(".toml"):
-        path = Path(name).expanduser().absolute()
+        path = absolute(name)
         if path.suffix != ".toml" or not path.is_file():
             raise usage(f"{name}: no such file; a scenario file ends in .toml")
     elif name not in names():
