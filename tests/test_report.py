@@ -467,6 +467,18 @@ def test_two_processes_may_store_the_same_run_at_once(tmp_path, monkeypatch) -> 
     assert [path.name for path in target.parent.iterdir()] == ["one"]
 
 
+def test_a_run_that_cannot_be_copied_is_one_line(laboratory, tmp_path) -> None:
+    run = tmp_path / "runs/0123456789ab-1"
+    run.mkdir(parents=True)
+    (run / "result.json").write_text("{}")
+    assert store.merge(run.parent) == (1, 0)
+    other = run.rename(run.with_name("0123456789ab-2"))
+    (other / "flows.csv.gz").symlink_to("nonesuch")
+    with pytest.raises(LabError, match=r"^cannot copy .*-2 to .*: .*No such file"):
+        store.merge(run.parent)
+    assert [path.name for path in store.root().iterdir()] == [run.name]
+
+
 def test_two_processes_may_write_the_same_file_at_once(tmp_path, monkeypatch) -> None:
     rename = Path.rename
 

@@ -107,9 +107,13 @@ def merge(folder: Path) -> tuple[int, int]:
         if (root() / name).exists():
             there += 1
             continue
-        with tempfile.TemporaryDirectory(prefix=".part-", dir=root()) as part:
-            shutil.copytree(path.parent, Path(part, name))
-            _place(Path(part, name), root() / name)
+        try:
+            with tempfile.TemporaryDirectory(prefix=".part-", dir=root()) as part:
+                shutil.copytree(path.parent, Path(part, name))
+                _place(Path(part, name), root() / name)
+        except OSError as error:
+            why = error.strerror or error.args[0][0][-1]  # copytree has a list of errors
+            raise LabError(f"cannot copy {path.parent} to {root()}: {why}") from None
         new += 1
     return new, there
 
