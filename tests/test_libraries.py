@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -17,6 +18,7 @@ from conftest import REPO
 from labkit import libraries
 from labkit.host import LOOK_S, Progress, locked
 from labkit.paths import absolute
+from labkit.world import kernel, others, stock
 
 REQUIREMENTS_IN = REPO / "scripts" / "requirements.in"
 LAB, SETUP = REPO / "scripts" / "lab", [sys.executable, "-m", "labkit.libraries"]
@@ -113,6 +115,35 @@ def test_only_who_waits_for_a_build_says_so(tmp_path, capfd, held_s, told) -> No
     with Progress("kernel", True) as shown, locked(tmp_path / "built", shown):
         pass
     assert ("waiting for another process" in capfd.readouterr().err) == told
+
+
+@pytest.mark.parametrize(
+    ("module", "build"),
+    [
+        (kernel, lambda one, _: kernel.build_modules(one)),
+        (kernel, lambda one, _: kernel.sparse(one)),
+        (others, lambda one, path: others._build(one, path, [])),
+        (stock, lambda one, _: stock.build(one)),
+    ],
+)
+def test_a_build_has_its_lock_also_if_its_lab_is_killed(
+    module, build, tmp_path, monkeypatch
+) -> None:
+    """Make goes on then, and a second one in the same directory would disturb it."""
+    held = []
+
+    def run(command, log, keep=(), **_) -> int:
+        held.extend(Path("/proc/self/fd", str(fd)).resolve() for fd in keep)
+        raise KeyboardInterrupt
+
+    (tmp_path / "my_cc.c").touch()
+    one = SimpleNamespace(key="one", variant="", version="6.12", package="one", root=tmp_path,
+                          build_dir=tmp_path)  # fmt: skip
+    monkeypatch.setenv("TCPCC_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(module, "run_logged", run)
+    with pytest.raises(KeyboardInterrupt):
+        build(one, tmp_path / "my_cc.c")
+    assert held == [*tmp_path.glob("cache/**/*.lock")]
 
 
 def test_root_uses_those_of_who_called_sudo(monkeypatch, tmp_path) -> None:

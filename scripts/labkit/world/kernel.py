@@ -248,11 +248,11 @@ def build_modules(kernel: LabKernel, strict: bool = True) -> Path:
     # Each checkout has its own directory, so that checkouts do not wait for each other.
     home = cache("mod", f"{kernel.key}-{digest_of(str(REPO))}")
     result = home / digest
-    with locked(home):
+    with locked(home) as lock:
         if not (result / ".done").exists():
             stage = home / "stage"
             sync_sources(files, stage)
-            _make_modules(kernel, stage, strict)
+            _make_modules(kernel, stage, strict, lock)
             _install_modules(kernel, stage, result)
             write_marker(result / ".done", "")
         os.utime(result)
@@ -263,10 +263,11 @@ def build_modules(kernel: LabKernel, strict: bool = True) -> Path:
 def sparse(kernel: LabKernel) -> list[str]:
     """The warnings of sparse for the modules."""
     stage = cache("lint", kernel.key)
-    with locked(stage):
+    with locked(stage) as lock:
         sync_sources(module_sources(), stage)
         log = stage / "sparse.log"
-        failed = run_logged(_kbuild(kernel, stage, "C=2", "CF=-D__CHECK_ENDIAN__"), log)
+        command = _kbuild(kernel, stage, "C=2", "CF=-D__CHECK_ENDIAN__")
+        failed = run_logged(command, log, keep=(lock,))
         if failed:
             raise LabError(f"the modules do not build with sparse: {first_error(log)}")
         found = re.findall(r"^.*: (?:warning|error): .*$", log.read_text(), re.M)
@@ -532,13 +533,13 @@ def _kbuild(kernel: LabKernel, stage: Path, *options: str) -> list[str | Path]:
     return module_make(kernel, stage, *tests, *options)
 
 
-def _make_modules(kernel: LabKernel, stage: Path, strict: bool) -> None:
+def _make_modules(kernel: LabKernel, stage: Path, strict: bool, lock: int) -> None:
     for stale in stage.rglob("*.ko"):
         stale.unlink()
     log = stage / "build.log"
     flags = f"-Werror {VARIANTS[kernel.variant].cflags}".strip()
     options = ["W=1", f"KCFLAGS={flags}"] if strict else []
-    failed = run_logged(_kbuild(kernel, stage, *options), log)
+    failed = run_logged(_kbuild(kernel, stage, *options), log, keep=(lock,))
     warned = strict and re.search(r"^WARNING: modpost:.*", log.read_text(), re.M)
     if failed or warned:
         what = warned[0] if warned and not failed else first_error(log)

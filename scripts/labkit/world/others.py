@@ -85,7 +85,7 @@ def _build(kernel: kernels.LabKernel, path: Path, before: list[Path]) -> Path:
     content = (f"{name}\0{file_digest(file)}" for name, file in files.items())
     digest = digest_of(kernel.key, kbuild, *(one.name for one in before), *content)
     stage = cache("others", kernel.key) / digest
-    with locked(stage):
+    with locked(stage) as lock:
         if (stage / ".done").exists():
             return stage
         shutil.rmtree(stage, ignore_errors=True)
@@ -98,7 +98,7 @@ def _build(kernel: kernels.LabKernel, path: Path, before: list[Path]) -> Path:
         symbols = " ".join(str(one / "Module.symvers") for one in before)
         command = kernels.module_make(kernel, stage, "-s", f"KBUILD_EXTRA_SYMBOLS={symbols}")
         with Progress(f"module {path.name}", True) as shown:
-            failed = run_logged(command, log, poll=lambda: shown.show("compiling"))
+            failed = run_logged(command, log, poll=lambda: shown.show("compiling"), keep=(lock,))
             said = _said(log, stage, path.parent if path.is_file() else path)
             if failed:
                 raise LabError(f"{path} does not build for {kernel.release}", log=said)

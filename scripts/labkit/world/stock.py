@@ -122,11 +122,11 @@ def build(
     unpacked = digest_of(kernel.package, str(kernel.root))
     home = cache("mod", f"stock-{kernel.version}-{unpacked}")
     result = home / digest
-    with locked(home):
+    with locked(home) as lock:
         if not (result / ".done").exists():
             stage = home / "stage"
             sync_sources(files, stage)
-            _make(kernel, stage, options, strict)
+            _make(kernel, stage, options, strict, lock)
             _install(kernel, stage, result)
             write_marker(result / ".done", "")
         os.utime(result)
@@ -226,13 +226,16 @@ def _sources_in(folder: Path) -> dict[str, Path]:
     }  # fmt: skip
 
 
-def _make(kernel: StockKernel, stage: Path, options: list[str], strict: bool) -> None:
+def _make(
+    kernel: StockKernel, stage: Path, options: list[str], strict: bool, lock: int
+) -> None:  # fmt: skip
     for stale in stage.rglob("*.ko"):
         stale.unlink()
     log = stage / "build.log"
     jobs = f"-j{os.cpu_count()}"
     command = ["make", "-C", kernel.build_dir, f"M={stage}", jobs, *options, "modules"]
-    failed = run_logged(command, log, PATH=f"{kernel.root}/usr/bin:{environment()['PATH']}")
+    failed = run_logged(command, log, keep=(lock,),
+                        PATH=f"{kernel.root}/usr/bin:{environment()['PATH']}")  # fmt: skip
     warned = strict and re.search(r"^.*\bwarning\b.*$", log.read_text(), re.M | re.I)
     if failed or warned:
         what = warned[0].strip() if warned and not failed else first_error(log)
