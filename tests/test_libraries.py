@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,7 +17,7 @@ import pytest
 
 from conftest import REPO
 from labkit import libraries
-from labkit.host import LOOK_S, Progress, locked
+from labkit.host import LOOK_S, Progress, locked, run_logged
 from labkit.paths import absolute
 from labkit.world import kernel, others, stock
 
@@ -144,6 +145,23 @@ def test_a_build_has_its_lock_also_if_its_lab_is_killed(
     with pytest.raises(KeyboardInterrupt):
         build(one, tmp_path / "my_cc.c")
     assert held == [*tmp_path.glob("cache/**/*.lock")]
+
+
+def test_two_threads_may_compile_the_same_program(tmp_path, monkeypatch) -> None:
+    """Runs with --pcap, which start at once, need the program that captures."""
+    both = threading.Barrier(2)
+
+    def run(command, log, **more) -> int:
+        status = run_logged(command, log, **more)
+        both.wait(60)
+        return status
+
+    monkeypatch.setenv("TCPCC_CACHE", str(tmp_path))
+    monkeypatch.setattr(kernel, "run_logged", run)
+    with ThreadPoolExecutor() as pool:
+        one, other = (pool.submit(kernel.capture) for _ in range(2))
+    assert one.result() == other.result()
+    assert [path.name for path in one.result().parent.iterdir()] == ["capture"]
 
 
 def test_root_uses_those_of_who_called_sudo(monkeypatch, tmp_path) -> None:

@@ -573,12 +573,13 @@ def _program(source: Path, target: str, flags: list[str], headers: Iterable[Path
     home = cache("guest", digest_of(*content, _compiler(), *command))
     result = home / target
     if not result.exists():
-        part = home / f".{target}.{os.getpid()}"
-        log = home / f".{target}.{os.getpid()}.log"
-        if run_logged([*command, "-o", part, source], log):
-            raise LabError(f"{source.name} does not compile: {first_error(log)}", log=tail_of(log))
-        log.unlink()
-        part.rename(result)
+        # Threads and processes may compile it at once, each in a directory of its own.
+        with tempfile.TemporaryDirectory(prefix=".part-", dir=home) as part:
+            made, log = Path(part, target), Path(part, "log")
+            if run_logged([*command, "-o", made, source], log):
+                raise LabError(f"{source.name} does not compile: {first_error(log)}",
+                               log=tail_of(log))  # fmt: skip
+            made.rename(result)
     return result
 
 
