@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from conftest import a_run
-from labkit.measure import cells, intervals
+from labkit.measure import cells, intervals, metrics
 from labkit.model.scenario import Column, Finding, Scenario
 from labkit.tell import findings, plot, terminal
 
@@ -118,6 +118,15 @@ def test_what_did_not_end_took_the_time_that_it_was_given() -> None:
     runs = [a_run(1, settings={"bytes": 1, "timeout": 300.0}), a_run(2)]
     runs[1]["flows"][0]["completion_s"] = 100.0
     assert cells.means(runs)["completion_s"] == intervals.Interval(2, 200, 100, 300)
+
+
+@pytest.mark.parametrize(
+    ("which", "found"), [("cubic", 300), ("reno", None), ("0", 300), ("1", None), ("0-3", 300)]
+)
+def test_a_flow_that_a_run_does_not_have_took_no_time(which, found) -> None:
+    """A measure with the name of another sender is not measured; it is not the timeout."""
+    run = a_run(1, settings={"bytes": 1, "timeout": 300.0})
+    assert metrics.at_least(run, f"completion_s:{which}") == found
 
 
 def test_who_has_nothing_is_no_trouble() -> None:

@@ -286,8 +286,11 @@ def metric(result: Json, name: str) -> float | None:
 
 def given(result: Json, name: str) -> float | None:
     """The substitute for a metric that was not measured: the timeout for the completion time of a
-    flow that did not finish, else None."""
-    return result["settings"].get("timeout") if split(name).base == "completion_s" else None
+    flow that did not finish, else None; also None if the run has no such flow."""
+    asked = split(name)
+    if asked.base != "completion_s" or not part(result, asked.which, None)["flows"]:
+        return None
+    return result["settings"].get("timeout")
 
 
 def at_least(result: Json, name: str) -> float | None:
