@@ -19,6 +19,7 @@ cc = ["reno"]
 [[finding]]
 claim = "Pigs fly"
 measure = "mean('goodput_bps')"
+low = 1
 [[finding]]
 claim = "Pigs swim"
 measure = "mean('goodput_bps')"

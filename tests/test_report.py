@@ -562,6 +562,7 @@ def test_what_is_not_built_is_left_out_and_named(laboratory, capsys) -> None:
         ("within = 0.5", "within = 0.5\nkind = 'guess'", "no kind 'guess'"),
         ('"twice@1"', '"thrice@1"', "no metric 'thrice'"),
         ("title", "= title", "cheap.toml"),
+        ("low = 3\n", "", "[[finding]] 'Pigs fly' needs low or high"),
         ("paper = 2", "paper = '2'", "[[finding]] 1, paper: a value is of type int | float |"),
         ("x = 20", "x = 'ten'", "[[case]] 2, x: a value is of type int | float |"),
         ("[2, 3]", "[2, 'three']",

@@ -49,7 +49,7 @@ _WRONG = [
     ('[[column]]\nname = "z"', "[[column]] 'z'", "needs cc"),
     ('[metrics]\nm = "speed * 2"', "[metrics] m", "parameter 'speed'"),
     ('[metrics]\nm = "jain +"', "[metrics] m", "invalid syntax"),
-    ('[[finding]]\nclaim = "c"\nmeasure = "mean(\'speed\')"', "[[finding]] 'c', measure",
+    ('[[finding]]\nclaim = "c"\nmeasure = "mean(\'speed\')"\nlow = 1', "[[finding]] 'c', measure",
      "no metric 'speed'"),
     ('[[finding]]\nclaim = "c"\nmeasure = "mean(\'jain\')"\nlow = "x"', "[[finding]] 2", "low"),
     ('[[finding]]\nclaim = "c"', "[[finding]] 2", "'measure' is missing"),

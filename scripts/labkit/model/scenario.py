@@ -512,6 +512,9 @@ def _check(scenario: Scenario) -> None:
         if not column.cc and "mix" not in column.set | scenario.settings:
             raise ValueError(f"[[column]] {column.name!r} needs cc, or a mix")
     for finding in scenario.finding:
+        if not (math.isfinite(finding.low) or math.isfinite(finding.high)):
+            raise ValueError(f"[[finding]] {finding.claim!r} needs low or high: else it holds"
+                             " always")  # fmt: skip
         if finding.kind not in KINDS:
             raise ValueError(f"[[finding]] {finding.claim!r}: no kind {finding.kind!r};"
                              f" there are: {', '.join(KINDS)}")  # fmt: skip
