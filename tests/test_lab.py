@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import subprocess
+import tempfile
 import time
 from dataclasses import replace
 from functools import partial
@@ -438,3 +439,16 @@ def test_interrupted_run_leaves_nothing(tmp_path, number) -> None:
         process.communicate()
     assert not _guests(tmp_path)
     assert not list(tmp_path.iterdir())
+
+
+def test_only_what_nobody_uses_is_swept(lab_kernel, tmp_path, monkeypatch) -> None:
+    """A process in a container does not see those outside, whose guests use the same directory."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr(os, "getpid", lambda: 2**22)  # no process has such a number
+    old = tmp_path / f"tcpcc-{2**22}-killed"
+    old.mkdir()
+    with guests.Guest(lab_kernel) as guest:
+        guests.sweep()
+        assert [*tmp_path.iterdir()] == [guest.dir]
+    assert not [*tmp_path.iterdir()]

@@ -9,6 +9,7 @@ the working directory of the process, /proc/self/cwd.
 
 import contextlib
 import ctypes
+import fcntl
 import os
 import re
 import resource
@@ -49,6 +50,9 @@ class Guest:
         self.process: subprocess.Popen[bytes] | None = None
         self.processor: socket.socket | None = None  # while it is open, the processor is reserved
         self.dir = Path(tempfile.mkdtemp(prefix=f"tcpcc-{os.getpid()}-", dir=_fast_directory()))
+        # locked while this process uses dir
+        self.lock: int | None = os.open(self.dir, os.O_RDONLY)
+        _lock(self.lock)
         with _guests_lock:
             _guests.add(self)
 
@@ -158,6 +162,9 @@ class Guest:
         if self.processor:
             self.processor.close()
         shutil.rmtree(self.dir, ignore_errors=True)
+        if self.lock is not None:
+            os.close(self.lock)
+            self.lock = None
 
     def __enter__(self) -> "Guest":
         return self
@@ -241,11 +248,30 @@ def _in_child(processors: set[int]) -> None:
 
 
 def sweep() -> None:
-    """Removes the directories of lab processes that were killed before they could remove them."""
+    """Removes the directories of lab processes that were killed before they could remove them.
+
+    An owner that /proc does not show may be in another container, or on another machine that
+    shares the file system: then the directory is locked, or cannot be locked at all.
+    """
     for old in Path(_fast_directory() or tempfile.gettempdir()).glob("tcpcc-*-*"):
         owner = old.name.split("-")[1]
         if owner.isdecimal() and not Path("/proc", owner).exists():
-            shutil.rmtree(old, ignore_errors=True)
+            with contextlib.suppress(OSError):
+                lock = os.open(old, os.O_RDONLY)
+                try:
+                    if _lock(lock):
+                        shutil.rmtree(old, ignore_errors=True)
+                finally:
+                    os.close(lock)
+
+
+def _lock(folder: int) -> bool:
+    """Locks an open directory; False if another process has it, or if locks do not work there."""
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
 
 
 def _fast_directory() -> str | None:
