@@ -4,7 +4,9 @@ kernel (tests/selftests/tcpcc.sh)."""
 
 import json
 import re
+import signal
 import subprocess
+import time
 from dataclasses import replace
 
 import pytest
@@ -195,6 +197,23 @@ def test_killed_tries_are_told_from_living_ones(tmp_path, monkeypatch):
     assert [gone.host for gone in choose.sweep()] == ["host"]
     assert said == [("ip", "-4", "route", "del", "192.0.2.9/32")]
     assert not choose.tries()
+
+
+def test_a_command_that_ignores_its_end_does_not_prolong_a_try(tmp_path, monkeypatch):
+    monkeypatch.setattr(choose, "RUN", tmp_path)
+    monkeypatch.setattr(choose, "GRACE_S", 0.2)
+    monkeypatch.setattr(choose, "_planned", lambda host, cc: [["-4", "192.0.2.9/32"]])
+    monkeypatch.setattr(choose, "_check", lambda route, cc: None)
+    monkeypatch.setattr(choose, "load", lambda kernel, cc: None)
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    monkeypatch.setattr(system, "is_root", lambda: True)
+    said = []
+    monkeypatch.setattr(system, "ask", lambda *command, netns=None: said.append(command) or "")
+    command = ["sh", "-c", "trap '' TERM; exec sleep 30"]
+    begun = time.monotonic()
+    assert choose.try_("host", "x", 1, command, lambda text, data: None) == 124
+    assert time.monotonic() - begun < 25
+    assert said[-1] == ("ip", "-4", "route", "del", "192.0.2.9/32")
 
 
 # What to do without a module --------------------------------------------------------------------

@@ -32,6 +32,8 @@ LOAD_FILE = Path("/etc/modules-load.d/tcpcc.conf")
 UNITS = Path("/etc/systemd/system/sysinit.target.wants")
 KEY = "net.ipv4.tcp_congestion_control"
 
+GRACE_S = 5  # between SIGTERM and SIGKILL for the command of a try
+
 # The protocol of our routes; no routing daemon in /etc/iproute2/rt_protos has this number.
 PROTOCOL = "242"
 
@@ -244,6 +246,16 @@ def _end(*_: object) -> NoReturn:
     raise _Ended
 
 
+def _stop(child: subprocess.Popen[bytes]) -> None:
+    """Ends a command, also one that ignores SIGTERM: the routes stay until it has ended."""
+    child.terminate()
+    try:
+        child.wait(GRACE_S)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.wait()
+
+
 def try_(host: str, cc: str, seconds: float, command: list[str], say: Any) -> int:
     """tcpcc try: runs until the time is over, the command ends, or a signal arrives.
 
@@ -279,8 +291,7 @@ def try_(host: str, cc: str, seconds: float, command: list[str], say: Any) -> in
                 for one in ends:
                     signal.signal(one, signal.SIG_IGN)
                 if child and child.poll() is None:
-                    child.terminate()
-                    child.wait()
+                    _stop(child)
     except _Ended:  # a signal while the routes were added
         status = 130
     say("undone: new connections use the previous congestion control", {"event": "undone"})
