@@ -372,6 +372,8 @@ def test_status_for_the_eye():
         (["try"], "HOST"),
         (["try", "host", "--for", "-1"], "'-1' is not a time"),
         (["set", "a b"], "'a b' is not the name of a congestion control"),
+        (["watch", "--port", "70000"], "'70000' is not a whole number from 1 to 65535"),
+        (["watch", "--count", "-1"], "'-1' is not a whole number from 1"),
         (["status", "--", "true"], "status takes no command"),
     ],
 )

@@ -33,6 +33,17 @@ def _seconds(text: str) -> float:
     return seconds
 
 
+def _whole(most: int) -> Any:
+    """Makes a parser of whole numbers from 1 to most."""
+
+    def parse(text: str) -> int:
+        if not re.fullmatch(r"[0-9]{1,9}", text) or not 1 <= int(text) <= most:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to {most}")
+        return int(text)
+
+    return parse
+
+
 def _name(text: str) -> str:
     if not re.fullmatch(r"\w{1,15}", text, re.ASCII):
         raise argparse.ArgumentTypeError(f"{text!r} is not the name of a congestion control")
@@ -79,11 +90,11 @@ def _parser() -> _Parser:
     asking.add_argument("host", metavar="HOST", nargs="?", default="")
     watching = verb("watch", _watch, "Show the windows, rates and queues of flows, live.")
     watching.add_argument("host", metavar="HOST", nargs="?", default="")
-    watching.add_argument("--port", type=int, default=0, metavar="N",
+    watching.add_argument("--port", type=_whole(65535), default=0, metavar="N",
                           help="only connections to this port of the peer")
     watching.add_argument("--interval", type=_seconds, default=0.5, metavar="TIME",
                           help="time between updates (default 0.5s)")  # fmt: skip
-    watching.add_argument("--count", type=int, default=0, metavar="N",
+    watching.add_argument("--count", type=_whole(10**9 - 1), default=0, metavar="N",
                           help="number of updates (default: until Ctrl-C)")  # fmt: skip
     return parser
 
