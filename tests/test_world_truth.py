@@ -395,6 +395,16 @@ TRACE = "trace=scripts/traces/wifi.gz"
 RTT, LOSS = "rtt_trace=scripts/traces/orbit.rtt", "loss_trace=scripts/traces/orbit.loss"
 
 
+def test_a_file_that_repeats_at_once_is_refused_at_once(written) -> None:
+    """And a long file is not, if the run ends before its last steps."""
+    for name, first in (("rtt_trace", "0 10ms"), ("loss_trace", "0 1%")):
+        for period in ("1e-9", "1e-320"):
+            with pytest.raises(LabError, match="changes, and 100000 is the most"):
+                _settings(f"{name}=" + written("quick", first, period))
+    long = written("long", *(f"{k / 1e4:g} 10ms" for k in range(200_000)), "30")
+    assert len(_settings(f"rtt_trace={long}", "duration=2").steps) == 20_000
+
+
 @pytest.mark.parametrize(
     ("sets", "why"),
     [

@@ -519,6 +519,8 @@ def compile_settings(texts: dict[str, str]) -> Settings:
                         " each flow")
         values["flows"] = count
     settings = Settings(**values)
+    for steps in filter(None, (settings.rtt_trace, settings.loss_trace)):
+        _few_enough(steps.in_whole_periods(settings.end))
     if settings.loss_trace:
         settings = replace(settings, loss=settings.loss_trace.mean(settings.end))
     if settings.ip == 6 and settings.mtu < 1280:
@@ -624,9 +626,7 @@ def compile_settings(texts: dict[str, str]) -> Settings:
         raise usage(f"short makes at most {MOST_SHORT} flows in a run: shorten the run")
     if settings.trace:
         _with_trace(settings)
-    if len(settings.steps) > MOST_STEPS:
-        raise usage(f"rtt_trace and loss_trace make {len(settings.steps)} changes, and {MOST_STEPS}"
-                    " is the most: shorten the run, or take longer steps")
+    _few_enough(len(settings.steps))
     if settings.steps and any(change.rtt or change.loss is not None for change in settings.change):
         raise usage("rtt_trace and loss_trace do not go with a change of rtt or loss: drop them, or"
                     " the change")
@@ -635,6 +635,12 @@ def compile_settings(texts: dict[str, str]) -> Settings:
     if settings.cross and any(c.end > settings.end for c in settings.cross):
         raise usage(f"cross traffic outlasts the run ({settings.end:g} s)")
     return settings
+
+
+def _few_enough(steps: int) -> None:
+    if steps > MOST_STEPS:
+        raise usage(f"rtt_trace and loss_trace make {steps} changes, and {MOST_STEPS} is the most:"
+                    " shorten the run, or take longer steps")
 
 
 def _with_trace(settings: Settings) -> None:
