@@ -35,6 +35,9 @@ from .traces import Sizes, Steps, Trace
 
 MOST_SHORT = 20_000  # short flows in a run; limited by the number of ports
 MOST_STEPS = 100_000  # of a path in a run
+# Bytes that path and buffers hold.  A guest has 16 times as much memory (world/plan.py), and its
+# kernel does not boot with more than about 500 GB.
+MOST_HELD = 25 * 10**9
 
 ETHERNET_HEADER = 14  # bytes; Linux does not count the frame check sequence
 
@@ -528,6 +531,15 @@ def compile_settings(texts: dict[str, str]) -> Settings:
     links = range(len(settings.net.links))
     if settings.qdisc == "red" and min(map(settings.buffer_of, links)) < RED_BUFFER:
         raise usage(f"qdisc=red needs a buffer of at least {RED_BUFFER} packets")
+    slowest = max(settings.rtt) + settings.late + sum(
+        filter(None, (settings.jitter, settings.batch, settings.aggregate))
+    )
+    ways = 2 if settings.reverse else 1
+    queues = ways * sum(map(settings.buffer_of, links))
+    held = settings.rate * slowest / 8 + queues * settings.frame
+    if held > MOST_HELD / ways:
+        raise usage(f"path and buffers would hold {held / 1e9:.3g} GB, and"
+                    f" {MOST_HELD / ways / 1e9:g} is the most: lower rate, rtt or buffer")
     red_most = math.isqrt(RED_PRODUCT // settings.frame)
     if settings.qdisc == "red" and max(map(settings.buffer_of, links)) > red_most:
         raise usage(f"qdisc=red holds at most {red_most} packets of this size: make the buffer"
