@@ -181,6 +181,18 @@ def test_memory_of_a_socket_is_told_where_there_are_many():
     assert any(line.endswith("8.0  bbr: met") for line in lines if line.startswith("  acp "))
 
 
+@pytest.mark.parametrize(
+    "row",
+    [{"what": "x", "ratio": 1}, {"what": 5, "unit": "ns", "least": True, "low": 1, "high": 2},
+     {"what": "x", "unit": "ns", "least": True, "low": "a", "high": 2}, "what"],
+)  # fmt: skip
+def test_what_is_no_bench_is_told(lab, tmp_path, row):
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps([row]))
+    said = lab("compare", path, path, status=2).stderr
+    assert said.startswith(f"lab: {path}") and said.count("\n") == 1
+
+
 def test_two_benches_are_compared_by_their_ratios(lab, tmp_path):
     def bench_file(name, *runs):
         made = bench.rows(list(runs), (1,))

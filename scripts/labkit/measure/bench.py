@@ -527,14 +527,21 @@ def _ratios(path: Path) -> dict[tuple[str, str], tuple[float, float]]:
     """The minimum and maximum of each ratio in a file that lab bench --json wrote."""
     if not is_bench(path):
         raise LabError(f"{path} is not a file of lab bench --json, but the other is", status=2)
-    found = {}
-    for row in json.loads(path.read_text()):
-        sockets = f"{row['sockets']} sockets" if "sockets" in row else ""
-        what = ", ".join(filter(None, (row["what"], row.get("family"), sockets)))
-        if "ratio" in row:
-            found[what, f"{row['of']}, {row['unit']}"] = (row["ratio_low"], row["ratio_high"])
-        elif row.get("least"):
-            found[what, row["unit"]] = (row["low"], row["high"])
+    found: dict[tuple[str, str], tuple[float, float]] = {}
+    try:
+        for row in json.loads(path.read_text()):
+            sockets = f"{row['sockets']} sockets" if "sockets" in row else ""
+            what = ", ".join(filter(None, (row["what"], row.get("family"), sockets)))
+            if "ratio" in row:
+                of, low, high = f"{row['of']}, {row['unit']}", row["ratio_low"], row["ratio_high"]
+            elif row.get("least"):
+                of, low, high = row["unit"], row["low"], row["high"]
+            else:
+                continue
+            found[what, of] = float(low), float(high)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise LabError(f"{path} is not a whole file of lab bench --json: a row lacks a name or a"
+                       " number", status=2) from None  # fmt: skip
     return found
 
 
