@@ -120,6 +120,20 @@ def test_what_did_not_end_took_the_time_that_it_was_given() -> None:
     assert cells.means(runs)["completion_s"] == intervals.Interval(2, 200, 100, 300)
 
 
+def test_links_and_flows_that_a_run_does_not_have_are_not_measured() -> None:
+    """A sum of nothing is not 0: a bound of a wrong name would hold."""
+    run = a_run(1)
+    run["flows"][0] |= {"requests": 3, "answered": 1}
+    run["links"][0] |= {"blackout_drops": 4}
+    for metric in ("drops", "overflows", "lost_in_blackout"):
+        assert metrics.metric(run, f"{metric}:linkr") is None
+    run["links"][0]["name"] = "linkr"
+    assert metrics.metric(run, "overflows:linkr") == metrics.metric(run, "drops:linkr") == 10
+    assert metrics.metric(run, "lost_in_blackout:linkr") == 4
+    assert metrics.metric(run, "requests_unanswered:cubic") == 2
+    assert metrics.metric(run, "requests_unanswered:reno") is None
+
+
 @pytest.mark.parametrize(
     ("which", "found"), [("cubic", 300), ("reno", None), ("0", 300), ("1", None), ("0-3", 300)]
 )

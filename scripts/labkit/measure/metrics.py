@@ -183,10 +183,10 @@ METRICS: dict[str, Metric] = {
     **_links(max, "queue_equilibrium", "queue_mean in the second half of the run"),
     **_links(max, "queue_max", "longest queue at any time, packets"),
     **_links(min, "queue_least", "shortest queue in the second half, packets"),
-    **_links(sum, "drops", "packets that bottlenecks dropped"),
-    "overflows": Metric(lambda r: sum(x["drops"] + x.get("policed", 0) for x in r["links"]),
+    **_links(_sum, "drops", "packets that bottlenecks dropped"),
+    "overflows": Metric(lambda r: _sum(x["drops"] + x.get("policed", 0) for x in r["links"]),
                         "drops, plus the packets that a policer dropped"),
-    "lost_in_blackout": Metric(lambda r: sum(x["blackout_drops"] for x in r["links"]),
+    "lost_in_blackout": Metric(lambda r: _sum(x["blackout_drops"] for x in r["links"]),
                                "packets that were dropped in blackouts"),
     **_links(max, "flows_estimated", "number of flows that a router (acp) estimates, in the second"
              " half"),
@@ -221,8 +221,10 @@ METRICS: dict[str, Metric] = {
     **_flows(max, "request_p95_s", "with app: the 95th percentile of these times, of the slowest"
              " flow"),
     **_flows(max, "request_max_s", "with app: the longest of these times"),
-    "requests_unanswered": Metric(lambda r: sum(f["requests"] - f["answered"] for f in r["flows"]),
-                                  "with app: writes that had not arrived at the end of the run"),
+    "requests_unanswered": Metric(
+        lambda r: _sum(f["requests"] - f["answered"] for f in r["flows"]),
+        "with app: writes that had not arrived at the end of the run",
+    ),
     "short_completion_s": Metric(lambda r: r["short"]["completion_mean_s"],
                                  "with short: mean completion time of the short flows, s"),
     "short_unfinished": Metric(lambda r: r["short"]["unfinished"],
