@@ -157,6 +157,14 @@ def test_the_table_says_how_many_seeds() -> None:
     assert "no interval, because there is one seed" in terminal.table([a_run(1, links=links)])
 
 
+def test_a_table_of_one_seed_has_the_numbers_of_a_table_of_several() -> None:
+    runs = [a_run(seed, settings={"bytes": 1, "timeout": 300.0}) for seed in (1, 2)]
+    for run in runs:
+        (flow,) = run["flows"]
+        run["flows"] = [flow | {"completion_s": 1.0}, flow | {"completion_s": 4.0}]
+    assert " 2.5 s " in terminal.table(runs) and " 2.500 s " in terminal.table(runs[:1])
+
+
 def test_tables_are_text(monkeypatch) -> None:
     """One line per run, as wide as it must be, and without colours, on any output."""
     monkeypatch.setenv("FORCE_COLOR", "1")

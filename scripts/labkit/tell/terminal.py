@@ -53,7 +53,7 @@ def _row(r: Any) -> list[str]:
     return [
         str(len(flows)),
         rate(sum(f["goodput_bps"] for f in flows)) if flows else "-",
-        f"{max(done):.3f} s" if asked and len(done) == len(flows) else "-",
+        f"{sum(done) / len(done):.3f} s" if asked and len(done) == len(flows) else "-",
         str(sum(f["retransmits"] for f in flows)) if flows else "-",
         f"{sum(rtts) / len(rtts) * 1e3:.1f} ms" if rtts else "-",
         f"{link['utilization']:.3f}",
