@@ -123,6 +123,7 @@ def test_help_is_shown(verb):
         (["run", "dumbbell", "--module", "~nonesuch/x"], "no such file"),
         (["run", "~nonesuch/x.toml"], "no such file"),
         (["run", "dumbbell", "--set", "network=~nonesuch/x.toml"], "existing file"),
+        (["run", "dumbbell", "--set", "sample=0", "--qlog", "/nonesuch"], "drop sample=0"),
         (["compare", "HEAD"], "required: B"),
         (["compare", "nonesuch", "HEAD"], "not a file, a directory or a commit"),
         (["run", "dumbbell", "--kernel", "newest"], "6.12"),

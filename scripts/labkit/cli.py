@@ -357,6 +357,8 @@ def _run(args: argparse.Namespace) -> int:
             own = scenario.override(wanted, sets, column, case)
             jobs += [Job(wanted, own, column.cc or "mix", seed, column.name, name)
                      for seed in args.seeds or (args.seed,)]  # fmt: skip
+    if args.qlog and any(job.settings.sample == 0 for job in jobs):
+        raise LabError("--qlog needs samples: drop sample=0, or --qlog", status=2)
     where = _laboratory(args)
     out, pcap, keep = (path and path.absolute() for path in (args.out, args.pcap, args.keep))
     watch: Any = Progress
