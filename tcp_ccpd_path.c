@@ -141,6 +141,9 @@
 /* Many segments are missing: more than one in so many of those in flight; field-crowd */
 #define PATH_REPAIR	4
 
+/* A repair without an rtt is too fast if it loses so many times as many segments as arrive */
+#define PATH_BLIND	4
+
 /* A train was too fast if it lost more than one in so many segments; host=vm, path-flows */
 #define PATH_TOO_FAST	4
 
@@ -2223,6 +2226,18 @@ static noinline void path_round(struct sock *sk, u32 rate)
 }
 
 /*
+ * A round trip of a repair in which only retransmissions without an rtt arrived, @delivered of
+ * them, so the queue is not known.  If most of what was sent is lost, the claim falls to what
+ * arrived, by at most a half.  If it stayed, a flow would send at that rate as long as nothing else
+ * arrives; field-random --draw 11, a policer.
+ */
+static void path_blind_round(struct cpath *ca, u32 rate, u32 delivered)
+{
+	if (ca->mode != PATH_SLOW_START && ca->round_lost > PATH_BLIND * delivered)
+		ca->claim = min(ca->claim, max(rate, ca->claim / 2));
+}
+
+/*
  * MPTCP.  TCP notices that there is too little to send when the application writes.  A subflow gets
  * its data in another way, and one with an unused window would look like a slow path.
  */
@@ -2378,6 +2393,8 @@ tcpcc_cong_control(path_cong_control)
 		/* a timeout takes everything for lost: that tells nothing of the path's rate */
 		if (state != TCP_CA_Loss && p->round_rtt_us != U32_MAX)
 			path_round(sk, rate);
+		else if (state == TCP_CA_Recovery)
+			path_blind_round(ca, rate, tp->delivered - p->round_delivered);
 		if (!ca->limited)
 			path_age(ca);
 		path_round_begin(sk);

@@ -395,6 +395,43 @@ static void sent_twice_shows_no_rate(struct kunit *test)
 	KUNIT_EXPECT_LT(test, ca->claim, claim);
 }
 
+/*
+ * In a repair only retransmissions arrive, without an rtt.  If more than four fifths are lost, the
+ * claim falls to their rate, by halves.
+ */
+static void blind_round_lowers_the_claim(struct kunit *test)
+{
+	struct rate_sample rs = {
+		.delivered = 2, .interval_us = 80000, .acked_sacked = 1, .rtt_us = -1,
+		.is_retrans = true,
+	};
+	struct sock *sk = flow(test);
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct cpath *ca = inet_csk_ca(sk);
+	u32 i, claim = ca->claim;
+
+	inet_csk(sk)->icsk_ca_state = TCP_CA_Recovery;
+	tp->tcp_mstamp = USEC_PER_SEC;
+	rs.prior_mstamp = tp->tcp_mstamp - 80000;
+	for (i = 0; i < 20; i++) {
+		ca->probe.round_rtt_us = U32_MAX;
+		ca->probe.round_delivered = tp->delivered;
+		tp->delivered += 2;
+		rs.prior_delivered = tp->delivered;
+		rs.losses = i ? 9 : 8;
+		ack(sk, &rs);
+		if (i < 2)
+			KUNIT_EXPECT_EQ(test, ca->claim, claim >> i);
+	}
+	EXPECT_NEAR(test, ca->claim, 2 * (BIT(BW_SCALE) / 80000), 10000);
+	/* a timeout takes everything for lost */
+	ca->claim = claim;
+	inet_csk(sk)->icsk_ca_state = TCP_CA_Loss;
+	ca->probe.round_delivered = tp->delivered - 2;
+	ack(sk, &rs);
+	KUNIT_EXPECT_EQ(test, ca->claim, claim);
+}
+
 /* A mark multiplies the claim by 0.85 (RFC 8511).  During CWR and recovery nothing is added. */
 static void mark_is_answered(struct kunit *test)
 {
@@ -2852,6 +2889,7 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(noise_and_outages_do_not_cap),
 	KUNIT_CASE(undo_gives_back),
 	KUNIT_CASE(sent_twice_shows_no_rate),
+	KUNIT_CASE(blind_round_lowers_the_claim),
 	KUNIT_CASE(mark_is_answered),
 	KUNIT_CASE(little_to_send_teaches_nothing),
 	KUNIT_CASE(idle_is_a_drain),
