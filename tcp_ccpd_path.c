@@ -968,11 +968,11 @@ static u32 path_least_us(const struct sock *sk)
  * back (LEDBAT and TCP-LP do the same).  The echoed time stamp cannot be used: it belongs to the
  * first segment that an ACK is for, and the rtt to the last.
  *
- * The estimate rises at once, and falls by half of the difference with each ACK.  A small window has
- * few ACKs in a round trip: with small steps it would give way to each rise.  Below 8 ms 1 ms stays
- * until the smoothed rtt meets rtt_min, because the clocks cannot show the 1 to 3 ms to which the
- * queue has fallen, and q0 is less than that.  The estimate is at most PATH_BACK times rtt_min: a
- * peer that lies cannot cause a longer queue than that.  field-back, field-random
+ * The estimate rises at once, and falls by half of the difference with each ACK.  A small window
+ * has few ACKs in a round trip: with small steps it would give way to each rise.  Below 8 ms 1 ms
+ * stays until the smoothed rtt meets rtt_min, because the clocks cannot show the 1 to 3 ms to which
+ * the queue has fallen, and q0 is less than that.  The estimate is at most PATH_BACK times rtt_min:
+ * a peer that lies cannot cause a longer queue than that.  field-back, field-random
  *
  * The difference for an empty way there, @way, is taken when the smoothed rtt meets rtt_min (@met)
  * and the way back has no delay.  A new rtt_min may result from a shorter way back while there is a
@@ -1003,7 +1003,7 @@ static void path_way_back(struct sock *sk, u32 rtt_us, bool met)
 	if (there_ms < -PATH_ROUNDED)
 		back = PATH_NO_CLOCK;
 	else
-		back = max3(back_ms, (back + back_ms) / 2, least_ms);
+		back = max3(back_ms, (back + back_ms) >> 1, least_ms);
 	ca->back = back;
 }
 

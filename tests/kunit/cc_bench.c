@@ -39,8 +39,7 @@
 #define CCS		32
 #define TIMES		4096	/* the most chunks that are timed for one congestion control */
 
-static char defaults[] = "reno,cubic,bbr";	/* not a constant: it is taken apart */
-static char *ccs = defaults;
+static char *ccs = "reno,cubic,bbr";
 module_param(ccs, charp, 0);
 MODULE_PARM_DESC(ccs, "congestion controls, separated by commas");
 
@@ -397,21 +396,24 @@ static int bench_held(char **names, u32 many)
 
 static int __init bench_init(void)
 {
-	char *names[CCS] = { nothing.name }, *at = ccs;
+	char *names[CCS] = { nothing.name }, *list, *at;
 	s64 before, held;
 	u32 many = 1, i;
 	int err;
 
 	if (!sockets || !rounds || rounds > TIMES / max(chunks, 1U))
 		return -EINVAL;
+	/* a copy, because strsep() writes into it */
+	list = kstrdup(ccs, GFP_KERNEL);
+	socks = vcalloc(sockets, sizeof(socks[0]));
+	err = list && socks ? tcp_register_congestion_control(&nothing) : -ENOMEM;
+	if (err) {
+		vfree(socks);
+		goto free;
+	}
+	at = list;
 	while (at && many < CCS)
 		names[many++] = strsep(&at, ",");
-	socks = vcalloc(sockets, sizeof(socks[0]));
-	if (!socks)
-		return -ENOMEM;
-	err = tcp_register_congestion_control(&nothing);
-	if (err)
-		goto free;
 	before = bench_memory();
 	for (i = 0; i < sockets && !err; i++)
 		err = bench_open(i);
@@ -426,9 +428,8 @@ static int __init bench_init(void)
 	pr_warn("cc_bench: socket: %u sockets: %lld bytes per socket, %lld left\n", sockets,
 		div_s64(held, sockets), bench_memory() - before);
 	tcp_unregister_congestion_control(&nothing);
-	return err;
 free:
-	vfree(socks);
+	kfree(list);
 	return err;
 }
 
