@@ -971,8 +971,8 @@ static u32 path_least_us(const struct sock *sk)
  * The estimate rises at once, and falls by half of the difference with each ACK.  A small window
  * has few ACKs in a round trip: with small steps it would give way to each rise.  Below 8 ms 1 ms
  * stays until the smoothed rtt meets rtt_min, because the clocks cannot show the 1 to 3 ms to which
- * the queue has fallen, and q0 is less than that.  The estimate is at most PATH_BACK times rtt_min:
- * a peer that lies cannot cause a longer queue than that.  field-back, field-random
+ * the queue has fallen, and q0 is less than that.  The estimate is at most PATH_BACK times rtt_min,
+ * or 1 ms: a peer that lies cannot cause a longer queue than that.  field-back, field-random
  *
  * The difference for an empty way there, @way, is taken when the smoothed rtt meets rtt_min (@met)
  * and the way back has no delay.  A new rtt_min may result from a shorter way back while there is a
@@ -987,7 +987,7 @@ static void path_way_back(struct sock *sk, u32 rtt_us, bool met)
 	u32 rtt_min_us = ca->probe.rtt_min_us, beyond_ms = (rtt_us - rtt_min_us) >> PATH_MS;
 	u32 way = tp->rx_opt.rcv_tsval - (u32)div_u64(tp->tcp_mstamp - rtt_us, USEC_PER_MSEC);
 	s32 there_ms = sign_extend32(way - ca->way, 9), back = ca->back, back_ms;
-	s32 least_ms = back && !met && rtt_min_us < 8 << PATH_MS;
+	s32 least_ms;
 
 	if (!tp->rx_opt.rcv_tsecr || back == PATH_NO_CLOCK ||
 	    (beyond_ms > PATH_STALL && (path_moves(ca) || beyond_ms > PATH_FAR)))
@@ -1000,6 +1000,9 @@ static void path_way_back(struct sock *sk, u32 rtt_us, bool met)
 	}
 	back_ms = min_t(s32, beyond_ms - there_ms - PATH_ROUNDED,
 			PATH_BACK * rtt_min_us >> PATH_MS);
+	/* if the clocks show a longer queue on the way there, the rest is that queue, too */
+	least_ms = back && !met && rtt_min_us < 8 << PATH_MS &&
+		   there_ms <= PATH_ROUNDED + (s32)(path_q0(sk, path_capacity(ca)) >> PATH_MS);
 	if (there_ms < -PATH_ROUNDED)
 		back = PATH_NO_CLOCK;
 	else
@@ -1593,24 +1596,23 @@ static u32 path_train_span(const struct sock *sk)
 }
 
 /*
- * The part of a train that arrived in @span_us tells a rate.  Of a few segments it would be wrong
- * if the first ACK was late, so at most a quarter, @left, may still be missing; stock_cases.  But
- * after a loss the rest may be lost, too, and the second train at a remembered rate has to be in
- * time by its half.
+ * Has enough of a train arrived to tell its rate?  A few segments show a wrong rate if the first
+ * ACK was late, so at most a quarter, @left, may be missing; stock_cases.  But after a loss the
+ * rest may be lost, too, and the second train at a remembered rate has to be in time by its half.
  */
-static bool path_train_tells(const struct cpath *ca, u32 span_us, s32 left)
+static bool path_train_tells(const struct cpath *ca, s32 left)
 {
-	return span_us >= ca->train_us / 2 &&
-	       (left <= (s32)(path_train_segs(ca) >> 2) || ca->round_lost ||
-		(ca->fell && !ca->train_zero));
+	return left <= (s32)(path_train_segs(ca) >> 2) || ca->round_lost ||
+	       (ca->fell && !ca->train_zero);
 }
 
 /*
  * The start, on each ACK.  Nothing but the train is sent until all of it has arrived: segments that
  * ACKs released meanwhile would delay it.  ACKs come in batches, and only the end of a batch shows
- * when a segment arrived.  So the rate is measured from the end of the first batch, and the largest
- * one that path_train_tells() is used: that one is at the end of another batch.
- * @rtt_us: of this ACK, 0: none
+ * when a segment arrived.  So the rate is measured from the end of the first batch, over at least
+ * half of the time of sending, and the largest such rate is used: that one is at the end of another
+ * batch.  One from before path_train_tells() is used only if there is no later one: the end of the
+ * train may be lost, or was not sent.  @rtt_us: of this ACK, 0: none
  */
 static void path_train(struct sock *sk, u32 rtt_us)
 {
@@ -1619,6 +1621,7 @@ static void path_train(struct sock *sk, u32 rtt_us)
 	struct cpath_train *t = &ca->t;
 	u32 now_us = tp->tcp_mstamp, gap_us, span_us, segs;
 	s32 left = ca->train_end - path_through(tp);
+	bool early;
 
 	switch (ca->train) {
 	case TRAIN_NONE:
@@ -1664,8 +1667,11 @@ static void path_train(struct sock *sk, u32 rtt_us)
 		t->gap_us = max(t->gap_us, now_us - t->last_us);
 		span_us = path_train_span(sk);
 		segs = tp->delivered - t->begin;
-		if (path_train_tells(ca, span_us, left) &&
-		    (u64)segs * t->best_us >= (u64)t->best_segs * span_us) {
+		/* the best until now; so many segments were missing then */
+		early = !path_train_tells(ca, left + segs - t->best_segs);
+		if (span_us >= ca->train_us / 2 &&
+		    ((early && path_train_tells(ca, left)) ||
+		     (u64)segs * t->best_us >= (u64)t->best_segs * span_us)) {
 			t->best_segs = segs;
 			t->best_us = span_us;
 		}
@@ -1680,6 +1686,7 @@ static void path_train(struct sock *sk, u32 rtt_us)
 	 * lost, and only a timeout would tell.  After the second train at a remembered rate ACKs
 	 * do release more: that comes after the part which is measured.
 	 */
+	left = ca->train_end - path_through(tp);
 	if (!ca->fell || ca->train_zero)
 		tcp_snd_cwnd_set(tcp_sk(sk), max(left, 1));
 	if (ca->train > TRAIN_SENT &&
@@ -2229,12 +2236,22 @@ static noinline void path_round(struct sock *sk, u32 rate)
  * A round trip of a repair in which only retransmissions without an rtt arrived, @delivered of
  * them, so the queue is not known.  If most of what was sent is lost, the claim falls to what
  * arrived, by at most a half.  If it stayed, a flow would send at that rate as long as nothing else
- * arrives; field-random --draw 11, a policer.
+ * arrives.  It may be less than path_least_claim(): the link may carry less than four segments in a
+ * round trip; field-random --draw 11, a policer.
  */
 static void path_blind_round(struct cpath *ca, u32 rate, u32 delivered)
 {
-	if (ca->mode != PATH_SLOW_START && ca->round_lost > PATH_BLIND * delivered)
-		ca->claim = min(ca->claim, max(rate, ca->claim / 2));
+	if (ca->mode == PATH_SLOW_START)
+		return;
+	/* what is lost now was sent with the previous window */
+	if (ca->rounds < 2) {
+		ca->rounds++;
+		return;
+	}
+	if (ca->round_lost <= PATH_BLIND * delivered)
+		return;
+	path_too_much(ca);
+	ca->claim = min(ca->claim, max(rate, ca->claim / 2));
 }
 
 /*

@@ -413,15 +413,17 @@ static void blind_round_lowers_the_claim(struct kunit *test)
 	inet_csk(sk)->icsk_ca_state = TCP_CA_Recovery;
 	tp->tcp_mstamp = USEC_PER_SEC;
 	rs.prior_mstamp = tp->tcp_mstamp - 80000;
+	ca->rounds = 0;
 	for (i = 0; i < 20; i++) {
 		ca->probe.round_rtt_us = U32_MAX;
 		ca->probe.round_delivered = tp->delivered;
 		tp->delivered += 2;
 		rs.prior_delivered = tp->delivered;
-		rs.losses = i ? 9 : 8;
+		/* the first two are of the window before */
+		rs.losses = i == 2 ? 8 : 9;
 		ack(sk, &rs);
-		if (i < 2)
-			KUNIT_EXPECT_EQ(test, ca->claim, claim >> i);
+		if (i < 4)
+			KUNIT_EXPECT_EQ(test, ca->claim, i < 3 ? claim : claim / 2);
 	}
 	EXPECT_NEAR(test, ca->claim, 2 * (BIT(BW_SCALE) / 80000), 10000);
 	/* a timeout takes everything for lost */
@@ -663,6 +665,50 @@ static void late_first_ack_changes_no_rate(struct kunit *test)
 }
 
 /*
+ * A train of 50 that arrives at half of its rate, with an end that does not come: it was not sent,
+ * or it is lost, and a segment of a probe tells, without an rtt.  What has arrived is the rate.
+ */
+static void train_without_an_end_tells_the_rate(struct kunit *test)
+{
+	u32 i, j;
+
+	for (i = 0; i < 2; i++) {
+		struct sock *sk = train(test, 50, 50 * 60);
+		struct tcp_sock *tp = tcp_sk(sk);
+		struct cpath *ca = inet_csk_ca(sk);
+
+		tp->packets_out = i ? 50 : 30;
+		for (j = 0; j < 30; j++)
+			train_ack(sk, 121, 1, 50000);
+		if (i) {
+			ca->round_lost = 19;
+			tp->lost = 19;
+			tp->lost_out = 19;
+			tp->packets_out = 19;
+			train_ack(sk, 100000, 1, 0);
+		}
+		expect_late(test, sk, 100);
+	}
+}
+
+/* Of the initial window three segments were sent, and two arrive: the window is the third. */
+static void first_train_is_what_was_sent(struct kunit *test)
+{
+	struct sock *sk = opened(test, 10);
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct cpath *ca = inet_csk_ca(sk);
+
+	tp->snd_wnd = BIT(30);
+	path_init(sk);
+	tp->tcp_mstamp = USEC_PER_SEC;
+	tp->packets_out = 3;
+	ca->probe.rtt_min_us = 50000;
+	ca->probe.rtt_s = 50000 << 3;
+	train_ack(sk, 50000, 2, 50000);
+	KUNIT_EXPECT_EQ(test, tcp_snd_cwnd(tp), 1);
+}
+
+/*
  * Many hosts answer at once, on a path of 200 us.  The train of each shows the capacity of the
  * whole link.  So plain slow start follows, up to the window for that capacity.
  */
@@ -708,6 +754,7 @@ static void loss_ends_a_short_train(struct kunit *test)
 		struct sock *sk = train(test, 10, c[i].time_us);
 		struct cpath *ca = inet_csk_ca(sk);
 
+		memset(ca->probe.best, 0, sizeof(ca->probe.best));
 		ca->probe.rtt_min_us = c[i].rtt_min_us;
 		for (j = 0; j < 6; j++)
 			train_ack(sk, 121, 1, c[i].rtt_min_us);
@@ -2550,6 +2597,11 @@ static void few_acks_show_the_way_back(struct kunit *test)
 	for (i = 0; i < 20; i++)
 		stamped_ack(sk, now_ms += 50, 2, 3 + 2);
 	KUNIT_EXPECT_GE(test, path_base_us(ca), 7000);
+	/* a queue on the way there, which the clocks show */
+	stamped_ack(sk, now_ms += 50, 2 + 4, 3);
+	KUNIT_EXPECT_EQ(test, path_base_us(ca), 5000);
+	stamped_ack(sk, now_ms += 50, 2, 3 + 5);
+	KUNIT_EXPECT_GE(test, path_base_us(ca), 7000);
 	path_way_back(sk, 5000, true);
 	KUNIT_EXPECT_EQ(test, path_base_us(ca), 5000);
 }
@@ -2911,6 +2963,8 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(floor_is_of_the_claim),
 	KUNIT_CASE(late_train_tells_the_rate),
 	KUNIT_CASE(late_first_ack_changes_no_rate),
+	KUNIT_CASE(train_without_an_end_tells_the_rate),
+	KUNIT_CASE(first_train_is_what_was_sent),
 	KUNIT_CASE(short_path_has_one_train),
 	KUNIT_CASE(loss_ends_a_short_train),
 	KUNIT_CASE(short_repair_keeps_its_clock),
