@@ -34,7 +34,8 @@
  *     because they are not ECN-capable (RFC 3168, section 6.1.5).  With that flag the SYN would
  *     be ECN-capable too, and a listener whose own congestion control lacks the flag would then
  *     refuse ECN.
- *   o A pause of the application is no measurement of the path.
+ *   o A pause of the application is no measurement of the path, nor are the segments of the first
+ *     ACK after it.  Without a measurement the law is Reno.
  *
  * A process cannot choose it without privileges (no TCP_CONG_NON_RESTRICTED), because losses do
  * not reduce the window unless a router of this kind has warned.
@@ -142,6 +143,9 @@ static void nj_ack(struct sock *sk, u32 flags)
 	} else if (ca->warned && !before(tp->snd_una, ca->warned_to)) {
 		ca->warned = 0;
 	}
+	/* they were delivered in a time that is not known */
+	if (ca->clock.idle)
+		segs = 0;
 	passed_us = rival_clock_ack(&ca->clock, tp->tcp_mstamp, tp->rx_opt.rcv_tsval,
 				    tp->rx_opt.saw_tstamp);
 	tau_us = min_t(u64, (u64)(tp->srtt_us >> 3) * READ_ONCE(nj_k), RIVAL_TIME_CAP);
@@ -158,7 +162,7 @@ static u32 nj_ssthresh(struct sock *sk)
 	struct nj *ca = inet_csk_ca(sk);
 
 	ca->before = 0;
-	if (!tcpcc_ecn_negotiated(tp) || !tp->rx_opt.tstamp_ok || !tp->srtt_us)
+	if (!tcpcc_ecn_negotiated(tp) || !tp->rx_opt.tstamp_ok || !tp->srtt_us || !ca->rate)
 		return tcp_reno_ssthresh(sk);
 	if (ca->warned || (READ_ONCE(nj_careful) && !ca->marked))
 		return max(min(tcp_snd_cwnd(tp), nj_ownd(ca->rate, nj_rtt_us(sk))), 2U);

@@ -175,6 +175,44 @@ static void losses_are_told_apart(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, nj_ssthresh(sk), 100);
 }
 
+/*
+ * Requests of one or of four segments, with a pause of a second before each.  The path delivers two
+ * segments in 240 us.  One ACK alone shows nothing, and two ACKs show this rate.
+ */
+static void pauses_are_no_rate(struct kunit *test)
+{
+	struct tcp_sock *tp = kunit_kzalloc(test, sizeof(*tp), GFP_KERNEL);
+	struct sock *sk = (struct sock *)tp;
+	struct nj *ca = inet_csk_ca(sk);
+	int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, tp);
+	tp->srtt_us = RTT_US << 3;
+	tcp_snd_cwnd_set(tp, 1000);
+	tp->rx_opt.tstamp_ok = 1;
+	ecn_is_negotiated(tp);
+	nj_init(sk);
+	for (i = 0; i < 1000; i++) {
+		nj_restart(sk);
+		tp->tcp_mstamp += USEC_PER_SEC;
+		tp->delivered++;
+		nj_ack(sk, 0);
+	}
+	KUNIT_EXPECT_EQ(test, ca->rate, 0);
+	KUNIT_EXPECT_EQ(test, nj_ssthresh(sk), 500);
+
+	for (i = 0; i < 8000; i++) {
+		nj_restart(sk);
+		tp->tcp_mstamp += USEC_PER_SEC;
+		tp->delivered += 2;
+		nj_ack(sk, 0);
+		tp->tcp_mstamp += 240;
+		tp->delivered += 2;
+		nj_ack(sk, 0);
+	}
+	EXPECT_NEAR(test, ca->rate, PAPER, 10000);
+}
+
 static struct kunit_case nj_cases[] = {
 	KUNIT_CASE(estimate_converges),
 	KUNIT_CASE(estimate_is_bounded),
@@ -182,6 +220,7 @@ static struct kunit_case nj_cases[] = {
 	KUNIT_CASE(clock_is_the_receivers),
 	KUNIT_CASE(kept_loss_ends_nothing),
 	KUNIT_CASE(losses_are_told_apart),
+	KUNIT_CASE(pauses_are_no_rate),
 	{}
 };
 
