@@ -158,7 +158,7 @@ static struct sock *flow(struct kunit *test)
 	ca->probe.round_rtt_us = 50000;
 	ca->probe.rtt_s = 50000 << 3;
 	ca->claim = link_bw(100);
-	ca->mode = PATH_AVOIDANCE;
+	path_enter(ca, PATH_AVOIDANCE);
 	ca->rounds = 5;
 	ccpd_pair_add(&ca->probe, link_bw(100), 100000);
 	return sk;
