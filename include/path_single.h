@@ -23,12 +23,15 @@ static inline bool path_is_single(const struct sock *sk)
  */
 static inline void path_set_single(struct sock *sk, bool single)
 {
-	const struct dst_entry *dst = __sk_dst_get(sk);
+	const struct dst_entry *dst;
 
-	if (single)
+	if (single) {
 		sk->sk_gso_max_segs = 1;
-	else if (path_is_single(sk) && dst)
-		sk->sk_gso_max_segs = max_t(u32, READ_ONCE(dst->dev->gso_max_segs), 1);
+	} else if (path_is_single(sk)) {
+		dst = __sk_dst_get(sk);
+		if (dst)
+			sk->sk_gso_max_segs = max_t(u32, READ_ONCE(dst->dev->gso_max_segs), 1);
+	}
 }
 
 #endif /* _PATH_SINGLE_H */

@@ -1298,6 +1298,8 @@ static void small_buffer_takes_single_segments(struct kunit *test)
 	dev->gso_max_segs = 64;
 	dst->dev = dev;
 	rcu_assign_pointer(sk->sk_dst_cache, dst);
+	/* in place of the socket's lock, under which TCP calls us */
+	rcu_read_lock();
 	sk->sk_gso_max_segs = 64;
 	ca->probe.rtt_min_us = 1500;
 	ca->probe.round_rtt_us = 1500;
@@ -1328,6 +1330,7 @@ static void small_buffer_takes_single_segments(struct kunit *test)
 	/* the next congestion control gets the device's value */
 	sk->sk_gso_max_segs = 1;
 	path_release(sk);
+	rcu_read_unlock();
 	KUNIT_EXPECT_EQ(test, sk->sk_gso_max_segs, 64);
 }
 
