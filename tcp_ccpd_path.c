@@ -1000,7 +1000,7 @@ static void path_way_back(struct sock *sk, u32 rtt_us, bool met)
 	}
 	back_ms = min_t(s32, beyond_ms - there_ms - PATH_ROUNDED,
 			PATH_BACK * rtt_min_us >> PATH_MS);
-	/* if the clocks show a longer queue on the way there, the rest is that queue, too */
+	/* more than q0 on the way there is a queue of our own, and then 1 ms is a part of it */
 	least_ms = back && !met && rtt_min_us < 8 << PATH_MS &&
 		   there_ms <= PATH_ROUNDED + (s32)(path_q0(sk, path_capacity(ca)) >> PATH_MS);
 	if (there_ms < -PATH_ROUNDED)
@@ -1620,8 +1620,8 @@ static void path_train(struct sock *sk, u32 rtt_us)
 	struct cpath *ca = inet_csk_ca(sk);
 	struct cpath_train *t = &ca->t;
 	u32 now_us = tp->tcp_mstamp, gap_us, span_us, segs;
-	s32 left = ca->train_end - path_through(tp);
 	bool early;
+	s32 left;
 
 	switch (ca->train) {
 	case TRAIN_NONE:
@@ -1659,6 +1659,7 @@ static void path_train(struct sock *sk, u32 rtt_us)
 		ca->train = TRAIN_OPEN;
 		fallthrough;
 	case TRAIN_OPEN:
+		left = ca->train_end - path_through(tp);
 		/* the last ACK of an odd number of segments waited for the delayed-ACK timer */
 		if (!rtt_us && !left) {
 			now_us = t->last_us;
