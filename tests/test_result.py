@@ -56,6 +56,34 @@ def test_a_flow_without_connection_is_not_fair(monkeypatch: pytest.MonkeyPatch) 
         assert stage["settle_s"] == stage["converge_s"] == 5
 
 
+@pytest.mark.parametrize(("begin", "samples"), [("9.96", 0), ("9.7", 1), ("9.5", 2)])
+def test_a_stage_with_too_few_samples_has_no_result(
+    begin: str, samples: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Links are sampled every 0.1 s, the eight flows every 0.2 s.  Of a flow with a connection one
+    sample says nothing: neither that it has no share, nor a rate."""
+    texts = {"flows": "8", "rate": "80mbit", "duration": "10", "stages": begin}
+    settings = compile_settings(scenario.load("dumbbell").settings | texts)
+    at = np.arange(1, 100) / 10
+    nothing = np.zeros(len(at))
+    link = np.transpose([at, nothing, 1e7 * at, *[nothing] * 5])
+    own = np.concatenate([np.transpose([at, nothing + flow, nothing + 10, 1e7 / 8 * at,
+                                        *[nothing] * 4])[::2] for flow in range(8)])  # fmt: skip
+    monkeypatch.setattr(stages, "series", lambda path, _: link if "links" in path.name else own)
+    flows = [{"id": i, "cc": "cubic", "start_s": 0.0, "end_s": 10.0} for i in range(8)]
+    links = [{"rate_bps": 80e6}]
+    first, last = stages.of_stages(flows, links, settings, Path())
+    assert "fair_error" in first
+    assert last == {"from": float(begin), "to": 10.0}
+    assert [flow["stages"][1] for flow in flows] == [{}] * 8
+    of_link = links[0]["stages"][1]
+    assert of_link.pop("users") == 8
+    assert bool(of_link) == (samples > 1)
+    assert not any(np.isnan(value) for value in of_link.values())
+    assert metrics.metric({"flows": flows, "links": links, "stages": [first, last]},
+                          "fair_error@1") is None  # fmt: skip
+
+
 def test_a_flow_that_ends_between_samples(monkeypatch: pytest.MonkeyPatch) -> None:
     """The only sample of one flow is at its begin; the other has no sample in its second half."""
     at, nothing = np.array([1.0, 1.0]), np.zeros(2)

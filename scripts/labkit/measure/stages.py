@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..model.settings import HEADERS, Settings
+from ..world.traffic import intervals
 from .series import LINK_COLUMNS, queue_of, series
 from .statistics import jain, over_time
 
@@ -22,15 +23,19 @@ ALIKE, ALIKE_OVER_S = 0.999, 5
 def of_stages(flows: list[Json], links: list[Json], settings: Settings, run: Path) -> list[Json]:
     """For each stage, the means over its second half, and the time until they were reached.
 
-    For windows there is also the mean over the whole stage, including the time before that.
+    For windows there is also the mean over the whole stage, including the time before that.  With
+    less than two samples in its second half, a flow or link has no values for the stage.
     """
     table = series(run / "flows.csv", (0, 1, 2, 7, 6, 10, "cc_bw_bps", "cc_cwnd_gain"))
     of_flow = {flow["id"]: table[table[:, 1] == flow["id"]] for flow in flows}
     of_links = series(run / "links.csv", LINK_COLUMNS)
+    of_flows, of_link = intervals(settings)
+    enough = 2 * round(of_flows / of_link)  # samples of a link: each flow has two meanwhile
     stages = []
     for since, until in settings.bounds:
         half = ((since + until) / 2, until)
         fair = settings.net.fair(*half)
+        seen = np.count_nonzero(_within(of_links[:: len(links)], *half)) >= enough
         stage = {"from": since, "to": until}
         errors, settled, there = [], [], []
         for flow in flows:
@@ -47,7 +52,7 @@ def of_stages(flows: list[Json], links: list[Json], settings: Settings, run: Pat
                 errors.append(abs(had - 1))
                 settled.append(_settled(whole[:, 0], whole[:, 2], mean))
                 there.append(rows)
-            elif share and flow["start_s"] <= half[0] and flow["end_s"] >= until:
+            elif seen and share and flow["start_s"] <= half[0] and flow["end_s"] >= until:
                 # no connection during the stage: its share is 0
                 errors.append(1.0)
                 settled.append(until)
@@ -59,7 +64,9 @@ def of_stages(flows: list[Json], links: list[Json], settings: Settings, run: Pat
         for k, link in enumerate(links):
             rows = of_links[k :: len(links)]
             own = _link_stage(rows[_within(rows, *half)], half[0], link["rate_bps"])
-            own |= _link_changes(rows[_within(rows, since, until)], own, link["rate_bps"], since)
+            if own:
+                whole = rows[_within(rows, since, until)]
+                own |= _link_changes(whole, own, link["rate_bps"], since)
             own["users"] = settings.net.present(k, *half)
             link.setdefault("stages", []).append(own)
     return stages
@@ -140,6 +147,8 @@ def _settled(times: np.ndarray, values: np.ndarray, mean: float) -> float:
 
 
 def _link_stage(rows: np.ndarray, since: float, rate: float) -> Json:
+    if len(rows) < 2:
+        return {}
     sent = (rows[-1, 2] - rows[0, 2]) * 8
     found = {
         "utilization_equilibrium": sent / (rows[-1, 0] - rows[0, 0]) / rate,
