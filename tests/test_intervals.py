@@ -120,6 +120,17 @@ def test_what_did_not_end_took_the_time_that_it_was_given() -> None:
     assert cells.means(runs)["completion_s"] == intervals.Interval(2, 200, 100, 300)
 
 
+def test_a_flow_that_starts_late_has_less_time_until_the_timeout() -> None:
+    """One flow took 10 s, one did not end in the last 100 s of 300: each counts with its own."""
+    run = a_run(1, settings={"bytes": 1, "timeout": 300.0})
+    flow = run["flows"][0]
+    run["flows"] = [flow | {"completion_s": 10.0}, flow | {"cc": "reno", "start_s": 200.0}]
+    assert metrics.at_least(run, "completion_s:cubic") == 10
+    assert metrics.at_least(run, "completion_s:reno") == 100
+    assert metrics.metric(run, "completion_s") is None
+    assert metrics.at_least(run, "completion_s") == 55
+
+
 def test_links_and_flows_that_a_run_does_not_have_are_not_measured() -> None:
     """A sum of nothing is not 0: a bound of a wrong name would hold."""
     run = a_run(1)

@@ -129,7 +129,7 @@ def _fault(run: Any) -> str:
             found = at_least(run, name)
             if found is not None and not math.isfinite(found):
                 return f"its {name} is not a number"
-        except (TypeError, AttributeError, ArithmeticError):
+        except (TypeError, AttributeError, ArithmeticError, KeyError):
             return f"its {name} is not a number"
     return ""
 

@@ -287,12 +287,17 @@ def metric(result: Json, name: str) -> float | None:
 
 
 def given(result: Json, name: str) -> float | None:
-    """The substitute for a metric that was not measured: the timeout for the completion time of a
-    flow that did not finish, else None; also None if the run has no such flow."""
+    """The substitute for a metric that was not measured, or None.
+
+    Only completion_s has one: a flow that did not finish counts with the time from its start to the
+    timeout.  None if the run has no such flow.
+    """
     asked = split(name)
-    if asked.base != "completion_s" or not part(result, asked.which, None)["flows"]:
+    flows = part(result, asked.which, None)["flows"]
+    timeout = result["settings"].get("timeout")
+    if asked.base != "completion_s" or not flows or timeout is None:
         return None
-    return result["settings"].get("timeout")
+    return _mean(flow.get("completion_s", timeout - flow["start_s"]) for flow in flows)
 
 
 def at_least(result: Json, name: str) -> float | None:

@@ -172,7 +172,7 @@ def value(of: Scenario, run: Any, name: str) -> float | None:
 
 
 def at_least(of: Scenario, run: Any, name: str) -> float | None:
-    """As value(), but a flow that did not finish counts with its timeout."""
+    """As value(), or its substitute from given()."""
     found = value(of, run, name)
     return given(run, name) if found is None else found
 

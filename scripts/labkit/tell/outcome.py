@@ -45,7 +45,7 @@ class Cell:
         return Path(self.runs[0]["series"])
 
     def values(self, metric: str) -> list[float]:
-        """A metric of each run; a flow that did not finish counts with its timeout."""
+        """A metric of each run; for a flow that did not finish see given()."""
         found = [findings.at_least(self.scenario, run, metric) for run in self.runs]
         return [v for v in found if v is not None]
 
@@ -57,7 +57,7 @@ class Measured:
     scenario: Scenario
     finding: Finding
     value: float | None = None
-    unfinished: int = 0  # runs that did not finish, which count with their timeout
+    unfinished: int = 0  # runs that did not finish: see given()
     runs: int = 0
     why_not: str = ""
     interval: Interval | None = None  # of the value; None if the measure uses only models

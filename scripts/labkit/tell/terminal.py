@@ -114,7 +114,7 @@ def _cells(results: list[Any]) -> str:
     shown = [columns(["cc", *_MEANS.values()], rows)]
     late = sum("completion_s" not in f for r in results for f in r["flows"])
     if late and any("bytes" in r["settings"] for r in results):
-        shown.append(f"{late} transfers did not end: they count with their timeout")
+        shown.append(f"{late} transfers did not end: they count with the time until the timeout")
     if len(by_cell) > 1:
         shown.append("differences are means over the same seeds")
     if max(map(len, by_cell.values())) <= intervals.FEW:
