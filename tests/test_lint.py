@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from conftest import REPO
+from labkit.measure import provenance
 
 LABKIT = REPO / "scripts" / "labkit"
 # From the bottom up: each may import those before it.  Modules that are not in the list are
@@ -66,6 +67,21 @@ def test_no_modules_of_the_laboratory_import_each_other() -> None:
         TopologicalSorter(imports(LABKIT)).prepare()
     except CycleError as error:
         pytest.fail(" imports ".join(reversed(error.args[1])), pytrace=False)
+
+
+# They only make the values of settings from texts, and a run's key has the values.
+TEXTS = {"errors", "paths", "model.parse", "model.toml", "model.units"}
+
+
+def test_a_result_is_computed_again_if_any_of_its_code_changes() -> None:
+    """The digest covers result.py and what it imports, except a run's key and its origin."""
+    found, done = imports(LABKIT), {*TEXTS, "measure.job", "measure.provenance"}
+    open_, needed = {"measure.result"}, set()
+    while open_ := open_ - done:
+        done, needed = done | open_, needed | open_
+        open_ = set().union(*(found[module] for module in open_))
+    assert "model.network" in needed, "this test sees no imports"
+    assert {f"{module.replace('.', '/')}.py" for module in needed} == {*provenance._MEASURING}
 
 
 def test_imports_that_go_up_or_round_are_found(tmp_path) -> None:

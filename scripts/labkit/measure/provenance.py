@@ -12,8 +12,11 @@ from ..world.laboratory import Laboratory
 from ..world.plan import Plan
 
 # The modules that compute a result from samples.  metrics.py uses only results.
-_MEASURING = ("limits.py", "result.py", "series.py", "stages.py", "statistics.py")
-
+_MEASURING = (
+    "measure/limits.py", "measure/result.py", "measure/series.py", "measure/stages.py",
+    "measure/statistics.py", "model/network.py", "model/settings.py", "model/traces.py",
+    "world/topology.py", "world/traffic.py",
+)  # fmt: skip
 
 # Patterns of git for everything except documents and tests.  The modules in tests stay included,
 # because runs use them.
@@ -34,7 +37,7 @@ def of(laboratory: Laboratory, plan: Plan) -> dict[str, Any]:
 @functools.cache
 def measuring() -> str:
     """The digest of the code that reads samples; a result is valid while it does not change."""
-    return digest_of(*(file_digest(Path(__file__).with_name(name)) for name in _MEASURING))
+    return digest_of(*(file_digest(Path(__file__).parents[1] / name) for name in _MEASURING))
 
 
 @functools.cache
