@@ -479,6 +479,28 @@ def test_a_run_that_cannot_be_copied_is_one_line(laboratory, tmp_path) -> None:
     assert [path.name for path in store.root().iterdir()] == [run.name]
 
 
+def test_a_merged_run_replaces_an_outdated_one(laboratory, tmp_path, monkeypatch) -> None:
+    """Also one that cannot be read.  Of two outdated runs the store keeps its own."""
+    monkeypatch.setattr(provenance, "_commit", lambda: {"commit": "beef", "clean": True})
+    run = tmp_path / "runs/0123456789ab-1"
+    here = store.root() / run.name
+
+    def stored(clean: bool, of: str) -> str:
+        return json.dumps({"of": of, "provenance": {"clean": clean}})
+
+    def merged(own: str, other: str) -> tuple[tuple[int, int], str]:
+        for home, text in ((here, own), (run, other)):
+            home.mkdir(parents=True, exist_ok=True)
+            (home / "result.json").write_text(text)
+        return store.merge(run.parent), json.loads((here / "result.json").read_text())["of"]
+
+    assert merged(stored(True, "own"), stored(True, "other")) == ((0, 1), "own")
+    assert merged(stored(False, "own"), stored(False, "other")) == ((0, 1), "own")
+    assert merged(stored(False, "own"), stored(True, "other")) == ((1, 0), "other")
+    assert merged("{", stored(True, "other")) == ((1, 0), "other")
+    assert [*store.root().iterdir()] == [here]
+
+
 def test_two_processes_may_write_the_same_file_at_once(tmp_path, monkeypatch) -> None:
     rename = Path.rename
 

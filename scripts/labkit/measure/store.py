@@ -72,8 +72,6 @@ def keep(measured: Path, target: Path, built: Any, packed: bool) -> None:
                 else:
                     shutil.copyfile(measured / name, whole / name)
             _write(whole / "result.json", built)
-            with contextlib.suppress(FileNotFoundError):
-                target.rename(Path(part, "old"))
             _place(whole, target)
     except OSError as error:
         raise LabError(f"cannot store the series in {target}: {error.strerror}") from None
@@ -97,20 +95,22 @@ def keep_packets(measured: Path, target: Path) -> None:
 def merge(folder: Path) -> tuple[int, int]:
     """Copies the runs in folder, perhaps from another machine, to the report's store.
 
-    Skips incomplete runs.  Returns the number of new runs, and of those that the store had.
+    Skips incomplete runs.  A run replaces one of the store that find() would not use.  Returns the
+    number of runs that were copied, and of those that the store had.
     """
     new = there = 0
     for path in sorted(folder.glob("*/result.json")):
         name = path.parent.name
         if not re.fullmatch(r"[0-9a-f]{12}-\d+", name):
             continue
-        if (root() / name).exists():
+        here = root() / name
+        if _usable(here) or (here.exists() and not _usable(path.parent)):
             there += 1
             continue
         try:
             with tempfile.TemporaryDirectory(prefix=".part-", dir=root()) as part:
                 shutil.copytree(path.parent, Path(part, name))
-                _place(Path(part, name), root() / name)
+                _place(Path(part, name), here)
         except OSError as error:
             why = error.strerror or error.args[0][0][-1]  # copytree has a list of errors
             raise LabError(f"cannot copy {path.parent} to {root()}: {why}") from None
@@ -143,8 +143,21 @@ def find(home: Path, job: Job) -> Any:
     return None
 
 
+def _usable(home: Path) -> bool:
+    """Whether there is a run with a result that can be read, and that is not outdated."""
+    with contextlib.suppress(OSError, ValueError, KeyError):
+        made = json.loads((home / "result.json").read_text())
+        return not provenance.outdated(made["provenance"])
+    return False
+
+
 def _place(made: Path, target: Path) -> None:
-    """Moves a run to target.  If another process has stored it there meanwhile, it is identical."""
+    """Moves a run to target, and a run that is there to a directory old beside made.
+
+    If another process has stored it there meanwhile, it is identical.
+    """
+    with contextlib.suppress(FileNotFoundError):
+        target.rename(made.with_name("old"))
     try:
         made.rename(target)
     except OSError:
