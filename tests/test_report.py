@@ -736,6 +736,21 @@ def test_runs_are_made_again_for_the_modules_that_they_load(tmp_path):
     assert same == {"cubic": 1, "ccpd": 1, "acp": 2}
 
 
+def test_damaged_modules_have_no_digest(tmp_path):
+    """Without one line that says so, all runs would have the digest of no module."""
+    own = Laboratory()
+    own.modules = shutil.copytree(own.modules, tmp_path / "modules")
+    own._tree = own.modules / "lib/modules" / own.kernel.release
+    assert own.digest("tcp_ccpd") != own.digest("tcp_feedback")
+    for index in own._tree.glob("modules.dep*"):
+        index.unlink()
+    with pytest.raises(LabError, match=r"^modprobe failed: .*not found.*; remove .*modules"):
+        own.digest("tcp_estcp")
+    (own._tree / "updates/tcp_ccpd.ko").write_bytes(b"")
+    with pytest.raises(LabError, match=r"^modinfo failed: .*tcp_ccpd.*; remove .*modules"):
+        own.parameters()
+
+
 def test_runs_are_made_again_for_each_setting():
     """Also for settings that change only what is computed from the samples."""
     own, dumbbell = Laboratory(), scenario.load("dumbbell")

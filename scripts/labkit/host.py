@@ -16,6 +16,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
+from .errors import LabError
+
 LOOK_S = 1.0  # the longest time that a process holds the lock only to check if a build exists
 
 
@@ -52,11 +54,18 @@ def run_logged(command, log: Path, *, cwd=None, poll=None, keep=(), **env: str) 
             raise
 
 
-def output_of(command: list[str]) -> str:
-    """The standard output of a command; empty if the command fails."""
+def output_of(command: list[str], otherwise: str = "") -> str:
+    """The standard output of a command; empty if the command fails.
+
+    otherwise: what to do then; if it is given, a failure is a LabError with it and the command's
+    last message.
+    """
     done = subprocess.run(
         command, env=environment(), stdin=subprocess.DEVNULL, capture_output=True, text=True
     )
+    if done.returncode and otherwise:
+        said = (done.stderr.strip() or "no message").splitlines()[-1]
+        raise LabError(f"{command[0]} failed: {said}; {otherwise}")
     return done.stdout if done.returncode == 0 else ""
 
 

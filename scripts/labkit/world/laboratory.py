@@ -28,6 +28,11 @@ STALL_S = 120  # wall seconds without progress in virtual time after which a run
 # Programs of the host that the setup script of a plan uses
 TOOLS = ("ip", "tc", "sysctl", "modprobe", "ethtool")
 
+
+def _again(modules: Path) -> str:
+    return f"remove {modules}, so that the next call builds it again"
+
+
 # Each build has its own directory, whose files never change.  So the following results are cached.
 
 
@@ -38,7 +43,8 @@ def _modinfo(tree: Path) -> dict[str, list[tuple[str, str]]]:
     there = ["-b", str(tree.parents[2]), "-k", tree.name]
     found = {}
     for first, asked in (("name", [*there, *builtin]), ("filename", [*tree.rglob("*.ko")])):
-        said = output_of(["modinfo", *map(str, asked)]) if asked else ""
+        command = ["modinfo", *map(str, asked)]
+        said = output_of(command, _again(tree.parents[2])) if asked else ""
         for record in re.split(rf"^(?={first}:)", said, flags=re.M)[1:]:
             fields = re.findall(r"^(\w+): +(.*)$", record, re.M)
             found[dict(fields)["name"]] = fields
@@ -66,7 +72,7 @@ def _congestion_controls(tree: Path) -> frozenset[str]:
 @functools.cache
 def _digest(modules: Path, release: str, module: str) -> str:
     where = ["-d", str(modules), "-S", release]
-    paths = output_of(["modprobe", "--show-depends", *where, module])
+    paths = output_of(["modprobe", "--show-depends", *where, module], _again(modules))
     needed = re.findall(r"^insmod (.+\.ko)", paths, re.MULTILINE)
     return digest_of(*(file_digest(Path(path)) for path in needed))
 
