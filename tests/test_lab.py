@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from dataclasses import replace
@@ -16,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from conftest import REPO
-from labkit import cli, stock_cli, testbed_cli
+from labkit import cli, host, stock_cli, testbed_cli
 from labkit.errors import LabError
 from labkit.model import scenario
 from labkit.world import guests, kernel
@@ -456,3 +457,51 @@ def test_only_what_nobody_uses_is_swept(lab_kernel, tmp_path, monkeypatch) -> No
         guests.sweep()
         assert [*tmp_path.iterdir()] == [guest.dir]
     assert not [*tmp_path.iterdir()]
+
+
+# It names mirrors and packages at once, and takes long to write.
+SLOW_TOOL = """#!/bin/sh
+case "$*" in
+*indextargets*) echo "Debian|stable|http://x/"; echo "Debian-Security|stable-security|http://x/" ;;
+*--print-uris*) echo "'http://x/a_1_all.deb' a_1_all.deb 5" ;;
+*) echo $$ >"$HOME/pid.part"; mv "$HOME/pid.part" "$HOME/pid"; exec sleep 1000 ;;
+esac
+"""
+
+
+@pytest.mark.parametrize("step", [
+    "Apt('trixie', home, shown, lock).update()",
+    "Apt('trixie', home, shown, lock).download(['a'], home, re.compile('a'))",
+    "unpack(home / 'a.deb', home / 'root', lock)",
+    "kernel._unpack(home / 'a.deb', 'linux', home / 'source', [], [], shown, lock)",
+])  # fmt: skip
+def test_what_a_killed_lab_has_started_keeps_its_lock(step, tmp_path) -> None:
+    """Otherwise the next lab would write to the same files as the apt or tar that still runs."""
+    for name in ("apt-get", "dpkg-deb"):
+        (tmp_path / name).write_text(SLOW_TOOL)
+        (tmp_path / name).chmod(0o755)
+    code = f"""import re; from pathlib import Path
+from labkit.host import Progress, locked
+from labkit.world import kernel
+from labkit.world.debian import Apt, unpack
+home, shown = Path({str(tmp_path)!r}), Progress("", False)
+with locked(home / "built") as lock: {step}"""
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    lab = subprocess.Popen(
+        [sys.executable, "-c", code], env={**os.environ, "PATH": path, "HOME": str(tmp_path),
+                                           "PYTHONPATH": str(REPO / "scripts")})  # fmt: skip
+    pid = tmp_path / "pid"
+    with (tmp_path / "built.lock").open("w") as lock:
+        try:
+            deadline = time.monotonic() + 60
+            while not pid.exists():
+                assert time.monotonic() < deadline and lab.poll() is None, "nothing has started"
+                time.sleep(0.05)
+        finally:
+            lab.kill()
+            lab.wait()
+        try:
+            assert not host._taken(lock, 0.2)
+        finally:
+            os.killpg(os.getpgid(int(pid.read_text())), signal.SIGTERM)
+        assert host._taken(lock, 20)

@@ -7,7 +7,6 @@ The packages are not installed, so the host stays unchanged.
 import contextlib
 import os
 import re
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,8 +17,9 @@ from ..host import Progress, output_of, run_logged, tail_of
 class Apt:
     """APT with its own sources, lists and package database; an ordinary user can run it."""
 
-    def __init__(self, suite: str, home: Path, shown: Progress) -> None:
-        self.suite, self.home, self.shown = suite, home, shown
+    def __init__(self, suite: str, home: Path, shown: Progress, lock: int) -> None:
+        """lock: that of the files to be made, see run_logged()."""
+        self.suite, self.home, self.shown, self.keep = suite, home, shown, (lock,)
         for name in ("lists/partial", "archives/partial", "none"):
             (home / name).mkdir(parents=True, exist_ok=True)
         (home / "status").write_text("")
@@ -61,7 +61,7 @@ class Apt:
         log = self.home / "update.log"
         command = ["apt-get", *self.options, "-q", "update"]
         reading = f"reading {self.suite}'s packages"
-        if run_logged(command, log, poll=lambda: self.shown.show(reading)):
+        if run_logged(command, log, poll=lambda: self.shown.show(reading), keep=self.keep):
             raise LabError(
                 f"cannot read the package lists of Debian {self.suite}: check the network",
                 log=tail_of(log),
@@ -98,7 +98,7 @@ class Apt:
         asked = [f"{n.split('_')[0]}={n.split('_')[1].replace('%3a', ':')}" for n in sizes]
         log = self.home / "download.log"
         command = ["apt-get", *self.options, "-q", "download", *asked]
-        if run_logged(command, log, cwd=target, poll=poll):
+        if run_logged(command, log, cwd=target, poll=poll, keep=self.keep):
             raise LabError(f"cannot download {names[0]} of Debian {self.suite}: check the network",
                            log=tail_of(log))  # fmt: skip
         before, parts = 0, {}
@@ -116,13 +116,12 @@ def files_in(folder: Path) -> Iterator[Path]:
                 yield path
 
 
-def unpack(package: Path, root: Path) -> None:
-    """Unpacks the files of a package below root; does not run its scripts."""
-    with tempfile.NamedTemporaryFile(dir=root.parent) as log:
-        if run_logged(["dpkg-deb", "-x", package, root], Path(log.name)):
-            text = tail_of(Path(log.name))
-            package.unlink()  # it may be damaged: the next attempt downloads it again
-            raise LabError(f"cannot unpack {package.name} (is the disk full?)", log=text)
+def unpack(package: Path, root: Path, lock: int) -> None:
+    """Unpacks the files of a package below root, which is locked; does not run its scripts."""
+    log = root.with_name("unpack.log")
+    if run_logged(["dpkg-deb", "-x", package, root], log, keep=(lock,)):
+        package.unlink()  # it may be damaged: the next attempt downloads it again
+        raise LabError(f"cannot unpack {package.name} (is the disk full?)", log=tail_of(log))
 
 
 def wrap_programs(root: Path, *places: str) -> None:

@@ -18,16 +18,16 @@ def current_tc(progress: bool = True) -> Path:
     """The path of its tc; the first call unpacks tc and its libraries into the cache."""
     home = cache("iproute2", SUITE)
     root, done = home / "root", home / ".done"
-    with Progress(f"iproute2 of Debian {SUITE}", progress) as shown, locked(home, shown):
+    with Progress(f"iproute2 of Debian {SUITE}", progress) as shown, locked(home, shown) as lock:
         if not done.exists():
             shutil.rmtree(root, ignore_errors=True)
             packages = home / "packages"
             packages.mkdir(exist_ok=True)
-            apt = Apt(SUITE, home / "apt", shown)
+            apt = Apt(SUITE, home / "apt", shown, lock)
             apt.update()
             for package, part in apt.download(["iproute2"], packages, _PACKAGES).items():
                 shown.show("unpacking", part)
-                unpack(package, root)
+                unpack(package, root, lock)
             wrap_programs(root, "usr/bin", "usr/sbin")
             shutil.rmtree(packages)
             write_marker(done, "")

@@ -347,26 +347,35 @@ def _source(
     stem = f"linux-source-{version}"
     excludes = [pattern for pattern in excludes if pattern not in _COMPILED.get(version, ())]
     pattern = f"{stem}_*_{digest_of(*excludes, *(text for edit in edits for text in edit))}"
-    with locked(sources / stem, shown):
+    with locked(sources / stem, shown) as lock:
         if ready := sorted(sources.glob(pattern), key=lambda p: p.stat().st_mtime):
             return ready[-1]
         packages = sorted(cache("dl").glob(f"{stem}_*.deb"), key=lambda p: p.stat().st_mtime)
-        package = packages[-1] if packages else _download(stem, shown)
+        package = packages[-1] if packages else _download(stem, shown, lock)
         debian_version = package.name.split("_")[1]
         target = sources / pattern.replace("*", debian_version, 1)
-        _unpack(package, stem, target, excludes, edits, shown)
+        _unpack(package, stem, target, excludes, edits, shown, lock)
         return target
 
 
-def _download(name: str, shown: Progress) -> Path:
+def _download(name: str, shown: Progress, lock: int) -> Path:
     """Downloads a .deb with apt, which checks its signature, and does not need root."""
     home = cache("dl")
-    record = output_of(["apt-cache", "show", "--no-all-versions", name])
-    if not record and (suite := SUITES.get(name.rpartition("-")[2])):
-        apt = Apt(suite, cache("apt", suite), shown)
-        apt.update()
-        return next(iter(apt.download([name], home, re.compile(f"{re.escape(name)}_"))))
-    fields = dict(re.findall(r"^(Version|Size): (.*)$", record or "", re.M))
+    with tempfile.TemporaryDirectory(prefix=".fetch-", dir=home) as made:
+        part = Path(made)
+        record = output_of(["apt-cache", "show", "--no-all-versions", name])
+        if not record and (suite := SUITES.get(name.rpartition("-")[2])):
+            apt = Apt(suite, cache("apt", suite), shown, lock)
+            apt.update()
+            (package, *_) = apt.download([name], part, re.compile(f"{re.escape(name)}_"))
+        else:
+            package = _of_the_host(name, record, part, shown, lock)
+        return package.rename(home / package.name)
+
+
+def _of_the_host(name: str, record: str, part: Path, shown: Progress, lock: int) -> Path:
+    """Downloads a package of the host's suite to part; record: what apt-cache shows of it."""
+    fields = dict(re.findall(r"^(Version|Size): (.*)$", record, re.M))
     if not {"Version", "Size"} <= fields.keys():
         raise LabError(
             f"apt has no package {name}: run 'sudo apt-get update', or choose another kernel"
@@ -375,26 +384,25 @@ def _download(name: str, shown: Progress) -> Path:
     command = [
         "apt-get", "-q", "-o", "APT::Sandbox::User=root", "download", f"{name}={fields['Version']}",
     ]
-    with tempfile.TemporaryDirectory(prefix=".fetch-", dir=home) as part:
-        log = Path(part, "log")
+    log = part / "log"
 
-        def poll() -> None:
-            fetched = sum(p.stat().st_size for p in Path(part).glob("*.deb*"))
-            shown.show("downloading", fetched / size)
+    def poll() -> None:
+        fetched = sum(p.stat().st_size for p in part.glob("*.deb*"))
+        shown.show("downloading", fetched / size)
 
-        status = run_logged(command, log, cwd=part, poll=poll)
-        packages = list(Path(part).glob("*.deb"))
-        if status or not packages:
-            raise LabError(
-                f"apt-get cannot download {name}: check the network, run 'sudo apt-get update'",
-                log=tail_of(log),
-            )
-        return packages[0].rename(home / packages[0].name)
+    status = run_logged(command, log, cwd=part, poll=poll, keep=(lock,))
+    packages = list(part.glob("*.deb"))
+    if status or not packages:
+        raise LabError(
+            f"apt-get cannot download {name}: check the network, run 'sudo apt-get update'",
+            log=tail_of(log),
+        )
+    return packages[0]
 
 
 def _unpack(
     package: Path, stem: str, target: Path, excludes: list[str],
-    edits: list[tuple[str, str, str]], shown: Progress,
+    edits: list[tuple[str, str, str]], shown: Progress, lock: int,
 ) -> None:  # fmt: skip
     """Unpacks the source tar in the package, without the files that are never compiled."""
     shown.show("unpacking the source")
@@ -407,7 +415,7 @@ def _unpack(
         tree = Path(part, "tree")
         tree.mkdir()
         command = ["bash", "-c", script, str(package), str(tree)]
-        if run_logged(command, log, poll=lambda: shown.show("unpacking the source")):
+        if run_logged(command, log, poll=lambda: shown.show("unpacking the source"), keep=(lock,)):
             package.unlink()  # it may be damaged: the next attempt downloads it again
             raise LabError(f"cannot unpack {package.name} (is the disk full?)", log=tail_of(log))
         _edit(tree, edits, stem)

@@ -99,9 +99,9 @@ def ensure(release: str, progress: bool = True) -> StockKernel:
     require_tools()
     home = home_of(release)
     done = home / ".done"
-    with Progress(f"stock kernel {release}", progress) as shown, locked(home, shown):
+    with Progress(f"stock kernel {release}", progress) as shown, locked(home, shown) as lock:
         if not done.exists():
-            found = _fetch(release, SUITES[release], home, shown)
+            found = _fetch(release, SUITES[release], home, shown, lock)
             write_marker(done, json.dumps(asdict(found), default=str))
         found = json.loads(done.read_text())
     return StockKernel(found["version"], found["release"], found["package"], Path(found["root"]))
@@ -137,14 +137,14 @@ def build(
 # Packages ---------------------------------------------------------------------------------------
 
 
-def _fetch(version: str, suite: str, home: Path, shown: Progress) -> StockKernel:
+def _fetch(version: str, suite: str, home: Path, shown: Progress, lock: int) -> StockKernel:
     """Downloads and unpacks the packages of a kernel and of module builds for it."""
     root = home / "root"
     if root.exists():
         shutil.rmtree(root)
     packages = home / "packages"
     packages.mkdir(exist_ok=True)
-    apt = Apt(suite, home / "apt", shown)
+    apt = Apt(suite, home / "apt", shown, lock)
     apt.update()
     release, image = _newest(apt, version)
     shown.show("downloading")
@@ -155,7 +155,7 @@ def _fetch(version: str, suite: str, home: Path, shown: Progress) -> StockKernel
         if any(package.name.startswith(f"{name}_") for name in image):
             _unpack_image(package, root)
         elif _BUILD_PACKAGES.match(package.name):
-            unpack(package, root)
+            unpack(package, root, lock)
     _relocate(root)
     package = next(p.name.split("_")[1] for p in size if p.name.startswith(f"{image[0]}_"))
     kernel = StockKernel(version, release, package, root)
