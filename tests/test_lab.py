@@ -459,6 +459,47 @@ def test_only_what_nobody_uses_is_swept(lab_kernel, tmp_path, monkeypatch) -> No
     assert not [*tmp_path.iterdir()]
 
 
+def _of_yesterday(path: Path) -> Path:
+    path.mkdir(exist_ok=True)
+    os.utime(path, (time.time() - 2 * 86400,) * 2)
+    return path
+
+
+def test_what_a_process_with_a_used_number_left_is_swept(lab_kernel, tmp_path, monkeypatch) -> None:
+    """A process number is used again, after a restart of the machine above all."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    old, new = (tmp_path / f"tcpcc-{os.getppid()}-{name}" for name in ("old", "new"))
+    _of_yesterday(old)
+    new.mkdir()
+    with guests.Guest(lab_kernel) as guest:
+        _of_yesterday(guest.dir)
+        guests.sweep()
+        assert {*tmp_path.iterdir()} == {new, guest.dir}
+
+
+def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path) -> None:
+    """After a day, and unless a process has it locked: then it is in use."""
+    code = """if True:
+        import os, signal, sys; from pathlib import Path; from labkit.host import temporary
+        with temporary(Path(sys.argv[1])) as made:
+            (made / "whole").mkdir()
+            os.kill(os.getpid(), signal.SIGKILL)"""
+    command = [sys.executable, "-c", code, tmp_path]
+    environment = {**os.environ, "PYTHONPATH": str(REPO / "scripts")}
+    for _ in range(2):
+        assert subprocess.run(command, env=environment).returncode == -signal.SIGKILL
+    killed, young = tmp_path.iterdir()
+    other = _of_yesterday(tmp_path / "run-1")
+    with host.temporary(tmp_path) as used:
+        _of_yesterday(killed)
+        _of_yesterday(used)
+        subprocess.run(command, env=environment)
+        assert {young, used, other} < {*tmp_path.iterdir()}
+        assert not killed.exists()
+    assert not used.exists()
+
+
 # It names mirrors and packages at once, and takes long to write.
 SLOW_TOOL = """#!/bin/sh
 case "$*" in

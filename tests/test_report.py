@@ -467,6 +467,17 @@ def test_two_processes_may_store_the_same_run_at_once(tmp_path, monkeypatch) -> 
     assert [path.name for path in target.parent.iterdir()] == ["one"]
 
 
+def test_storing_a_run_removes_what_a_killed_process_left(tmp_path) -> None:
+    measured, left = tmp_path / "measured", tmp_path / "runs/.tcpcc-left"
+    for path in (measured, left):
+        path.mkdir(parents=True)
+    for name in store.LEFT:
+        (measured / name).touch()
+    os.utime(left, (0, 0))
+    store.keep(measured, tmp_path / "runs/one", {"of": "one"}, packed=True)
+    assert [path.name for path in left.parent.iterdir()] == ["one"]
+
+
 def test_a_run_that_cannot_be_copied_is_one_line(laboratory, tmp_path) -> None:
     run = tmp_path / "runs/0123456789ab-1"
     run.mkdir(parents=True)

@@ -3,6 +3,7 @@
 
 import contextlib
 import fcntl
+import functools
 import hashlib
 import os
 import re
@@ -11,13 +12,15 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO
 
 from .errors import LabError
 
+DAY_S = 86400  # what was not changed for so long is removed, if it is not in use
 LOOK_S = 1.0  # the longest time that a process holds the lock only to check if a build exists
 
 
@@ -102,6 +105,56 @@ def _taken(lock: IO[str], within_s: float) -> bool:
             if time.monotonic() >= end:
                 return False
             time.sleep(0.01)
+
+
+@contextlib.contextmanager
+def temporary(where: Path) -> Iterator[Path]:
+    """A new directory in where, an existing directory; it is removed at the end.
+
+    A process that is killed leaves its directory.  Later processes remove it, as sweep() says.
+    """
+    _sweep_once(where)
+    with tempfile.TemporaryDirectory(prefix=_PART, dir=where) as name:
+        folder = os.open(name, os.O_RDONLY)
+        try:
+            lock_at_once(folder)
+            yield Path(name)
+        finally:
+            os.close(folder)
+
+
+_PART = ".tcpcc-"  # prefix of the directories of temporary()
+
+
+@functools.cache
+def _sweep_once(where: Path) -> None:
+    sweep(where.glob(f"{_PART}*"))
+
+
+def sweep(left: Iterable[Path], dead: Callable[[Path], bool] = lambda folder: False) -> None:
+    """Removes those directories that killed processes left: not changed for a day, or dead().
+
+    A directory stays if a process has locked it, or if locks do not work there.
+    """
+    for folder in left:
+        with contextlib.suppress(OSError):
+            if not dead(folder) and time.time() - folder.stat().st_mtime < DAY_S:
+                continue
+            lock = os.open(folder, os.O_RDONLY)
+            try:
+                if lock_at_once(lock):
+                    shutil.rmtree(folder, ignore_errors=True)
+            finally:
+                os.close(lock)
+
+
+def lock_at_once(folder: int) -> bool:
+    """Locks an open directory; False if another process has it, or if locks do not work there."""
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
 
 
 def write_marker(path: Path, text: str) -> None:
@@ -220,5 +273,5 @@ def forget_old(home: Path, keep: int) -> None:
     builds = sorted((p for p in home.iterdir() if p.is_dir() and p.name != "stage"),
                     key=lambda p: p.stat().st_mtime, reverse=True)
     for old in builds[keep:]:
-        if time.time() - old.stat().st_mtime > 86400:
+        if time.time() - old.stat().st_mtime > DAY_S:
             shutil.rmtree(old, ignore_errors=True)

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import LabError
-from ..host import Progress, run_logged
+from ..host import Progress, run_logged, temporary
 from ..model import scenario
 from ..paths import REPO
 from ..world import guests, machine, stock
@@ -334,8 +334,7 @@ def run_one(laboratory: Laboratory, where: Path, sets: dict[str, Any], seeds: in
 
 def growth(laboratory: Laboratory, effort: Effort) -> Json:
     """Measures how time, memory and storage grow with flows, rate times duration, and runs."""
-    with tempfile.TemporaryDirectory() as name:
-        where = Path(name)
+    with temporary(Path(tempfile.gettempdir())) as where:
         run_one(laboratory, where, {"duration": "0.1"})  # loads the libraries before measuring
         flows = [{"flows": n} | run_one(laboratory, where, NETWORK | {"flows": n, "duration": 10})
                  for n in effort.more_flows]  # fmt: skip
@@ -384,12 +383,12 @@ def start(laboratory: Laboratory, fresh: bool) -> Json:
         guest.wait()
     made = {BOOT: round(time.monotonic() - began, 2)}
     if fresh:
-        with tempfile.TemporaryDirectory() as cache:
+        with temporary(Path(tempfile.gettempdir())) as cache:
             for name, command in (("kernel", "exec -- true"), ("demo", "demo")):
                 began = time.monotonic()
                 argv = ["timeout", str(FRESH_TIMEOUT_S), REPO / "scripts/lab", *command.split()]
-                log = Path(cache, f"{name}.log")
-                if run_logged(argv, log, TCPCC_CACHE=cache):
+                log = cache / f"{name}.log"
+                if run_logged(argv, log, TCPCC_CACHE=str(cache)):
                     raise LabError(f"lab {command} failed with an empty cache", log=log.read_text())
                 made[name] = round(time.monotonic() - began)
     return made

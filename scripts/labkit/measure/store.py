@@ -14,13 +14,12 @@ import os
 import re
 import shutil
 import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
 from ..errors import LabError
-from ..host import write_marker
+from ..host import temporary, write_marker
 from ..paths import cache
 from ..world.laboratory import Laboratory
 from . import provenance
@@ -59,8 +58,8 @@ def keep(measured: Path, target: Path, built: Any, packed: bool) -> None:
     """
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".part-", dir=target.parent) as part:
-            whole = Path(part, "new")
+        with temporary(target.parent) as part:
+            whole = part / "new"
             whole.mkdir()
             for name in LEFT:
                 shutil.copyfile(measured / name, whole / name)
@@ -108,9 +107,9 @@ def merge(folder: Path) -> tuple[int, int]:
             there += 1
             continue
         try:
-            with tempfile.TemporaryDirectory(prefix=".part-", dir=root()) as part:
-                shutil.copytree(path.parent, Path(part, name))
-                _place(Path(part, name), here)
+            with temporary(root()) as part:
+                shutil.copytree(path.parent, part / name)
+                _place(part / name, here)
         except OSError as error:
             why = error.strerror or error.args[0][0][-1]  # copytree has a list of errors
             raise LabError(f"cannot copy {path.parent} to {root()}: {why}") from None

@@ -11,13 +11,13 @@ import json
 import platform
 import re
 import shutil
-import tempfile
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from ..errors import LabError
+from ..host import temporary
 from ..measure import bench, provenance, scale
 from ..model.scenario import Scenario
 from . import claims, docs, page, plot, records
@@ -46,8 +46,8 @@ def write(report: Report, wanted: list[Scenario]) -> int:
     docs.require_committed(report)
     before = records.load()
     results = records.RESULTS
-    with tempfile.TemporaryDirectory(dir=results.parent) as name:
-        made = Path(name, "results")
+    with temporary(results.parent) as part:
+        made = part / "results"
         made.mkdir()
         known = {}
         for of in wanted:

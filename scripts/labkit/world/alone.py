@@ -9,7 +9,6 @@ a module is loaded at the address of a removed one, QEMU sometimes executes the 
 
 import re
 import subprocess
-import tempfile
 import time
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from ..host import (
     missing_packages,
     run_logged,
     tail_of,
+    temporary,
 )
 from ..paths import GUEST, cache
 from .kernel import VARIANTS, LabKernel, build_modules
@@ -37,8 +37,7 @@ def boot(kernel: LabKernel, suite: str = "", timeout_s: float = 300) -> str:
 
     timeout_s: real time.
     """
-    with tempfile.TemporaryDirectory(prefix="alone-", dir=cache("run")) as name:
-        run = Path(name)
+    with temporary(cache("run")) as run:
         log = run / "console"
         command = _command(kernel, initramfs(kernel, suite, run))
         deadline = time.monotonic() + timeout_s

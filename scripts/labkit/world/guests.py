@@ -9,7 +9,6 @@ the working directory of the process, /proc/self/cwd.
 
 import contextlib
 import ctypes
-import fcntl
 import os
 import re
 import resource
@@ -22,6 +21,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
+from .. import host
 from ..errors import LabError
 from ..paths import GUEST
 from . import kernel as kernels
@@ -52,7 +52,7 @@ class Guest:
         self.dir = Path(tempfile.mkdtemp(prefix=f"tcpcc-{os.getpid()}-", dir=_fast_directory()))
         # locked while this process uses dir
         self.lock: int | None = os.open(self.dir, os.O_RDONLY)
-        _lock(self.lock)
+        host.lock_at_once(self.lock)
         with _guests_lock:
             _guests.add(self)
 
@@ -251,27 +251,15 @@ def sweep() -> None:
     """Removes the directories of lab processes that were killed before they could remove them.
 
     An owner that /proc does not show may be in another container, or on another machine that
-    shares the file system: then the directory is locked, or cannot be locked at all.
+    shares the file system: then the directory is locked, or cannot be locked at all.  The number of
+    a killed owner may belong to a new process: then its directory is removed after a day.
     """
-    for old in Path(_fast_directory() or tempfile.gettempdir()).glob("tcpcc-*-*"):
-        owner = old.name.split("-")[1]
-        if owner.isdecimal() and not Path("/proc", owner).exists():
-            with contextlib.suppress(OSError):
-                lock = os.open(old, os.O_RDONLY)
-                try:
-                    if _lock(lock):
-                        shutil.rmtree(old, ignore_errors=True)
-                finally:
-                    os.close(lock)
 
+    def ended(folder: Path) -> bool:
+        owner = folder.name.split("-")[1]
+        return owner.isdecimal() and not Path("/proc", owner).exists()
 
-def _lock(folder: int) -> bool:
-    """Locks an open directory; False if another process has it, or if locks do not work there."""
-    try:
-        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
+    host.sweep(Path(_fast_directory() or tempfile.gettempdir()).glob("tcpcc-*-*"), ended)
 
 
 def _fast_directory() -> str | None:

@@ -13,7 +13,6 @@ import os
 import re
 import shutil
 import sys
-import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +30,7 @@ from ..host import (
     run_logged,
     sync_sources,
     tail_of,
+    temporary,
     write_marker,
 )
 from ..paths import GUEST, MODULE, REPO, WORLD, cache
@@ -361,8 +361,7 @@ def _source(
 def _download(name: str, shown: Progress, lock: int) -> Path:
     """Downloads a .deb with apt, which checks its signature, and does not need root."""
     home = cache("dl")
-    with tempfile.TemporaryDirectory(prefix=".fetch-", dir=home) as made:
-        part = Path(made)
+    with temporary(home) as part:
         record = output_of(["apt-cache", "show", "--no-all-versions", name])
         if not record and (suite := SUITES.get(name.rpartition("-")[2])):
             apt = Apt(suite, cache("apt", suite), shown, lock)
@@ -407,12 +406,12 @@ def _unpack(
     """Unpacks the source tar in the package, without the files that are never compiled."""
     shown.show("unpacking the source")
     without = " ".join(f"--exclude='{pattern}'" for pattern in excludes)
-    with tempfile.TemporaryDirectory(prefix=".unpack-", dir=target.parent) as part:
-        log = Path(part, "log")
+    with temporary(target.parent) as part:
+        log = part / "log"
         script = f"""set -o pipefail
             dpkg-deb --fsys-tarfile "$0" | tar -xO ./usr/src/{stem}.tar.xz | xz -dc -T0 |
             tar -x -C "$1" --strip-components=1 --no-same-owner --wildcards {without}"""
-        tree = Path(part, "tree")
+        tree = part / "tree"
         tree.mkdir()
         command = ["bash", "-c", script, str(package), str(tree)]
         if run_logged(command, log, poll=lambda: shown.show("unpacking the source"), keep=(lock,)):
@@ -431,8 +430,8 @@ def _copy(tree: Path, shown: Progress, edits: list[tuple[str, str, str]]) -> Pat
     with locked(target, shown):
         if not target.exists():
             shown.show("copying the source")
-            with tempfile.TemporaryDirectory(prefix=".copy-", dir=target.parent) as part:
-                copied = Path(part, "tree")
+            with temporary(target.parent) as part:
+                copied = part / "tree"
                 copied.mkdir()
                 trees.copy(tree, copied, MACHINE_EXCLUDES)
                 _edit(copied, edits, str(tree))
@@ -582,8 +581,8 @@ def _program(source: Path, target: str, flags: list[str], headers: Iterable[Path
     result = home / target
     if not result.exists():
         # Threads and processes may compile it at once, each in a directory of its own.
-        with tempfile.TemporaryDirectory(prefix=".part-", dir=home) as part:
-            made, log = Path(part, target), Path(part, "log")
+        with temporary(home.parent) as part:
+            made, log = part / target, part / "log"
             if run_logged([*command, "-o", made, source], log):
                 raise LabError(f"{source.name} does not compile: {first_error(log)}",
                                log=tail_of(log))  # fmt: skip

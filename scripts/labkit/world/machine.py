@@ -7,14 +7,13 @@ import shlex
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
 from .. import libraries
 from ..errors import LabError
-from ..host import environment, locked, output_of, run_logged, write_marker
+from ..host import environment, locked, output_of, run_logged, temporary, write_marker
 from ..paths import REPO, cache, cache_root
 from .kernel import agent, tc_plugins
 from .stock import StockKernel, build, require_tools
@@ -101,8 +100,7 @@ def boot(
     if cpus > 1 and emulating and kernel.version in _ONE_EMULATED:
         raise LabError(f"kernel {kernel.version} cannot start a second emulated processor")
     start = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="stock-", dir=cache("run")) as name:
-        run = Path(name)
+    with temporary(cache("run")) as run:
         (run / "init").write_text(_guest_init(command))
         for stream in ("stdout", "stderr", "console"):
             (run / stream).touch()
