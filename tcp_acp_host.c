@@ -35,7 +35,7 @@
  *     no window goes beyond 2.25 times what the path has delivered in mrtt (acp_trust, per cent),
  *     or twice that with H_congestion, because Eq. 4 then goes only a tenth of the way.  If the
  *     newest rtt shows a queue, no window goes beyond what was delivered.  If the path has become
- *     longer mrtt is renewed: see explicit_renew().
+ *     longer, or ACKs have jitter, mrtt is renewed: see explicit_renew().
  *     The price is that a window of 1000 is reached in 10 round trips, not in two.  In acp-fig8
  *     (the paper's Fig. 7) three flows come to such a link, where the gain of Eq. 4 is 1.  As
  *     printed they put three bandwidth-delay products on the link, and it loses 1554 packets; the

@@ -66,6 +66,9 @@
 /* After so many round trips in which a queue seems to stand, but cannot be ours, mrtt is renewed */
 #define EXPLICIT_STALE	8
 
+/* In the last so many of them the smoothed rtt must not come back */
+#define EXPLICIT_WAY	4
+
 /* What interrupts and a busy processor add to a round trip, us */
 #define EXPLICIT_HOST_US	USEC_PER_MSEC
 
@@ -96,13 +99,14 @@ struct explicit_window {
 	u32	lost;		/* tp->lost when this round trip began */
 	u32	fast_segs;	/* fastest rate sample of this round trip: its segments */
 	u32	fast_us;	/* and its interval, us; 0: none yet */
+	u32	srtt_us;	/* least smoothed rtt of this round trip, or of the last EXPLICIT_WAY */
 	u16	refused;	/* so many more round trips ignore all words */
 	u8	doubts;		/* how often words were refused, up to EXPLICIT_DOUBTS */
 	u8	paced:1,	/* the window is spread over a round trip; in FEEDBACK only */
 		limited:1,	/* the application had too little to send in this round trip */
 		reducing:1,	/* Reno: cwnd goes down to ssthresh */
-		least:1;	/* in this round trip a queue seemed to allow EXPLICIT_LEAST only */
-	u8	stale;		/* successive round trips with @least */
+		held:1;		/* in this round trip a queue seemed to forbid what was granted */
+	u8	stale;		/* successive round trips with @held, and with a smoothed queue */
 };
 
 /* ------------------------------------------------------------------------- */
@@ -375,9 +379,12 @@ static inline void explicit_ack(struct sock *sk, const struct rate_sample *rs)
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct explicit_window *w = inet_csk_ca(sk);
 
-	if (tp->srtt_us)
-		w->ex.mrtt_us = min3(w->ex.mrtt_us, tp->srtt_us >> 3,
-				     (u32)EXPLICIT_RTT_CAP);
+	if (tp->srtt_us) {
+		u32 srtt_us = min(tp->srtt_us >> 3, (u32)EXPLICIT_RTT_CAP);
+
+		w->ex.mrtt_us = min(w->ex.mrtt_us, srtt_us);
+		w->srtt_us = min(w->srtt_us, srtt_us);
+	}
 	if (rs->rtt_us > 0)
 		w->ex.rtt_us = min_t(long, rs->rtt_us, EXPLICIT_RTT_CAP);
 	w->limited |= rs->is_app_limited;
@@ -464,28 +471,30 @@ static inline u64 explicit_most(struct explicit_window *w, u64 window, u32 trust
 	if (likely(window <= most))
 		return most;
 	most = explicit_trusted(w, max(w->proven, explicit_shown(w)), trust);
-	if (most == EXPLICIT_LEAST && window > most &&
-	    explicit_queue_stands(w->ex.rtt_us, w->ex.mrtt_us))
-		w->least = 1;
+	if (window > most && explicit_queue_stands(w->ex.rtt_us, w->ex.mrtt_us))
+		w->held = 1;
 	return most;
 }
 
 /*
- * At the end of a round trip: if the path has become longer, the difference to mrtt looks like a
- * queue.  What a window delivers in mrtt is then less than this window, in each round trip again,
- * and the window falls to EXPLICIT_LEAST.  So small a window makes no queue.  If the words grant
- * more, and the rtt stays as it is, it is the rtt of the path now.
+ * At the end of a round trip: if the path has become longer, or if the ACKs have jitter, the
+ * difference to mrtt looks like a queue, and the window is limited to what was delivered in mrtt.
+ * So small a window makes no queue.  If the words granted more in each of EXPLICIT_STALE round
+ * trips, and the smoothed rtt has never come back in the last EXPLICIT_WAY of them, it is the rtt
+ * of the path now.  A queue of this flow is gone after one or two of these.
  */
-static inline void explicit_renew(struct sock *sk)
+static inline void explicit_renew(struct explicit_window *w)
 {
-	struct explicit_window *w = inet_csk_ca(sk);
+	bool queue = explicit_queue_stands(w->srtt_us, w->ex.mrtt_us);
 
-	w->stale = w->least ? w->stale + 1 : 0;
-	w->least = 0;
-	if (w->stale < EXPLICIT_STALE)
-		return;
-	w->stale = 0;
-	w->ex.mrtt_us = min(tcp_sk(sk)->srtt_us >> 3, (u32)EXPLICIT_RTT_CAP);
+	w->stale = w->held && queue ? w->stale + 1 : 0;
+	w->held = 0;
+	if (w->stale == EXPLICIT_STALE) {
+		w->stale = 0;
+		w->ex.mrtt_us = min_t(u32, w->srtt_us, EXPLICIT_RTT_CAP);
+	}
+	if (w->stale <= EXPLICIT_STALE - EXPLICIT_WAY)
+		w->srtt_us = U32_MAX;
 }
 
 /**
@@ -514,7 +523,7 @@ static inline void explicit_round(struct sock *sk, const struct rate_sample *rs,
 	if (!w->limited)
 		w->proven /= 2;
 	w->proven = max(w->proven, explicit_shown(w));
-	explicit_renew(sk);
+	explicit_renew(w);
 	w->fast_segs = 0;
 	w->fast_us = 0;
 	w->limited = 0;

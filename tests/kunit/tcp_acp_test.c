@@ -580,6 +580,30 @@ static void path_becomes_longer(struct kunit *test)
 	EXPECT_NEAR(test, cwnd_of(sk), cwnd, 20000);
 }
 
+/*
+ * ACKs have jitter and stay in order, so nearly all of them are late, and one in a while is not.
+ * That is no queue, and the grant is used.
+ */
+static void acks_have_jitter(struct kunit *test)
+{
+	struct sock *sk = open_heard(test);
+	u32 cwnd, i;
+
+	fake_router.word = tcpcc_fb_encode(100ULL * (FAKE_MSS + 100) * USEC_PER_SEC / FAKE_RTT_US,
+					   false);
+	for (i = 0; i < 10; i++)
+		fake_round(sk, true);
+	cwnd = cwnd_of(sk);
+	fake_router.srtt_us = 96000;
+	for (i = 0; i < 4000; i++) {
+		fake_router.rtt_us = i % 32 ? 98000 : 82000;
+		fake_ack_heard(sk, 1, true);
+		if (tcp_sk(sk)->packets_out < cwnd_of(sk))
+			fake_send(sk, cwnd_of(sk) - tcp_sk(sk)->packets_out);
+	}
+	KUNIT_EXPECT_GE(test, cwnd_of(sk), cwnd);
+}
+
 /* Without a larger grant, or after a delay that was a queue, mrtt stays. */
 static void queue_is_no_longer_path(struct kunit *test)
 {
@@ -913,6 +937,7 @@ static struct kunit_case acp_cases[] = {
 	KUNIT_CASE(doubts_a_word),
 	KUNIT_CASE(queue_lowers_trust),
 	KUNIT_CASE(path_becomes_longer),
+	KUNIT_CASE(acks_have_jitter),
 	KUNIT_CASE(queue_is_no_longer_path),
 	KUNIT_CASE(grows_to_a_grant),
 	KUNIT_CASE(heavy_loss_with_a_router),
