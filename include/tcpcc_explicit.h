@@ -66,7 +66,7 @@
 /* After so many round trips in which a queue seems to stand, but cannot be ours, mrtt is renewed */
 #define EXPLICIT_STALE	8
 
-/* In the last so many of them the smoothed rtt must not come back */
+/* In the last so many of them the sender must not make a queue: explicit_makes_way() */
 #define EXPLICIT_WAY	4
 
 /* What interrupts and a busy processor add to a round trip, us */
@@ -99,7 +99,7 @@ struct explicit_window {
 	u32	lost;		/* tp->lost when this round trip began */
 	u32	fast_segs;	/* fastest rate sample of this round trip: its segments */
 	u32	fast_us;	/* and its interval, us; 0: none yet */
-	u32	srtt_us;	/* least smoothed rtt of this round trip, or of the last EXPLICIT_WAY */
+	u32	srtt_us;	/* least smoothed rtt of this round trip, or since it makes way */
 	u16	refused;	/* so many more round trips ignore all words */
 	u8	doubts;		/* how often words were refused, up to EXPLICIT_DOUBTS */
 	u8	paced:1,	/* the window is spread over a round trip; in FEEDBACK only */
@@ -474,6 +474,16 @@ static inline u64 explicit_most(struct explicit_window *w, u64 window, u32 trust
 	if (window > most && explicit_queue_stands(w->ex.rtt_us, w->ex.mrtt_us))
 		w->held = 1;
 	return most;
+}
+
+/*
+ * Whether a queue seems to stand although the window has not grown for some round trips.  A law
+ * that otherwise only stops to grow must then send less than is delivered: explicit_renew()
+ */
+static inline bool explicit_makes_way(const struct explicit_window *w)
+{
+	return w->stale >= EXPLICIT_STALE - EXPLICIT_WAY &&
+	       explicit_queue_stands(w->ex.rtt_us, w->ex.mrtt_us);
 }
 
 /*

@@ -22,7 +22,9 @@
  *
  * Defaults that differ from the paper.  "As printed" is rcp_trust=0.
  *   o rcp_trust.  The paper's sender believes each word.  Here no rate goes beyond 2.25 times what
- *     the path has delivered; tcp_acp_host.c gives the reason.
+ *     the path has delivered; tcp_acp_host.c gives the reason.  While the newest rtt shows a
+ *     queue no rate grows.  If this lasts for some round trips a rate is reduced for a short time,
+ *     to see if the queue is its own: explicit_renew().
  *
  * What the paper does not specify:
  *   o In the paper the first packet of a connection requests a rate, and the answer is known when
@@ -109,8 +111,12 @@ static void rcp_follow(struct sock *sk)
 	u32 mrtt_us = ca->w.ex.mrtt_us, mss = tcp_sk(sk)->mss_cache;
 	u64 desired = explicit_desired(tcpcc_fb_decode(ca->word), mrtt_us,
 				       explicit_size(sk, READ_ONCE(rcp_overhead)));
+	u64 most = explicit_most(&ca->w, desired, READ_ONCE(rcp_trust));
 
-	ca->desired = min(desired, explicit_most(&ca->w, desired, READ_ONCE(rcp_trust)));
+	/* at the rate that is delivered a queue would stay as it is */
+	if (unlikely(explicit_makes_way(&ca->w)))
+		most = max(mul_u64_u32_div(most, mrtt_us, ca->w.ex.rtt_us), EXPLICIT_LEAST);
+	ca->desired = min(desired, most);
 	explicit_set(sk, rcp_window(ca->desired, tcp_sk(sk)->srtt_us >> 3, mrtt_us));
 	/* at least a segment in a second */
 	explicit_set_rate(sk, max_t(u64, explicit_rate(ca->desired, mss, mrtt_us), mss));

@@ -19,6 +19,8 @@
  * Defaults that differ from the paper.  "As printed" is xcp_trust=0.
  *   o xcp_trust.  The paper's sender believes each word.  Here no window grows beyond 2.25 times
  *     what the path has delivered in a round trip; tcp_acp_host.c gives the reason.
+ *     While the newest rtt shows a queue no window grows.  If this lasts for some round trips a
+ *     window is reduced for a short time, to see if the queue is its own: explicit_renew().
  *   o xcp_pacing.  A window is spread over a round trip.  In the paper's network links between
  *     the hosts and the bottleneck, with the bottleneck's rate, have the same effect.
  *
@@ -146,9 +148,11 @@ static void xcp_follow(struct sock *sk, const struct rate_sample *rs)
 		return;
 	window = xcp_window(was, change, xcp_rtt_us(sk),
 			    explicit_size(sk, READ_ONCE(xcp_overhead)));
-	if (window > was)
-		window = max(was, min(window, explicit_most(&ca->w, window,
-							    READ_ONCE(xcp_trust))));
+	if (window > was) {
+		u64 most = explicit_most(&ca->w, window, READ_ONCE(xcp_trust));
+
+		window = min(window, explicit_makes_way(&ca->w) ? most : max(was, most));
+	}
 	explicit_set(sk, window);
 }
 

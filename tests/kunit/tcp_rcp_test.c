@@ -301,6 +301,66 @@ static void doubts_a_word(struct kunit *test)
 	rcp_trust = 225;
 }
 
+/*
+ * A round trip at the rate R: so many segments are in flight, and each one is acknowledged.  A path
+ * with @path_segs carries 100 segments per FAKE_RTT_US; the others wait, and the rtt is longer.
+ */
+static void round_at_rate(struct sock *sk, u32 least_us)
+{
+	u64 window = mul_u64_u32_div(rcp_of(sk)->desired, fake_router.srtt_us,
+				     rcp_of(sk)->w.ex.mrtt_us);
+	u32 n = max_t(u32, window >> EXPLICIT_SCALE, 2), i;
+
+	fake_router.rtt_us = least_us;
+	if (fake_router.path_segs)
+		fake_router.rtt_us = max(least_us, n * (FAKE_RTT_US / 100));
+	fake_router.srtt_us = fake_router.rtt_us;
+	if (tcp_sk(sk)->packets_out < n)
+		fake_send(sk, n - tcp_sk(sk)->packets_out);
+	fake_flight.limited = false;
+	for (i = tcp_sk(sk)->packets_out; i; i--)
+		fake_ack_heard(sk, 1, 1);
+}
+
+/* The path becomes three times as long, while R is small.  A larger R is reached again. */
+static void path_becomes_longer(struct kunit *test)
+{
+	struct sock *sk = open_heard(test);
+	int i;
+
+	fake_ack(sk, tcp_sk(sk)->packets_out);
+	say(GRANTED / 4);
+	for (i = 0; i < 10; i++)
+		round_at_rate(sk, FAKE_RTT_US);
+	expect(test, sk, 25);
+	for (i = 0; i < 10; i++)
+		round_at_rate(sk, 3 * FAKE_RTT_US);
+	say(GRANTED);
+	for (i = 0; i < 40; i++)
+		round_at_rate(sk, 3 * FAKE_RTT_US);
+	KUNIT_EXPECT_EQ(test, rcp_of(sk)->w.ex.mrtt_us, 3 * FAKE_RTT_US);
+	EXPECT_NEAR(test, sk->sk_pacing_rate, RATE, 20);
+}
+
+/* A queue of this flow, because R is more than the path has, is no longer path */
+static void queue_is_no_longer_path(struct kunit *test)
+{
+	struct sock *sk = open_heard(test);
+	u64 most = 0;
+	int i;
+
+	fake_ack(sk, tcp_sk(sk)->packets_out);
+	fake_router.path_segs = 100;
+	say(TCPCC_FB_RATE_MAX);
+	for (i = 0; i < 60; i++) {
+		round_at_rate(sk, FAKE_RTT_US);
+		KUNIT_ASSERT_LE(test, fake_router.srtt_us, 4 * FAKE_RTT_US);
+		most = max(most, rcp_of(sk)->desired);
+	}
+	KUNIT_EXPECT_GT(test, most, segs(200));
+	KUNIT_EXPECT_EQ(test, rcp_of(sk)->w.ex.mrtt_us, FAKE_RTT_US);
+}
+
 /* With R = 0 the pacing rate is not 0, which TCP would treat as unlimited. */
 static void next_to_nothing(struct kunit *test)
 {
@@ -363,6 +423,8 @@ static struct kunit_case rcp_cases[] = {
 	KUNIT_CASE(limited),
 	KUNIT_CASE(mtu_changes),
 	KUNIT_CASE(doubts_a_word),
+	KUNIT_CASE(path_becomes_longer),
+	KUNIT_CASE(queue_is_no_longer_path),
 	KUNIT_CASE(next_to_nothing),
 	KUNIT_CASE(requests),
 	KUNIT_CASE(tells_ss),

@@ -387,6 +387,61 @@ static void doubts_a_word(struct kunit *test)
 	xcp_trust = 225;
 }
 
+/*
+ * The path becomes three times as long.  The window grows again, for what links grant in such a
+ * round trip.
+ */
+static void path_becomes_longer(struct kunit *test)
+{
+	struct sock *sk = open_heard(test);
+	int i;
+
+	fake_router.rtt_us = 3 * FAKE_RTT_US;
+	fake_router.srtt_us = 3 * FAKE_RTT_US;
+	say(ONE_MORE / 4);
+	for (i = 0; i < 40 && cwnd_of(sk) < 3 * SETTLED; i++)
+		fake_round(sk, true);
+	KUNIT_EXPECT_GE(test, cwnd_of(sk), 3 * SETTLED);
+	KUNIT_EXPECT_EQ(test, xcp_of(sk)->w.ex.mrtt_us, 3 * FAKE_RTT_US);
+}
+
+/* A queue that the window makes, because words grant more than the path has, is no longer path */
+static void queue_is_no_longer_path(struct kunit *test)
+{
+	struct sock *sk = open_heard(test);
+	u32 most = 0;
+	int i;
+
+	fake_router.path_segs = SETTLED;
+	say(TCPCC_FB_NO_LIMIT - 1);
+	for (i = 0; i < 60; i++) {
+		fake_router.rtt_us = FAKE_RTT_US * max(cwnd_of(sk), SETTLED) / SETTLED;
+		fake_router.srtt_us = fake_router.rtt_us;
+		fake_round(sk, true);
+		most = max(most, cwnd_of(sk));
+		KUNIT_ASSERT_LE(test, cwnd_of(sk), SETTLED * 9 / 4 + 1);
+	}
+	KUNIT_EXPECT_GT(test, most, SETTLED * 2);
+	KUNIT_EXPECT_EQ(test, xcp_of(sk)->w.ex.mrtt_us, FAKE_RTT_US);
+}
+
+/* A few late ACKs in each round trip forbid growth, and the window stays as it is */
+static void late_acks(struct kunit *test)
+{
+	struct sock *sk = open_heard(test);
+	int i;
+
+	say(ONE_MORE);
+	for (i = 0; i < 1000; i++) {
+		fake_router.rtt_us = FAKE_RTT_US * (i & 7 ? 1 : 2);
+		say(i & 7 ? 0 : ONE_MORE);
+		fake_ack_heard(sk, 1, 1);
+		fake_send(sk, 1);
+	}
+	KUNIT_EXPECT_EQ(test, cwnd_of(sk), SETTLED);
+	KUNIT_EXPECT_EQ(test, xcp_of(sk)->w.ex.mrtt_us, FAKE_RTT_US);
+}
+
 /* If a path loses half of what is sent, feedback is not trusted; as printed it is */
 static void heavy_loss(struct kunit *test)
 {
@@ -471,6 +526,9 @@ static struct kunit_case xcp_cases[] = {
 	KUNIT_CASE(idle),
 	KUNIT_CASE(mtu_changes),
 	KUNIT_CASE(doubts_a_word),
+	KUNIT_CASE(path_becomes_longer),
+	KUNIT_CASE(queue_is_no_longer_path),
+	KUNIT_CASE(late_acks),
 	KUNIT_CASE(heavy_loss),
 	KUNIT_CASE(says_rtt_and_gap),
 	KUNIT_CASE(paces),
