@@ -20,7 +20,7 @@
  *   ccpd       Eq. 3 as printed.
  *   ccp        the same without the derivative term (Kd = 0).
  *
- *      first loss, or cwnd >= ssthresh
+ *      first loss or CE mark, or cwnd >= ssthresh
  *   SLOW START ------------------------> AVOIDANCE
  *       ^                                    |
  *       +------------------------------------+
@@ -54,7 +54,8 @@
  *     was in slow start, with the window from before the loss.
  *   o ECN: the reaction to a router's CE mark is that of Reno with RFC 8511's factor.  The
  *     window is then at most 0.85 of what was in flight, plus one segment for each round trip.
- *     Below this limit Eq. 3 applies.
+ *     Below this limit Eq. 3 applies, and slow start is over.  A packet that a queue of the host
+ *     drops is a loss.
  *   o Pacing only sets the size of TSO bursts.  The pacing rate is 5/4 of the window per smoothed
  *     rtt; in slow start it is twice the window per smoothed rtt.  If fq, or a congestion control
  *     that the flow used earlier, enforces the pacing rate, no pair is timed.
@@ -103,9 +104,11 @@ enum ccpd_mode {
  * @rtt_max_us: largest round-trip time, us
  * @una: tp->snd_una at the last ACK
  * @ecn_cwnd: upper limit of the window after CE marks, segments; 0: there was no CE mark
+ * @delivered_ce: tp->delivered_ce at the last ACK
  * @mode: enum ccpd_mode
  * @before_loss: @mode before the last loss
  * @derivative: whether Eq. 3 has its second term
+ * @marked: a CE mark has been answered since TCP entered CWR
  */
 struct ccpd {
 	struct ccpd_probe probe;
@@ -113,9 +116,11 @@ struct ccpd {
 	u32	rtt_max_us;
 	u32	una;
 	u32	ecn_cwnd;
+	u32	delivered_ce;
 	u8	mode:1,
 		before_loss:2,
-		derivative:1;
+		derivative:1,
+		marked:1;
 };
 
 static void ccpd_set_cwnd(struct sock *sk, u32 cwnd)
@@ -229,6 +234,24 @@ static void ccpd_pace(struct sock *sk)
 	ccpd_set_rate(sk, mul_u64_u32_div(bytes, USEC_PER_SEC << 3, tp->srtt_us));
 }
 
+/*
+ * The answer to CE marks, once in a round trip, that is each time that TCP enters CWR.  TCP also
+ * enters CWR when a queue of this host drops a packet.  That is a loss, and only the count of
+ * marked segments differs.  A mark ends slow start, as a loss does.
+ */
+static void ccpd_answer_mark(struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	struct ccpd *ca = inet_csk_ca(sk);
+	u32 kept = (u64)tcp_packets_in_flight(tp) * CCPD_ECN_KEEP >> 8;
+
+	ca->marked = 1;
+	ca->ecn_cwnd = max(kept, 2U);
+	if (ca->mode == CCPD_SLOW_START)
+		ccpd_enter(ca, CCPD_AVOIDANCE);
+	ccpd_set_cwnd(sk, tcp_snd_cwnd(tp));
+}
+
 static void ccpd_round(struct sock *sk, bool limited)
 {
 	struct ccpd *ca = inet_csk_ca(sk);
@@ -267,6 +290,10 @@ tcpcc_cong_control(ccpd_cong_control)
 	if (ccpd_round_is_over(p, rs) && ccpd_round_rate(p, rs))
 		ccpd_round(sk, rs->is_app_limited);
 
+	if (state == TCP_CA_CWR && !ca->marked && tp->delivered_ce != ca->delivered_ce)
+		ccpd_answer_mark(sk);
+	ca->delivered_ce = tp->delivered_ce;
+
 	if (state == TCP_CA_Loss && ca->mode != CCPD_SLOW_START)
 		ccpd_enter(ca, CCPD_SLOW_START);
 
@@ -301,6 +328,7 @@ static void ccpd_start(struct sock *sk, bool derivative)
 	ca->derivative = derivative;
 	ca->before_loss = CCPD_NOT_OURS;
 	ca->una = tp->snd_una;
+	ca->delivered_ce = tp->delivered_ce;
 	/* another congestion control's ssthresh is no measurement of the queue: slow start again */
 	if (tp->data_segs_out)
 		WRITE_ONCE(tp->snd_ssthresh, TCP_INFINITE_SSTHRESH);
@@ -332,17 +360,15 @@ static u32 ccpd_ssthresh(struct sock *sk)
 	return max(tp->packets_out - tp->sacked_out, 2U);
 }
 
-/* TCP calls .ssthresh first.  Only here is the reason known: a timeout, or a CE mark (CWR). */
+/* TCP calls .ssthresh first.  Only here is the reason known: a timeout, or CWR. */
 static void ccpd_set_state(struct sock *sk, u8 state)
 {
 	struct ccpd *ca = inet_csk_ca(sk);
 
 	if (state == TCP_CA_Loss)
 		ccpd_timeout(sk, &ca->probe);
-	if (state != TCP_CA_CWR)
-		return;
-	ca->ecn_cwnd = max((u32)((u64)tcp_packets_in_flight(tcp_sk(sk)) * CCPD_ECN_KEEP >> 8), 2U);
-	ccpd_set_cwnd(sk, tcp_snd_cwnd(tcp_sk(sk)));
+	if (state == TCP_CA_CWR)
+		ca->marked = 0;
 }
 
 /* The loss was spurious: the mode before it is restored, slow start or avoidance. */

@@ -323,6 +323,7 @@ struct tcp_sock {
 	u32	sacked_out;
 	u32	max_packets_out;
 	u32	delivered;
+	u32	delivered_ce;
 	u32	lost;
 	u32	app_limited;
 	u32	lsndtime;

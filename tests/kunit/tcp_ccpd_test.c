@@ -323,6 +323,92 @@ static void eq3_adds_two_for_a_sample(struct kunit *test)
 	}
 }
 
+/* A socket with a window of 100 segments, all of them in flight, that uses ECN */
+static struct sock *window_in_flight(struct kunit *test, enum ccpd_mode mode)
+{
+	struct tcp_sock *tp = kunit_kzalloc(test, sizeof(*tp), GFP_KERNEL);
+	struct sock *sk = (struct sock *)tp;
+	struct ccpd *ca = inet_csk_ca(sk);
+
+	KUNIT_ASSERT_NOT_NULL(test, tp);
+	sk->sk_max_pacing_rate = ~0UL;
+	tp->mss_cache = 1448;
+	tp->snd_cwnd_clamp = U32_MAX;
+	tp->snd_ssthresh = TCP_INFINITE_SSTHRESH;
+	tp->packets_out = 100;
+	tp->max_packets_out = 100;
+	tp->delivered_ce = 7;
+	tcp_snd_cwnd_set(tp, 100);
+	ccpd_start(sk, true);
+	ca->mode = mode;
+	return sk;
+}
+
+/* tcp_enter_cwr(), for an ACK with ECE or because a local queue has dropped a packet */
+static void enters_cwr(struct sock *sk)
+{
+	tcp_sk(sk)->snd_ssthresh = ccpd_ssthresh(sk);
+	ccpd_set_state(sk, TCP_CA_CWR);
+	inet_csk(sk)->icsk_ca_state = TCP_CA_CWR;
+}
+
+/* An ACK for a segment, after which another one is sent; @ece: the ACK has ECE */
+static void ack_arrives(struct sock *sk, bool ece)
+{
+	struct rate_sample rs = { .rtt_us = -1, .acked_sacked = 1 };
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	tp->snd_una += 1448;
+	tp->delivered_ce += ece;
+#ifdef TCPCC_HAVE_CONG_CONTROL_ACK
+	ccpd_cong_control(sk, 0, 0, &rs);
+#else
+	ccpd_cong_control(sk, &rs);
+#endif
+}
+
+/* A CE mark leaves 0.85 of what is in flight, in slow start too, and slow start is over. */
+static void mark_limits_at_once(struct kunit *test)
+{
+	static const enum ccpd_mode modes[] = { CCPD_SLOW_START, CCPD_AVOIDANCE };
+	int i, n;
+
+	for (i = 0; i < ARRAY_SIZE(modes); i++) {
+		struct sock *sk = window_in_flight(test, modes[i]);
+		const struct ccpd *ca = inet_csk_ca(sk);
+
+		enters_cwr(sk);
+		for (n = 0; n < 100; n++) {
+			ack_arrives(sk, n < 50);
+			KUNIT_ASSERT_EQ(test, tcp_snd_cwnd(tcp_sk(sk)), 85);
+		}
+		KUNIT_EXPECT_EQ(test, ca->ecn_cwnd, 85);
+		KUNIT_EXPECT_TRUE(test, ca->mode == CCPD_AVOIDANCE);
+		/* a mark in the next round trip, with an ACK that also ends CWR */
+		tcp_sk(sk)->packets_out = 80;
+		ccpd_set_state(sk, TCP_CA_Open);
+		enters_cwr(sk);
+		ack_arrives(sk, true);
+		KUNIT_EXPECT_EQ(test, ca->ecn_cwnd, 68);
+	}
+}
+
+/* A packet that a queue of the host drops is a loss, and no mark: the law does not limit itself. */
+static void local_drop_is_no_mark(struct kunit *test)
+{
+	struct sock *sk = window_in_flight(test, CCPD_AVOIDANCE);
+	const struct ccpd *ca = inet_csk_ca(sk);
+
+	enters_cwr(sk);
+	ack_arrives(sk, false);
+	KUNIT_EXPECT_EQ(test, ca->ecn_cwnd, 0);
+	KUNIT_EXPECT_EQ(test, tcp_snd_cwnd(tcp_sk(sk)), 100);
+	/* but a mark while TCP is in this state is a mark */
+	ack_arrives(sk, true);
+	KUNIT_EXPECT_EQ(test, ca->ecn_cwnd, 85);
+	KUNIT_EXPECT_EQ(test, tcp_snd_cwnd(tcp_sk(sk)), 85);
+}
+
 /* ACKs of one poll of the network card, eight segments in 1.2 us, do not show 77 Gb/s. */
 static void poll_is_one_moment(struct kunit *test)
 {
@@ -598,6 +684,8 @@ static struct kunit_case ccpd_cases[] = {
 	KUNIT_CASE(pair_shows_the_link),
 	KUNIT_CASE(one_sample_a_round_trip),
 	KUNIT_CASE(eq3_adds_two_for_a_sample),
+	KUNIT_CASE(mark_limits_at_once),
+	KUNIT_CASE(local_drop_is_no_mark),
 	KUNIT_CASE(poll_is_one_moment),
 	KUNIT_CASE(held_back_acks_are_no_pair),
 	KUNIT_CASE(burst_in_two_bunches_is_no_pair),
