@@ -232,11 +232,13 @@ static inline bool nist_is_round(u64 since_us, u32 srtt_us, u64 now_us)
  * @rate: packets/s in units of 2^-8
  * @since_us: start of this interval, us
  * @delivered: tp->delivered at that time
+ * @wait_us: for the law: time from @since_us until its rules are due, us
  */
 struct nist_rate {
 	u64	rate;
 	u64	since_us;
 	u32	delivered;
+	u32	wait_us;
 };
 
 #define NIST_RATE_SCALE	8

@@ -77,6 +77,7 @@ static void life(struct kunit *test)
 	ack(&htcp, 0, 0, 900000, true);
 	lose(nist);
 	EXPECT_NEAR(test, nist->cwnd, nist_segs(700), 20);
+	ack(&htcp, 0, 0, 50000, false);
 	/* within DL growth is 2 (1 - 0.7) */
 	EXPECT_NEAR(test, growth(nist), milli(600), 2000);
 	/* the loss was spurious: the time since the last loss is restored */
@@ -86,6 +87,43 @@ static void life(struct kunit *test)
 	lose(nist);
 	EXPECT_NEAR(test, nist_law.timeout(nist), nist->prior / 2, 1);
 	KUNIT_EXPECT_EQ(test, htcp.beta, HTCP_ONE / 2);
+}
+
+/*
+ * ACKs of 1 ms, with losses of all kinds: the growth for an ACK is that of Eqs. 30 to 32 for the
+ * time of this ACK.  Only the ACK of an undo itself does not know D yet.
+ */
+static void follows_time(struct kunit *test)
+{
+	struct nist *nist = &htcp.nist;
+	u64 exact = 0, total = 0;
+	int i;
+
+	begin(nist, sizeof(htcp), 1000);
+	for (i = 1; i < 20000; i++) {
+		u64 f, grown;
+
+		ack(&htcp, 1000, 24, i % 2 ? 162000 : 200000, false);
+		nist->cwnd = nist_segs(1000);
+		if (i == 6000 || i == 9000) {
+			lose(nist);
+			nist->cwnd = nist_segs(1000);
+		}
+		if (i == 9000)
+			nist_law.timeout(nist);
+		if (i == 7500 || i == 10500)
+			nist_law.undo(nist);
+		if (i % 1500 == 0)
+			continue;
+		f = htcp_f(htcp.now_us - htcp.loss_us, 162000);
+		nist_law.increase(nist, 1);
+		grown = nist->cwnd - nist_segs(1000);
+		f = mul_u64_u32_shr(f, 2 * (HTCP_ONE - htcp.beta), HTCP_SCALE);
+		EXPECT_NEAR(test, grown * 1000, f, 10500);
+		exact += f;
+		total += grown * 1000;
+	}
+	EXPECT_NEAR(test, total, exact, 1000);
 }
 
 static void has_lost(struct sock *sk)
@@ -141,6 +179,7 @@ static struct kunit_case htcp_cases[] = {
 	KUNIT_CASE(f_as_the_kernel),
 	KUNIT_CASE(beta_of_queue),
 	KUNIT_CASE(life),
+	KUNIT_CASE(follows_time),
 	KUNIT_CASE(undone),
 	KUNIT_CASE(undone_of_another),
 	KUNIT_CASE(rests_after_a_loss),
