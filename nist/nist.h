@@ -244,7 +244,7 @@ struct nist_rate {
 #define NIST_RATE_SCALE	8
 
 /* At the end of an interval */
-static noinline u32 nist_rate_end(struct nist_rate *rate, u64 now_us, u32 delivered, u32 weight)
+static inline u32 nist_rate_end(struct nist_rate *rate, u64 now_us, u32 delivered, u32 weight)
 {
 	u32 acks = delivered - rate->delivered;
 	u64 sample = div64_u64((u64)acks * (USEC_PER_SEC << NIST_RATE_SCALE),

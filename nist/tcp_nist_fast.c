@@ -173,14 +173,13 @@ static bool fast_is_tune(const struct fast *fast, u64 now_us)
 	return nist_is_over(fast->tune_us, (u64)READ_ONCE(update_alpha) * USEC_PER_SEC, now_us);
 }
 
-/* Without tuning the level has no effect, so its update may wait until another rule is due. */
+/* The rule for alpha (every UA) waits until another rule is due: at most UW or a round trip. */
 static bool fast_due(const struct nist *nist, const struct nist_ack *ack)
 {
 	const struct fast *fast = container_of(nist, struct fast, nist);
 
 	return nist_is_round(fast->rate.since_us, ack->srtt_us, ack->now_us) ||
-	       (ack->slow_start ? fast->target : fast_is_update(fast, ack->now_us)) ||
-	       (READ_ONCE(tune) && fast_is_tune(fast, ack->now_us));
+	       (ack->slow_start ? fast->target : fast_is_update(fast, ack->now_us));
 }
 
 static __always_inline void fast_periodic(struct nist *nist, const struct nist_ack *ack)
