@@ -80,8 +80,8 @@
  *     ssthresh holds that claim, as a window.
  *   o A CE mark multiplies the claim by 0.85 (RFC 8511), at most once in a round trip.
  *   o The flow paces, by the kernel's timer or by fq.  If TCP's bursts would overflow a small
- *     buffer, segments leave one by one.  With SO_MAX_PACING_RATE, or as a subflow of MPTCP, no
- *     pair is timed; a subflow sends no trains either.
+ *     buffer, they are shorter, down to single segments.  With SO_MAX_PACING_RATE, or as a subflow
+ *     of MPTCP, no pair is timed; a subflow sends no trains either.
  *
  * Any process may choose it (TCP_CONG_NON_RESTRICTED): it reacts to queues before losses, and
  * reduces its claim by a quarter after many losses beside a queue.
@@ -331,14 +331,15 @@
 
 /*
  * An ACK for more than so many segments would itself release a burst: a delayed ACK is for two, and
- * one more segment is sent; field-random
+ * one more segment is sent.  Each ACK releases at least PATH_CLOCKED_SEGS; field-random
  */
 #define PATH_CLOCKED	3U
+#define PATH_CLOCKED_SEGS 2
 
 /*
- * Segments leave one by one only up to one in so many us, 375 Mb/s.  A higher rate would cost a
- * host too much.  And TCP keeps only two packets in the device then, which may report that they
- * have left later than this.
+ * A packet for a small buffer has what the path carries in so many us: one segment up to 375 Mb/s.
+ * With less a host would spend too much on packets.  And TCP keeps only two packets in the device
+ * then, which may report that they have left later than this.
  */
 #define PATH_SINGLE_US	32
 
@@ -1100,20 +1101,31 @@ static void path_enter(struct cpath *ca, enum path_mode mode)
 	ca->prev.sum = 0;
 }
 
-/*
- * On a short path TCP sends bursts of PATH_TSO_SEGS at any pacing rate, and one or two of them
- * overflow a small buffer.  There segments leave one by one, up to a rate that a host can afford.
- * Not if the capacity moves: the window that fills the path is then not known well enough.
- */
-static bool path_bursts_overflow(const struct cpath *ca)
+/* The largest queue ever seen had fewer than PATH_LOSSES segments. */
+static bool path_buffer_is_small(const struct cpath *ca, u32 bw)
 {
-	u32 rtt_min_us = ca->probe.rtt_min_us, bw = ccpd_capacity(&ca->probe), segs;
+	return ccpd_segs(bw, path_room_us(ca)) < PATH_LOSSES << SEG_SCALE;
+}
 
-	if (ca->mode == PATH_SLOW_START || rtt_min_us >= PATH_SHORT_US || !ca->room ||
-	    bw > BIT(BW_SCALE) / PATH_SINGLE_US || (ca->moves && !ca->fell))
-		return false;
-	segs = max(2 * (PATH_TSO_SEGS >> (rtt_min_us >> PATH_TSO_RTT)), PATH_LOSSES);
-	return ccpd_segs(bw, path_room_us(ca)) < segs << SEG_SCALE;
+/*
+ * The most segments in one packet; 0: as many as TCP wants.  On a short path TCP sends bursts of
+ * PATH_TSO_SEGS at any pacing rate, and one or two of them overflow a small buffer.  There a packet
+ * has what the path carries in PATH_SINGLE_US.  Not if the capacity moves: the window that fills
+ * the path is then not known well enough.  And where ACKs clock the segments, as path_clock() says,
+ * no segment may wait for others that would leave in the same packet; field-random --draw 7
+ */
+static u32 path_burst_segs(const struct cpath *ca)
+{
+	u32 rtt_min_us = ca->probe.rtt_min_us, bw = ccpd_capacity(&ca->probe), segs = 0, large;
+
+	if (ca->mode == PATH_SLOW_START || rtt_min_us >= PATH_SHORT_US || !ca->room)
+		return 0;
+	large = max(2 * (PATH_TSO_SEGS >> (rtt_min_us >> PATH_TSO_RTT)), PATH_LOSSES);
+	if (!(ca->moves && !ca->fell) && ccpd_segs(bw, path_room_us(ca)) < large << SEG_SCALE)
+		segs = min_t(u64, 1 + (ccpd_segs(bw, PATH_SINGLE_US) >> SEG_SCALE), PATH_TSO_SEGS);
+	if (segs != 1 && path_buffer_is_small(ca, path_capacity(ca)))
+		segs = PATH_CLOCKED_SEGS;
+	return segs;
 }
 
 /*
@@ -1129,7 +1141,7 @@ static void path_set_burst(struct sock *sk)
 	if (READ_ONCE(sk->sk_pacing_shift) >= PATH_TSO_SHIFT)
 		sk_pacing_shift_update(sk, clamp(20 - log2_us, PATH_TSO_SHIFT,
 						 PATH_TSO_SHIFT_MOST));
-	path_set_single(sk, path_bursts_overflow(ca));
+	path_limit_burst(sk, path_burst_segs(ca));
 }
 
 static void path_round_begin(struct sock *sk)
@@ -1172,12 +1184,6 @@ static void path_count_bunches(struct sock *sk, u32 acked, u32 bw)
 		     carried > PATH_PAUSE_SEGS << SEG_SCALE;
 	if (ca->bunches)
 		ca->bunches--;
-}
-
-/* The largest queue ever seen had fewer than PATH_LOSSES segments. */
-static bool path_buffer_is_small(const struct cpath *ca, u32 bw)
-{
-	return ccpd_segs(bw, path_room_us(ca)) < PATH_LOSSES << SEG_SCALE;
 }
 
 /* Eq. 3, on an ACK for @acked segments, at least one; @bw: the capacity, BW_SCALE */
@@ -2519,7 +2525,7 @@ static void path_release(struct sock *sk)
 
 	if (READ_ONCE(sk->sk_pacing_shift) > PATH_TSO_SHIFT)
 		sk_pacing_shift_update(sk, PATH_TSO_SHIFT);
-	path_set_single(sk, false);
+	path_limit_burst(sk, 0);
 	if (READ_ONCE(visits) && ca->mode != PATH_SLOW_START && !ca->capped && rate)
 		path_visits_store(sk, ccpd_bytes_ps(rate, p->mss), p->rtt_min_us);
 }

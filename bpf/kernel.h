@@ -549,7 +549,7 @@ static inline bool path_is_single(const struct sock *sk)
 	return false;
 }
 
-static inline void path_set_single(struct sock *sk, bool single)
+static inline void path_limit_burst(struct sock *sk, u32 segs)
 {
 }
 

@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * ccpd_path: segments that leave one by one.
+ * ccpd_path: small bursts.
  *
  * TCP chooses the size of a TSO packet by the pacing rate and the rtt (tcp_tso_autosize()), and
  * limits it to sk_gso_max_segs segments.  If sk_gso_max_segs is 1, each segment is paced by itself.
+ * Segments that do not fill such a packet, and are less than a third of the window, wait for other
+ * ACKs (tcp_tso_should_defer()).  So if each ACK shall release a few segments, the limit has to be
+ * as low.
  */
 #ifndef _PATH_SINGLE_H
 #define _PATH_SINGLE_H
 
 #include <net/sock.h>
+
+/* Limits are less than that: TCP's largest packet, 64 kB, has 44 full segments */
+#define PATH_BURST_MOST	64
 
 /* Whether segments leave one by one */
 static inline bool path_is_single(const struct sock *sk)
@@ -17,17 +23,17 @@ static inline bool path_is_single(const struct sock *sk)
 }
 
 /**
- * path_set_single() - choose whether segments leave one by one
+ * path_limit_burst() - choose how many segments may leave in one packet
  * @sk: the socket, which is locked
- * @single: true: one by one; false: as many at once as the device takes, like sk_setup_caps()
+ * @segs: less than PATH_BURST_MOST; 0: as many as the device takes, like sk_setup_caps()
  */
-static inline void path_set_single(struct sock *sk, bool single)
+static inline void path_limit_burst(struct sock *sk, u32 segs)
 {
 	const struct dst_entry *dst;
 
-	if (single) {
-		sk->sk_gso_max_segs = 1;
-	} else if (path_is_single(sk)) {
+	if (segs) {
+		sk->sk_gso_max_segs = segs;
+	} else if (sk->sk_gso_max_segs < PATH_BURST_MOST) {
 		dst = __sk_dst_get(sk);
 		if (dst)
 			sk->sk_gso_max_segs = max_t(u32, READ_ONCE(dst->dev->gso_max_segs), 1);

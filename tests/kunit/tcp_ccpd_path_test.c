@@ -1282,10 +1282,12 @@ static u64 paced_at(struct sock *sk, u32 claim, u32 queue_us)
 /*
  * A path of 1.5 ms at 100 Mb/s with a buffer of five segments, where TSO bursts have 11 segments.
  * There segments leave one by one.  If a queue stands, they are paced at the capacity at most;
- * without a queue at 1/16 more.  With a larger buffer bursts are as long as the device allows.  So
- * they are if more than 31 250 segments leave in a second, or if the capacity moves.
+ * without a queue at 1/16 more.  With a larger buffer bursts are as long as the device allows.  At
+ * a higher rate a packet has what the path carries in 32 us.  If the capacity moves bursts are long
+ * too, but at most two segments where ACKs clock them, as they do with fewer than 8 segments of
+ * buffer.
  */
-static void small_buffer_takes_single_segments(struct kunit *test)
+static void small_buffer_takes_small_packets(struct kunit *test)
 {
 	struct net_device *dev = kunit_kzalloc(test, sizeof(*dev), GFP_KERNEL);
 	struct dst_entry *dst = kunit_kzalloc(test, sizeof(*dst), GFP_KERNEL);
@@ -1312,8 +1314,11 @@ static void small_buffer_takes_single_segments(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, paced_at(sk, link_bw(120), 0), ccpd_bytes_ps(bw + bw / 16, 1448));
 	ca->moves = PATH_MOVES;
 	path_round_begin(sk);
-	KUNIT_EXPECT_EQ(test, sk->sk_gso_max_segs, 64);
+	KUNIT_EXPECT_EQ(test, sk->sk_gso_max_segs, 2);
 	KUNIT_EXPECT_GE(test, paced_at(sk, link_bw(120), 300), ccpd_bytes_ps(link_bw(120), 1448));
+	ca->room = 1200 / PATH_QUEUE;
+	path_round_begin(sk);
+	KUNIT_EXPECT_EQ(test, sk->sk_gso_max_segs, 64);
 	ca->moves = 0;
 	path_round_begin(sk);
 	KUNIT_EXPECT_EQ(test, sk->sk_gso_max_segs, 1);
@@ -1324,7 +1329,21 @@ static void small_buffer_takes_single_segments(struct kunit *test)
 	ca->room = 300 / PATH_QUEUE;
 	path_round_begin(sk);
 	KUNIT_EXPECT_EQ(test, sk->sk_gso_max_segs, 1);
-	ccpd_pair_add(&ca->probe, link_bw(1000), 1000);
+	/* 31 250 segments in a second, and fewer than 8 of buffer: ACKs clock */
+	ccpd_pair_add(&ca->probe, link_bw(800), 1000);
+	ca->room = 80 / PATH_QUEUE;
+	path_round_begin(sk);
+	KUNIT_EXPECT_EQ(test, sk->sk_gso_max_segs, 2);
+	ca->room = 160 / PATH_QUEUE;
+	path_round_begin(sk);
+	KUNIT_EXPECT_EQ(test, sk->sk_gso_max_segs, 3);
+	/* a policer's cap makes a buffer of 13 segments one of 3 */
+	ca->cap = link_bw(200);
+	ca->capped = 1;
+	path_round_begin(sk);
+	KUNIT_EXPECT_EQ(test, sk->sk_gso_max_segs, 2);
+	ca->capped = 0;
+	ca->room = 800 / PATH_QUEUE;
 	path_round_begin(sk);
 	KUNIT_EXPECT_EQ(test, sk->sk_gso_max_segs, 64);
 	/* the next congestion control gets the device's value */
@@ -2993,7 +3012,7 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(acks_come_in_bunches),
 	KUNIT_CASE(empty_path_keeps_the_claim),
 	KUNIT_CASE(burst_is_counted_whole),
-	KUNIT_CASE(small_buffer_takes_single_segments),
+	KUNIT_CASE(small_buffer_takes_small_packets),
 	KUNIT_CASE(acks_clock_a_short_path),
 	KUNIT_CASE(no_more_than_the_path_holds),
 	KUNIT_CASE(timed_burst_is_part_of_the_buffer),
