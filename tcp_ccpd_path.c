@@ -504,7 +504,7 @@ struct cpath {
  * @varies_us: by how much the delay varies, us; path_varies_us()
  *
  * q0 is rtt_min/16, or a quarter of the buffer if that is less, but at least rtt_min/64.  If the
- * delay varies by itself, as on Wi-Fi, q0 is as large as that variation, up to rtt_min/4: such a
+ * delay varies by itself, as on Wi-Fi, q0 is as large as that variation, up to rtt_min/2: such a
  * path never shows less delay, and the law would always give way.  q0 is at least the time of
  * PATH_LEAST_QUEUE segments, since windows are whole segments.  In a buffer with no room for twice
  * that it is half of the buffer, down to half as many segments: 2 * q0 would overflow the buffer in
@@ -516,7 +516,7 @@ struct cpath {
 static u32 path_q0_us(u32 bw, u32 rtt_min_us, u32 room_us, u32 varies_us)
 {
 	u32 segs = PATH_LEAST_QUEUE, least = (rtt_min_us >> 6) + 1, us;
-	u32 most = max3(rtt_min_us >> 4, least, min(varies_us, rtt_min_us >> 2));
+	u32 most = max3(rtt_min_us >> 4, least, min(varies_us, rtt_min_us >> 1));
 	u32 q0 = clamp(room_us >> 2, least, most);
 
 	if (rtt_min_us < PATH_SHORT_US)
