@@ -897,18 +897,34 @@ static u32 path_q0(const struct sock *sk, u32 bw)
 }
 
 /*
+ * The least claim: the least window in a round trip.  With less, pacing would delay segments by
+ * more than a round trip, and no round trip could show a larger rate.
+ */
+static u32 path_least_claim(const struct cpath *ca)
+{
+	return ccpd_bw(PATH_LEAST_WINDOW, 1, (u64)path_smoothed_us(ca) * NSEC_PER_USEC);
+}
+
+/*
  * If ACKs come in bunches, or a round trip has few segments, the mean rtt of a round trip is
  * random. The least of such means would be too low, and the flow would take everything else for a
  * queue and give way to it.  So the base is an average over many round trips here.  The differences
  * of delay within a round trip are part of it, not a queue.
+ *
+ * If bunches take longer than the path, all segments that one releases may wait for another one.
+ * That looks like a queue, and with at most twice the least window it is none of this flow's.
  */
 static void path_learn_average(struct cpath *ca, u32 mean_us, u32 q0)
 {
 	u32 known_us = path_noise_us(ca), least_us = ca->probe.round_rtt_us - ca->probe.rtt_min_us;
 	u32 differ_us = mean_us - min(mean_us, least_us);
+	bool waits = path_bunched(ca) && path_round_queue_us(ca) > q0 &&
+		     ca->claim / 2 <= path_least_claim(ca);
 
 	if (mean_us < known_us)
 		path_set_noise(ca, known_us - ((known_us - mean_us) >> PATH_RISE));
+	else if (waits)
+		path_set_noise(ca, known_us + ((mean_us - known_us) >> PATH_RISE));
 	else if (differ_us > known_us && least_us < q0 / 2)
 		path_set_noise(ca, known_us + ((differ_us - known_us) >> PATH_RISE));
 }
@@ -2139,15 +2155,6 @@ static bool path_has_met(const struct cpath *ca, const struct rate_sample *rs)
 	       rs->delivered > 0 && rs->interval_us > 0 &&
 	       (u64)rs->delivered << BW_SCALE >= (u64)(ca->claim - (ca->claim >> 4)) *
 						 rs->interval_us;
-}
-
-/*
- * The least claim: the least window in a round trip.  With less, pacing would delay segments by
- * more than a round trip, and no round trip could show a larger rate.
- */
-static u32 path_least_claim(const struct cpath *ca)
-{
-	return ccpd_bw(PATH_LEAST_WINDOW, 1, (u64)path_smoothed_us(ca) * NSEC_PER_USEC);
 }
 
 /*

@@ -1222,6 +1222,38 @@ static void bunches_are_averaged(struct kunit *test)
 }
 
 /*
+ * Bunches of 14 ms on a path of 10 ms: all segments that one releases wait for another one.  With
+ * few segments in a round trip that is no queue.  With more it may be ours.
+ */
+static void few_wait_for_the_next_bunch(struct kunit *test)
+{
+	struct cpath c = { .mode = PATH_AVOIDANCE, .bunches = PATH_BUNCHES };
+	u32 least, i;
+
+	c.probe.rtt_min_us = 10000;
+	c.probe.round_rtt_us = 27000;
+	c.probe.rtt_s = 28000 << 3;
+	c.room = 30000 / PATH_QUEUE;
+	path_set_noise(&c, 6400);
+	c.delay_sum = 10 * 17920 / PATH_NOISE;
+	least = path_least_claim(&c);
+	c.claim = 3 * least;
+	path_learn_base(&c, 10, 2500);
+	KUNIT_EXPECT_EQ(test, path_noise_us(&c), 6400);
+	c.claim = 2 * least;
+	path_learn_base(&c, 10, 2500);
+	EXPECT_NEAR(test, path_noise_us(&c), 6400 + 11520 / 8, 20000);
+	/* until they take no more than q0 longer */
+	for (i = 0; i < 30; i++)
+		path_learn_base(&c, 10, 2500);
+	EXPECT_NEAR(test, path_noise_us(&c), 14500, 40000);
+	c.bunches = 0;
+	path_set_noise(&c, 6400);
+	path_learn_base(&c, 10, 2500);
+	KUNIT_EXPECT_EQ(test, path_noise_us(&c), 6400);
+}
+
+/*
  * If a packet met an empty path in a round trip, the claim stays, even if less was delivered.
  * Beside a queue it falls.
  */
@@ -3009,6 +3041,7 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(train_too_fast),
 	KUNIT_CASE(bursts_are_short),
 	KUNIT_CASE(bunches_are_averaged),
+	KUNIT_CASE(few_wait_for_the_next_bunch),
 	KUNIT_CASE(acks_come_in_bunches),
 	KUNIT_CASE(empty_path_keeps_the_claim),
 	KUNIT_CASE(burst_is_counted_whole),
