@@ -2658,6 +2658,15 @@ static void few_acks_show_the_way_back(struct kunit *test)
 	KUNIT_EXPECT_GE(test, path_base_us(ca), 7000);
 	path_way_back(sk, 5000, true);
 	KUNIT_EXPECT_EQ(test, path_base_us(ca), 5000);
+
+	/* a path of 8 ms is not short */
+	ca->probe.rtt_min_us = 8 << PATH_MS;
+	late_stamp(sk, now_ms, 4, 4, 0);
+	path_way_back(sk, 8 << PATH_MS, true);
+	stamped_ack(sk, now_ms += 50, 4, 4 + 20);
+	for (i = 0; i < 20; i++)
+		stamped_ack(sk, now_ms += 50, 4, 4 + 2);
+	KUNIT_EXPECT_EQ(test, path_base_us(ca), 8 << PATH_MS);
 }
 
 /* The delay of the way back is at most eight times rtt_min, whatever the peer's time stamps are */
