@@ -143,6 +143,9 @@ static struct sock *opened(struct kunit *test, u32 cwnd)
 	tcp_snd_cwnd_set(tp, cwnd);
 	tp->snd_ssthresh = TCP_INFINITE_SSTHRESH;
 	minmax_reset(&tp->rtt_min, tcp_jiffies32, ~0U);
+	/* it may send TSO packets, as after sk_setup_caps() */
+	sk->sk_gso_type = SKB_GSO_TCPV4;
+	sk->sk_route_caps = NETIF_F_GSO | NETIF_F_GSO_SOFTWARE;
 	return sk;
 }
 
@@ -1381,8 +1384,57 @@ static void small_buffer_takes_small_packets(struct kunit *test)
 	/* the next congestion control gets the device's value */
 	sk->sk_gso_max_segs = 1;
 	path_release(sk);
-	rcu_read_unlock();
 	KUNIT_EXPECT_EQ(test, sk->sk_gso_max_segs, 64);
+	rcu_read_unlock();
+}
+
+/*
+ * A packet never has more segments than sk_setup_caps() allows: what the device takes, or one if
+ * the socket has no GSO (TCP-MD5 signs a segment).  Such a socket is not one whose segments leave
+ * one by one by our choice.  Without a route the limit stays, since sk_setup_caps() sets it next.
+ */
+static void packets_are_no_larger_than_allowed(struct kunit *test)
+{
+	struct net_device *dev = kunit_kzalloc(test, sizeof(*dev), GFP_KERNEL);
+	struct dst_entry *dst = kunit_kzalloc(test, sizeof(*dst), GFP_KERNEL);
+	struct sock *sk = flow(test);
+	struct cpath *ca = inet_csk_ca(sk);
+
+	KUNIT_ASSERT_NOT_NULL(test, dev);
+	KUNIT_ASSERT_NOT_NULL(test, dst);
+	dst->dev = dev;
+	rcu_assign_pointer(sk->sk_dst_cache, dst);
+	/* in place of the socket's lock */
+	rcu_read_lock();
+	dev->gso_max_segs = 8;
+	sk->sk_gso_max_segs = 8;
+	path_limit_burst(sk, 3);
+	KUNIT_EXPECT_EQ(test, sk->sk_gso_max_segs, 3);
+	path_limit_burst(sk, 27);
+	KUNIT_EXPECT_EQ(test, sk->sk_gso_max_segs, 8);
+	path_limit_burst(sk, 1);
+	KUNIT_EXPECT_TRUE(test, path_is_single(sk));
+	path_limit_burst(sk, 0);
+	KUNIT_EXPECT_EQ(test, sk->sk_gso_max_segs, 8);
+	dev->gso_max_segs = 1;
+	path_limit_burst(sk, 2);
+	KUNIT_EXPECT_EQ(test, sk->sk_gso_max_segs, 1);
+
+	dev->gso_max_segs = 64;
+	sk_gso_disable(sk);
+	path_limit_burst(sk, 2);
+	KUNIT_EXPECT_EQ(test, sk->sk_gso_max_segs, 1);
+	ca->probe.rtt_min_us = 50000;
+	path_round_begin(sk);
+	KUNIT_EXPECT_EQ(test, sk->sk_gso_max_segs, 1);
+	path_release(sk);
+	KUNIT_EXPECT_EQ(test, sk->sk_gso_max_segs, 1);
+	KUNIT_EXPECT_FALSE(test, path_is_single(sk));
+
+	RCU_INIT_POINTER(sk->sk_dst_cache, NULL);
+	path_limit_burst(sk, 0);
+	KUNIT_EXPECT_EQ(test, sk->sk_gso_max_segs, 1);
+	rcu_read_unlock();
 }
 
 /*
@@ -3055,6 +3107,7 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(empty_path_keeps_the_claim),
 	KUNIT_CASE(burst_is_counted_whole),
 	KUNIT_CASE(small_buffer_takes_small_packets),
+	KUNIT_CASE(packets_are_no_larger_than_allowed),
 	KUNIT_CASE(acks_clock_a_short_path),
 	KUNIT_CASE(no_more_than_the_path_holds),
 	KUNIT_CASE(timed_burst_is_part_of_the_buffer),
