@@ -169,6 +169,12 @@
 #define PATH_RISE	3
 
 /*
+ * Segments may wait for the next bunch at most 2^2 times as long as the path is.  A longer delay is
+ * a queue, of many flows of our kind or of a rival; field-batches
+ */
+#define PATH_WAITS	2
+
+/*
  * The capacity moves if fewer than PATH_FALL eighths of the claim were delivered in a round trip,
  * and the queue was then empty for PATH_EMPTY_ROUNDS.  This state lasts for PATH_MOVES ticks;
  * field-moving, path-flows
@@ -912,13 +918,16 @@ static u32 path_least_claim(const struct cpath *ca)
  * of delay within a round trip are part of it, not a queue.
  *
  * If bunches take longer than the path, all segments that one releases may wait for another one.
- * That looks like a queue, and with at most twice the least window it is none of this flow's.
+ * That looks like a queue, and with at most twice the least window it is none of this flow's.  But
+ * it may be one of many flows, each with such a window: if each took that queue for the path, all
+ * would keep it up.  So it counts only up to PATH_WAITS.  @mean_us: mean rtt beyond rtt_min, us
  */
 static void path_learn_average(struct cpath *ca, u32 mean_us, u32 q0)
 {
 	u32 known_us = path_noise_us(ca), least_us = ca->probe.round_rtt_us - ca->probe.rtt_min_us;
 	u32 differ_us = mean_us - min(mean_us, least_us);
 	bool waits = path_bunched(ca) && path_round_queue_us(ca) > q0 &&
+		     mean_us <= ca->probe.rtt_min_us << PATH_WAITS &&
 		     ca->claim / 2 <= path_least_claim(ca);
 
 	if (mean_us < known_us)

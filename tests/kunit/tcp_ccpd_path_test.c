@@ -1226,7 +1226,8 @@ static void bunches_are_averaged(struct kunit *test)
 
 /*
  * Bunches of 14 ms on a path of 10 ms: all segments that one releases wait for another one.  With
- * few segments in a round trip that is no queue.  With more it may be ours.
+ * few segments in a round trip that is no queue.  With more it may be ours.  Above 40 ms it is a
+ * queue of many flows.
  */
 static void few_wait_for_the_next_bunch(struct kunit *test)
 {
@@ -1250,6 +1251,14 @@ static void few_wait_for_the_next_bunch(struct kunit *test)
 	for (i = 0; i < 30; i++)
 		path_learn_base(&c, 10, 2500);
 	EXPECT_NEAR(test, path_noise_us(&c), 14500, 40000);
+	path_set_noise(&c, 6400);
+	c.delay_sum = 10 * 41600 / PATH_NOISE;
+	path_learn_base(&c, 10, 2500);
+	KUNIT_EXPECT_EQ(test, path_noise_us(&c), 6400);
+	c.delay_sum = 10 * 39680 / PATH_NOISE;
+	path_learn_base(&c, 10, 2500);
+	EXPECT_NEAR(test, path_noise_us(&c), 6400 + 33280 / 8, 20000);
+	c.delay_sum = 10 * 17920 / PATH_NOISE;
 	c.bunches = 0;
 	path_set_noise(&c, 6400);
 	path_learn_base(&c, 10, 2500);
