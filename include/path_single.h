@@ -16,7 +16,7 @@
 /* Limits are less than that: TCP's largest packet, 64 kB, has 44 full segments */
 #define PATH_BURST_MOST	64
 
-/* Whether segments leave one by one, although the device would take more */
+/* Whether segments leave one by one, although the socket has GSO */
 static inline bool path_is_single(const struct sock *sk)
 {
 	return sk->sk_gso_max_segs == 1 && sk_can_gso(sk);
