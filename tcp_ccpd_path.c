@@ -344,10 +344,10 @@
 
 /*
  * A packet for a small buffer has what the path carries in so many us: one segment up to 375 Mb/s.
- * With less a host would spend too much on packets.  And TCP keeps only two packets in the device
- * then, which may report that they have left later than this.
+ * Smaller packets would cost a host too much.  And TCP keeps only two such packets in the device,
+ * which may report that they have left later than this.
  */
-#define PATH_SINGLE_US	32
+#define PATH_PACKET_US	32
 
 TCPCC_PARAM(kp, 4, 1, 16, "Proportional gain Kp of Eq. 3, no unit");
 TCPCC_PARAM(kd, 100, 0, 100000, "Derivative gain Kd of Eq. 3, us");
@@ -1135,7 +1135,7 @@ static bool path_buffer_is_small(const struct cpath *ca, u32 bw)
 /*
  * The most segments in one packet; 0: as many as TCP wants.  On a short path TCP sends bursts of
  * PATH_TSO_SEGS at any pacing rate, and one or two of them overflow a small buffer.  There a packet
- * has what the path carries in PATH_SINGLE_US.  Not if the capacity moves: the window that fills
+ * has what the path carries in PATH_PACKET_US.  Not if the capacity moves: the window that fills
  * the path is then not known well enough.  And where ACKs clock the segments, as path_clock() says,
  * no segment may wait for others that would leave in the same packet; field-random --draw 7
  */
@@ -1147,7 +1147,7 @@ static u32 path_burst_segs(const struct cpath *ca)
 		return 0;
 	large = max(2 * (PATH_TSO_SEGS >> (rtt_min_us >> PATH_TSO_RTT)), PATH_LOSSES);
 	if (!(ca->moves && !ca->fell) && ccpd_segs(bw, path_room_us(ca)) < large << SEG_SCALE)
-		segs = min_t(u64, 1 + (ccpd_segs(bw, PATH_SINGLE_US) >> SEG_SCALE), PATH_TSO_SEGS);
+		segs = min_t(u64, 1 + (ccpd_segs(bw, PATH_PACKET_US) >> SEG_SCALE), PATH_TSO_SEGS);
 	if (segs != 1 && path_buffer_is_small(ca, path_capacity(ca)))
 		segs = PATH_CLOCKED_SEGS;
 	return segs;

@@ -478,7 +478,8 @@ static inline u64 explicit_most(struct explicit_window *w, u64 window, u32 trust
 
 /*
  * Whether a queue seems to stand although the window has not grown for some round trips.  A law
- * that otherwise only stops to grow must then send less than is delivered: explicit_renew()
+ * that only stops growing beside a queue must then send less than is delivered, so that a queue of
+ * this flow goes: explicit_renew()
  */
 static inline bool explicit_makes_way(const struct explicit_window *w)
 {
@@ -490,8 +491,8 @@ static inline bool explicit_makes_way(const struct explicit_window *w)
  * At the end of a round trip: if the path has become longer, or if the ACKs have jitter, the
  * difference to mrtt looks like a queue, and the window is limited to what was delivered in mrtt.
  * So small a window makes no queue.  If the words granted more in each of EXPLICIT_STALE round
- * trips, and the smoothed rtt has never come back in the last EXPLICIT_WAY of them, it is the rtt
- * of the path now.  A queue of this flow is gone after one or two of these.
+ * trips, and the smoothed rtt has not fallen to mrtt in the last EXPLICIT_WAY of them, its least
+ * value in these is the rtt of the path now.  A queue of this flow is gone after one or two.
  */
 static inline void explicit_renew(struct explicit_window *w)
 {

@@ -63,8 +63,8 @@ TCPCC_PARAM(htcp_linux, 0, 0, 1, "1: rtt_min in units of 100 ms, as in the kerne
 
 /*
  * A value of f() is used until D is 1/2^7 larger, because it costs more than the rest of an ACK.
- * It is the value in the middle of that time: right on average, and wrong by at most 1 % at rtts up
- * to 160 ms, 1.5 % at 324 ms.
+ * It is the value in the middle of that time: right on average, and by Eqs. 31 and 32 wrong by at
+ * most 1 % at rtts up to 160 ms, 1.6 % at 324 ms.
  */
 #define HTCP_NEAR	7
 
@@ -77,7 +77,7 @@ TCPCC_PARAM(htcp_linux, 0, 0, 1, "1: rtt_min in units of 100 ms, as in the kerne
  * @loss_rate: throughput at the last loss; 0: there was none
  * @undo_loss_rate: @loss_rate before the last loss
  * @alpha: 2 (1 - beta) f(D), the growth in a round trip, HTCP_SCALE: below 2^16 segments, which
- *	f reaches half an hour after a loss
+ *	f reaches half an hour after a loss, at an rtt of 100 ms
  * @undo_us: time between the last loss and the one before, us; longer than a u32: U32_MAX
  * @rtt_max_us: largest rtt, us; 0: none yet
  * @beta: the share that the last loss left, HTCP_SCALE, below HTCP_ONE

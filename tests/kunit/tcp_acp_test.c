@@ -552,6 +552,18 @@ static void queue_lowers_trust(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, explicit_trusted(w, proven, 0), EXPLICIT_MOST);
 }
 
+/* The window that is reached with a grant of 100 segments in FAKE_RTT_US */
+static u32 settled(struct sock *sk)
+{
+	int i;
+
+	fake_router.word = tcpcc_fb_encode(100ULL * (FAKE_MSS + 100) * USEC_PER_SEC / FAKE_RTT_US,
+					   false);
+	for (i = 0; i < 10; i++)
+		fake_round(sk, true);
+	return cwnd_of(sk);
+}
+
 /*
  * The path becomes three times as long.  That is no queue, and the grant is reached again: it is
  * three times as many segments in such a round trip.
@@ -559,13 +571,8 @@ static void queue_lowers_trust(struct kunit *test)
 static void path_becomes_longer(struct kunit *test)
 {
 	struct sock *sk = open_heard(test);
-	u32 cwnd, i;
+	u32 cwnd = settled(sk), i;
 
-	fake_router.word = tcpcc_fb_encode(100ULL * (FAKE_MSS + 100) * USEC_PER_SEC / FAKE_RTT_US,
-					   false);
-	for (i = 0; i < 10; i++)
-		fake_round(sk, true);
-	cwnd = cwnd_of(sk);
 	fake_router.rtt_us = 3 * FAKE_RTT_US;
 	fake_router.srtt_us = 3 * FAKE_RTT_US;
 	for (i = 0; i < 30; i++)
@@ -587,13 +594,8 @@ static void path_becomes_longer(struct kunit *test)
 static void acks_have_jitter(struct kunit *test)
 {
 	struct sock *sk = open_heard(test);
-	u32 cwnd, i;
+	u32 cwnd = settled(sk), i;
 
-	fake_router.word = tcpcc_fb_encode(100ULL * (FAKE_MSS + 100) * USEC_PER_SEC / FAKE_RTT_US,
-					   false);
-	for (i = 0; i < 10; i++)
-		fake_round(sk, true);
-	cwnd = cwnd_of(sk);
 	fake_router.srtt_us = 96000;
 	for (i = 0; i < 4000; i++) {
 		fake_router.rtt_us = i % 32 ? 98000 : 82000;
