@@ -10,6 +10,7 @@ import re
 import shutil
 import struct
 import subprocess
+import uuid
 from itertools import pairwise
 from pathlib import Path
 
@@ -104,7 +105,8 @@ def test_a_module_is_built_once_for_each_content(lab, example) -> None:
     """The module is loaded, and is part of key and provenance.  Its folder does not change."""
     folder = example / "my_cc"
     source = folder / "my_cc.c"
-    source.write_text(f"/* {example} */\n{source.read_text()}")  # a content that is not built yet
+    new = f"/* {uuid.uuid4()} */\n"  # the cache may outlive the directory of the test
+    source.write_text(new + source.read_text())
     before = _state(folder)
 
     def run() -> tuple[dict, str]:

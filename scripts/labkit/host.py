@@ -38,7 +38,7 @@ def run_logged(command, log: Path, *, cwd=None, poll=None, keep=(), **env: str) 
 
     The command gets its own session; an exception here terminates its process group.  keep: file
     descriptors that the command inherits, so that it still holds the lock if this process is
-    killed.  poll is called about once a second.
+    killed.  poll is called at once, and then about once a second.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("wb") as out:
@@ -48,9 +48,10 @@ def run_logged(command, log: Path, *, cwd=None, poll=None, keep=(), **env: str) 
         )
         try:
             while True:
+                if poll:
+                    poll()
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     return child.wait(timeout=1 if poll else None)
-                poll()
         except BaseException:
             os.killpg(child.pid, signal.SIGTERM)
             child.wait()
