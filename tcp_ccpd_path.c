@@ -283,6 +283,12 @@
 #define PATH_ROOM	16
 #define PATH_ROOM_MOST	4U
 
+/*
+ * Up to half of what was delivered lately it is PATH_ROOM_MOST quarters, if the path was empty in
+ * so many successive round trips; field-random, --draw 7 (cellular)
+ */
+#define PATH_REGAIN	2U
+
 /* Round trips with a queue above 2 * q0, before the flow looks at the path; path-flows */
 #define PATH_DOUBT	2
 
@@ -609,19 +615,19 @@ static u32 path_long(u32 rtt_us)
 /**
  * path_room() - what a flow may ask for if there is almost no queue
  * @rate: what it was delivered in the last round trip, BW_SCALE
- * @rtt_us: round-trip time, us
+ * @n: the largest step, quarters of the rate, at most PATH_ROOM_MOST; path_step()
  * @queue_us: mean queueing delay in that round trip, us
  * @q0_us: queueing delay to aim at, us
  *
  * rate * (1 + (1 - 2 * queue / q0) * n / 4).  If there is no queue, the capacity is more than what
  * is known of it, or another flow has left.  In equilibrium there is a queue of q0, and the result
- * is the rate.  n: path_long()
+ * is the rate.
  *
  * Return: rate, BW_SCALE
  */
-static u32 path_room(u32 rate, u32 rtt_us, u32 queue_us, u32 q0_us)
+static u32 path_room(u32 rate, u32 n, u32 queue_us, u32 q0_us)
 {
-	u32 part = (rate >> 2) * path_long(rtt_us);
+	u32 part = (rate >> 2) * n;
 
 	if (queue_us >= q0_us / 2)
 		return rate;
@@ -2006,6 +2012,23 @@ static bool path_late_by_jitter(const struct cpath *ca, u32 bw, u32 mean_us)
 }
 
 /*
+ * The n of path_room().  A flow that had more than half of the capacity lately, and now has less
+ * than half of that, returns there in few round trips, as slow start returns to ssthresh.  The
+ * capacity has fallen and risen again, or other flows have left.  From there on it grows as usual.
+ * One of several flows must not grow in this way: it would take what another has just left.  Nor
+ * may a flow whose ACKs come in bunches, because one round trip then delivers little by chance.
+ */
+static u32 path_step(const struct cpath *ca)
+{
+	u32 lately = ccpd_delivery_rate(&ca->probe), pair = ccpd_pair_bw(&ca->probe);
+
+	if (ca->empty >= PATH_REGAIN && pair && lately > pair / 2 && ca->claim < lately / 2 &&
+	    !path_bunched(ca))
+		return PATH_ROOM_MOST;
+	return path_long(ca->probe.rtt_s >> 3);
+}
+
+/*
  * The claim after a round trip.  Losses beside a queue are an overflow.  Without a queue a few
  * losses are noise, and count as delivered, but only up to the capacity: beyond it they may be an
  * overflow that ended within the round trip, and a larger claim would cause a larger one.  Many
@@ -2064,7 +2087,7 @@ static u32 path_next_claim(struct cpath *ca, u32 rate, u32 delivered, u32 lost, 
 	/* half way, since it takes a round trip to have an effect */
 	share = path_share(rate, bw, queue_us, q0);
 	if (!ca->capped)
-		share = max(share, path_room(rate, ca->probe.rtt_s >> 3, mean_us, q0));
+		share = max(share, path_room(rate, path_step(ca), mean_us, q0));
 	/*
 	 * A packet met an empty way there, so the path would have carried more than was delivered:
 	 * the claim does not fall.  Unless the path was empty because many segments were lost.

@@ -2085,23 +2085,58 @@ static void visit_begins_where_the_last_ended(struct kunit *test)
 /* With almost no queue a flow claims up to a quarter more, whatever the known capacity is. */
 static void empty_path_has_room(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, path_room(1000, 50000, 0, 100), 1250);
-	KUNIT_EXPECT_EQ(test, path_room(1000, 50000, 25, 100), 1125);
-	KUNIT_EXPECT_EQ(test, path_room(1000, 50000, 50, 100), 1000);
-	KUNIT_EXPECT_EQ(test, path_room(1000, 50000, U32_MAX, 100), 1000);
-	KUNIT_EXPECT_EQ(test, path_room(U32_MAX, 50000, 0, 1), U32_MAX);
+	KUNIT_EXPECT_EQ(test, path_room(1000, 1, 0, 100), 1250);
+	KUNIT_EXPECT_EQ(test, path_room(1000, 1, 25, 100), 1125);
+	KUNIT_EXPECT_EQ(test, path_room(1000, 1, 50, 100), 1000);
+	KUNIT_EXPECT_EQ(test, path_room(1000, 1, U32_MAX, 100), 1000);
+	KUNIT_EXPECT_EQ(test, path_room(U32_MAX, 1, 0, 1), U32_MAX);
 }
 
 /* A long path has fewer round trips, so each step is larger, up to twice the rate. */
 static void long_path_has_more_room(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, path_room(1000, 130000, 0, 100), 1250);
-	KUNIT_EXPECT_EQ(test, path_room(1000, 132000, 0, 100), 1500);
-	KUNIT_EXPECT_EQ(test, path_room(1000, 132000, 25, 100), 1250);
-	KUNIT_EXPECT_EQ(test, path_room(1000, 258000, 0, 100), 1750);
-	KUNIT_EXPECT_EQ(test, path_room(1000, 600000, 0, 100), 2000);
-	KUNIT_EXPECT_EQ(test, path_room(1000, 600000, 50, 100), 1000);
-	KUNIT_EXPECT_EQ(test, path_room(U32_MAX, U32_MAX, 0, 1), U32_MAX);
+	KUNIT_EXPECT_EQ(test, path_room(1000, path_long(130000), 0, 100), 1250);
+	KUNIT_EXPECT_EQ(test, path_room(1000, path_long(132000), 0, 100), 1500);
+	KUNIT_EXPECT_EQ(test, path_room(1000, path_long(132000), 25, 100), 1250);
+	KUNIT_EXPECT_EQ(test, path_room(1000, path_long(258000), 0, 100), 1750);
+	KUNIT_EXPECT_EQ(test, path_room(1000, path_long(600000), 0, 100), 2000);
+	KUNIT_EXPECT_EQ(test, path_room(1000, path_long(600000), 50, 100), 1000);
+	KUNIT_EXPECT_EQ(test, path_room(U32_MAX, path_long(U32_MAX), 0, 1), U32_MAX);
+}
+
+/*
+ * A flow that had most of the capacity lately returns to half of that in large steps, after two
+ * round trips with an empty path.
+ */
+static void what_was_had_is_regained(struct kunit *test)
+{
+	struct sock *sk = flow(test);
+	struct cpath *ca = inet_csk_ca(sk);
+	u32 bw = link_bw(100);
+
+	ca->probe.rtt_s = 50000 << 3;
+	ca->probe.rate[0] = bw;
+	ca->claim = bw / 2 - 1;
+	ca->empty = PATH_REGAIN;
+	KUNIT_EXPECT_EQ(test, path_step(ca), PATH_ROOM_MOST);
+	ca->probe.round_rtt_us = 50000;
+	KUNIT_EXPECT_EQ(test, path_next_claim(ca, bw / 4, 100, 0, bw, 3000, 0),
+			(ca->claim + bw / 4 * 2) / 2);
+	/* one empty round trip, or half of it is reached */
+	ca->empty = PATH_REGAIN - 1;
+	KUNIT_EXPECT_EQ(test, path_step(ca), 1);
+	ca->empty = PATH_REGAIN;
+	ca->claim = bw / 2;
+	KUNIT_EXPECT_EQ(test, path_step(ca), 1);
+	/* one of several flows */
+	ca->claim = bw / 8;
+	KUNIT_EXPECT_EQ(test, path_step(ca), PATH_ROOM_MOST);
+	ca->probe.rate[0] = bw / 2;
+	KUNIT_EXPECT_EQ(test, path_step(ca), 1);
+	ca->probe.rate[0] = bw;
+	/* ACKs in bunches */
+	ca->bunches = PATH_BUNCHES;
+	KUNIT_EXPECT_EQ(test, path_step(ca), 1);
 }
 
 /*
@@ -3137,6 +3172,7 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(visit_begins_where_the_last_ended),
 	KUNIT_CASE(empty_path_has_room),
 	KUNIT_CASE(long_path_has_more_room),
+	KUNIT_CASE(what_was_had_is_regained),
 	KUNIT_CASE(capacity_that_moves),
 	KUNIT_CASE(window_follows_the_queue),
 	KUNIT_CASE(cube_root),
