@@ -716,13 +716,17 @@ static bool path_has_window(const struct cpath *ca)
 
 /*
  * What a capacity that moves may be now, BW_SCALE; 0 if it does not move.  It is the largest rate
- * that was delivered in the last seconds, or the claim if that rate caused an overflow.
+ * that was delivered in the last seconds, or the claim if that rate caused an overflow.  It is at
+ * most twice the claim: that rate may have ended before this state began, and a window for all of
+ * it would overflow the buffer at once; field-random --draw 12 (path 075)
  */
 static u32 path_moving_rate(const struct cpath *ca)
 {
 	if (!path_moves(ca))
 		return 0;
-	return ca->fell ? ca->claim : ccpd_delivery_rate(&ca->probe);
+	if (ca->fell)
+		return ca->claim;
+	return min_t(u64, 2ULL * ca->claim, ccpd_delivery_rate(&ca->probe));
 }
 
 /*

@@ -449,9 +449,9 @@ static void mark_is_answered(struct kunit *test)
 	inet_csk(sk)->icsk_ca_state = TCP_CA_CWR;
 	EXPECT_NEAR(test, ca->claim, mul_u64_u32_div(claim, 85, 100), 3000);
 	/* if ACKs come in bunches, the claim is used in place of the largest delivered rate */
-	ca->probe.rate[0] = 2 * claim;
+	ca->probe.rate[0] = claim;
 	ca->bunches = PATH_BUNCHES;
-	KUNIT_EXPECT_EQ(test, path_moving_rate(ca), 2 * claim);
+	KUNIT_EXPECT_EQ(test, path_moving_rate(ca), claim);
 	path_set_state(sk, TCP_CA_CWR);
 	KUNIT_EXPECT_EQ(test, path_moving_rate(ca), ca->claim);
 	ca->bunches = 0;
@@ -2165,6 +2165,10 @@ static void capacity_that_moves(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ca->floor >> PATH_WINDOW_PART, tcp_snd_cwnd(tcp_sk(sk)));
 	ca->floor = 800 << PATH_WINDOW_PART;
 	KUNIT_EXPECT_EQ(test, path_moving_window(ca, 50000), 800);
+	/* a rate from before the fall counts only up to twice the claim */
+	ca->probe.rate[0] = 3 * ca->claim;
+	KUNIT_EXPECT_EQ(test, path_moving_rate(ca), 2 * ca->claim);
+	ca->probe.rate[0] = link_bw(100);
 	/* another fall renews this state */
 	ca->moves = 1;
 	path_watch(sk, ca->claim / 2, false);
