@@ -88,11 +88,12 @@ struct nist {
  * struct nist_ack - an ACK, for the periodic rules
  * @now_us: time of the ACK, us
  * @rtt_us: its rtt sample, us; 0 or less: none
- * @srtt_us: TCP's smoothed rtt, us; at least 1 for @periodic of a law that has @due
+ * @srtt_us: TCP's smoothed rtt, us; 0: none yet
  * @delivered: tp->delivered, segments; wraps
  * @recovery: TCP is in CWR, Recovery or Loss
  * @slow_start: the window is below sst
- * @limited: the window is fully used; only for @periodic of a law that has @due
+ * @avoidance: neither of these; only for @periodic of a law that has @due
+ * @limited: the window is fully used; only with @avoidance
  */
 struct nist_ack {
 	u64	now_us;
@@ -101,6 +102,7 @@ struct nist_ack {
 	u32	delivered;
 	bool	recovery;
 	bool	slow_start;
+	bool	avoidance;
 	bool	limited;
 };
 
@@ -213,6 +215,21 @@ static inline u32 nist_slow_start(struct nist *nist, u32 sst, u32 limit, u32 ack
 	nist_grow(nist, nist_segs(limit) / 2, acked);
 	nist->cwnd = min(nist->cwnd, nist_segs(sst));
 	return 0;
+}
+
+/**
+ * nist_queued() - the part of a window that is in the queue
+ * @win: NIST_SCALE
+ * @rtt_min_us: least rtt, us
+ * @srtt_us: smoothed rtt, us
+ *
+ * Return: packets, NIST_SCALE
+ */
+static inline u64 nist_queued(u64 win, u32 rtt_min_us, u32 srtt_us)
+{
+	if (srtt_us <= rtt_min_us)
+		return 0;
+	return mul_u64_u32_div(win, srtt_us - rtt_min_us, srtt_us);
 }
 
 /* Whether an interval is over.  A sum, because a difference would need a copy of @now_us. */
@@ -346,11 +363,12 @@ static noinline void nist_periodic(struct sock *sk)
 	u8 state = inet_csk(sk)->icsk_ca_state;
 	const struct nist_ack ack = {
 		.now_us = tp->tcp_mstamp,
-		.srtt_us = max(tp->srtt_us >> 3, 1U),
+		.srtt_us = tp->srtt_us >> 3,
 		.delivered = tp->delivered,
 		.recovery = state >= TCP_CA_CWR,
 		.slow_start = tcp_in_slow_start(tp),
-		.limited = tcp_is_cwnd_limited(sk),
+		.avoidance = state < TCP_CA_CWR && !tcp_in_slow_start(tp),
+		.limited = tp->is_cwnd_limited,
 	};
 	/* TCP is still on its way to the window from @decrease, and will reach it */
 	bool on_way = state == TCP_CA_CWR || state == TCP_CA_Recovery;

@@ -9,7 +9,7 @@
  *   ACK	cwnd += (T - cwnd) / acksRTT up to T; at once if T < cwnd, Eq. 18
  *   loss	cwnd /= 2, T = cwnd, sst = cwnd, Eq. 19
  *   timeout	sst = max(cwnd / 2, 2), Eq. 20
- *   every RTT	acksRTT: segments acknowledged in it; throughput is averaged, Eq. 23
+ *   every RTT	acksRTT: segments acknowledged in it; with tune=1 throughput is averaged, Eq. 23
  *   every UA	with tune=1, from the start of a flow: alpha goes from 200 to 20 to 8 packets
  *		if throughput is low, and back if it is high, Eq. 22
  *
@@ -77,19 +77,20 @@ struct fast {
  * fast_target() - T, Eq. 21
  * @cwnd: window, NIST_SCALE
  * @rtt_min_us: least rtt, us
- * @srtt_us: smoothed rtt, us, at least 1
+ * @srtt_us: smoothed rtt, us
  * @packets: alpha
+ *
+ * (1 - gamma) cwnd + gamma (rtt_min / srtt cwnd + alpha) is cwnd + gamma (alpha - queued).
  *
  * Return: T, NIST_SCALE
  */
 static u64 fast_target(u64 cwnd, u32 rtt_min_us, u32 srtt_us, u32 packets)
 {
+	u64 queued = nist_queued(cwnd, rtt_min_us, srtt_us);
 	u32 share = READ_ONCE(gain);
-	u64 kept = srtt_us > rtt_min_us ?
-		   mul_u64_u32_div(cwnd, rtt_min_us, srtt_us) : cwnd;
 
-	return min(2 * cwnd, nist_permille(cwnd, 1000 - share) +
-			     nist_permille(kept + nist_segs(packets), share));
+	return min(2 * cwnd, cwnd + nist_permille(nist_segs(packets), share) -
+			     nist_permille(queued, share));
 }
 
 /**
@@ -173,7 +174,7 @@ static bool fast_is_tune(const struct fast *fast, u64 now_us)
 	return nist_is_over(fast->tune_us, (u64)READ_ONCE(update_alpha) * USEC_PER_SEC, now_us);
 }
 
-/* The rule for alpha (every UA) waits until another rule is due: at most UW or a round trip. */
+/* The rule for alpha (every UA) waits for the end of a round trip. */
 static bool fast_due(const struct nist *nist, const struct nist_ack *ack)
 {
 	const struct fast *fast = container_of(nist, struct fast, nist);
@@ -182,18 +183,32 @@ static bool fast_due(const struct nist *nist, const struct nist_ack *ack)
 	       (ack->slow_start ? fast->target : fast_is_update(fast, ack->now_us));
 }
 
-static __always_inline void fast_periodic(struct nist *nist, const struct nist_ack *ack)
+/* At the end of a round trip.  Only tuning needs the throughput, from when it is switched on. */
+static __always_inline void fast_round(struct fast *fast, const struct nist_ack *ack)
 {
-	struct fast *fast = container_of(nist, struct fast, nist);
-	u32 acks = nist_rate_update(&fast->rate, ack->now_us, ack->delivered,
-				    ack->srtt_us, READ_ONCE(weight));
+	u32 acks = ack->delivered - fast->rate.delivered;
 
 	if (acks)
 		fast->share = U32_MAX / acks;
+	if (!READ_ONCE(tune)) {
+		fast->rate.since_us = ack->now_us;
+		fast->rate.delivered = ack->delivered;
+		fast->tune_us = ack->now_us;
+		return;
+	}
+	nist_rate_end(&fast->rate, ack->now_us, ack->delivered, READ_ONCE(weight));
 	if (fast_is_tune(fast, ack->now_us)) {
 		fast->tune_us = ack->now_us;
 		fast->level = fast_tune(fast->level, fast->rate.rate >> NIST_RATE_SCALE);
 	}
+}
+
+static __always_inline void fast_periodic(struct nist *nist, const struct nist_ack *ack)
+{
+	struct fast *fast = container_of(nist, struct fast, nist);
+
+	if (nist_is_round(fast->rate.since_us, ack->srtt_us, ack->now_us))
+		fast_round(fast, ack);
 	if (ack->slow_start) {
 		fast->target = 0;
 	} else if (fast_is_update(fast, ack->now_us)) {

@@ -28,7 +28,8 @@ static inline void nist_next(struct nist *nist, u64 passed_us, u32 segs, u32 srt
 	nist_now.now_us += passed_us;
 	nist_now.delivered += segs;
 	nist_now.srtt_us = srtt_us;
-	if (nist_law.periodic)
+	nist_now.avoidance = !nist_now.recovery && !nist_now.slow_start;
+	if (nist_law.periodic && (!nist_law.due || nist_law.due(nist, &nist_now)))
 		nist_law.periodic(nist, &nist_now);
 }
 
