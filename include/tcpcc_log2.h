@@ -61,4 +61,44 @@ static inline u32 tcpcc_exp2(u32 log)
 	return mantissa >> (31 - (log >> TCPCC_LOG2_SCALE));
 }
 
+/* c1 f - c2 f^2 + c3 f^3, all TCPCC_LOG2_SCALE, @f below 1 */
+static inline u32 tcpcc_cubic(u64 f, u32 c1, u32 c2, u32 c3)
+{
+	return f * (c1 - (f * (c2 - (f * c3 >> TCPCC_LOG2_SCALE)) >> TCPCC_LOG2_SCALE)) >>
+	       TCPCC_LOG2_SCALE;
+}
+
+/**
+ * tcpcc_log2_near() - logarithm to the base of 2, for code that runs often
+ * @x: at least 2^16
+ *
+ * log2(1 + f) is 1.4224 f - 0.5804 f^2 + 0.158 f^3, with an error of up to 0.00091.
+ *
+ * Return: log2(x), TCPCC_LOG2_SCALE, with an error of up to 0.001
+ */
+static inline u32 tcpcc_log2_near(u64 x)
+{
+	u32 log = fls64(x) - 1;
+	u32 f = (x >> (log - TCPCC_LOG2_SCALE)) - TCPCC_LOG2_ONE;
+
+	return (log << TCPCC_LOG2_SCALE) + tcpcc_cubic(f, 93218, 38034, 10352);
+}
+
+/**
+ * tcpcc_reduce_near() - division by a power of 2, for code that runs often
+ * @x: from 2^32 to 2^62
+ * @log: logarithm of the divisor, TCPCC_LOG2_SCALE, below 32
+ *
+ * 2^-f is 1 - (0.6908 f - 0.2286 f^2 + 0.0378 f^3), with an error of up to 0.00016 of it.
+ *
+ * Return: @x / 2^@log, with an error of up to 0.0002 of it
+ */
+static inline u64 tcpcc_reduce_near(u64 x, u32 log)
+{
+	u32 f = log & (TCPCC_LOG2_ONE - 1);
+	u32 share = TCPCC_LOG2_ONE - tcpcc_cubic(f, 45272, 14980, 2476);
+
+	return (x >> TCPCC_LOG2_SCALE) * share >> (log >> TCPCC_LOG2_SCALE);
+}
+
 #endif /* _TCPCC_LOG2_H */

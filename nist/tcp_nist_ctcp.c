@@ -65,36 +65,27 @@ struct ctcp {
 
 /**
  * ctcp_gain() - by how much the delay window grows in a round trip without a queue
- * @win: NIST_SCALE, below 2^62
+ * @win: NIST_SCALE, at least one segment, below 2^62
+ *
+ * The error of win^k is below 0.0004 of it with the study's k: (1 - k) ln 2 * 0.001 from the
+ * logarithm, and 0.0002 from the division.
  *
  * Return: alpha win^k - 1, NIST_SCALE, at least 0
  */
 static u64 ctcp_gain(u64 win)
 {
-	u32 log = tcpcc_log2(max_t(u32, win >> NIST_SCALE, 1));
-	/* win^k is computed as win * win^(k - 1), because win^(k - 1) is at most 1 */
-	u32 power = tcpcc_exp2(30 * TCPCC_LOG2_ONE - log * (1000 - READ_ONCE(k)) / 1000);
-	u64 gain = nist_permille(mul_u64_u32_shr(win, power, 30), READ_ONCE(alpha));
+	u32 log = tcpcc_log2_near(win) - NIST_SCALE * TCPCC_LOG2_ONE;
+	/* win^k is computed as win / win^(1 - k) */
+	u64 power = tcpcc_reduce_near(win, log * (1000 - READ_ONCE(k)) / 1000);
+	u64 gain = div_u64(power, 1000) * READ_ONCE(alpha);
 
 	return gain > NIST_ONE ? gain - NIST_ONE : 0;
 }
 
-/**
- * ctcp_queued() - diff, the part of a window that is queued
- * @win: NIST_SCALE
- * @rtt_min_us: least rtt, us
- * @srtt_us: smoothed rtt, us
- *
- * Return: packets, NIST_SCALE
+/*
+ * Before dwnd is used: limits it to the window, which TCP may have reduced.  Below the low window
+ * dwnd is 0.
  */
-static u64 ctcp_queued(u64 win, u32 rtt_min_us, u32 srtt_us)
-{
-	if (srtt_us <= rtt_min_us)
-		return 0;
-	return mul_u64_u32_div(win, srtt_us - rtt_min_us, srtt_us);
-}
-
-/* Limits dwnd to the window, which TCP may have reduced.  Below the low window dwnd is 0. */
 static bool ctcp_is_low(struct ctcp *ctcp)
 {
 	u64 win = ctcp->nist.cwnd;
@@ -107,12 +98,6 @@ static bool ctcp_is_low(struct ctcp *ctcp)
 	return false;
 }
 
-static __always_inline void ctcp_increase(struct nist *nist, u32 acked)
-{
-	ctcp_is_low(container_of(nist, struct ctcp, nist));
-	nist_reno(nist, acked);
-}
-
 static u64 ctcp_decrease(struct nist *nist)
 {
 	struct ctcp *ctcp = container_of(nist, struct ctcp, nist);
@@ -122,9 +107,10 @@ static u64 ctcp_decrease(struct nist *nist)
 	if (!ctcp_is_low(ctcp))
 		left = nist_permille(nist->cwnd, 1000 - READ_ONCE(beta));
 	half = (nist->cwnd - ctcp->dwnd) / 2;
-	ctcp->dwnd = left > half ? left - half : 0;
+	left = max(left, half);
+	ctcp->dwnd = left < nist_segs(READ_ONCE(low_window)) ? 0 : left - half;
 	ctcp->congested = true;
-	return half + ctcp->dwnd;
+	return left;
 }
 
 static u64 ctcp_timeout(struct nist *nist)
@@ -155,16 +141,14 @@ static __always_inline void ctcp_periodic(struct nist *nist, const struct nist_a
 	struct ctcp *ctcp = container_of(nist, struct ctcp, nist);
 	u64 queued, less;
 
-	if (!ctcp_due(nist, ack))
-		return;
 	ctcp->period_us = ack->now_us;
-	if (ctcp->congested || ack->recovery || ack->slow_start) {
+	if (!ack->avoidance || ctcp->congested) {
 		ctcp->congested = false;
 		return;
 	}
 	if (ctcp_is_low(ctcp))
 		return;
-	queued = ctcp_queued(nist->cwnd, nist->rtt_min_us, ack->srtt_us);
+	queued = nist_queued(nist->cwnd, nist->rtt_min_us, ack->srtt_us);
 	if (queued < nist_segs(READ_ONCE(gamma))) {
 		u64 more = min(ctcp_gain(nist->cwnd),
 			       nist_segs(NIST_CWND_MAX) - nist->cwnd);
@@ -183,7 +167,7 @@ static __always_inline void ctcp_periodic(struct nist *nist, const struct nist_a
 }
 
 static const struct nist_law nist_law = {
-	.increase	= ctcp_increase,
+	.increase	= nist_reno,
 	.decrease	= ctcp_decrease,
 	.timeout	= ctcp_timeout,
 	.undo		= ctcp_undo,

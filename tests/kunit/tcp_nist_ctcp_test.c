@@ -19,12 +19,27 @@ static void gain_of_window(struct kunit *test)
 			nist_segs(NIST_CWND_MAX / 8));
 }
 
+/* The errors of the two functions that win^k is computed with */
+static void near_powers(struct kunit *test)
+{
+	u32 x, log;
+
+	for (x = BIT(16); x < BIT(30); x += x / 1000) {
+		s32 off = tcpcc_log2_near(x) - tcpcc_log2(x);
+
+		KUNIT_EXPECT_LE(test, abs(off), TCPCC_LOG2_ONE / 1000 + 1);
+	}
+	for (log = 0; log < 12 * TCPCC_LOG2_ONE; log += 101)
+		EXPECT_NEAR(test, tcpcc_reduce_near(BIT_ULL(60), log) >> 30,
+			    tcpcc_exp2(30 * TCPCC_LOG2_ONE - log), 200);
+}
+
 /* diff: with 1058 segments, 50.4 ms on a path of 42 ms are the 176 segments of the buffer */
 static void queue_of_rtt(struct kunit *test)
 {
-	EXPECT_NEAR(test, ctcp_queued(nist_segs(1058), 42000, 50381), nist_segs(176), 500);
-	KUNIT_EXPECT_EQ(test, ctcp_queued(nist_segs(1058), 42000, 42000), 0);
-	KUNIT_EXPECT_EQ(test, ctcp_queued(nist_segs(1058), U32_MAX, 1), 0);
+	EXPECT_NEAR(test, nist_queued(nist_segs(1058), 42000, 50381), nist_segs(176), 500);
+	KUNIT_EXPECT_EQ(test, nist_queued(nist_segs(1058), 42000, 42000), 0);
+	KUNIT_EXPECT_EQ(test, nist_queued(nist_segs(1058), U32_MAX, 1), 0);
 }
 
 /* A round trip of @srtt_us ends. */
@@ -178,6 +193,7 @@ static void extremes(struct kunit *test)
 
 static struct kunit_case ctcp_cases[] = {
 	KUNIT_CASE(gain_of_window),
+	KUNIT_CASE(near_powers),
 	KUNIT_CASE(queue_of_rtt),
 	KUNIT_CASE(delay_window),
 	KUNIT_CASE(loses),
