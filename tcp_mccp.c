@@ -79,7 +79,8 @@ static noinline void mccp_moment(struct sock *sk)
 
 static __always_inline void mccp_acked(struct sock *sk, s32 rtt_us)
 {
-	if (mccp_measured(sk, rtt_us) && mccp_is_due(sk))
+	mccp_least(inet_csk_ca(sk), rtt_us);
+	if (mccp_measured(sk) && mccp_is_due(sk))
 		mccp_moment(sk);
 }
 
@@ -107,7 +108,7 @@ static void mccp_cong_avoid(struct sock *sk, u32 ack, u32 acked)
 	if (READ_ONCE(mccp_ncd))
 		mccp_detect(sk, acked, READ_ONCE(mccp_boundary));
 	if (ca->mode == MCCP_PROBING && READ_ONCE(mccp_probe))
-		mccp_raise(sk, mccp_pipe(ca));
+		mccp_raise(sk, ca->pipe);
 	tcp_reno_cong_avoid(sk, ack, acked);
 }
 

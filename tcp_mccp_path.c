@@ -213,10 +213,12 @@ static __always_inline void mccp_path_acked(struct sock *sk, s32 rtt_us)
 	struct mccp_path *ca = inet_csk_ca(sk);
 	u32 acked;
 
-	if (rtt_us > 0 && (u32)rtt_us < ca->round_rtt_us)
+	if ((u32)rtt_us < ca->round_rtt_us && rtt_us > 0) {
 		ca->round_rtt_us = rtt_us;
-	acked = mccp_measured(sk, rtt_us);
-	if (!acked || !ca->mccp.history || !tp->srtt_us || ca->mccp.rtt_min_us == U32_MAX)
+		mccp_least(&ca->mccp, rtt_us);
+	}
+	acked = mccp_measured(sk);
+	if (!acked || (unlikely(ca->mccp.restart) && !mccp_is_ready(sk)))
 		return;
 	mccp_measure(&ca->burst, tp->tcp_mstamp, tp->delivered, acked, ca->mccp.rtt_min_us);
 	if (mccp_is_due(sk))
@@ -269,12 +271,12 @@ static void mccp_path_cong_avoid(struct sock *sk, u32 ack, u32 acked)
 		return;
 	mccp_detect(sk, acked, MCCP_BOUNDARY);
 	if (ca->mccp.mode == MCCP_PROBING) {
-		u32 pipe = mccp_pipe(&ca->mccp);
+		u32 burst = min(mccp_burst_pipe(&ca->burst), tcp_snd_cwnd(tp) + acked);
 
-		if (mccp_is_agile(ca) && mccp_no_queue(ca, MCCP_QUEUE_BURST))
-			pipe = max(pipe, min(mccp_burst_pipe(&ca->burst),
-					     tcp_snd_cwnd(tp) + acked));
-		mccp_raise(sk, pipe);
+		mccp_raise(sk, ca->mccp.pipe);
+		if (burst > tp->snd_ssthresh && mccp_is_agile(ca) &&
+		    mccp_no_queue(ca, MCCP_QUEUE_BURST))
+			mccp_raise(sk, burst);
 	}
 	if (tcp_in_slow_start(tp))
 		mccp_path_slow_start(tp, ca, acked);
@@ -295,6 +297,7 @@ static u32 mccp_path_ssthresh(struct sock *sk)
 		if (last > ca->abe.rate) {
 			ca->was_rate = ca->abe.rate;
 			ca->abe.rate = last;
+			mccp_changed(ca);
 		}
 	}
 	return mccp_reduced(sk);

@@ -75,7 +75,7 @@
 /**
  * enum abe_interval - the time that a sample covers
  * @ABE_EQ2: T of Eq. 2, at each moment; samples overlap
- * @ABE_ACK: the time since the last moment
+ * @ABE_ACK: the time since the last moment, which is the only entry of the history
  * @ABE_APART_EQ2: the time since the last moment; moments are at least T of Eq. 2 apart
  */
 enum abe_interval { ABE_EQ2, ABE_ACK, ABE_APART_EQ2 };
@@ -212,20 +212,25 @@ static inline void abe_remember(struct abe_history *history, u32 us, u32 deliver
 	history->point[history->last] = (struct abe_point){ us, delivered };
 }
 
+/*
+ * @rate * @x / 2^@shift, with @shift up to 32.  The two halves of the rate are multiplied
+ * separately, to avoid a product of 128 bits.
+ */
+static inline u64 abe_times(u64 rate, u32 x, u32 shift)
+{
+	return ((rate >> 32) * x << (32 - shift)) + ((rate & U32_MAX) * x >> shift);
+}
+
 /**
  * abe_pipe() - what a path holds without a queue
  * @rate: the estimate, ABE_RATE
  * @rtt_min_us: least round-trip time, us
  *
- * The two halves of the rate are multiplied separately, to avoid a product of 128 bits.
- *
  * Return: rate * rtt_min, segments
  */
 static inline u32 abe_pipe(u64 rate, u32 rtt_min_us)
 {
-	u64 segs = (rate >> ABE_RATE) * rtt_min_us + ((rate & U32_MAX) * rtt_min_us >> ABE_RATE);
-
-	return min_t(u64, segs, S32_MAX);
+	return min_t(u64, abe_times(rate, rtt_min_us, ABE_RATE), S32_MAX);
 }
 
 /**
@@ -386,9 +391,9 @@ static inline u64 abe_filter(u64 rate, u64 sample, u32 weight)
 	if (!rate)
 		rate = sample;
 	else if (sample < rate)
-		rate -= mul_u64_u32_shr(rate - sample, weight, ABE_SHARE);
+		rate -= abe_times(rate - sample, weight, ABE_SHARE);
 	else
-		rate += mul_u64_u32_shr(sample - rate, weight, ABE_SHARE);
+		rate += abe_times(sample - rate, weight, ABE_SHARE);
 	return max(rate, 1ULL);
 }
 
@@ -436,7 +441,10 @@ static inline bool abe_take(struct abe_history *history, struct abe *abe,
 		abe_restart(history, ack->us, ack->delivered);
 		return false;
 	}
-	abe_remember(history, ack->us, ack->delivered, ack->rtt_us >> ABE_APART);
+	if (rules->interval == ABE_ACK)
+		abe_restart(history, ack->us, ack->delivered);
+	else
+		abe_remember(history, ack->us, ack->delivered, ack->rtt_us >> ABE_APART);
 
 	step->t_us = t_us;
 	step->dt_us = dt_us;

@@ -64,6 +64,7 @@ enum mccp_mode {
  * @history: of the estimate; NULL: nothing was sent yet, or there was no memory
  * @abe: the estimate
  * @rtt_min_us: least round-trip time, us; U32_MAX: none yet
+ * @pipe: what the path holds, mccp_pipe(), segments
  * @delivered: tp->delivered at the last ACK, segments; wraps
  * @round_end: tp->snd_nxt when this round trip began
  * @moment_us: time of the last moment of the estimate, us; wraps
@@ -71,42 +72,43 @@ enum mccp_mode {
  * @entry: ssthresh when avoidance began, segments
  * @counter: counter of NCD, segments
  * @mss: tp->mss_cache at the last ACK, bytes
+ * @marked: the last ACK had ECE
  * @mode: enum mccp_mode
  * @wait: round trips before NCD begins
- * @marked: the last ACK had ECE
  * @bubble: segments that were sent while cwnd was not the limit are still being acknowledged
- * @restart: the next ACK starts the history of the estimate again
- * @undone: a loss was spurious, and TCP has not left the state of that loss yet
- * @was_mode: @mode before a loss
- * @was_wait: @wait before a loss
+ * @restart: the next ACK starts the history of the estimate again, or for the first time
+ * @bubble_end: if @bubble, tp->snd_nxt when cwnd was last not the limit
  * @was_entry: @entry before a loss
  * @was_counter: @counter before a loss
- * @bubble_end: if @bubble, tp->snd_nxt when cwnd was last not the limit
  * @was_rate: the estimate before a loss, ABE_RATE; 0: the loss did not change it
+ * @was_mode: @mode before a loss
+ * @was_wait: @wait before a loss
+ * @undone: a loss was spurious, and TCP has not left the state of that loss yet
  */
 struct mccp {
 	struct abe_history *history;
 	struct abe abe;
 	u32	rtt_min_us;
+	u32	pipe;
 	u32	delivered;
 	u32	round_end;
 	u32	moment_us;
 	u32	next_us;
 	u32	entry;
 	u32	counter;
-	u32	mss;
-	u8	mode;
-	u8	wait;
+	u16	mss;
 	u8	marked;
-	u8	bubble:1,
-		restart:1,
-		undone:1,
-		was_mode:1,
-		was_wait:2;
+	u8	mode:1,
+		wait:2,
+		bubble:1,
+		restart:1;
 	u32	bubble_end;
 	u32	was_entry;
 	u32	was_counter;
-	u64	was_rate;
+	u64	was_rate:48,	/* at most ABE_RATE_MAX */
+		was_mode:1,
+		was_wait:2,
+		undone:1;
 };
 
 /* ------------------------------------------------------------------------- */
@@ -168,6 +170,12 @@ static inline u32 mccp_pipe(const struct mccp *ca)
 	return abe_pipe(ca->abe.rate, ca->rtt_min_us);
 }
 
+/* The estimate or rtt_min has changed. */
+static inline void mccp_changed(struct mccp *ca)
+{
+	ca->pipe = mccp_pipe(ca);
+}
+
 static inline void mccp_enter(struct sock *sk, enum mccp_mode mode)
 {
 	struct mccp *ca = inet_csk_ca(sk);
@@ -220,14 +228,17 @@ static inline bool mccp_new_mss(struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct mccp *ca = inet_csk_ca(sk);
-	u32 was = clamp_t(u32, ca->mss, 1, U16_MAX), is = clamp_t(u32, tp->mss_cache, 1, U16_MAX);
+	u32 was = max(ca->mss, 1), is = clamp_t(u32, tp->mss_cache, 1, U16_MAX);
 
-	ca->mss = tp->mss_cache;
+	if (likely(tp->mss_cache == ca->mss))
+		return false;
+	ca->mss = is;
 	if (was == is)
 		return false;
 	if (ca->history) {
 		abe_rescale(ca->history, &ca->abe, tp->tcp_mstamp, tp->delivered, was, is);
 		ca->moment_us = tp->tcp_mstamp;
+		mccp_changed(ca);
 	}
 	ca->entry = min_t(u64, div_u64((u64)ca->entry * was, is), TCP_INFINITE_SSTHRESH);
 	ca->counter = 0;
@@ -245,6 +256,14 @@ static noinline void mccp_trace(const struct sock *sk, const struct abe_step *st
 			  abe_bytes_ps(ca->abe.sample, tp->mss_cache), step->t_us, step->dt_us,
 			  step->unstable >> (ABE_SHARE - 16), step->weight >> (ABE_SHARE - 16),
 			  mccp_rtt_us(tp), ca->rtt_min_us, ca->counter);
+}
+
+/* Whether there can be an estimate.  Without one, @restart is set. */
+static inline bool mccp_is_ready(const struct sock *sk)
+{
+	const struct mccp *ca = inet_csk_ca(sk);
+
+	return ca->history && tcp_sk(sk)->srtt_us && ca->rtt_min_us != U32_MAX;
 }
 
 /**
@@ -267,7 +286,7 @@ static inline void mccp_estimate(struct sock *sk, const struct abe_rules *rules)
 	};
 	struct abe_step step;
 
-	if (!history || !tp->srtt_us || ack.rtt_min_us == U32_MAX)
+	if (!history || (unlikely(ca->restart) && !mccp_is_ready(sk)))
 		return;
 	ca->moment_us = ack.us;
 	if (unlikely(ca->restart)) {
@@ -275,27 +294,34 @@ static inline void mccp_estimate(struct sock *sk, const struct abe_rules *rules)
 		abe_restart(history, ack.us, ack.delivered);
 	} else if (abe_take(history, &ca->abe, rules, &ack, &step)) {
 		ca->next_us = history->next_us;
+		mccp_changed(ca);
 		if (trace_mccp_update_enabled())
 			mccp_trace(sk, &step);
+	}
+}
+
+/* The round-trip time of an ACK, us; 0 or less: none */
+static inline void mccp_least(struct mccp *ca, s32 rtt_us)
+{
+	if (unlikely((u32)rtt_us < ca->rtt_min_us) && rtt_us > 0) {
+		ca->rtt_min_us = min_t(u32, rtt_us, ABE_TIME_CAP);
+		mccp_changed(ca);
 	}
 }
 
 /**
  * mccp_measured() - update the measurements of an ACK, before the estimate
  * @sk: the socket
- * @rtt_us: round-trip time of the ACK, us; 0 or less: none
  *
  * Return: segments that the ACK delivers
  */
-static inline u32 mccp_measured(struct sock *sk, s32 rtt_us)
+static inline u32 mccp_measured(struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct mccp *ca = inet_csk_ca(sk);
 	u32 acked = tp->delivered - ca->delivered;
 
 	ca->delivered = tp->delivered;
-	if (unlikely((u32)rtt_us < ca->rtt_min_us) && rtt_us > 0)
-		ca->rtt_min_us = min((u32)rtt_us, ABE_TIME_CAP);
 	if (!tcp_is_cwnd_limited(sk)) {
 		ca->bubble = true;
 		ca->bubble_end = tp->snd_nxt;
@@ -339,7 +365,7 @@ static inline void mccp_detect(struct sock *sk, u32 acked, u32 boundary)
 	if (ca->mode != MCCP_AVOIDANCE || ca->wait)
 		return;
 	ca->counter = mccp_count(ca->counter, acked,
-				 mccp_is_spare(mccp_pipe(ca), cwnd, ca->entry, boundary));
+				 mccp_is_spare(ca->pipe, cwnd, ca->entry, boundary));
 	if (ca->counter > cwnd)
 		mccp_enter(sk, MCCP_PROBING);
 }
@@ -421,8 +447,10 @@ static inline u32 mccp_undo_cwnd(struct sock *sk)
 	ca->entry = ca->was_entry;
 	ca->counter = ca->was_counter;
 	ca->wait = ca->was_wait;
-	if (ca->was_rate)
+	if (ca->was_rate) {
 		ca->abe.rate = ca->was_rate;
+		mccp_changed(ca);
+	}
 	ca->undone = true;
 	return tcp_reno_undo_cwnd(sk);
 }
@@ -485,7 +513,8 @@ static inline void mccp_init_socket(struct sock *sk, u32 ssthresh)
 		.rtt_min_us = U32_MAX,
 		.round_end = tp->snd_nxt,
 		.delivered = tp->delivered,
-		.mss = tp->mss_cache,
+		.mss = min(tp->mss_cache, U16_MAX),
+		.restart = true,
 	};
 	/* congestion control was changed while data are in flight: do not wait for a start */
 	if (tp->packets_out)

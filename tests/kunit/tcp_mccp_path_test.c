@@ -178,10 +178,10 @@ static void undone(struct kunit *test)
 	tcp_snd_cwnd_set(tp, mccp_path_ssthresh(sk));
 	KUNIT_EXPECT_GT(test, ca->mccp.abe.rate, PER_S(1400));
 	mccp_set_state(sk, TCP_CA_Recovery);
-	KUNIT_EXPECT_EQ(test, ca->mccp.mode, MCCP_AVOIDANCE);
+	KUNIT_EXPECT_EQ(test, (int)ca->mccp.mode, MCCP_AVOIDANCE);
 	KUNIT_EXPECT_EQ(test, mccp_undo_cwnd(sk), 200);
 	KUNIT_EXPECT_EQ(test, ca->mccp.abe.rate, PER_S(1000));
-	KUNIT_EXPECT_EQ(test, ca->mccp.mode, MCCP_PROBING);
+	KUNIT_EXPECT_EQ(test, (int)ca->mccp.mode, MCCP_PROBING);
 	KUNIT_EXPECT_EQ(test, ca->mccp.entry, 0);
 
 	ca->mccp.abe.rate = PER_S(2000);
@@ -232,7 +232,7 @@ static void marks_hide_bursts(struct kunit *test)
 	u32 i;
 
 	ca->mccp.rtt_min_us = 50000;
-	KUNIT_EXPECT_EQ(test, ca->mccp.mode, MCCP_PROBING);
+	KUNIT_EXPECT_EQ(test, (int)ca->mccp.mode, MCCP_PROBING);
 	KUNIT_EXPECT_EQ(test, after_burst(sk), 101);
 	mccp_in_ack_event(sk, CA_ACK_SLOWPATH | CA_ACK_ECE);
 	mccp_path_pkts_acked(sk, &sample);

@@ -450,6 +450,11 @@ static void history_is_bounded(struct kunit *test)
 			if (i > 100)
 				EXPECT_NEAR(test, TO_PER_S(e.abe.rate), 8000, 10000);
 		}
+		/* samples since the last moment need no more than that moment */
+		if (rules.interval == ABE_ACK) {
+			KUNIT_EXPECT_EQ(test, e.history->count, 1);
+			continue;
+		}
 		/* the history covers a round trip */
 		KUNIT_EXPECT_GE(test, e.ack.us - abe_point(e.history, e.history->count - 1)->us,
 				e.ack.rtt_us);
@@ -768,9 +773,9 @@ static void loss(struct kunit *test)
 	ca->abe.rate = PER_S(100000);
 	KUNIT_EXPECT_EQ(test, mccp_ssthresh_of(sk), 100);
 	lose(tp, TCP_CA_Recovery);
-	KUNIT_EXPECT_EQ(test, ca->mode, MCCP_AVOIDANCE);
+	KUNIT_EXPECT_EQ(test, (int)ca->mode, MCCP_AVOIDANCE);
 	lose(tp, TCP_CA_Loss);
-	KUNIT_EXPECT_EQ(test, ca->mode, MCCP_PROBING);
+	KUNIT_EXPECT_EQ(test, (int)ca->mode, MCCP_PROBING);
 	done(tp);
 }
 
@@ -824,10 +829,10 @@ static void undone(struct kunit *test)
 			undo(tp);
 			KUNIT_EXPECT_EQ(test, tcp_snd_cwnd(tp), 160);
 			KUNIT_EXPECT_GE(test, tp->snd_ssthresh, 90);
-			KUNIT_EXPECT_EQ(test, ca->mode, modes[j]);
+			KUNIT_EXPECT_EQ(test, (int)ca->mode, modes[j]);
 			KUNIT_EXPECT_EQ(test, ca->entry, 90);
 			KUNIT_EXPECT_EQ(test, ca->counter, 7);
-			KUNIT_EXPECT_EQ(test, ca->wait, 1);
+			KUNIT_EXPECT_EQ(test, (int)ca->wait, 1);
 			KUNIT_EXPECT_EQ(test, ca->abe.rate, rate);
 			done(tp);
 		}
@@ -843,7 +848,7 @@ static void not_undone(struct kunit *test)
 	lose(tp, TCP_CA_Recovery);
 	ca->wait = 0;
 	state(tp, TCP_CA_Open);
-	KUNIT_EXPECT_EQ(test, ca->wait, MCCP_WAIT);
+	KUNIT_EXPECT_EQ(test, (int)ca->wait, MCCP_WAIT);
 	KUNIT_EXPECT_EQ(test, ca->counter, 0);
 	KUNIT_EXPECT_EQ(test, ca->entry, tp->snd_ssthresh);
 	/* an undo has no effect on a later loss */
@@ -852,7 +857,7 @@ static void not_undone(struct kunit *test)
 	lose(tp, TCP_CA_Recovery);
 	ca->wait = 0;
 	state(tp, TCP_CA_Open);
-	KUNIT_EXPECT_EQ(test, ca->wait, MCCP_WAIT);
+	KUNIT_EXPECT_EQ(test, (int)ca->wait, MCCP_WAIT);
 	done(tp);
 }
 
@@ -991,7 +996,7 @@ static void takes_what_is_free(struct kunit *test)
 			send(tp, U16_MAX);
 		}
 	}
-	KUNIT_EXPECT_EQ(test, ca->mode, MCCP_PROBING);
+	KUNIT_EXPECT_EQ(test, (int)ca->mode, MCCP_PROBING);
 	KUNIT_EXPECT_LT(test, round, 60);
 	done(tp);
 }
