@@ -409,7 +409,7 @@ static inline u64 abe_filter(u64 rate, u64 sample, u32 weight)
 static inline bool abe_is_due(u32 since_us, u32 next_us, u32 rtt_us, bool limited)
 {
 	if (!limited)
-		return since_us >= max(rtt_us, 1U);
+		return since_us >= rtt_us && since_us;
 	return since_us >= next_us && since_us >= rtt_us >> ABE_STEPS && since_us;
 }
 
@@ -429,7 +429,7 @@ static inline bool abe_take(struct abe_history *history, struct abe *abe,
 {
 	const struct abe_point *last = abe_point(history, 0);
 	u32 since_us = ack->us - last->us, dt_us = min(since_us, ABE_TIME_CAP), t_us = dt_us;
-	u64 sample, value;
+	u64 sample, value, rate;
 
 	if (rules->interval == ABE_EQ2 && ack->limited)
 		t_us = max(t_us, abe_t_us(abe->rate, ack));
@@ -451,12 +451,13 @@ static inline bool abe_take(struct abe_history *history, struct abe *abe,
 	step->unstable = abe_unstable(history, abe->sample, sample, rules->beta);
 	step->weight = abe_weight(dt_us, ack->rtt_us, step->unstable, rules->n);
 	value = rules->mean && abe->rate && ack->limited ? (sample + abe->sample) / 2 : sample;
-	abe->rate = abe_filter(abe->rate, value, step->weight);
-	abe->sample = sample;
-
-	history->next_us = rules->floor_us;
+	rate = abe_filter(abe->rate, value, step->weight);
 	if (rules->interval == ABE_APART_EQ2)
-		history->next_us = max(rules->floor_us, abe_t_us(abe->rate, ack));
+		history->next_us = max(rules->floor_us, abe_t_us(rate, ack));
+	else
+		history->next_us = rules->floor_us;
+	abe->sample = sample;
+	abe->rate = rate;
 	return true;
 }
 

@@ -294,7 +294,7 @@ static inline void mccp_estimate(struct sock *sk, const struct abe_rules *rules)
 		abe_restart(history, ack.us, ack.delivered);
 	} else if (abe_take(history, &ca->abe, rules, &ack, &step)) {
 		ca->next_us = history->next_us;
-		mccp_changed(ca);
+		ca->pipe = abe_pipe(ca->abe.rate, ack.rtt_min_us);
 		if (trace_mccp_update_enabled())
 			mccp_trace(sk, &step);
 	}
