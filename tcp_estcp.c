@@ -192,7 +192,7 @@ struct estcp_phase {
 	u32	prior;		/* share in the previous phase, TCPCC_ESTCP_SCALE; 0: not known */
 	u32	other;		/* successive segments of the other pair */
 	u32	other_marked;	/* those of them that were marked */
-	u16	acks;		/* ACKs that brought n, up to U16_MAX */
+	u16	acks;		/* ACKs that brought n; wraps */
 	u16	same;		/* successive ACKs with the same codepoint, up to U16_MAX */
 	u8	count;		/* phases that have ended; wraps */
 	u8	last:2,		/* codepoint of the last ACK */
@@ -389,8 +389,8 @@ static enum estcp_event estcp_hear(struct estcp_phase *phase, u8 codepoint,
 	}
 	phase->n += weight;
 	phase->marked += marked;
-	phase->acks = min(phase->acks + 1, U16_MAX);
-	if (phase->acks >= ESTCP_KNOWN)
+	/* it must not stop at a limit: estcp_judge() uses every 16th (follows_for_long) */
+	if (++phase->acks >= ESTCP_KNOWN)
 		phase->known = 1;
 	return event;
 }
