@@ -105,6 +105,10 @@ def test_reads_ss():
     # 4.36 ms of 94 Mb/s
     assert round(theirs.queue_segs) == round(0.00436 * 94320424 / 8 / 1428)
     assert receiver.ecn and receiver.app_limited and not receiver.sent_bytes
+    # words of newer versions of ss, also unknown ones, are not the name
+    for more in ("ts usec_ts sack ecn", "ts sack ecn ecnseen fastopen_child", "ts another"):
+        (other,) = system.parse_sockets(SS_RECEIVER.replace("ts sack ecn", more))
+        assert (other.cc, other.cwnd_segs) == ("cubic", 10)
 
 
 def test_addresses_of_ss():

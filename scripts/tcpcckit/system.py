@@ -247,8 +247,8 @@ def address_of(end: str) -> str:
     return host.removeprefix("::ffff:")
 
 
-# Words of ss -i without a value that are not the name of a congestion control
-_FLAGS = {"ts", "sack", "ecn", "ecnseen", "fastopen", "app_limited", "ts_recent"}
+# Words of ss -i without a value before the name of the congestion control
+_FLAGS = {"ts", "usec_ts", "sack", "ecn", "ecnseen", "fastopen", "fastopen_child"}
 _TWO_WORDS = {"send", "pacing_rate", "delivery_rate", "max_pacing_rate"}
 
 
@@ -263,17 +263,18 @@ def _flow(words: list[str]) -> Flow | None:
     state, local, peer = words[0], words[3], words[4]
     values: dict[str, str] = {}
     flags: list[str] = []
+    cc = ""  # ss prints it after the memory and the flags of the connection, before other values
     rest = iter(words[5:])
     for word in rest:
         name, colon, value = word.partition(":")
         if word in _TWO_WORDS:
             values[word] = next(rest, "")
         elif colon:
+            cc = cc or (flags[-1] if flags else "")
             values[name] = value
         else:
             flags.append(word)
-    names = [flag for flag in flags if flag not in _FLAGS]
-    if not names:
+    if not cc or cc in _FLAGS:
         return None
 
     def number(name: str, default: float = 0.0) -> float:
@@ -285,7 +286,7 @@ def _flow(words: list[str]) -> Flow | None:
     retrans = re.search(r"/(\d+)", values.get("retrans", ""))
     memory = dict(re.findall(r"([a-z]+)(\d+)", values.get("skmem", "")))
     return Flow(
-        local, peer, state, names[0], int(number("cwnd")), int(number("mss")),
+        local, peer, state, cc, int(number("cwnd")), int(number("mss")),
         int(number("pmtu")), rtt, number("minrtt") / 1e3, number("delivery_rate"),
         number("pacing_rate"), float(inside.get("bw", 0)), number("busy") / 1e3,
         number("rwnd_limited") / 1e3, number("sndbuf_limited") / 1e3, "app_limited" in flags,
