@@ -69,6 +69,8 @@ def test_steps_stay_between_the_rate_and_the_least() -> None:
     changes = [change.rate for change in rates[0].change]
     assert len(changes) == 39 and 2e7 <= min(changes) < 3e7 and 8e7 < max(changes) <= 1e8
     assert draw.steps(1e8, 5, 10, 4) == "2:rate=20mbit"
+    # the time of the last step is rounded, but not up to the end of the run
+    assert draw.steps(1e8, 5, 1.10961, 111).rpartition(",")[2].startswith("109.9:")
 
 
 @pytest.mark.parametrize(

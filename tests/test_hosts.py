@@ -108,7 +108,7 @@ def test_sender(measured, case, cc):
     if cc in SHOW_CAPACITY and not case.startswith("idle"):
         shown = _shown(r, case, cc)
         assert len(shown)
-        assert shown == pytest.approx(payload_bps(r["settings"]), rel=0.1)
+        assert shown == pytest.approx(payload_bps(r), rel=0.1)
 
 
 @pytest.mark.parametrize("cc", ["ccpd_path", "mccp_path"])
@@ -150,6 +150,6 @@ def test_ccpd_path_tells_jitter_from_a_queue(measured, case):
     The capacity that it shows is within a half of the truth, as on stock kernels (stock_hosts.sh).
     """
     r = measured(case, "ccpd_path")
-    assert _shown(r, case, "ccpd_path") == pytest.approx(payload_bps(r["settings"]), rel=0.5)
+    assert _shown(r, case, "ccpd_path") == pytest.approx(payload_bps(r), rel=0.5)
     assert _time(r) <= 1.25 * _time(measured(case, "cubic"))
     assert r["links"][0]["queue_mean"] < measured(case, "cubic")["links"][0]["queue_mean"] / 2

@@ -319,6 +319,7 @@ def test_flows_switch_congestion_control(laboratory) -> None:
         (["reorder=0.1:3", "offload=on"], "needs offload=off"),
         (["blackout=1:2,2:1"], "do not overlap"),
         (["blackout=20:1"], "after the end of the run"),
+        (["change=5:rtt=80ms,20:rate=5mbit"], "the last change would begin after the end"),
         (["switch=1"], "SECONDS:NAME"),
         (["app=1k+/1s"], "several sizes in turn"),
     ],

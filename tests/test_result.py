@@ -117,6 +117,20 @@ def test_means_are_over_time() -> None:
     assert stages._flow_stage(flow, 0)["cwnd_equilibrium"] == pytest.approx(5, abs=0.2)
 
 
+def test_capacity_is_that_of_the_path_until_the_end() -> None:
+    """A transfer that ends before its path changes has not seen the change."""
+    rates = {5.0: 1e8, 15.0: 5e7, 25.0: 2e7}
+    change = [{"at": 20.0, "rate": 2e7}, {"at": 10.0, "rate": 5e7}, {"at": 2.0, "rtt": 0.08}]
+    change.sort(key=lambda c: c["at"])
+    for end, rate in rates.items():
+        run = {"settings": {"rate": 1e8, "mtu": 1500, "ip": 4, "change": change, "flows": 1},
+               "virtual_s": end, "flows": [{}], "links": []}  # fmt: skip
+        payload = rate * 1448 / 1514
+        run["flows"][0] |= {"estimated_capacity_bps": payload, "goodput_bps": payload / 2}
+        assert metrics.metric(run, "capacity_error") == pytest.approx(0)
+        assert metrics.metric(run, "share_of_fair") == pytest.approx(0.5)
+
+
 def test_nothing_is_not_fair() -> None:
     assert statistics.jain([]) is None
     assert statistics.jain([0.0, 0.0]) is None

@@ -36,16 +36,18 @@ def packets_per_s(result: Json) -> int:
     return round(carried / (settings["mtu"] - HEADERS[settings["ip"]]) / result["wall_s"])
 
 
-def payload_bps(settings: Json) -> float:
+def payload_bps(result: Json) -> float:
     """The bottleneck's rate for payload at the end of a run, bit/s, as senders estimate it."""
-    rates = [c["rate"] for c in settings.get("change", ()) if "rate" in c]
+    settings = result["settings"]
+    rates = [c["rate"] for c in settings.get("change", ())
+             if "rate" in c and c["at"] < result["virtual_s"]]  # fmt: skip
     mtu = settings["mtu"]
     share = (mtu - HEADERS[settings["ip"]]) / (mtu + ETHERNET_HEADER)
     return (rates or [settings["rate"]])[-1] * share
 
 
 def _capacity_error(r: Json) -> float:
-    truth = payload_bps(r["settings"])
+    truth = payload_bps(r)
     return max(abs(f["estimated_capacity_bps"] / truth - 1) for f in r["flows"])
 
 
@@ -68,12 +70,12 @@ def _level_error(r: Json) -> float:
 def _share_error(r: Json) -> float:
     """The error of the flows' total estimated share; fairness is another metric."""
     shares = [f["estimated_share_bps"] for f in r["flows"]]
-    return abs(sum(shares) / payload_bps(r["settings"]) - 1)
+    return abs(sum(shares) / payload_bps(r) - 1)
 
 
 def _of_fair(r: Json) -> list[float]:
     """Each flow's goodput divided by an equal share of the link's rate, without headers."""
-    fair = payload_bps(r["settings"]) / r["settings"]["flows"]
+    fair = payload_bps(r) / r["settings"]["flows"]
     return [f["goodput_bps"] / fair for f in r["flows"]]
 
 

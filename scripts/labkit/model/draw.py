@@ -214,7 +214,8 @@ def steps(rate: float, depth: float, span: float, duration: float) -> str:
     """
     count = min(200, math.ceil(duration / span) - 1)
     rates = (rate / depth ** (k * GOLDEN % 1) for k in range(1, count + 1))
-    changes = [f"{k * span:.4g}:rate={_rate(r)}" for k, r in enumerate(rates, 1)]
+    changes = [f"{at}:rate={_rate(r)}" for k, r in enumerate(rates, 1)
+               if float(at := f"{k * span:.4g}") < duration]  # fmt: skip
     return ",".join(changes) or f"{duration / 2:.4g}:rate={_rate(rate / depth)}"
 
 

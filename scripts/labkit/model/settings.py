@@ -623,7 +623,8 @@ def compile_settings(texts: dict[str, str]) -> Settings:
         raise usage(f"the last flow would start after the end of the run ({settings.end:g} s)")
     if settings.stages and settings.stages[-1] >= settings.end:
         raise usage(f"the last stage would begin after the end of the run ({settings.end:g} s)")
-    for name, at in (("blackout", settings.blackout), ("switch", settings.switch)):
+    for name, at in (("blackout", settings.blackout), ("switch", settings.switch),
+                     ("change", settings.change)):  # fmt: skip
         if at and at[-1].at >= settings.end:
             raise usage(f"the last {name} would begin after the end of the run"
                          f" ({settings.end:g} s)")  # fmt: skip

@@ -270,7 +270,7 @@ def _estimates(cells: list[Cell], what: str) -> Any:
             queue = _links(cell)[0]
             axis.plot(queue[:, 0], queue[:, 1], color="black", linewidth=1, label="sampled queue")
         else:
-            truth = payload_bps(run["settings"]) * scale
+            truth = payload_bps(run) * scale
             truth = truth if what == "capacity" else run["settings"]["buffer"]
             axis.axhline(truth, color="black", linestyle="--", linewidth=1, label="truth")
         axis.plot(table[:, 0], table[:, column] * scale, color=_colour(cell), linewidth=1,
