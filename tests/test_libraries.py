@@ -147,6 +147,38 @@ def test_a_build_has_its_lock_also_if_its_lab_is_killed(
     assert held == [*tmp_path.glob("cache/**/*.lock")]
 
 
+@pytest.mark.parametrize(
+    ("module", "build"),
+    [(kernel, kernel.build_modules), (stock, stock.build)],
+)
+def test_a_build_has_the_digest_of_what_is_built(module, build, tmp_path, monkeypatch) -> None:
+    """Somebody edits the source while the build waits for another one, and then takes it back."""
+    source = tmp_path / "my_cc.c"
+    one = SimpleNamespace(key="one", variant="", version="6.12", package="one", root=tmp_path,
+                          release="6.12", build_dir=tmp_path)  # fmt: skip
+
+    @contextlib.contextmanager
+    def waits(path, *_):
+        source.write_text("later")
+        with locked(path) as lock:
+            yield lock
+
+    def install(_, stage, result) -> None:
+        result.mkdir()
+        (result / "built").write_text((stage / "my_cc.c").read_text())
+
+    monkeypatch.setenv("TCPCC_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(module, "module_sources", lambda: {"my_cc.c": source})
+    monkeypatch.setattr(module, "_install_modules" if module is kernel else "_install", install)
+    monkeypatch.setattr(module, "_make_modules" if module is kernel else "_make", lambda *_: None)
+    source.write_text("first")
+    with monkeypatch.context() as waiting:
+        waiting.setattr(module, "locked", waits)
+        assert (build(one) / "built").read_text() == "later"
+    source.write_text("first")
+    assert (build(one) / "built").read_text() == "first"
+
+
 def test_two_threads_may_compile_the_same_program(tmp_path, monkeypatch) -> None:
     """Runs with --pcap, which start at once, need the program that captures."""
     both = threading.Barrier(2)

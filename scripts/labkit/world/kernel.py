@@ -243,12 +243,12 @@ def build_modules(kernel: LabKernel, strict: bool = True) -> Path:
     files = module_sources()
     if not any(name.endswith(".c") for name in files):
         raise LabError(f"no module sources in {REPO}")
-    content = (f"{name}\0{file_digest(path)}" for name, path in files.items())
-    digest = digest_of(kernel.key, str(strict), *content)
     # Each checkout has its own directory, so that checkouts do not wait for each other.
     home = cache("mod", f"{kernel.key}-{digest_of(str(REPO))}")
-    result = home / digest
     with locked(home) as lock:
+        # not before the lock: somebody may edit the sources while this process waits
+        content = (f"{name}\0{file_digest(path)}" for name, path in files.items())
+        result = home / digest_of(kernel.key, str(strict), *content)
         if not (result / ".done").exists():
             stage = home / "stage"
             sync_sources(files, stage)

@@ -118,11 +118,12 @@ def build(
     """
     files = module_sources() if srcdir == REPO else _sources_in(srcdir)
     options = [*extra, *(["KCFLAGS=-Werror"] if strict else [])]
-    digest = digest_of(*options, *(f"{name}\0{file_digest(path)}" for name, path in files.items()))
     unpacked = digest_of(kernel.package, str(kernel.root))
     home = cache("mod", f"stock-{kernel.version}-{unpacked}")
-    result = home / digest
     with locked(home) as lock:
+        # not before the lock: somebody may edit the sources while this process waits
+        content = (f"{name}\0{file_digest(path)}" for name, path in files.items())
+        result = home / digest_of(*options, *content)
         if not (result / ".done").exists():
             stage = home / "stage"
             sync_sources(files, stage)
