@@ -102,6 +102,17 @@ def test_a_flow_that_ends_between_samples(monkeypatch: pytest.MonkeyPatch) -> No
         assert flow["estimated_level"] == 5
 
 
+def test_a_link_without_a_sample_in_the_second_half(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run of 10 s with a sample every 5 s: the last one would be at the end."""
+    settings = compile_settings(scenario.load("dumbbell").settings | {"duration": "10"})
+    rows = np.array([[5.0, 7, 1e6, *[np.nan] * 3, 9, 8]])
+    monkeypatch.setattr(result, "series", lambda *_: rows)
+    counted = {"name": "bottleneck", "sent_bytes": 2e6, "queue_max": 9, "drops": 0}
+    (link,) = result._links({"links": [counted], "end_s": 10.0}, settings, Path())
+    assert link["queue_mean"] == 8 and link["queue_max"] == 9
+    assert not [name for name in link if "equilibrium" in name or name == "queue_least"]
+
+
 def test_means_are_over_time() -> None:
     """A queue of 10 for 5 s, sampled every 0.1 s, and of 0 for 5 s, sampled every 0.4 s."""
     at = np.concatenate((np.arange(0.1, 5.05, 0.1), np.arange(5.4, 10.05, 0.4)))

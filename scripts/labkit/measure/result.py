@@ -296,16 +296,17 @@ def _link(summary: Json, settings: Settings, k: int, name: str, table: np.ndarra
     if len(table):
         weight = np.diff(table[:, 0], prepend=0)
         half = table[:, 0] > end / 2
-        first, last = np.vstack((np.zeros(table.shape[1]), table[~half]))[-1], table[-1]
-        could = capacity(last[0]) - capacity(first[0])
-        link["utilization_equilibrium"] = (last[2] - first[2]) * 8 / could
         queue = queue_of(table)
         link["queue_mean"] = weighted(queue, weight)
-        link["queue_equilibrium"] = weighted(queue[half], weight[half])
         link["queue_max"] = counted["queue_max"]
-        link["queue_least"] = int(table[half, 1].min())
-        if not np.isnan(table[half, 4]).any():
-            link["flows_estimated"] = weighted(table[half, 4], weight[half])
+        if half.any():
+            first, last = np.vstack((np.zeros(table.shape[1]), table[~half]))[-1], table[-1]
+            could = capacity(last[0]) - capacity(first[0])
+            link["utilization_equilibrium"] = (last[2] - first[2]) * 8 / could
+            link["queue_equilibrium"] = weighted(queue[half], weight[half])
+            link["queue_least"] = int(table[half, 1].min())
+            if not np.isnan(table[half, 4]).any():
+                link["flows_estimated"] = weighted(table[half, 4], weight[half])
         if len(lengths := np.diff(_shifts(table))[SETTLED_PHASES:]):
             link |= {"phase_s": lengths.mean(), "phase_least_s": lengths.min(),
                      "phase_most_s": lengths.max()}  # fmt: skip
