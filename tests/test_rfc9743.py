@@ -21,7 +21,7 @@ def _result(job: Job) -> dict:
     flows = [{"cc": cc, "goodput_bps": (1e6 if cc == "vegas" else 2e6) / len(ccs), "retransmits": 0,
               "completion_s": 1.0} for cc in ccs]  # fmt: skip
     slow = "vegas" in ccs
-    link = {"name": "r", "utilization": 0.01, "utilization_equilibrium": 0.9, "drops": 0,
+    link = {"name": "r", "utilization": 0.01, "utilization_equilibrium": 0.9, "drops": 1,
             "queue_mean": 30 if slow else 10, "queue_equilibrium": 10,
             "blackout_drops": 1}  # fmt: skip
     said = {"p99_s": 0.1, "p95_s": 0.1}
@@ -100,6 +100,27 @@ def test_pages(pages, capsys) -> None:
     assert "[vegas](rfc9743-vegas.md)" in beside and (pages / "rfc9743.html").exists()
     told = capsys.readouterr().out
     assert re.search(r"Bufferbloat +0 of 2 +··●", told)
+
+
+def test_what_could_not_be_measured_is_not_held(pages, monkeypatch) -> None:
+    """A run fails, and in another one a flow has nothing, so that the ratio of goodputs is not
+    defined.  A column without its qdisc in this kernel is no fault of the sender."""
+
+    def make(wanted, parallel, laboratory=None):
+        made = _make(wanted, parallel)
+        for key, cell in made.cells.items():
+            if key[0] == "rfc9743-loss":
+                made.failed_cells.add(key)
+            elif key[2].startswith("jitter"):
+                cell.runs[0]["flows"][0]["goodput_bps"] = 0.0
+        return made
+
+    monkeypatch.setattr(report, "make", make)
+    _, items = rfc9743.evaluate("cubic", 1, None)
+    verdicts = {item.what: item.verdict for item in items}
+    assert verdicts["Fairness between its own flows"] == "4 of 5"
+    assert verdicts["High packet loss"].startswith("0 of ")
+    assert verdicts["Active queue management and ECN"] == "held"
 
 
 def test_pages_of_documents_stay_and_are_of_what_is_committed(pages, monkeypatch) -> None:

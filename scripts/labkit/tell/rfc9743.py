@@ -66,6 +66,7 @@ class Item:
     why_not: str = ""
     scenarios: list[Scenario] = field(default_factory=list)
     measured: list[Measured] = field(default_factory=list)
+    failed: int = 0  # findings without a value, though their columns were run
     pictures: list[tuple[str, str]] = field(default_factory=list)
 
     @property
@@ -83,12 +84,14 @@ class Item:
 
     @property
     def verdict(self) -> str:
-        """held if all measured findings hold; else how many of them do, or not run."""
-        if not self.known:
+        """held if all findings hold whose columns were run; else how many of them do, or not run.
+
+        A finding without a value does not hold: its run failed, or a flow got nothing.
+        """
+        of = len(self.known) + self.failed
+        if not of:
             return "not run"
-        if self.held == len(self.known):
-            return "held"
-        return f"{self.held} of {len(self.known)}"
+        return "held" if self.held == of else f"{self.held} of {of}"
 
 
 def margin(m: Measured) -> float:
@@ -159,6 +162,7 @@ def _item(
 ) -> Item:
     of = [by_name[name] for name in names]
     item = Item(what, why_not, of, [made.measure(s, f) for s in of for f in s.finding])
+    item.failed = sum(m.value is None and not made.skipped.keys() & m.keys for m in item.measured)
     for s in of:
         cells = [cell for cell in made.of(s) if cell.runs]
         if cells:
