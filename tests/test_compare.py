@@ -75,6 +75,21 @@ def test_a_transfer_that_does_not_end_any_more_is_worse() -> None:
     assert (worse.metric, worse.a, worse.b) == ("completion_s", 10, 300)
 
 
+def test_a_program_that_does_not_end_any_more_is_worse() -> None:
+    """program_s is the mean of the programs that ended: of the few that end it may be better."""
+
+    def runs(took: list[float | None]) -> list[dict]:
+        made = [a_run(seed, 1e8) for seed in range(len(took))]
+        for run, took_s in zip(made, took, strict=True):
+            server, client = {"program": "serve"}, {"program": "fetch"}
+            run["program"] = [server, client | ({} if took_s is None else {"took_s": took_s})]
+        return made
+
+    made = compare(runs([2.0] * 10), runs([1.0, *[None] * 9]))
+    (row,) = made.of("worse")
+    assert (row.metric, row.a, row.b, row.difference.n) == ("program_unfinished", 1, 1.9, 10)
+
+
 def test_what_is_in_one_set_only_is_told_and_not_compared() -> None:
     a = [a_run(s) for s in range(4)] + [a_run(1, cc="bbr")]
     b = [a_run(s, settings={"rate": 1}) for s in range(2, 5)]

@@ -10,15 +10,15 @@ from .statistics import rounded
 Key = tuple[str, str, str]  # scenario, column or congestion control, case
 
 # The metrics for comparing cells, and whether more is better (1) or worse (-1).  A transfer that
-# did not end counts with the time until the timeout; requests and short flows that did not end are
-# counted in separate metrics.
+# did not end counts with the time until the timeout; requests, short flows and programs that did
+# not end are counted in separate metrics.
 DIRECTIONS = {
     "goodput_bps": 1, "utilization": 1, "jain": 1, "completion_s": -1, "rtt_mean_s": -1,
     "queue_mean": -1, "queue_max": -1, "drops": -1, "retransmits": -1, "request_p95_s": -1,
     "requests_unanswered": -1, "short_completion_s": -1, "short_unfinished": -1,
     "voice_p99_s": -1, "voice_loss": -1, "ask_p95_s": -1, "ask_unanswered": -1,
     "video_bitrate_bps": 1, "video_rebuffer_s": -1, "video_startup_s": -1, "video_switches": -1,
-    "program_s": -1,
+    "program_s": -1, "program_unfinished": -1,
 }  # fmt: skip
 
 

@@ -250,6 +250,8 @@ METRICS: dict[str, Metric] = {
     "program_s": Metric(lambda r: _mean(p["took_s"] for p in r["program"] if "took_s" in p),
                         "with program: seconds that a program ran: mean over the programs that"
                         " ended"),
+    "program_unfinished": Metric(lambda r: _sum("took_s" not in p for p in r["program"]),
+                                 "with program: programs that had not ended at the end of the run"),
     "ask_unanswered": Metric(lambda r: r["ask"]["unanswered"],
                              "with ask: requests without a full response at the end of the run"),
 }
