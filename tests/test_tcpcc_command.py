@@ -12,7 +12,7 @@ from dataclasses import replace
 import pytest
 
 from conftest import REPO, assert_ktap
-from tcpcckit import choose, doctor, status, system, watch
+from tcpcckit import choose, doctor, status, system, units, watch
 from tcpcckit.system import Flow, Kernel, TcpccError
 
 # Recorded: iproute2 6.1, Linux 6.12
@@ -347,6 +347,35 @@ def test_watch_chooses_and_draws():
     assert seen.frame(chosen, 80).splitlines()[0].endswith("queue")
     assert "69 retransmitted" in watch.Watch().frame([flows[1]], 80)
     assert "no open connection" in seen.frame([], 80)
+
+
+def test_watch_keeps_numbers_apart():
+    """Long names, high rates and long queues fit into 80 columns; no number is cut or joined."""
+    (flow,) = system.parse_sockets(SS_CCPD_PATH)
+    long = replace(flow, cc="nist_scalable", peer="255.255.255.255:65535", cwnd_segs=123456,
+                   delivery_bps=1.234e9, capacity_bps=999.7e6, rtt_s=12.345, rtt_min_s=0.0000456)
+    head, first, _, second, _ = watch.Watch().frame([replace(flow, rtt_s=0.0999), long],
+                                                    80).splitlines()  # fmt: skip
+    assert head.split() == [name for name, _ in watch._COLUMNS]
+    assert first.split()[1:] == ["ccpd_path", "231", "132", "Mb/s", "146", "Mb/s", "99.9", "ms",
+                                 "10", "ms", "1022"]  # fmt: skip
+    assert second.split()[1:] == ["nist_scalable", "123456", "1.23", "Gb/s", "1", "Gb/s", "12.3",
+                                  "s", "45.6", "us", "1315k"]  # fmt: skip
+    assert second.split()[0] == "255.255.255:65535"
+
+
+@pytest.mark.parametrize(
+    ("shown", "text"),
+    [
+        (units.rate(999.4e6), "999 Mb/s"), (units.rate(999.7e6), "1 Gb/s"),
+        (units.rate(999.7), "1 kb/s"), (units.rate(1.2345e12), "1234 Gb/s"),
+        (units.rate(0), "0 b/s"), (units.size(1023), "1023 bytes"),
+        (units.size(1023 << 10), "1023 KiB"), (units.size((1 << 20) - 1), "1 MiB"),
+        (units.size(4 << 20), "4 MiB"), (units.size(1000 << 30), "1000 GiB"),
+    ],
+)  # fmt: skip
+def test_numbers_have_no_exponent(shown, text):
+    assert shown == text
 
 
 def test_status_for_the_eye():

@@ -2,17 +2,22 @@
 """Numbers with units, as text."""
 
 
+def number(value: float) -> str:
+    """A number with at least three digits, and never with an exponent."""
+    return f"{value:.3g}" if value < 999.5 else f"{value:.0f}"
+
+
 def rate(bps: float) -> str:
     """A rate as text: 95639784 becomes "95.6 Mb/s"."""
     for scale, unit in ((1e9, "Gb/s"), (1e6, "Mb/s"), (1e3, "kb/s")):
-        if bps >= scale:
-            return f"{bps / scale:.3g} {unit}"
-    return f"{bps:.3g} b/s"
+        if bps >= 0.9995 * scale:
+            return f"{number(bps / scale)} {unit}"
+    return f"{number(bps)} b/s"
 
 
 def size(count: float) -> str:
     """A size as text: 4194304 becomes "4 MiB"."""
     for scale, unit in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
-        if count >= scale:
-            return f"{count / scale:.3g} {unit}"
+        if count >= 0.9995 * scale:
+            return f"{number(count / scale)} {unit}"
     return f"{count:.0f} bytes"

@@ -11,12 +11,12 @@ from typing import Any
 
 from . import bpf, choose, system
 from .system import Flow
-from .units import rate
+from .units import number, rate
 
 BARS = " ▁▂▃▄▅▆▇█"
-# The columns and their widths, which fit into 80 columns of a terminal
-_COLUMNS = (("flow", 22), ("cc", 10), ("window", 7), ("rate", 10), ("capacity", 10), ("rtt", 8),
-            ("least", 8), ("queue", 5))  # fmt: skip
+# The columns and their widths, which with a space between two fit into 80 columns of a terminal
+_COLUMNS = (("flow", 21), ("cc", 9), ("window", 6), ("rate", 9), ("capacity", 9), ("rtt", 7),
+            ("least", 7), ("queue", 5))  # fmt: skip
 
 
 def row(flow: Flow) -> dict[str, Any]:
@@ -54,18 +54,15 @@ class Watch:
 
     def frame(self, flows: list[Flow], width: int) -> str:
         """A table of flows, with the history of the window below each flow."""
-        lines = ["".join(f"{name:>{w}}" if k > 1 else f"{name:<{w}}"
-                         for k, (name, w) in enumerate(_COLUMNS))]  # fmt: skip
+        lines = [_line([name for name, _ in _COLUMNS])]
         for flow in flows:
             past = self.history[flow.local, flow.peer]
             past.append(flow.cwnd_segs)
-            cells = (
-                flow.peer[-21:], flow.cc, flow.cwnd_segs, rate(flow.delivery_bps),
+            lines.append(_line([
+                flow.peer, flow.cc, str(flow.cwnd_segs), rate(flow.delivery_bps),
                 rate(flow.capacity_bps) if flow.capacity_bps else "-",
-                _ms(flow.rtt_s), _ms(flow.rtt_min_s), f"{flow.queue_segs:.0f}",
-            )  # fmt: skip
-            lines.append("".join(f"{cell:>{w}}" if k > 1 else f"{cell:<{w}}" for k, (cell, (_, w))
-                                 in enumerate(zip(cells, _COLUMNS, strict=True))))  # fmt: skip
+                _time(flow.rtt_s), _time(flow.rtt_min_s), _packets(flow.queue_segs),
+            ]))  # fmt: skip
             mode = f"{flow.view['mode']}  " if "mode" in flow.view else ""
             again = f"{flow.retransmitted_segs} retransmitted  " if flow.retransmitted_segs else ""
             lines.append(f"  {mode}{again}window up to {max(past)}: {bars(past)}")
@@ -74,9 +71,26 @@ class Watch:
         return "\n".join(line[:width] for line in lines)
 
 
-def _ms(seconds: float) -> str:
-    value = seconds * 1e3
-    return f"{value:.3g} ms" if value < 100 else f"{value:.0f} ms"
+def _line(cells: list[str]) -> str:
+    """A line of the table: numbers are to the right.  If a peer or the name of its sender is long,
+    only the end of the peer is shown."""
+    (_, flow), (_, cc), *widths = _COLUMNS
+    peer, name, *numbers = cells
+    left = flow + min(0, cc - len(name))
+    shown = [f"{peer[-left:]:<{left}}", f"{name:<{cc}}"]
+    return " ".join([*shown, *(f"{text:>{w}}" for text, (_, w) in zip(numbers, widths,
+                                                                     strict=True))])  # fmt: skip
+
+
+def _time(seconds: float) -> str:
+    for scale, unit, least in ((1, "s", 9.9995), (1e3, "ms", 0.9995e-3)):
+        if seconds >= least:
+            return f"{number(seconds * scale)} {unit}"
+    return f"{number(seconds * 1e6)} us"
+
+
+def _packets(count: float) -> str:
+    return f"{count:.0f}" if count < 99_999.5 else f"{count / 1e3:.0f}k"
 
 
 def bars(values: "deque[int]") -> str:
