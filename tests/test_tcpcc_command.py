@@ -8,6 +8,7 @@ import signal
 import subprocess
 import time
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -362,6 +363,21 @@ def test_watch_keeps_numbers_apart():
     assert second.split()[1:] == ["nist_scalable", "123456", "1.23", "Gb/s", "1", "Gb/s", "12.3",
                                   "s", "45.6", "us", "1315k"]  # fmt: skip
     assert second.split()[0] == "255.255.255:65535"
+
+
+def test_watch_does_not_mix_flows_with_the_same_ports():
+    """Records of BPF senders name a flow by its ports.  Two flows to different peers may have the
+    same ports, also if only one of them is shown."""
+    (flow,) = system.parse_sockets(SS_CCPD_PATH)
+    ours = replace(flow, cc="bpf_ccpd_path", capacity_bps=0.0)
+    other = replace(ours, peer="198.51.100.2:5001")
+    views = SimpleNamespace(read=lambda: {(56032, 5001): {"capacity_bps": 10**6}})
+    (alone,) = watch._with_views([ours], [ours], views)
+    assert alone.capacity_bps == 1e6 and alone.view == {"capacity_bps": 10**6}
+    (beside,) = watch._with_views([ours], [ours, other], views)
+    assert beside == ours
+    cubic = replace(other, cc="cubic")
+    assert watch._with_views([ours, cubic], [ours, cubic], views) == [alone, cubic]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import json
 import os
 import sys
 import time
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -99,16 +99,25 @@ def bars(values: "deque[int]") -> str:
     return "".join(BARS[round(value / top * (len(BARS) - 1))] for value in values)
 
 
-def _with_views(flows: list[Flow], views: bpf.Views) -> list[Flow]:
-    """The flows with the fields that their BPF senders record, in addition to those of ss."""
+def _with_views(flows: list[Flow], every: list[Flow], views: bpf.Views) -> list[Flow]:
+    """The flows with the fields that their BPF senders record, in addition to those of ss.
+
+    A record has only the ports of its flow.  So a flow gets none if another one of every, the
+    flows of this machine, has the same ports.
+    """
     last = views.read()
+    ours = Counter(_ports(flow) for flow in every if flow.cc.startswith("bpf_"))
     found = []
     for flow in flows:
-        ends = tuple(int(end.rpartition(":")[2]) for end in (flow.local, flow.peer))
-        told = last.get(ends, {}) if flow.cc.startswith("bpf_") else {}
+        single = flow.cc.startswith("bpf_") and ours[_ports(flow)] == 1
+        told = last.get(_ports(flow), {}) if single else {}
         capacity = float(told.get("capacity_bps", flow.capacity_bps))
         found.append(replace(flow, view={**flow.view, **told}, capacity_bps=capacity))
     return found
+
+
+def _ports(flow: Flow) -> tuple[int, ...]:
+    return tuple(int(end.rpartition(":")[2]) for end in (flow.local, flow.peer))
 
 
 def watch(host: str, port: int, interval_s: float, count: int, as_json: bool) -> int:
@@ -119,8 +128,9 @@ def watch(host: str, port: int, interval_s: float, count: int, as_json: bool) ->
     views = bpf.Views() if system.is_root() and bpf.loaded() else None
     try:
         while True:
-            flows = seen.chosen(system.flows())
-            flows = _with_views(flows, views) if views else flows
+            every = system.flows()
+            flows = seen.chosen(every)
+            flows = _with_views(flows, every, views) if views else flows
             if as_json:
                 print(json.dumps({"time_s": time.time(), "flows": [row(f) for f in flows]}))
             else:
