@@ -56,6 +56,37 @@ def test_a_flow_without_connection_is_not_fair(monkeypatch: pytest.MonkeyPatch) 
         assert stage["settle_s"] == stage["converge_s"] == 5
 
 
+@pytest.mark.parametrize(
+    ("texts", "rates"),
+    [
+        ({"change": "10:rate=5mbit"}, (10e6, 5e6)),
+        ({"change": "5:rate=20mbit,15:rate=5mbit"}, (20e6, 5e6)),
+        ({"police": "5mbit:20k"}, (5e6, 5e6)),
+        ({}, (10e6, 10e6)),
+    ],
+)
+def test_a_stage_has_the_rate_of_its_time(
+    texts: dict[str, str], rates: tuple[float, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The link is full in both stages, and one flow has all of it."""
+    texts = {"rate": "10mbit", "duration": "20", "stages": "10"} | texts
+    settings = compile_settings(scenario.load("dumbbell").settings | texts)
+    at = np.arange(0.1, 20.05, 0.1)
+    nothing = np.zeros(len(at))
+    sent = np.array([settings.capacity_bits(t) for t in at]) / 8
+    own = np.transpose([at, nothing, nothing + 10, sent * 1448 / 1514, *[nothing] * 4])
+    link = np.transpose([at, nothing, sent, *[nothing] * 5])
+    monkeypatch.setattr(stages, "series", lambda path, _: link if "links" in path.name else own)
+    flow = {"id": 0, "cc": "cubic", "start_s": 0.0, "end_s": 20.0}
+    links = [{"rate_bps": 10e6}]
+    for stage in stages.of_stages([flow], links, settings, Path()):
+        assert stage["fair_error"] == pytest.approx(0, abs=1e-6)
+    for of_link, of_flow, rate in zip(links[0]["stages"], flow["stages"], rates, strict=True):
+        assert of_link["utilization_equilibrium"] == pytest.approx(1)
+        assert of_flow["fair_bps"] == pytest.approx(rate)
+    assert links[0]["stages"][1]["full_s"] < 1
+
+
 @pytest.mark.parametrize(("begin", "samples"), [("9.96", 0), ("9.7", 1), ("9.5", 2)])
 def test_a_stage_with_too_few_samples_has_no_result(
     begin: str, samples: int, monkeypatch: pytest.MonkeyPatch
@@ -140,6 +171,10 @@ def test_capacity_is_that_of_the_path_until_the_end() -> None:
         run["flows"][0] |= {"estimated_capacity_bps": payload, "goodput_bps": payload / 2}
         assert metrics.metric(run, "capacity_error") == pytest.approx(0)
         assert metrics.metric(run, "share_of_fair") == pytest.approx(0.5)
+    run |= {"stages": [{"from": 0.0, "to": 15.0}, {"from": 15.0, "to": 25.0}]}
+    run["flows"] = [{"stages": [{"goodput_bps": rate * 1448 / 1514} for rate in (5e7, 1e7)]}]
+    assert metrics.metric(run, "share_of_fair@0") == pytest.approx(1)
+    assert metrics.metric(run, "share_of_fair@1") == pytest.approx(0.5)
 
 
 def test_nothing_is_not_fair() -> None:

@@ -324,6 +324,7 @@ def part(result: Json, which: str, stage: int | None) -> Json:
     if stage is None:
         return whole
     return whole | {
+        "virtual_s": result["stages"][stage].get("to"),
         "stages": [result["stages"][stage]],
         "flows": [own for flow in flows if (own := flow["stages"][stage])],
         "links": [link["stages"][stage] for link in links],

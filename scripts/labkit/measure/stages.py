@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 """The stages of a run: the means of each flow and link in each stage, and the settling times."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ..model.network import Network
 from ..model.settings import HEADERS, Settings
 from ..world.traffic import intervals
 from .series import LINK_COLUMNS, queue_of, series
@@ -34,7 +36,8 @@ def of_stages(flows: list[Json], links: list[Json], settings: Settings, run: Pat
     stages = []
     for since, until in settings.bounds:
         half = ((since + until) / 2, until)
-        fair = settings.net.fair(*half)
+        net = _network(settings, *half)
+        fair = net.fair(*half)
         seen = np.count_nonzero(_within(of_links[:: len(links)], *half)) >= enough
         stage = {"from": since, "to": until}
         errors, settled, there = [], [], []
@@ -63,13 +66,23 @@ def of_stages(flows: list[Json], links: list[Json], settings: Settings, run: Pat
         stages.append(stage)
         for k, link in enumerate(links):
             rows = of_links[k :: len(links)]
-            own = _link_stage(rows[_within(rows, *half)], half[0], link["rate_bps"])
+            rate = net.links[k].rate
+            own = _link_stage(rows[_within(rows, *half)], half[0], rate)
             if own:
                 whole = rows[_within(rows, since, until)]
-                own |= _link_changes(whole, own, link["rate_bps"], since)
-            own["users"] = settings.net.present(k, *half)
+                own |= _link_changes(whole, own, rate, since)
+            own["users"] = net.present(k, *half)
             link.setdefault("stages", []).append(own)
     return stages
+
+
+def _network(settings: Settings, since: float, until: float) -> Network:
+    """The network with the mean rate from since to until, s: it may change, or have a policer."""
+    net = settings.net
+    if not (settings.change or settings.police or settings.trace):
+        return net
+    bits = settings.capacity_bits(until) - settings.capacity_bits(since)
+    return replace(net, links=(replace(net.links[0], rate=bits / (until - since)),))
 
 
 def _within(rows: np.ndarray, since: float, until: float) -> np.ndarray:
