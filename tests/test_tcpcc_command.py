@@ -129,6 +129,18 @@ def test_joins_the_view(monkeypatch):
     assert not theirs.view
 
 
+@pytest.mark.parametrize("device", ["eth0", "br-lan", "eth0.100", "wg_1", "enp3s0f1np1"])
+def test_joins_the_view_of_a_socket_with_a_device(monkeypatch, device):
+    """ss shows the device to which a socket is bound, or that of a link-local address."""
+    bound = SS_CCPD_PATH.replace("192.0.2.1:", f"192.0.2.1%{device}:")
+    local = SS_CCPD_PATH.replace("192.0.2.1:", f"[fe80::1]%{device}:").replace(
+        "192.0.2.2:", f"[fe80::2]%{device}:")  # fmt: skip
+    view = VIEW + VIEW.replace("192.0.2.1:", "[fe80::1]:").replace("192.0.2.2:", "[fe80::2]:")
+    monkeypatch.setattr(system, "read", lambda path: view)
+    monkeypatch.setattr(system, "ask", lambda *command, netns=None: bound + local)
+    assert [flow.view.get("mode") for flow in system.flows()] == ["competing", "competing"]
+
+
 def test_reads_modules_and_features():
     found = system.parse_modules(MODULES_DEP, MODULES_ALIAS)
     assert found["tcp_htcp"] == "tcp_htcp"

@@ -316,7 +316,9 @@ def flows(netns: str | None = None) -> list[Flow]:
     views = parse_view(shown)
     found = []
     for flow in parse_sockets(ask("ss", "-tinmHO", netns=netns)):
-        view = views.get((re.sub(r"%\w+", "", flow.local), re.sub(r"%\w+", "", flow.peer)), {})
+        # the name of a device may have any characters but these, blanks and slashes
+        ends = (re.sub(r"%[^\]:]+", "", end) for end in (flow.local, flow.peer))
+        view = views.get(tuple(ends), {})
         capacity = view.get("capacity_bps") or flow.capacity_bps
         found.append(replace(flow, view=view, capacity_bps=float(capacity)))
     return found
