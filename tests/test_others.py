@@ -556,6 +556,13 @@ def test_a_plan_names_the_runs_and_merge_brings_them(lab, tmp_path, monkeypatch)
     assert both[0]["wall_s"] == made[0]["wall_s"]
     again = lab("plan", grid, "--keep", tmp_path / "runs", "--json").json
     assert [row["kept"] for row in again] == [True, True, True, False]
+    # a result that cannot be read, as after a full disk, is made again
+    damaged = tmp_path / "runs" / rows[0]["id"] / "result.json"
+    whole = damaged.read_text()
+    damaged.write_text(whole[:100])
+    again = lab("plan", grid, "--keep", tmp_path / "runs", "--json").json
+    assert [row["kept"] for row in again] == [False, True, True, False]
+    damaged.write_text(whole)
     (tmp_path / "runs/0123456789ab-1").mkdir()  # of a run that was killed
     assert "3 runs added, 0 already there" in lab("merge", tmp_path / "runs").stdout
     assert "0 runs added, 3 already there" in lab("merge", tmp_path / "runs").stdout

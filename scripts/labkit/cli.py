@@ -486,7 +486,7 @@ def _plan(args: argparse.Namespace) -> int:
         rows.append({
             "id": task.home.name, "scenario": of.name, "column": column, "case": case,
             "seed": task.job.seed, "packets": round(task.job.packets),
-            "kept": (keep / task.home.name).exists(), "command": command,
+            "kept": store.usable(keep / task.home.name), "command": command,
         })  # fmt: skip
     if args.json:
         print(json.dumps(rows, indent=1))

@@ -103,7 +103,7 @@ def merge(folder: Path) -> tuple[int, int]:
         if not re.fullmatch(r"[0-9a-f]{12}-\d+", name):
             continue
         here = root() / name
-        if _usable(here) or (here.exists() and not _usable(path.parent)):
+        if usable(here) or (here.exists() and not usable(path.parent)):
             there += 1
             continue
         try:
@@ -142,7 +142,7 @@ def find(home: Path, job: Job) -> Any:
     return None
 
 
-def _usable(home: Path) -> bool:
+def usable(home: Path) -> bool:
     """Whether there is a run with a result that can be read, and that is not outdated."""
     with contextlib.suppress(OSError, ValueError, KeyError):
         made = json.loads((home / "result.json").read_text())
