@@ -4,10 +4,10 @@
  * network namespace has its own table.
  *
  * The table has a fixed size: PATH_VISITS_SETS sets of PATH_VISITS_WAYS entries.  A keyed hash of
- * the peer's address selects the set, so that an attacker cannot choose which peers share a set.
- * In a full set a new peer replaces the oldest entry.  An entry is used for the time in the
- * parameter "visits".  A namespace sees only its own table.  net.ipv4.tcp_ccpd_path_visits shows
- * the number of entries, and empties the table.
+ * the peer's address and of the socket's device selects the set, so that an attacker cannot choose
+ * which peers share a set.  In a full set a new peer replaces the oldest entry.  An entry is used
+ * for the time in the parameter "visits".  A namespace sees only its own table.
+ * net.ipv4.tcp_ccpd_path_visits shows the number of entries, and empties the table.
  *
  * A connection reads the table once, when it begins, without a lock, and writes it once, when it
  * ends.  The BPF object remembers nothing: bpf/kernel.h has empty functions instead of these.
@@ -41,13 +41,24 @@ struct path_visit {
 };
 
 /**
+ * struct path_visits_peer - who is at the other end
+ * @address: its address; an IPv4 address as IPv4-mapped IPv6 address
+ * @device: the device to which the socket is bound; 0: none.  Link-local addresses, and those of a
+ *	VRF, may belong to another host behind another device
+ */
+struct path_visits_peer {
+	struct in6_addr	address;
+	int		device;
+};
+
+/**
  * struct path_visits_entry - a peer
- * @peer: its address; an IPv4 address as IPv4-mapped IPv6 address
+ * @peer: who it is
  * @visit: measurements of the last connection to it
  * @stamp_s: when that connection ended, path_visits_now_s(); 0: the entry is free
  */
 struct path_visits_entry {
-	struct in6_addr		peer;
+	struct path_visits_peer	peer;
 	struct path_visit	visit;
 	u32			stamp_s;
 };
@@ -74,11 +85,18 @@ static inline u32 path_visits_now_s(void)
 	return ktime_get_boottime_seconds() + 1;
 }
 
+static bool path_visits_equal(const struct path_visits_peer *a, const struct path_visits_peer *b)
+{
+	return ipv6_addr_equal(&a->address, &b->address) && a->device == b->device;
+}
+
 static struct path_visits_entry *path_visits_set(struct path_visits *t,
-						 const struct in6_addr *peer)
+						 const struct path_visits_peer *peer)
 {
 	static u32 key __read_mostly;
 
+	/* it is hashed as a whole */
+	BUILD_BUG_ON(sizeof(*peer) != sizeof(peer->address) + sizeof(peer->device));
 	net_get_random_once(&key, sizeof(key));
 	return t->sets[jhash2((const u32 *)peer, sizeof(*peer) / sizeof(u32), key) %
 		       PATH_VISITS_SETS];
@@ -87,15 +105,15 @@ static struct path_visits_entry *path_visits_set(struct path_visits *t,
 /**
  * path_visits_get() - read the entry of a peer
  * @t: the table
- * @peer: its address
+ * @peer: who it is
  * @now_s: path_visits_now_s()
  * @life_s: an entry is used if it is younger than this, s
  * @visit: set to the measurements of the entry, if there is one
  *
  * Return: whether @visit was set
  */
-static bool path_visits_get(struct path_visits *t, const struct in6_addr *peer, u32 now_s,
-			    u32 life_s, struct path_visit *visit)
+static bool path_visits_get(struct path_visits *t, const struct path_visits_peer *peer,
+			    u32 now_s, u32 life_s, struct path_visit *visit)
 {
 	const struct path_visits_entry *set = path_visits_set(t, peer);
 	unsigned int seq, i;
@@ -105,7 +123,7 @@ static bool path_visits_get(struct path_visits *t, const struct in6_addr *peer, 
 		seq = read_seqbegin(&t->lock);
 		found = false;
 		for (i = 0; i < PATH_VISITS_WAYS && !found; i++) {
-			found = set[i].stamp_s && ipv6_addr_equal(&set[i].peer, peer) &&
+			found = set[i].stamp_s && path_visits_equal(&set[i].peer, peer) &&
 				now_s - set[i].stamp_s < life_s;
 			if (found)
 				*visit = set[i].visit;
@@ -117,12 +135,12 @@ static bool path_visits_get(struct path_visits *t, const struct in6_addr *peer, 
 /**
  * path_visits_put() - write the entry of a peer
  * @t: the table
- * @peer: its address
+ * @peer: who it is
  * @now_s: path_visits_now_s()
  * @visit: the measurements
  */
-static void path_visits_put(struct path_visits *t, const struct in6_addr *peer, u32 now_s,
-			    const struct path_visit *visit)
+static void path_visits_put(struct path_visits *t, const struct path_visits_peer *peer,
+			    u32 now_s, const struct path_visit *visit)
 {
 	struct path_visits_entry *set = path_visits_set(t, peer), *to = set;
 	unsigned int i;
@@ -130,7 +148,7 @@ static void path_visits_put(struct path_visits *t, const struct in6_addr *peer, 
 	write_seqlock_bh(&t->lock);
 	/* the entry of this peer; else a free one; else the oldest one */
 	for (i = 0; i < PATH_VISITS_WAYS; i++) {
-		if (set[i].stamp_s && ipv6_addr_equal(&set[i].peer, peer)) {
+		if (set[i].stamp_s && path_visits_equal(&set[i].peer, peer)) {
 			to = &set[i];
 			break;
 		}
@@ -159,15 +177,16 @@ static unsigned int path_visits_count(struct path_visits *t)
 	return n;
 }
 
-static void path_visits_peer(const struct sock *sk, struct in6_addr *peer)
+static void path_visits_peer(const struct sock *sk, struct path_visits_peer *peer)
 {
+	peer->device = READ_ONCE(sk->sk_bound_dev_if);
 #if IS_ENABLED(CONFIG_IPV6)
 	if (sk->sk_family == AF_INET6) {
-		*peer = sk->sk_v6_daddr;
+		peer->address = sk->sk_v6_daddr;
 		return;
 	}
 #endif
-	ipv6_addr_set_v4mapped(sk->sk_daddr, peer);
+	ipv6_addr_set_v4mapped(sk->sk_daddr, &peer->address);
 }
 
 /**
@@ -180,7 +199,7 @@ static void path_visits_peer(const struct sock *sk, struct in6_addr *peer)
  */
 static bool path_visits_find(const struct sock *sk, u32 minutes, struct path_visit *visit)
 {
-	struct in6_addr peer;
+	struct path_visits_peer peer;
 
 	if (!minutes)
 		return false;
@@ -198,7 +217,7 @@ static bool path_visits_find(const struct sock *sk, u32 minutes, struct path_vis
 static void path_visits_store(const struct sock *sk, u64 bytes_ps, u32 rtt_min_us)
 {
 	const struct path_visit visit = { .bytes_ps = bytes_ps, .rtt_min_us = rtt_min_us };
-	struct in6_addr peer;
+	struct path_visits_peer peer;
 
 	path_visits_peer(sk, &peer);
 	path_visits_put(net_generic(sock_net(sk), path_visits_id), &peer, path_visits_now_s(),

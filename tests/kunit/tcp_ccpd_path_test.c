@@ -1864,17 +1864,17 @@ static struct path_visits *visits_table(struct kunit *test)
 	return net_generic(visits_net(test), path_visits_id);
 }
 
-static struct in6_addr peer_of(u32 n)
+static struct path_visits_peer peer_of(u32 n)
 {
-	struct in6_addr peer;
+	struct path_visits_peer peer = {};
 
-	ipv6_addr_set_v4mapped(cpu_to_be32(n), &peer);
+	ipv6_addr_set_v4mapped(cpu_to_be32(n), &peer.address);
 	return peer;
 }
 
 static bool visited(struct path_visits *t, u32 n, u32 now_s, struct path_visit *visit)
 {
-	struct in6_addr peer = peer_of(n);
+	struct path_visits_peer peer = peer_of(n);
 
 	return path_visits_get(t, &peer, now_s, 600, visit);
 }
@@ -1882,7 +1882,7 @@ static bool visited(struct path_visits *t, u32 n, u32 now_s, struct path_visit *
 static void visit(struct path_visits *t, u32 n, u32 now_s)
 {
 	const struct path_visit v = { .bytes_ps = n, .rtt_min_us = n };
-	struct in6_addr peer = peer_of(n);
+	struct path_visits_peer peer = peer_of(n);
 
 	path_visits_put(t, &peer, now_s, &v);
 }
@@ -1935,7 +1935,7 @@ static void visits_expire(struct kunit *test)
 static void visits_replace_the_oldest(struct kunit *test)
 {
 	struct path_visits *t = visits_table(test);
-	struct in6_addr peer = peer_of(1);
+	struct path_visits_peer peer = peer_of(1);
 	const void *set = path_visits_set(t, &peer);
 	u32 same[PATH_VISITS_WAYS + 2], found = 0, n, i;
 	struct path_visit v;
@@ -1982,6 +1982,13 @@ static void visits_are_private(struct kunit *test)
 	sk->sk_daddr = cpu_to_be32(2);
 	KUNIT_EXPECT_FALSE(test, path_visits_find(sk, 10, &v));
 	sk->sk_daddr = cpu_to_be32(1);
+	/* the same address in a VRF, or a link-local one of another link, is another host */
+	sk->sk_bound_dev_if = 3;
+	KUNIT_EXPECT_FALSE(test, path_visits_find(sk, 10, &v));
+	path_visits_store(sk, 1000000, 10000);
+	sk->sk_bound_dev_if = 0;
+	KUNIT_EXPECT_TRUE(test, path_visits_find(sk, 10, &v));
+	KUNIT_EXPECT_EQ(test, v.rtt_min_us, 190000);
 	sock_net_set(sk, other);
 	KUNIT_EXPECT_FALSE(test, path_visits_find(sk, 10, &v));
 }
