@@ -152,8 +152,11 @@ static s64 ccpd_level(const struct ccpd_probe *p, u32 bw)
 	return ccpd_segs(bw, ccpd_queue_us(p, p->rtt_min_us));
 }
 
-/* Traces an evaluation of Eq. 3.  In slow start @e has only in_flight, and all else is 0. */
-static void ccpd_trace(const struct sock *sk, const struct ccpd_eval *e)
+/*
+ * Traces an evaluation of Eq. 3.  In slow start @e has only in_flight, and all else is 0.  Always
+ * inline: otherwise each ACK would store @e in memory, also while nothing is traced.
+ */
+static __always_inline void ccpd_trace(const struct sock *sk, const struct ccpd_eval *e)
 {
 	const struct ccpd *ca = inet_csk_ca(sk);
 	const struct ccpd_probe *p = &ca->probe;
@@ -219,8 +222,11 @@ static void ccpd_slow_start(struct sock *sk, u32 acked)
 	ccpd_trace(sk, &(struct ccpd_eval){ .in_flight = tcp_packets_in_flight(tp) });
 }
 
-/* Sets a pacing rate similar to TCP's own for a congestion control that sets none */
-static void ccpd_pace(struct sock *sk)
+/*
+ * Sets a pacing rate similar to TCP's own for a congestion control that sets none.  Always inline,
+ * because each ACK needs it.
+ */
+static __always_inline void ccpd_pace(struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	const struct ccpd *ca = inet_csk_ca(sk);

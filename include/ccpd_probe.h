@@ -440,8 +440,10 @@ static inline void ccpd_pair_drop(struct sock *sk, struct ccpd_probe *p)
  * @sk: socket
  * @p: its estimators
  * @least_us: rtt of a packet that was not delayed, us
+ *
+ * Not inline: it happens once in a round trip, and would use registers that each ACK needs.
  */
-static inline void ccpd_pair_done(struct sock *sk, struct ccpd_probe *p, u32 least_us)
+static noinline void ccpd_pair_done(struct sock *sk, struct ccpd_probe *p, u32 least_us)
 {
 	u64 span_ns = (u64)p->pair_span << CCPD_PAIR_SHIFT;
 	u32 span_us = div_u64(span_ns, NSEC_PER_USEC);
