@@ -524,8 +524,11 @@ struct cpath {
  * because a burst queues behind itself.
  *
  * Return: us, at least 1
+ *
+ * Always inline, as all that each ACK needs: a call costs ten instructions, and saving registers
+ * for it costs more.
  */
-static u32 path_q0_us(u32 bw, u32 rtt_min_us, u32 room_us, u32 varies_us)
+static __always_inline u32 path_q0_us(u32 bw, u32 rtt_min_us, u32 room_us, u32 varies_us)
 {
 	u32 segs = PATH_LEAST_QUEUE, least = (rtt_min_us >> 6) + 1, us;
 	u32 most = max3(rtt_min_us >> 4, least, min(varies_us, rtt_min_us >> 1));
@@ -708,7 +711,7 @@ static bool path_moves(const struct cpath *ca)
  * has too few of them to show whether the queue was empty.  Nor if its memory holds a policer's
  * cap, or the floor beside a rival.
  */
-static bool path_has_window(const struct cpath *ca)
+static __always_inline bool path_has_window(const struct cpath *ca)
 {
 	return ca->moves && !ca->fell && !path_bunched(ca) && !ca->capped &&
 	       ca->rival != PATH_FOREIGN;
@@ -764,7 +767,7 @@ static void path_too_much(struct cpath *ca)
  * up to the cap.  Without this 1/32 the claim could never grow, because no more is delivered than
  * what was claimed.
  */
-static u32 path_capacity(const struct cpath *ca)
+static __always_inline u32 path_capacity(const struct cpath *ca)
 {
 	u32 bw = ccpd_capacity(&ca->probe);
 
@@ -903,7 +906,7 @@ static u32 path_varies_us(const struct sock *sk)
  * than one segment takes now.  On a short path they are counted at @bw, because a TSO burst is sent
  * at that rate; field-random.
  */
-static u32 path_q0(const struct sock *sk, u32 bw)
+static __always_inline u32 path_q0(const struct sock *sk, u32 bw)
 {
 	const struct cpath *ca = inet_csk_ca(sk);
 
@@ -1222,27 +1225,27 @@ static void path_count_bunches(struct sock *sk, u32 acked, u32 bw)
 }
 
 /* Eq. 3, on an ACK for @acked segments, at least one; @bw: the capacity, BW_SCALE */
-static void path_avoid(struct sock *sk, u32 acked, u32 bw)
+static __always_inline void path_avoid(struct sock *sk, u32 acked, u32 bw)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct cpath *ca = inet_csk_ca(sk);
 	const struct ccpd_probe *p = &ca->probe;
-	u32 empty = p->rtt_min_us + path_noise_us(ca), base = empty + path_back_us(ca);
-	u32 q0 = path_q0(sk, bw), window;
-	struct ccpd_eval e = {
-		.kp = READ_ONCE(kp),
-		.kd_us = READ_ONCE(kd),
-		.limit = ccpd_segs(ca->claim, base + 2 * q0),
-		.level = ccpd_segs(ca->claim, ccpd_queue_us(p, empty)),
-		.in_flight = tcp_packets_in_flight(tp),
-	};
-	s64 most;
+	u32 claim = ca->claim, empty, base, q0, window;
+	struct ccpd_eval e;
+	s64 holds, most;
 
 	/* nothing is measured yet: keep the window */
-	if (!ca->claim)
+	if (unlikely(!claim))
 		return;
+	q0 = path_q0(sk, bw);
 	path_count_bunches(sk, acked, bw);
-	e.storage = path_storage(ca->claim, e.kp, base, q0);
+
+	empty = p->rtt_min_us + path_noise_us(ca);
+	base = empty + path_back_us(ca);
+	holds = ccpd_segs(claim, base);
+	e.kp = READ_ONCE(kp);
+	e.storage = path_storage(claim, e.kp, base, q0);
+	e.limit = ccpd_segs(claim, base + 2 * q0);
 	most = e.limit + ccpd_segs(bw, p->rtt_min_us);
 	/*
 	 * During the repair of an overflow, not more than the path has ever held, or it would
@@ -1251,7 +1254,10 @@ static void path_avoid(struct sock *sk, u32 acked, u32 bw)
 	 */
 	if (unlikely(inet_csk(sk)->icsk_ca_state == TCP_CA_Recovery) &&
 	    path_room_us(ca) >= 2 * q0)
-		most = min(most, ccpd_segs(max(bw, ca->claim), base + path_room_us(ca)));
+		most = min(most, ccpd_segs(max(bw, claim), base + path_room_us(ca)));
+	e.level = ccpd_segs(claim, ccpd_queue_us(p, empty));
+	e.in_flight = tcp_packets_in_flight(tp);
+	e.kd_us = READ_ONCE(kd);
 	window = ccpd_eq3(&e, &ca->prev, tp->tcp_clock_cache, most);
 	if (unlikely(ca->rival == PATH_FOREIGN))
 		window = max(window, ca->floor);
@@ -1261,7 +1267,7 @@ static void path_avoid(struct sock *sk, u32 acked, u32 bw)
 	 * 3/4 of claim * base lets a queue drain soon enough, and repairs continue meanwhile.  With
 	 * less, all flows that share a queue would give way at once, and leave the path empty.
 	 */
-	window = max_t(u32, window, PATH_KEEP * ccpd_segs(ca->claim, base) >> (SEG_SCALE + 2));
+	window = max_t(u32, window, PATH_KEEP * holds >> (SEG_SCALE + 2));
 	path_set_cwnd(sk, window);
 
 	if (trace_ccpd_path_update_enabled())
@@ -1740,11 +1746,8 @@ static void path_train(struct sock *sk, u32 rtt_us)
 		path_train_done(sk);
 }
 
-/*
- * Slow start: trains, or plain slow start.  @rtt_us: of this ACK, 0: none.  Not inline, for the
- * reason given at path_round()
- */
-static noinline void path_slow_start(struct sock *sk, u32 acked, u32 rtt_us)
+/* Slow start: trains, or plain slow start.  @rtt_us: of this ACK, 0: none */
+static void path_slow_start(struct sock *sk, u32 acked, u32 rtt_us)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct cpath *ca = inet_csk_ca(sk);
@@ -1779,6 +1782,19 @@ static noinline void path_slow_start(struct sock *sk, u32 acked, u32 rtt_us)
 			path_enter(ca, PATH_AVOIDANCE);
 		}
 	}
+}
+
+/*
+ * An ACK in slow start.  If it ends the start, the law sets the window by the result.  Not inline,
+ * for the reason given at path_round()
+ */
+static noinline void path_start(struct sock *sk, u32 acked, u32 rtt_us)
+{
+	struct cpath *ca = inet_csk_ca(sk);
+
+	path_slow_start(sk, acked, rtt_us);
+	if (ca->mode == PATH_AVOIDANCE)
+		path_avoid(sk, acked, path_capacity(ca));
 }
 
 /* The floor, in case there is a rival: the window from before this flow gave way */
@@ -2374,42 +2390,48 @@ static u64 path_most_rate(const struct sock *sk, u64 bw)
 }
 
 /*
- * A @burst, which is timed or which an ACK clocks, is not paced.  A train is sent at the rate of
- * the claim, everything else a quarter faster, but not above path_most_rate(): segments that refill
- * the path would meet a queue that the window does not show yet.  Slow start is not paced until the
- * first pair is seen, since a pair needs a burst.  @bw: the capacity, BW_SCALE; unused for a train
+ * A @burst, which is timed or which an ACK clocks, is not paced.  Everything else but a train is
+ * sent a quarter faster than the claim, but not above path_most_rate(): segments that refill the
+ * path would meet a queue that the window does not show yet.  Slow start is not paced until the
+ * first pair is seen, since a pair needs a burst.  @bw: the capacity, BW_SCALE
  */
-static void path_pace(struct sock *sk, bool burst, u64 bw)
+static __always_inline void path_pace(struct sock *sk, bool burst, u64 bw)
 {
 	const struct cpath *ca = inet_csk_ca(sk);
 	u64 claim = ca->claim, rate;
 
 	if (ca->mode == PATH_AVOIDANCE)
 		claim = max_t(u64, claim, path_moving_rate(ca));
-	rate = claim;
 	if (burst || !claim) {
 		ccpd_set_rate(sk, path_start_rate(sk));
 		return;
 	}
-	if (ca->mode != PATH_SLOW_START || ca->train <= TRAIN_WANTED) {
-		rate = min(claim + (claim >> 2), path_most_rate(sk, bw));
-		/*
-		 * A larger claim is a guess, for which a small buffer has no room.  But it is all
-		 * that is known if no rate was measured.
-		 */
-		if (!path_is_single(sk) || !bw)
-			rate = max(claim, rate);
-		/*
-		 * The window exceeds the claim, and ACKs clock it.  Beside a rival the claim is the
-		 * delivered rate, and the window grows by at most a half in a round trip.  At 2 *
-		 * bw it would fill the rest of a small buffer at once after a look.
-		 */
-		if (ca->rival == PATH_FOREIGN)
-			rate = 2 * claim;
-		else if (path_has_window(ca))
-			rate = 2 * bw;
-	}
+	rate = min(claim + (claim >> 2), path_most_rate(sk, bw));
+	/*
+	 * A larger claim is a guess, for which a small buffer has no room.  But it is all that is
+	 * known if no rate was measured.
+	 */
+	if (!path_is_single(sk) || !bw)
+		rate = max(claim, rate);
+	/*
+	 * The window exceeds the claim, and ACKs clock it.  Beside a rival the claim is the
+	 * delivered rate, and the window grows by at most a half in a round trip.  At 2 * bw it
+	 * would fill the rest of a small buffer at once after a look.
+	 */
+	if (unlikely(ca->rival == PATH_FOREIGN))
+		rate = 2 * claim;
+	else if (unlikely(path_has_window(ca)))
+		rate = 2 * bw;
 	ccpd_set_rate(sk, ccpd_bytes_ps(min_t(u64, rate, U32_MAX), ca->probe.mss));
+}
+
+/* A train is sent at the rate of the claim; at once, if that is not known. */
+static void path_pace_train(struct sock *sk)
+{
+	const struct cpath *ca = inet_csk_ca(sk);
+
+	ccpd_set_rate(sk, ca->claim ? ccpd_bytes_ps(ca->claim, ca->probe.mss) :
+				      path_start_rate(sk));
 }
 
 /* The size of segments has changed. */
@@ -2474,15 +2496,12 @@ tcpcc_cong_control(path_cong_control)
 	}
 
 	if (ca->mode == PATH_SLOW_START) {
-		path_slow_start(sk, rs->acked_sacked, rtt_us);
+		path_start(sk, rs->acked_sacked, rtt_us);
 		if (path_in_train(ca)) {
-			path_pace(sk, false, 0);
+			path_pace_train(sk);
 			return;
 		}
 		bw = path_capacity(ca);
-		/* the start has ended: the window by its result */
-		if (ca->mode == PATH_AVOIDANCE)
-			path_avoid(sk, rs->acked_sacked, bw);
 		/* the window may have grown by what the ACK acknowledges */
 		cwnd++;
 	} else {
@@ -2525,7 +2544,7 @@ static void path_revisit(struct sock *sk)
 	path_train_send(sk, segs, div64_u64(segs * mss * USEC_PER_SEC, visit.bytes_ps) + 1);
 	ca->train_zero = 1;
 	ca->fell = 1;
-	path_pace(sk, false, 0);
+	path_pace_train(sk);
 }
 
 static void path_init(struct sock *sk)
