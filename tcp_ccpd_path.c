@@ -530,9 +530,11 @@ struct cpath {
  */
 static __always_inline u32 path_q0_us(u32 bw, u32 rtt_min_us, u32 room_us, u32 varies_us)
 {
-	u32 segs = PATH_LEAST_QUEUE, least = (rtt_min_us >> 6) + 1, us;
-	u32 most = max3(rtt_min_us >> 4, least, min(varies_us, rtt_min_us >> 1));
-	u32 q0 = clamp(room_us >> 2, least, most);
+	u32 segs = PATH_LEAST_QUEUE, q0 = room_us >> 2, us;
+
+	if (q0 > rtt_min_us >> 4)
+		q0 = min(q0, max(rtt_min_us >> 4, min(varies_us, rtt_min_us >> 1)));
+	q0 = max(q0, (rtt_min_us >> 6) + 1);
 
 	if (rtt_min_us < PATH_SHORT_US)
 		segs = PATH_TSO_SEGS >> (rtt_min_us >> PATH_TSO_RTT);
@@ -697,7 +699,7 @@ static u32 path_more_rounds(const struct cpath *ca)
 /* ACKs come in bunches. */
 static bool path_bunched(const struct cpath *ca)
 {
-	return ca->mode != PATH_SLOW_START && ca->bunches >= PATH_BUNCHES;
+	return ca->bunches >= PATH_BUNCHES && ca->mode != PATH_SLOW_START;
 }
 
 /* The capacity may rise again to what it was lately, or a round trip cannot show it. */
@@ -1082,10 +1084,10 @@ static u32 path_rtt(struct sock *sk, const struct rate_sample *rs)
 
 			path_rtt_min(ca, before_us, overtook ? max(delivered, 0) : 0);
 		}
-		ca->room = max_t(u32, ca->room,
-				 min((rtt_us - p->rtt_min_us) / PATH_QUEUE, U16_MAX));
-		path_way_back(sk, rtt_us, met || before_us == U32_MAX);
 		took_us = rtt_us - p->rtt_min_us;
+		if (took_us / PATH_QUEUE > ca->room)
+			ca->room = min(took_us / PATH_QUEUE, U16_MAX);
+		path_way_back(sk, rtt_us, met || before_us == U32_MAX);
 		back_us = min(took_us, path_back_us(ca));
 		took_us -= back_us;
 		p->rtt_s -= back_us;
@@ -1203,7 +1205,7 @@ static void path_round_begin(struct sock *sk)
  * A bunch also has a pause before it.  (In a queue on the way back ACKs are as close, but without
  * pauses.)  While segments are missing, each arriving segment has its own ACK; these do not count.
  */
-static void path_count_bunches(struct sock *sk, u32 acked, u32 bw)
+static __always_inline void path_count_bunches(struct sock *sk, u32 acked, u32 bw)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct cpath *ca = inet_csk_ca(sk);
@@ -1218,8 +1220,8 @@ static void path_count_bunches(struct sock *sk, u32 acked, u32 bw)
 			ca->bunches = min(ca->bunches + PATH_BUNCH, PATH_BUNCHES_MOST);
 		return;
 	}
-	ca->paused = gap_ns >> 10 > 3 * (ca->probe.rtt_min_us >> PATH_PAUSE) &&
-		     carried > PATH_PAUSE_SEGS << SEG_SCALE;
+	ca->paused = carried > PATH_PAUSE_SEGS << SEG_SCALE &&
+		     gap_ns >> 10 > 3 * (ca->probe.rtt_min_us >> PATH_PAUSE);
 	if (ca->bunches)
 		ca->bunches--;
 }
