@@ -2146,6 +2146,11 @@ static void what_was_had_is_regained(struct kunit *test)
 	/* ACKs in bunches */
 	ca->bunches = PATH_BUNCHES;
 	KUNIT_EXPECT_EQ(test, path_step(ca), 1);
+	/* without a pair its part of the path is not known */
+	ca->bunches = 0;
+	KUNIT_EXPECT_EQ(test, path_step(ca), PATH_ROOM_MOST);
+	memset(ca->probe.best, 0, sizeof(ca->probe.best));
+	KUNIT_EXPECT_EQ(test, path_step(ca), 1);
 }
 
 /*
