@@ -15,7 +15,7 @@
  * queue is 2 * q0, and a small flow's share is larger in proportion to its rate.  Flows therefore
  * converge to equal rates, with a queue between q0 and 2 * q0 (plus what Kp makes each window
  * overshoot), for any number of flows.  If there is almost no queue, a flow claims a quarter more
- * than was delivered, even if that is more than the known C.
+ * than was delivered (up to twice, path_step()), even if that is more than the known C.
  *
  *      a train is late, losses,                  no rtt_min for 10 s, or a queue
  *      or a queue                                that others keep up
@@ -284,8 +284,8 @@
 #define PATH_ROOM_MOST	4U
 
 /*
- * Up to half of what was delivered lately it is PATH_ROOM_MOST quarters, if the path was empty in
- * so many successive round trips; field-random, --draw 7 (cellular)
+ * A claim below half of what was delivered lately may exceed the delivered rate by PATH_ROOM_MOST
+ * quarters, if @empty shows so many successive round trips; field-random --draw 7 (cellular)
  */
 #define PATH_REGAIN	2U
 
@@ -437,7 +437,8 @@ struct cpath_train {
  *	found no queue, or PATH_CATCH_UP
  * @rival: enum path_rival
  * @moves: the capacity is taken to move, or to have fallen (@fell), for so many PATH_TICKs more
- * @empty: successive round trips with almost no queue, up to PATH_EMPTY_ROUNDS
+ * @empty: successive round trips with almost no queue, of those that path_watch() sees, up to
+ *	PATH_EMPTY_ROUNDS
  * @fell: the capacity fell, and has not risen since; of a train: its rate is a remembered one
  * @tick: path_now() at the last count of @moves, modulo 2
  * @clear: successive round trips in which a packet took less than the base
@@ -546,7 +547,7 @@ static __always_inline u32 path_q0_us(u32 bw, u32 rtt_min_us, u32 room_us, u32 v
 		us = min(us, max(room_us, us) / 2);
 	if (segs > PATH_LEAST_QUEUE)
 		us = max(us, min((segs << BW_SCALE) / bw + 1, rtt_min_us >> 2));
-	/* this lower limit may be above @most */
+	/* this may be more than rtt_min/16, and than a quarter of the buffer */
 	return max(q0, us);
 }
 

@@ -10,7 +10,7 @@
  *   loss	cwnd /= 2, T = cwnd, sst = cwnd, Eq. 19
  *   timeout	sst = max(cwnd / 2, 2), Eq. 20
  *   every RTT	acksRTT: segments acknowledged in it; with tune=1 throughput is averaged, Eq. 23
- *   every UA	with tune=1, from the start of a flow: alpha goes from 200 to 20 to 8 packets
+ *   every UA	with tune=1, from when it is switched on: alpha goes from 200 to 20 to 8 packets
  *		if throughput is low, and back if it is high, Eq. 22
  *
  * There is no low window.  What was decided:

@@ -121,6 +121,8 @@ def test_what_could_not_be_measured_is_not_held(pages, monkeypatch) -> None:
     assert verdicts["Fairness between its own flows"] == "4 of 5"
     assert verdicts["High packet loss"].startswith("0 of ")
     assert verdicts["Active queue management and ECN"] == "held"
+    rfc9743.main(("cubic",), 1)
+    assert "<em>0 of " in (pages / "rfc9743-cubic.html").read_text()
 
 
 def test_pages_of_documents_stay_and_are_of_what_is_committed(pages, monkeypatch) -> None:

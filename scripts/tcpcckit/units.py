@@ -3,7 +3,7 @@
 
 
 def number(value: float) -> str:
-    """A number with at least three digits, and never with an exponent."""
+    """A number, 0 or at least 0.0001, with three digits or all digits before the point."""
     return f"{value:.3g}" if value < 999.5 else f"{value:.0f}"
 
 

@@ -103,7 +103,7 @@ def _with_views(flows: list[Flow], every: list[Flow], views: bpf.Views) -> list[
     """The flows with the fields that their BPF senders record, in addition to those of ss.
 
     A record has only the ports of its flow.  So a flow gets none if another one of every, the
-    flows of this machine, has the same ports.
+    flows of this network namespace, has the same ports.
     """
     last = views.read()
     ours = Counter(_ports(flow) for flow in every if flow.cc.startswith("bpf_"))

@@ -83,6 +83,11 @@ class Item:
         return sum(m.holds is True for m in self.measured)
 
     @property
+    def why(self) -> str | None:
+        """Why nothing is measured: the item has no scenario, or the reason of its first finding."""
+        return self.why_not or next((m.why_not for m in self.measured), None)
+
+    @property
     def verdict(self) -> str:
         """held if all findings hold whose columns were run; else how many of them do, or not run.
 
@@ -184,7 +189,7 @@ def _tell(target: Path, made: Report, items: list[Item]) -> None:
           f" {made.wall_s:.0f} s; {held} of {len(run)} items held")  # fmt: skip
     for item in items:
         text = f"  {item.what:64} {item.verdict:12}"
-        print(text + (f" {bar(item.worst)}" if item.worst else f" {item.why_not}"))
+        print(text + (f" {bar(item.worst)}" if item.worst else f" {item.why}"))
     for what, why in made.failed:
         print(f"lab: {what}: {why}", file=sys.stderr)
 
