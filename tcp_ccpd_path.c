@@ -691,6 +691,14 @@ static void path_age(struct cpath *ca)
 	ccpd_age(&ca->probe);
 }
 
+/* Lately this flow had more than half of the capacity that pairs show. */
+static bool path_had_most(const struct cpath *ca)
+{
+	u32 pair = ccpd_pair_bw(&ca->probe);
+
+	return pair && ccpd_delivery_rate(&ca->probe) > pair / 2;
+}
+
 /* For how many more than one a long round trip counts */
 static u32 path_more_rounds(const struct cpath *ca)
 {
@@ -2043,10 +2051,8 @@ static bool path_late_by_jitter(const struct cpath *ca, u32 bw, u32 mean_us)
  */
 static u32 path_step(const struct cpath *ca)
 {
-	u32 lately = ccpd_delivery_rate(&ca->probe), pair = ccpd_pair_bw(&ca->probe);
-
-	if (ca->empty >= PATH_REGAIN && pair && lately > pair / 2 && ca->claim < lately / 2 &&
-	    !path_bunched(ca))
+	if (ca->empty >= PATH_REGAIN && ca->claim < ccpd_delivery_rate(&ca->probe) / 2 &&
+	    path_had_most(ca) && !path_bunched(ca))
 		return PATH_ROOM_MOST;
 	return path_long(ca->probe.rtt_s >> 3);
 }
@@ -2160,12 +2166,10 @@ static void path_follow(struct sock *sk, u32 q0)
 static void path_watch(struct sock *sk, u32 rate, bool empty)
 {
 	struct cpath *ca = inet_csk_ca(sk);
-	u32 pair = ccpd_pair_bw(&ca->probe);
 	bool follows = path_has_window(ca);
 
 	ca->empty = empty ? min(ca->empty + 1 + path_more_rounds(ca), PATH_EMPTY_ROUNDS) : 0;
-	if (ca->rounds < PATH_REPAIRS || !pair || ca->capped ||
-	    ccpd_delivery_rate(&ca->probe) <= pair / 2)
+	if (ca->rounds < PATH_REPAIRS || ca->capped || !path_had_most(ca))
 		return;
 	if (rate < (ca->claim >> 3) * PATH_FALL)
 		ca->fell = !path_moves(ca);

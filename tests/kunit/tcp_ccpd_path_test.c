@@ -2120,15 +2120,14 @@ static void what_was_had_is_regained(struct kunit *test)
 	ca->probe.rtt_s = 50000 << 3;
 	ca->probe.rate[0] = bw;
 	ca->claim = bw / 2 - 1;
-	ca->empty = PATH_REGAIN;
+	path_watch(sk, ca->claim, true);
+	KUNIT_EXPECT_EQ(test, path_step(ca), 1);
+	path_watch(sk, ca->claim, true);
 	KUNIT_EXPECT_EQ(test, path_step(ca), PATH_ROOM_MOST);
 	ca->probe.round_rtt_us = 50000;
 	KUNIT_EXPECT_EQ(test, path_next_claim(ca, bw / 4, 100, 0, bw, 3000, 0),
 			(ca->claim + bw / 4 * 2) / 2);
-	/* one empty round trip, or half of it is reached */
-	ca->empty = PATH_REGAIN - 1;
-	KUNIT_EXPECT_EQ(test, path_step(ca), 1);
-	ca->empty = PATH_REGAIN;
+	/* half of it is reached */
 	ca->claim = bw / 2;
 	KUNIT_EXPECT_EQ(test, path_step(ca), 1);
 	/* one of several flows */
