@@ -37,8 +37,8 @@
  *
  * Losses.  Many losses beside a queue are an overflow: the claim falls, by at most a half.
  * Losses without a queue are noise and are ignored, up to an eighth of a round trip.  If more are
- * lost, something drops all packets above a certain rate (a policer).  That rate then caps C until
- * a queue is seen.  After fifteen round trips the cap rises by 1/64 in each round trip without such
+ * lost in two round trips, something drops all packets above a certain rate (a policer).  That rate
+ * then caps C until a queue is seen.  After fifteen round trips the cap rises by 1/64 in each round trip without such
  * losses, so that a wrong cap ends.  A buffer of a few segments cannot lose many: there two losses,
  * if they are more than an eighth, are an overflow.  Losses found by a timeout are an outage, and
  * do not count.
@@ -289,6 +289,12 @@
  */
 #define PATH_REGAIN	2U
 
+/*
+ * A value of @empty: in the last round trip so many segments were lost, without a queue, that a
+ * policer may have dropped them; field-loss (bursts of 20)
+ */
+#define PATH_SUSPECT	7U
+
 /* Round trips with a queue above 2 * q0, before the flow looks at the path; path-flows */
 #define PATH_DOUBT	2
 
@@ -438,7 +444,7 @@ struct cpath_train {
  * @rival: enum path_rival
  * @moves: the capacity is taken to move, or to have fallen (@fell), for so many PATH_TICKs more
  * @empty: successive round trips with almost no queue, of those that path_watch() sees, up to
- *	PATH_EMPTY_ROUNDS
+ *	PATH_EMPTY_ROUNDS; or PATH_SUSPECT
  * @fell: the capacity fell, and has not risen since; of a train: its rate is a remembered one
  * @tick: path_now() at the last count of @moves, modulo 2
  * @clear: successive round trips in which a packet took less than the base
@@ -622,22 +628,26 @@ static u32 path_long(u32 rtt_us)
  * path_room() - what a flow may ask for if there is almost no queue
  * @rate: what it was delivered in the last round trip, BW_SCALE
  * @n: the largest step, quarters of the rate, at most PATH_ROOM_MOST; path_step()
+ * @bw: capacity, BW_SCALE
  * @queue_us: mean queueing delay in that round trip, us
  * @q0_us: queueing delay to aim at, us
  *
  * rate * (1 + (1 - 2 * queue / q0) * n / 4).  If there is no queue, the capacity is more than what
  * is known of it, or another flow has left.  In equilibrium there is a queue of q0, and the result
- * is the rate.
+ * is the rate.  Steps with n > 1 end at the capacity that is known, and beyond it n is 1: what is
+ * claimed beyond it is a queue a round trip later, and on a long path that queue is long.  Beside
+ * it losses, which are noise there, would count as an overflow; field-loss (5 %, 300 ms)
  *
  * Return: rate, BW_SCALE
  */
-static u32 path_room(u32 rate, u32 n, u32 queue_us, u32 q0_us)
+static u32 path_room(u32 rate, u32 n, u32 bw, u32 queue_us, u32 q0_us)
 {
-	u32 part = (rate >> 2) * n;
+	u64 step;
 
 	if (queue_us >= q0_us / 2)
 		return rate;
-	return min_t(u64, rate + div_u64((u64)part * (q0_us - 2 * queue_us), q0_us), U32_MAX);
+	step = div_u64((u64)(rate >> 2) * (q0_us - 2 * queue_us), q0_us);
+	return min_t(u64, max(rate + step, min_t(u64, rate + n * step, bw)), U32_MAX);
 }
 
 /**
@@ -760,8 +770,8 @@ static u32 path_moving_window(const struct cpath *ca, u32 us)
 
 /*
  * After an overflow, or a CE mark: the capacity has fallen, or other flows have come.  It does not
- * count as one that moves until the queue was empty in several round trips again.  If ACKs come in
- * bunches, the claim is used meanwhile in place of the largest delivered rate.
+ * count as one that moves until path_watch() says so again.  If ACKs come in bunches, the claim is
+ * used meanwhile in place of the largest delivered rate.
  */
 static void path_too_much(struct cpath *ca)
 {
@@ -2061,7 +2071,8 @@ static u32 path_step(const struct cpath *ca)
  * The claim after a round trip.  Losses beside a queue are an overflow.  Without a queue a few
  * losses are noise, and count as delivered, but only up to the capacity: beyond it they may be an
  * overflow that ended within the round trip, and a larger claim would cause a larger one.  Many
- * losses without a queue are a policer's.
+ * losses without a queue are a policer's, if the next round trip has as many, or if more than half
+ * is lost.  A burst of losses, as when a radio link fades, is over in the next round trip.
  */
 static u32 path_next_claim(struct cpath *ca, u32 rate, u32 delivered, u32 lost, u32 bw, u32 q0,
 			   u32 mean_us)
@@ -2070,7 +2081,10 @@ static u32 path_next_claim(struct cpath *ca, u32 rate, u32 delivered, u32 lost, 
 	bool empty = path_queue_us(ca) < 2 * q0;
 	/* a burst may overflow a buffer within a round trip: only the mean delay shows that */
 	bool policed = empty && mean_us < q0 && !path_bunched(ca);
+	bool again = ca->empty == PATH_SUSPECT;
 
+	if (again)
+		ca->empty = 0;
 	/* the end of a bunch may overflow a buffer: that loses few segments */
 	if (lost >= PATH_FEW_LOSSES && lost > delivered / PATH_OVERFLOW && path_bunched(ca) &&
 	    mean_us >= q0) {
@@ -2085,6 +2099,10 @@ static u32 path_next_claim(struct cpath *ca, u32 rate, u32 delivered, u32 lost, 
 	}
 	if (lost >= PATH_LOSSES && lost > delivered / (!empty ? PATH_OVERFLOW :
 						       ca->capped ? PATH_CAPPED : PATH_POLICER)) {
+		if (policed && !ca->capped && !again && lost <= delivered) {
+			ca->empty = PATH_SUSPECT;
+			return ca->claim;
+		}
 		if (policed) {
 			rate -= rate >> PATH_CAP_BELOW;
 			ca->cap = rate;
@@ -2116,7 +2134,7 @@ static u32 path_next_claim(struct cpath *ca, u32 rate, u32 delivered, u32 lost, 
 	/* half way, since it takes a round trip to have an effect */
 	share = path_share(rate, bw, queue_us, q0);
 	if (!ca->capped)
-		share = max(share, path_room(rate, path_step(ca), mean_us, q0));
+		share = max(share, path_room(rate, path_step(ca), bw, mean_us, q0));
 	/*
 	 * A packet met an empty way there, so the path would have carried more than was delivered:
 	 * the claim does not fall.  Unless the path was empty because many segments were lost.
@@ -2168,7 +2186,8 @@ static void path_watch(struct sock *sk, u32 rate, bool empty)
 	struct cpath *ca = inet_csk_ca(sk);
 	bool follows = path_has_window(ca);
 
-	ca->empty = empty ? min(ca->empty + 1 + path_more_rounds(ca), PATH_EMPTY_ROUNDS) : 0;
+	ca->empty = empty ? min(ca->empty % PATH_SUSPECT + 1 + path_more_rounds(ca),
+				PATH_EMPTY_ROUNDS) : 0;
 	if (ca->rounds < PATH_REPAIRS || ca->capped || !path_had_most(ca))
 		return;
 	if (rate < (ca->claim >> 3) * PATH_FALL)

@@ -236,7 +236,9 @@ static void policer_caps(struct kunit *test)
 	u32 half = link_bw(50), i;
 
 	tcp_sk(sk)->delivered = 300;
-	ca->round_lost = 100;		/* of 300, without a queue */
+	ca->round_lost = 100;		/* beside 300, without a queue, in two round trips */
+	path_round(sk, half);
+	KUNIT_EXPECT_FALSE(test, ca->capped);
 	path_round(sk, half);
 	KUNIT_EXPECT_EQ(test, ca->cap, half - half / 32);
 	KUNIT_EXPECT_EQ(test, path_capacity(ca), half - half / 32);
@@ -291,6 +293,40 @@ static void policer_caps(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, ca->capped);
 }
 
+/*
+ * A burst of losses is over in the next round trip, and the claim stays.  A policer drops in that
+ * one, too.  If more than half is lost, one round trip is enough.
+ */
+static void burst_of_losses_is_no_policer(struct kunit *test)
+{
+	struct sock *sk = flow(test);
+	struct cpath *ca = inet_csk_ca(sk);
+	u32 claim = ca->claim, i;
+
+	tcp_sk(sk)->delivered = 100;
+	for (i = 0; i < 3; i++) {
+		ca->round_lost = 60;
+		path_round(sk, claim / 2);
+		KUNIT_EXPECT_FALSE(test, ca->capped);
+		KUNIT_EXPECT_EQ(test, ca->claim, claim);
+		/* without a loss, or with a few */
+		ca->round_lost = i;
+		path_round(sk, claim);
+		KUNIT_EXPECT_GE(test, ca->claim, claim);
+		ca->claim = claim;
+	}
+	ca->round_lost = 60;
+	path_round(sk, claim / 2);
+	path_round(sk, claim / 2);
+	KUNIT_EXPECT_TRUE(test, ca->capped);
+
+	ca->capped = 0;
+	ca->rounds = 5;
+	ca->round_lost = 101;
+	path_round(sk, claim / 2);
+	KUNIT_EXPECT_TRUE(test, ca->capped);
+}
+
 /* Neither a few losses nor many losses found by a timeout cause a cap. */
 static void noise_and_outages_do_not_cap(struct kunit *test)
 {
@@ -331,7 +367,7 @@ static void undo_gives_back(struct kunit *test)
 	tp->prior_cwnd = 500;
 	tp->delivered = 300;
 	tp->snd_ssthresh = path_ssthresh(sk);
-	ca->round_lost = 150;
+	ca->round_lost = 301;
 	path_round(sk, claim / 3);
 	KUNIT_EXPECT_EQ(test, ca->cap, claim / 3 - claim / 3 / 32);
 	KUNIT_EXPECT_EQ(test, path_undo_cwnd(sk), 500);
@@ -1691,6 +1727,7 @@ static void bursts_are_not_policed(struct kunit *test)
 	ca->bunches = 0;
 	KUNIT_EXPECT_EQ(test, path_moving_rate(ca), 0);
 	path_next_claim(ca, rate, 100, 20, bw, 3000, 0);
+	path_next_claim(ca, rate, 100, 20, bw, 3000, 0);
 	KUNIT_EXPECT_TRUE(test, ca->capped);
 }
 
@@ -2088,23 +2125,33 @@ static void visit_begins_where_the_last_ended(struct kunit *test)
 /* With almost no queue a flow claims up to a quarter more, whatever the known capacity is. */
 static void empty_path_has_room(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, path_room(1000, 1, 0, 100), 1250);
-	KUNIT_EXPECT_EQ(test, path_room(1000, 1, 25, 100), 1125);
-	KUNIT_EXPECT_EQ(test, path_room(1000, 1, 50, 100), 1000);
-	KUNIT_EXPECT_EQ(test, path_room(1000, 1, U32_MAX, 100), 1000);
-	KUNIT_EXPECT_EQ(test, path_room(U32_MAX, 1, 0, 1), U32_MAX);
+	KUNIT_EXPECT_EQ(test, path_room(1000, 1, U32_MAX, 0, 100), 1250);
+	KUNIT_EXPECT_EQ(test, path_room(1000, 1, U32_MAX, 25, 100), 1125);
+	KUNIT_EXPECT_EQ(test, path_room(1000, 1, U32_MAX, 50, 100), 1000);
+	KUNIT_EXPECT_EQ(test, path_room(1000, 1, U32_MAX, U32_MAX, 100), 1000);
+	KUNIT_EXPECT_EQ(test, path_room(U32_MAX, 1, U32_MAX, 0, 1), U32_MAX);
 }
 
 /* A long path has fewer round trips, so each step is larger, up to twice the rate. */
 static void long_path_has_more_room(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, path_room(1000, path_long(130000), 0, 100), 1250);
-	KUNIT_EXPECT_EQ(test, path_room(1000, path_long(132000), 0, 100), 1500);
-	KUNIT_EXPECT_EQ(test, path_room(1000, path_long(132000), 25, 100), 1250);
-	KUNIT_EXPECT_EQ(test, path_room(1000, path_long(258000), 0, 100), 1750);
-	KUNIT_EXPECT_EQ(test, path_room(1000, path_long(600000), 0, 100), 2000);
-	KUNIT_EXPECT_EQ(test, path_room(1000, path_long(600000), 50, 100), 1000);
-	KUNIT_EXPECT_EQ(test, path_room(U32_MAX, path_long(U32_MAX), 0, 1), U32_MAX);
+	struct cpath *ca = inet_csk_ca(flow(test));
+	u32 bw = link_bw(100);
+
+	/* up to the capacity; beyond it, as much as on a short path */
+	ca->probe.rtt_s = 300000 << 3;
+	ca->claim = bw / 2;
+	EXPECT_NEAR(test, path_next_claim(ca, bw / 2, 100, 0, bw, 20000, 0), bw * 3 / 4, 10000);
+	EXPECT_NEAR(test, path_next_claim(ca, bw * 3 / 4, 100, 0, bw, 20000, 0), bw * 3 / 4, 10000);
+	EXPECT_NEAR(test, path_next_claim(ca, bw, 100, 0, bw, 20000, 0), bw * 7 / 8, 10000);
+
+	KUNIT_EXPECT_EQ(test, path_room(1000, path_long(130000), U32_MAX, 0, 100), 1250);
+	KUNIT_EXPECT_EQ(test, path_room(1000, path_long(132000), U32_MAX, 0, 100), 1500);
+	KUNIT_EXPECT_EQ(test, path_room(1000, path_long(132000), U32_MAX, 25, 100), 1250);
+	KUNIT_EXPECT_EQ(test, path_room(1000, path_long(258000), U32_MAX, 0, 100), 1750);
+	KUNIT_EXPECT_EQ(test, path_room(1000, path_long(600000), U32_MAX, 0, 100), 2000);
+	KUNIT_EXPECT_EQ(test, path_room(1000, path_long(600000), U32_MAX, 50, 100), 1000);
+	KUNIT_EXPECT_EQ(test, path_room(U32_MAX, path_long(U32_MAX), U32_MAX, 0, 1), U32_MAX);
 }
 
 /*
@@ -3076,9 +3123,9 @@ static void floor_is_of_the_claim(struct kunit *test)
 	/* a cap in the same memory is not used as a floor */
 	ca->doubt = 1;
 	tcp_sk(sk)->delivered = 300;
-	ca->round_lost = 100;
+	ca->round_lost = 301;
 	ca->probe.rtt_s = 50000 << 3;
-	path_next_claim(ca, link_bw(50), 300, 100, link_bw(100), 3125, 0);
+	path_next_claim(ca, link_bw(50), 300, 301, link_bw(100), 3125, 0);
 	KUNIT_EXPECT_TRUE(test, ca->capped);
 	KUNIT_EXPECT_TRUE(test, ca->rival == PATH_FRIENDLY);
 	KUNIT_EXPECT_TRUE(test, !ca->doubt);
@@ -3108,6 +3155,7 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(path_verdict),
 	KUNIT_CASE(logarithm),
 	KUNIT_CASE(policer_caps),
+	KUNIT_CASE(burst_of_losses_is_no_policer),
 	KUNIT_CASE(noise_and_outages_do_not_cap),
 	KUNIT_CASE(undo_gives_back),
 	KUNIT_CASE(sent_twice_shows_no_rate),
