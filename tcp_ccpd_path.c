@@ -1435,6 +1435,21 @@ static void path_train_zero(struct sock *sk)
 	ca->claim = ccpd_bw(segs, 1, (u64)ca->train_us * NSEC_PER_USEC);
 }
 
+/*
+ * A timeout in a train was spurious.  What it took for lost will arrive, and then counts a second
+ * time in path_through(), because TCP does not correct tp->lost.
+ */
+static void path_train_undo(struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	struct cpath *ca = inet_csk_ca(sk);
+	u32 end = path_through(tp) + tcp_packets_in_flight(tp);
+
+	if (ca->train == TRAIN_SENT)
+		ca->t.begin += end - ca->train_end;
+	ca->train_end = end;
+}
+
 /* Ends a train; @train: what follows */
 static void path_train_stop(struct sock *sk, enum path_train train)
 {
@@ -2704,6 +2719,8 @@ static u32 path_undo_cwnd(struct sock *sk)
 			ca->doubt = 0;
 			ca->train = path_sends_trains(sk) && !path_is_short(sk) ? TRAIN_WANTED :
 										  TRAIN_NONE;
+		} else if (path_in_train(ca) && inet_csk(sk)->icsk_ca_state == TCP_CA_Loss) {
+			path_train_undo(sk);
 		}
 	} else if (ca->before_loss != PATH_NOT_OURS) {
 		claim = ccpd_bw(min_t(u32, tp->snd_ssthresh, BIT(30) - 1), 1,

@@ -3146,6 +3146,60 @@ static void segments_change_their_size(struct kunit *test)
 	EXPECT_NEAR(test, ccpd_bytes_ps(ca->cap, 8948), bytes_ps / 2, 100);
 }
 
+/*
+ * A timeout in a train takes all of it for lost, and the next ACK shows that it was spurious: the
+ * train is not through.  That holds before its first ACK, too.
+ */
+static void undone_timeout_ends_no_train(struct kunit *test)
+{
+	struct sock *sk = train(test, 40, 1600);
+	struct rate_sample rs = { .acked_sacked = 1, .rtt_us = 250000 };
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct cpath *ca = inet_csk_ca(sk);
+	u32 i;
+
+	for (i = 0; i < 2; i++) {
+		u32 left = tp->packets_out;
+
+		tp->snd_ssthresh = path_ssthresh(sk);
+		tp->lost += left;
+		tp->lost_out = left;
+		path_set_state(sk, TCP_CA_Loss);
+		inet_csk(sk)->icsk_ca_state = TCP_CA_Loss;
+		tp->tcp_mstamp += 250000;
+		tp->delivered++;
+		tp->packets_out--;
+		tp->lost_out = 0;
+		tcp_snd_cwnd_set(tp, path_undo_cwnd(sk));
+		path_set_state(sk, TCP_CA_Open);
+		inet_csk(sk)->icsk_ca_state = TCP_CA_Open;
+		ack(sk, &rs);
+		KUNIT_EXPECT_TRUE(test, ca->train == (i ? TRAIN_OPEN : TRAIN_FIRST));
+		KUNIT_EXPECT_EQ(test, path_train_segs(ca), 40);
+		KUNIT_EXPECT_EQ(test, ca->train_end - path_through(tp), left - 1);
+		KUNIT_EXPECT_EQ(test, tcp_snd_cwnd(tp), left - 1);
+	}
+	/* two ACKs of segments that left before the train do not begin it */
+	sk = train(test, 40, 1600);
+	tp = tcp_sk(sk);
+	ca = inet_csk_ca(sk);
+	tp->packets_out = 42;
+	ca->t.begin += 2;
+	ca->train_end += 2;
+	path_ssthresh(sk);
+	tp->lost += 42;
+	inet_csk(sk)->icsk_ca_state = TCP_CA_Loss;
+	tp->delivered++;
+	tp->packets_out--;
+	path_undo_cwnd(sk);
+	path_train(sk, 250000);
+	KUNIT_EXPECT_TRUE(test, ca->train == TRAIN_SENT);
+	train_ack(sk, 100, 1, 250000);
+	KUNIT_EXPECT_TRUE(test, ca->train == TRAIN_SENT);
+	train_ack(sk, 100, 1, 250000);
+	KUNIT_EXPECT_TRUE(test, ca->train == TRAIN_FIRST);
+}
+
 static struct kunit_case path_cases[] = {
 	KUNIT_CASE(path_fills_the_pipe),
 	KUNIT_CASE(path_queue_target),
@@ -3190,6 +3244,7 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(handshake_tells_a_short_path),
 	KUNIT_CASE(window_of_another_goes_on),
 	KUNIT_CASE(undo_begins_no_train),
+	KUNIT_CASE(undone_timeout_ends_no_train),
 	KUNIT_CASE(first_ack_may_have_a_mark),
 	KUNIT_CASE(mark_raises_no_claim),
 	KUNIT_CASE(mark_ends_the_start),
