@@ -425,6 +425,7 @@ struct cpath_train {
  * @train_us: of a train: the time in which it is sent, us; 0: at once
  * @train_rtt_us: its least rtt, us
  * @before_us: in a drain: mean rtt before the drain, us
+ * @withdrawn: in a drain: by how much it has reduced what is in flight, segments
  * @round_lost: losses reported by ACKs in this round trip, segments
  * @rtt_min_stamp: when rtt_min was last met, or the queue was last empty, PATH_TICK
  * @met: an ACK of this round trip showed that the claim was delivered; path_has_met()
@@ -473,7 +474,10 @@ struct cpath {
 			u32	train_us;
 			u32	train_rtt_us;
 		};
-		u32	before_us;
+		struct {
+			u32	before_us;
+			u32	withdrawn;
+		};
 	};
 	u16	round_lost;
 	u16	rtt_min_stamp:14,
@@ -1859,6 +1863,8 @@ static void path_drain(struct sock *sk)
 		ca->before_us = ca->probe.round_rtt_us;
 	}
 	path_set_cwnd(sk, in_flight - less);
+	/* none, if the least window was in flight */
+	ca->withdrawn = in_flight - min(in_flight, tcp_snd_cwnd(tcp_sk(sk)));
 }
 
 /*
@@ -1905,7 +1911,9 @@ static void path_drained(struct sock *sk, u32 bw, bool crowded)
 	u32 mean_us = ca->probe.rtt_s >> 3;
 	u32 fell_us = ca->before_us - min(ca->before_us, mean_us);
 	bool emptied = path_emptied(ca), gave_way = path_has_given_way(ca);
+	u32 withdrawn = ca->withdrawn;
 
+	/* forgets @withdrawn */
 	path_enter(ca, PATH_AVOIDANCE);
 	ca->rtt_min_stamp = path_now();
 	if (ca->rival == PATH_FOREIGN) {
@@ -1931,7 +1939,7 @@ static void path_drained(struct sock *sk, u32 bw, bool crowded)
 	if (ccpd_pair_bw(&ca->probe) && !path_has_window(ca) &&
 	    path_round_queue_us(ca) > path_q0(sk, path_capacity(ca)) / 2 &&
 	    (crowded || gave_way || !path_back_us(ca)) &&
-	    path_is_longer(tcp_snd_cwnd(tcp_sk(sk)), fell_us, mean_us, bw)) {
+	    path_is_longer(withdrawn, fell_us, mean_us, bw)) {
 		if (ca->rival == PATH_EMPTY) {
 			path_has_grown(ca);
 			return;

@@ -2572,10 +2572,10 @@ static void longer_path_is_found(struct kunit *test)
 	ca->noise = 0;
 	ca->probe.rtt_s = 75000 << 3;
 	ca->probe.round_rtt_us = 74000;
-	tcp_snd_cwnd_set(tcp_sk(sk), 200);
+	tcp_sk(sk)->packets_out = 400;
 	for (i = 0; i < 2; i++) {
 		KUNIT_EXPECT_EQ(test, path_base_us(ca), 50000);
-		ca->before_us = 75000;
+		path_drain(sk);
 		ca->doubt = PATH_DOUBT;
 		path_drained(sk, bw, false);
 	}
@@ -2584,8 +2584,8 @@ static void longer_path_is_found(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, ca->rival == PATH_FRIENDLY);
 
 	memset(ca->probe.best, 0, sizeof(ca->probe.best));
-	ca->before_us = 100000;
 	ca->probe.rtt_s = 100000 << 3;
+	path_drain(sk);
 	path_drained(sk, bw, true);
 	KUNIT_EXPECT_TRUE(test, ca->rival == PATH_FRIENDLY);
 	KUNIT_EXPECT_TRUE(test, ca->doubt == PATH_UNSURE);
@@ -3114,7 +3114,7 @@ static void floor_is_of_the_claim(struct kunit *test)
 	ca->before_us = 90000;
 	ca->probe.rtt_s = 80000 << 3;
 	ca->probe.round_rtt_us = 80000;
-	tcp_snd_cwnd_set(tcp_sk(sk), 100);
+	ca->withdrawn = 100;
 	path_drained(sk, link_bw(100), true);
 	KUNIT_EXPECT_TRUE(test, ca->doubt == PATH_UNSURE);
 	KUNIT_EXPECT_FALSE(test, ca->capped);
@@ -3198,6 +3198,37 @@ static void undone_timeout_ends_no_train(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, ca->train == TRAIN_SENT);
 	train_ack(sk, 100, 1, 250000);
 	KUNIT_EXPECT_TRUE(test, ca->train == TRAIN_FIRST);
+}
+
+/* With the least window in flight a look withdraws nothing, so it tells of no longer path. */
+static void look_withdraws_something(struct kunit *test)
+{
+	struct sock *sk = flow(test);
+	struct cpath *ca = inet_csk_ca(sk);
+	u32 bw = link_bw(1) / 16, i;
+
+	memset(ca->probe.best, 0, sizeof(ca->probe.best));
+	ccpd_pair_add(&ca->probe, bw, 475000);
+	ca->noise = 0;
+	ca->claim = bw;
+	ca->room = 520000 / PATH_QUEUE;
+	ca->probe.rtt_min_us = 237500;
+	ca->probe.rtt_s = 757000 << 3;
+	ca->probe.round_rtt_us = 757000;
+	tcp_sk(sk)->packets_out = PATH_LEAST_WINDOW;
+	for (i = 0; i < 2; i++) {
+		ca->doubt = PATH_DOUBT;
+		path_drain(sk);
+		KUNIT_EXPECT_EQ(test, tcp_snd_cwnd(tcp_sk(sk)), PATH_LEAST_WINDOW);
+		path_drained(sk, bw, false);
+		KUNIT_EXPECT_TRUE(test, ca->rival == PATH_FRIENDLY);
+	}
+	KUNIT_EXPECT_EQ(test, ca->probe.rtt_min_us, 237500);
+	/* of five it withdraws one, which is enough on a path that holds so few */
+	tcp_sk(sk)->packets_out = PATH_LEAST_WINDOW + 1;
+	path_drain(sk);
+	path_drained(sk, bw, false);
+	KUNIT_EXPECT_TRUE(test, ca->rival == PATH_EMPTY);
 }
 
 static struct kunit_case path_cases[] = {
@@ -3299,6 +3330,7 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(longer_path_has_its_way_back),
 	KUNIT_CASE(who_gave_way_looks_sooner),
 	KUNIT_CASE(met_path_is_no_longer),
+	KUNIT_CASE(look_withdraws_something),
 	KUNIT_CASE(look_is_shallow_beside_a_rival),
 	KUNIT_CASE(segments_change_their_size),
 	{}
