@@ -1945,6 +1945,8 @@ static void path_drained(struct sock *sk, u32 bw, bool crowded)
 			return;
 		}
 		/* perhaps another flow has used at once what we left: look a second time */
+		if (!ca->doubt)
+			path_set_floor(ca);
 		ca->rival = PATH_EMPTY;
 		ca->doubt = PATH_DOUBT - 1;
 		/*

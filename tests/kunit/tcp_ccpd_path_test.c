@@ -3231,6 +3231,49 @@ static void look_withdraws_something(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, ca->rival == PATH_EMPTY);
 }
 
+/*
+ * A look for another reason than a queue finds a longer path, and then a rival comes.  The floor is
+ * the window from before, and not what else was in its memory.
+ */
+static void first_look_sets_the_floor(struct kunit *test)
+{
+	struct sock *sk = flow(test);
+	struct cpath *ca = inet_csk_ca(sk);
+	u32 bw = link_bw(100), i;
+
+	ca->noise = 0;
+	ca->cap = bw;			/* shares memory with the floor */
+	ca->claim = bw / 2;
+	tcp_sk(sk)->packets_out = 250;
+	ca->probe.rtt_s = 56000 << 3;
+	ca->probe.round_rtt_us = 55000;
+	path_drain(sk);
+	path_drained(sk, bw, false);
+	KUNIT_EXPECT_TRUE(test, ca->rival == PATH_EMPTY);
+	KUNIT_EXPECT_EQ(test, ca->floor, 206);		/* 50 Mb/s * 50 ms / 1514 bytes */
+	/* the rival's queue: our part of it is gone with a look, the rest stays */
+	ca->probe.rtt_s = 90000 << 3;
+	ca->probe.round_rtt_us = 88000;
+	path_crowded(sk, 38000);
+	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_DRAIN);
+	ca->probe.rtt_s = 76000 << 3;
+	ca->probe.round_rtt_us = 75000;
+	path_drained(sk, bw, true);
+	ca->probe.rtt_s = 90000 << 3;
+	ca->probe.round_rtt_us = 90000;
+	ca->round_queue = 40000 / PATH_QUEUE;
+	for (i = 0; i <= PATH_ROUNDS && ca->mode == PATH_AVOIDANCE; i++) {
+		ca->rounds = i;
+		path_crowded(sk, 40000);
+	}
+	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_DRAIN);
+	ca->probe.rtt_s = 76000 << 3;
+	ca->probe.round_rtt_us = 75000;
+	path_drained(sk, bw, true);
+	KUNIT_EXPECT_TRUE(test, ca->rival == PATH_FOREIGN);
+	KUNIT_EXPECT_EQ(test, ca->floor, 206);
+}
+
 static struct kunit_case path_cases[] = {
 	KUNIT_CASE(path_fills_the_pipe),
 	KUNIT_CASE(path_queue_target),
@@ -3332,6 +3375,7 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(met_path_is_no_longer),
 	KUNIT_CASE(look_withdraws_something),
 	KUNIT_CASE(look_is_shallow_beside_a_rival),
+	KUNIT_CASE(first_look_sets_the_floor),
 	KUNIT_CASE(segments_change_their_size),
 	{}
 };
