@@ -1555,6 +1555,7 @@ static void path_train_done(struct sock *sk)
 	u32 q0 = path_q0_us(ca->claim, rtt_us, 0, 0);
 	u32 best = path_train_late(ca);
 	bool revisit = ca->fell;
+	u32 rest;
 	u64 rate;
 
 	ca->fell = 0;
@@ -1584,9 +1585,10 @@ static void path_train_done(struct sock *sk)
 		}
 		/* with the contents of the bucket; or the rate after the bucket was empty */
 		rate = ccpd_bw(segs - segs / 4, 1, (u64)time_us * NSEC_PER_USEC);
-		if (took_us - t->best_us > time_us >> 3)
-			rate = ccpd_bw(tcp_sk(sk)->delivered - t->begin - t->best_segs, 1,
-				       (u64)(took_us - t->best_us) * NSEC_PER_USEC);
+		rest = tcp_sk(sk)->delivered - t->begin - t->best_segs;
+		/* a peer's clock, or a single batch, may say that @best_us is longer */
+		if (rest && took_us > t->best_us + (time_us >> 3))
+			rate = ccpd_bw(rest, 1, (u64)(took_us - t->best_us) * NSEC_PER_USEC);
 		path_train_leave(sk, rate);
 		ca->cap = rate;
 		ca->capped = 1;

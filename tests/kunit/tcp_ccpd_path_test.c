@@ -3274,6 +3274,48 @@ static void first_look_sets_the_floor(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ca->floor, 206);
 }
 
+/*
+ * Before a policer most of the longest train is lost.  What arrives of it arrives in one batch, or
+ * the last ACKs deliver nothing.  Then no rate after the bucket was empty is known.
+ */
+static void policed_train_leaves_a_claim(struct kunit *test)
+{
+	struct sock *sk = train(test, 64, 50000);
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct cpath *ca = inet_csk_ca(sk);
+	u32 i;
+
+	ca->room = 0;
+	train_ack(sk, 50000, 1, 50000);
+	KUNIT_EXPECT_TRUE(test, ca->train == TRAIN_FIRST);
+	train_ack(sk, 10, 1, 50000);
+	ca->round_lost = 60;
+	tp->lost += 60;
+	tp->packets_out -= 60;
+	train_ack(sk, 10, 1, 50000);
+	KUNIT_EXPECT_TRUE(test, ca->capped);
+	/* 3/4 of the four that arrived, in 50 ms */
+	EXPECT_NEAR(test, ca->cap, 3 * (BIT(BW_SCALE) / 50000), 1000);
+	KUNIT_EXPECT_EQ(test, ca->claim, ca->cap);
+
+	sk = train(test, 64, 50000);
+	tp = tcp_sk(sk);
+	ca = inet_csk_ca(sk);
+	ca->room = 0;
+	for (i = 0; i < 16; i++)
+		train_ack(sk, 2000, 1, 50000);
+	ca->round_lost = 48;
+	tp->lost += 44;
+	tp->packets_out -= 44;
+	train_ack(sk, 8000, 0, 0);
+	tp->lost += 4;
+	tp->packets_out -= 4;
+	train_ack(sk, 8000, 0, 0);
+	KUNIT_EXPECT_TRUE(test, ca->capped);
+	KUNIT_EXPECT_GT(test, ca->cap, BIT(BW_SCALE) / 50000);
+	KUNIT_EXPECT_EQ(test, ca->claim, ca->cap);
+}
+
 static struct kunit_case path_cases[] = {
 	KUNIT_CASE(path_fills_the_pipe),
 	KUNIT_CASE(path_queue_target),
@@ -3330,6 +3372,7 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(batch_makes_the_train_longer),
 	KUNIT_CASE(longest_train_is_the_last),
 	KUNIT_CASE(policer_in_the_start),
+	KUNIT_CASE(policed_train_leaves_a_claim),
 	KUNIT_CASE(overflow_ends_the_train),
 	KUNIT_CASE(train_too_fast),
 	KUNIT_CASE(bursts_are_short),
