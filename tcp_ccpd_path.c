@@ -2062,7 +2062,8 @@ static void path_cap_rises(struct cpath *ca, u32 queue_us, u32 q0)
 	if (queue_us > 2 * q0 || (ca->capped && pair && ca->cap >= pair))
 		ca->capped = 0;
 	else if (ca->capped && ca->rounds == PATH_ROUNDS)
-		ca->cap += ((ca->cap >> PATH_CAP_GROWTH) + 1) * path_long(ca->probe.rtt_s >> 3);
+		ca->cap = min_t(u64, ca->cap + (u64)((ca->cap >> PATH_CAP_GROWTH) + 1) *
+					       path_long(ca->probe.rtt_s >> 3), U32_MAX);
 }
 
 /*

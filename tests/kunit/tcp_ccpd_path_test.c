@@ -3316,6 +3316,26 @@ static void policed_train_leaves_a_claim(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ca->claim, ca->cap);
 }
 
+/* Without a pair a cap may rise as long as the flow lives: it stays at the largest rate. */
+static void cap_does_not_wrap(struct kunit *test)
+{
+	struct sock *sk = flow(test);
+	struct cpath *ca = inet_csk_ca(sk);
+	u32 i, before;
+
+	memset(ca->probe.best, 0, sizeof(ca->probe.best));
+	ca->noise = 0;
+	ca->cap = link_bw(1000);
+	ca->capped = 1;
+	ca->rounds = PATH_ROUNDS;
+	for (i = 0; i < 2000; i++) {
+		before = ca->cap;
+		path_cap_rises(ca, 3125, 3125);
+		KUNIT_ASSERT_GE(test, ca->cap, before);
+	}
+	KUNIT_EXPECT_EQ(test, ca->cap, U32_MAX);
+}
+
 static struct kunit_case path_cases[] = {
 	KUNIT_CASE(path_fills_the_pipe),
 	KUNIT_CASE(path_queue_target),
@@ -3391,6 +3411,7 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(window_keeps_most_of_the_claim),
 	KUNIT_CASE(losses_do_not_raise_the_claim),
 	KUNIT_CASE(cap_without_a_pair_ends),
+	KUNIT_CASE(cap_does_not_wrap),
 	KUNIT_CASE(bursts_are_not_policed),
 	KUNIT_CASE(bunches_answer_a_loss),
 	KUNIT_CASE(small_buffer_answers_a_few_losses),
