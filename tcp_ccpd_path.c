@@ -2120,7 +2120,7 @@ static u32 path_next_claim(struct cpath *ca, u32 rate, u32 delivered, u32 lost, 
 		return ca->claim - ca->claim / 4;
 	}
 	/* such a buffer can lose only a few: the delivered rate is the capacity */
-	if (lost >= PATH_FEW_LOSSES && lost > delivered / PATH_POLICER &&
+	if (ca->claim && lost >= PATH_FEW_LOSSES && lost > delivered / PATH_POLICER &&
 	    path_buffer_is_small(ca, bw)) {
 		path_too_much(ca);
 		return clamp(rate, ca->claim - ca->claim / 4, ca->claim);

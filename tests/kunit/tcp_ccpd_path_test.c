@@ -3336,6 +3336,28 @@ static void cap_does_not_wrap(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ca->cap, U32_MAX);
 }
 
+/*
+ * A flow that has changed to ccpd_path has no claim yet.  If it loses a fifth of its first round
+ * trip without a queue, the claim is what was delivered, and not the least one.
+ */
+static void unknown_claim_is_no_limit(struct kunit *test)
+{
+	struct sock *sk = fresh(test, 500, 50, 500);
+	struct cpath *ca = inet_csk_ca(sk);
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	path_enter(ca, PATH_AVOIDANCE);
+	ca->probe.rtt_min_us = 50000;
+	ca->probe.rtt_s = 50000 << 3;
+	ca->probe.round_rtt_us = 50000;
+	ca->rounds = 1;
+	ca->probe.round_delivered = tp->delivered;
+	tp->delivered += 400;
+	ca->round_lost = 100;
+	path_round(sk, link_bw(96));
+	EXPECT_NEAR(test, ca->claim, link_bw(93), 1000);
+}
+
 static struct kunit_case path_cases[] = {
 	KUNIT_CASE(path_fills_the_pipe),
 	KUNIT_CASE(path_queue_target),
@@ -3379,6 +3401,7 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(lost_train_leaves_a_claim),
 	KUNIT_CASE(handshake_tells_a_short_path),
 	KUNIT_CASE(window_of_another_goes_on),
+	KUNIT_CASE(unknown_claim_is_no_limit),
 	KUNIT_CASE(undo_begins_no_train),
 	KUNIT_CASE(undone_timeout_ends_no_train),
 	KUNIT_CASE(first_ack_may_have_a_mark),
