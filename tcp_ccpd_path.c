@@ -2493,12 +2493,16 @@ static void path_rescale(struct sock *sk)
 {
 	struct cpath *ca = inet_csk_ca(sk);
 	u32 old = ca->probe.mss, new = tcp_sk(sk)->mss_cache;
+	struct cpath_train t = ca->t;
 
 	ca->claim = ccpd_rescale(ca->claim, old, new);
 	/* the floor, or the cap in the same memory; in a train it is a count of segments */
 	if (ca->mode != PATH_SLOW_START || ca->capped)
 		ca->floor = ccpd_rescale(ca->floor, old, new);
 	ccpd_mss_changed(sk, &ca->probe);
+	/* this gives up a pair, and a train has none in this memory */
+	if (path_in_train(ca))
+		ca->t = t;
 }
 
 tcpcc_cong_control(path_cong_control)

@@ -3358,6 +3358,23 @@ static void unknown_claim_is_no_limit(struct kunit *test)
 	EXPECT_NEAR(test, ca->claim, link_bw(93), 1000);
 }
 
+/* The size of segments changes in a train: no gap between its ACKs results from that. */
+static void segments_change_in_a_train(struct kunit *test)
+{
+	struct sock *sk = train(test, 200, 1600);
+	struct cpath *ca = inet_csk_ca(sk);
+	u32 i;
+
+	tcp_sk(sk)->snd_nxt = 123456789;
+	for (i = 0; i < 20; i++)
+		train_ack(sk, 121, 1, 50000);
+	KUNIT_EXPECT_EQ(test, ca->t.gap_us, 121);
+	tcp_sk(sk)->mss_cache = 1400;
+	path_rescale(sk);
+	train_ack(sk, 121, 1, 50000);
+	KUNIT_EXPECT_EQ(test, ca->t.gap_us, 121);
+}
+
 static struct kunit_case path_cases[] = {
 	KUNIT_CASE(path_fills_the_pipe),
 	KUNIT_CASE(path_queue_target),
@@ -3464,6 +3481,7 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(look_is_shallow_beside_a_rival),
 	KUNIT_CASE(first_look_sets_the_floor),
 	KUNIT_CASE(segments_change_their_size),
+	KUNIT_CASE(segments_change_in_a_train),
 	{}
 };
 
