@@ -1093,8 +1093,12 @@ static u32 path_rtt(struct sock *sk, const struct rate_sample *rs)
 	u32 rtt_us = ccpd_rtt(sk, p, rs), took_us, back_us;
 	bool overtook = path_overtook(ca, rtt_us);
 
-	if (!p->rtt_s)
+	if (!p->rtt_s) {
+		/* after a mark without an rtt the window stays until there is one */
+		if (ca->mode == PATH_AVOIDANCE)
+			ca->claim = 0;
 		return 0;
+	}
 	if (rtt_us) {
 		bool met = p->rtt_s >> 3 <= before_us + (before_us >> 7);
 

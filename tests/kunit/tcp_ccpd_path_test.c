@@ -3375,6 +3375,22 @@ static void segments_change_in_a_train(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ca->t.gap_us, 121);
 }
 
+/* The ACK with the first mark is for a retransmission, and has no rtt: the window stays. */
+static void mark_before_any_rtt(struct kunit *test)
+{
+	struct sock *sk = fresh(test, 10, TCP_INFINITE_SSTHRESH, 0);
+	struct rate_sample rs = { .acked_sacked = 1, .rtt_us = 50000, .is_retrans = true };
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	tp->packets_out = 10;
+	path_ssthresh(sk);
+	path_set_state(sk, TCP_CA_CWR);
+	inet_csk(sk)->icsk_ca_state = TCP_CA_CWR;
+	tp->delivered++;
+	ack(sk, &rs);
+	KUNIT_EXPECT_EQ(test, tcp_snd_cwnd(tp), 10);
+}
+
 static struct kunit_case path_cases[] = {
 	KUNIT_CASE(path_fills_the_pipe),
 	KUNIT_CASE(path_queue_target),
@@ -3422,6 +3438,7 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(undo_begins_no_train),
 	KUNIT_CASE(undone_timeout_ends_no_train),
 	KUNIT_CASE(first_ack_may_have_a_mark),
+	KUNIT_CASE(mark_before_any_rtt),
 	KUNIT_CASE(mark_raises_no_claim),
 	KUNIT_CASE(mark_ends_the_start),
 	KUNIT_CASE(short_train_has_uneven_gaps),
