@@ -2500,8 +2500,8 @@ static void path_rescale(struct sock *sk)
 	struct cpath_train t = ca->t;
 
 	ca->claim = ccpd_rescale(ca->claim, old, new);
-	/* the floor, or the cap in the same memory; in a train it is a count of segments */
-	if (ca->mode != PATH_SLOW_START || ca->capped)
+	/* the floor, or the cap in the same memory; in a train, where it ends */
+	if (!path_in_train(ca))
 		ca->floor = ccpd_rescale(ca->floor, old, new);
 	ccpd_mss_changed(sk, &ca->probe);
 	/* this gives up a pair, and a train has none in this memory */

@@ -3391,6 +3391,27 @@ static void mark_before_any_rtt(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tcp_snd_cwnd(tp), 10);
 }
 
+/* A timeout, and slow start after it, keep the floor beside a rival: it is rescaled there, too. */
+static void floor_changes_in_slow_start(struct kunit *test)
+{
+	struct sock *sk = flow(test);
+	struct cpath *ca = inet_csk_ca(sk);
+
+	ca->rival = PATH_FOREIGN;
+	ca->floor = 100;
+	path_train_stop(sk, TRAIN_NONE);
+	path_enter(ca, PATH_SLOW_START);
+	tcp_sk(sk)->mss_cache = 724;
+	path_rescale(sk);
+	KUNIT_EXPECT_EQ(test, ca->floor, 200);
+	/* a train has its end there */
+	sk = train(test, 200, 1600);
+	ca = inet_csk_ca(sk);
+	tcp_sk(sk)->mss_cache = 724;
+	path_rescale(sk);
+	KUNIT_EXPECT_EQ(test, ca->train_end, 200);
+}
+
 static struct kunit_case path_cases[] = {
 	KUNIT_CASE(path_fills_the_pipe),
 	KUNIT_CASE(path_queue_target),
@@ -3498,6 +3519,7 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(look_is_shallow_beside_a_rival),
 	KUNIT_CASE(first_look_sets_the_floor),
 	KUNIT_CASE(segments_change_their_size),
+	KUNIT_CASE(floor_changes_in_slow_start),
 	KUNIT_CASE(segments_change_in_a_train),
 	{}
 };
