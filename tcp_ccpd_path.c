@@ -2599,7 +2599,7 @@ static void path_revisit(struct sock *sk)
 	if (!path_visits_find(sk, READ_ONCE(visits), &visit) || rtt_us < visit.rtt_min_us / 2 ||
 	    rtt_us > PATH_VISIT_FAR * (u64)visit.rtt_min_us)
 		return;
-	segs = div_u64(visit.bytes_ps * min(rtt_us, visit.rtt_min_us), mss * USEC_PER_SEC);
+	segs = div64_u64(visit.bytes_ps * min(rtt_us, visit.rtt_min_us), (u64)mss * USEC_PER_SEC);
 	segs = min_t(u64, segs >> PATH_VISIT_PART, room);
 	if (segs <= tcp_snd_cwnd(tp))
 		return;

@@ -3412,6 +3412,22 @@ static void floor_changes_in_slow_start(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ca->train_end, 200);
 }
 
+/* Segments so large that their product with USEC_PER_SEC exceeds 32 bits. */
+static void visit_of_large_segments(struct kunit *test)
+{
+	struct sock *sk = visitor(test, visits_net(test), 1000);
+	struct cpath *ca = inet_csk_ca(sk);
+
+	/* 100 Mb/s, 1 ms: an eighth is 1562 bytes, less than an initial window */
+	path_visits_store(sk, 12500000, 1000);
+	WRITE_ONCE(visits, 10);
+	tcp_sk(sk)->mss_cache = 4312;
+	tcp_snd_cwnd_set(tcp_sk(sk), 10);
+	path_init(sk);
+	WRITE_ONCE(visits, 0);
+	KUNIT_EXPECT_FALSE(test, ca->fell);
+}
+
 static struct kunit_case path_cases[] = {
 	KUNIT_CASE(path_fills_the_pipe),
 	KUNIT_CASE(path_queue_target),
@@ -3500,6 +3516,7 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(visits_are_private),
 	KUNIT_CASE(visit_is_remembered),
 	KUNIT_CASE(visit_begins_where_the_last_ended),
+	KUNIT_CASE(visit_of_large_segments),
 	KUNIT_CASE(empty_path_has_room),
 	KUNIT_CASE(long_path_has_more_room),
 	KUNIT_CASE(what_was_had_is_regained),
