@@ -103,8 +103,8 @@
 #define CREATE_TRACE_POINTS
 #include "trace_ccpd_path.h"
 
-/* Units of narrow fields: a quarter of a second, in jiffies; and two units of time in us */
-#define PATH_TICK	(HZ / 4)
+/* Units of narrow fields: 2^18 us, about a quarter of a second; and two units of time in us */
+#define PATH_TICK	18
 #define PATH_NOISE	64
 #define PATH_QUEUE	8
 
@@ -679,25 +679,35 @@ static bool path_is_longer(u32 withdrawn, u32 fell_us, u32 rtt_us, u32 bw)
 /* ------------------------------------------------------------------------- */
 /* What is known of the path                                                 */
 
-/* Time in units of PATH_TICK */
-static u16 path_now(void)
+/*
+ * Time in units of PATH_TICK.  The clock has 64 bits of us: tcp_jiffies32 wraps, first at 300 s
+ * after the boot, and no power of two of quarters of a second is a multiple of what it counts.
+ */
+static u16 path_now(const struct sock *sk)
 {
-	return tcp_jiffies32 / PATH_TICK;
+	return tcp_sk(sk)->tcp_mstamp >> PATH_TICK;
 }
 
 /* The time since @stamp, PATH_TICK, below 2^14 */
-static u16 path_since(u16 stamp)
+static u16 path_since(const struct sock *sk, u16 stamp)
 {
-	return (path_now() - stamp) & (BIT(14) - 1);
+	return (path_now(sk) - stamp) & (BIT(14) - 1);
+}
+
+static u32 path_ticks(u32 seconds)
+{
+	return (u64)seconds * USEC_PER_SEC >> PATH_TICK;
 }
 
 /*
  * Counts @moves down and ages the delivery rates, at most once in a PATH_TICK and in a round trip.
  * So the rates of the last 4 to 8 s are remembered.
  */
-static void path_age(struct cpath *ca)
+static void path_age(struct sock *sk)
 {
-	if (ca->tick == (path_now() & 1))
+	struct cpath *ca = inet_csk_ca(sk);
+
+	if (ca->tick == (path_now(sk) & 1))
 		return;
 	ca->tick ^= 1;
 	ca->moves -= !!ca->moves;
@@ -1104,7 +1114,7 @@ static u32 path_rtt(struct sock *sk, const struct rate_sample *rs)
 
 		/* met again, and not by chance: no need to look for it */
 		if (met)
-			ca->rtt_min_stamp = path_now();
+			ca->rtt_min_stamp = path_now(sk);
 		if (p->rtt_min_us < before_us && before_us != U32_MAX) {
 			s32 delivered = tcp_sk(sk)->delivered - rs->acked_sacked -
 					p->round_delivered;
@@ -1921,7 +1931,7 @@ static void path_drained(struct sock *sk, u32 bw, bool crowded)
 
 	/* forgets @withdrawn */
 	path_enter(ca, PATH_AVOIDANCE);
-	ca->rtt_min_stamp = path_now();
+	ca->rtt_min_stamp = path_now(sk);
 	if (ca->rival == PATH_FOREIGN) {
 		/* one empty queue may result from a rival's loss: two are needed */
 		if (emptied)
@@ -2198,7 +2208,7 @@ static void path_follow(struct sock *sk, u32 q0)
 		ca->fell = ca->rounds == PATH_ROUNDS;
 	} else {
 		/* a packet met an empty path: no drain is needed */
-		ca->rtt_min_stamp = path_now();
+		ca->rtt_min_stamp = path_now(sk);
 		ca->rounds = PATH_REPAIRS;
 		if (tcp_is_cwnd_limited(sk))
 			ca->floor += (ca->floor >> PATH_WINDOW_GROWS) *
@@ -2273,9 +2283,10 @@ static bool path_has_met(const struct cpath *ca, const struct rate_sample *rs)
  * met for long, or sooner if this flow gave way to a queue.  And yes, if a queue has stood for
  * PATH_ROUNDS and the claim is less than @known, the measured capacity.
  */
-static bool path_wants_look(const struct cpath *ca, u32 base_us, u32 known, u32 q0)
+static bool path_wants_look(const struct sock *sk, u32 base_us, u32 known, u32 q0)
 {
-	u32 since = path_since(ca->rtt_min_stamp), most = READ_ONCE(drain) * (HZ / PATH_TICK);
+	const struct cpath *ca = inet_csk_ca(sk);
+	u32 since = path_since(sk, ca->rtt_min_stamp), most = path_ticks(READ_ONCE(drain));
 
 	if (path_base_us(ca) + q0 < base_us || since > most)
 		return true;
@@ -2332,7 +2343,7 @@ static noinline void path_round(struct sock *sk, u32 rate)
 		return;
 
 	if (mean_us < q0 / 2)
-		ca->rtt_min_stamp = path_now();
+		ca->rtt_min_stamp = path_now(sk);
 	if (!ca->limited && !lost && delivered >= PATH_BATCH)
 		path_watch(sk, rate, mean_us < q0 / 2);
 	claim = path_next_claim(ca, rate, delivered, lost, bw, q0, mean_us);
@@ -2341,7 +2352,7 @@ static noinline void path_round(struct sock *sk, u32 rate)
 		claim = min(claim, ca->claim);
 	ca->claim = max(claim, path_least_claim(ca));
 
-	if (path_wants_look(ca, base_us, known, q0)) {
+	if (path_wants_look(sk, base_us, known, q0)) {
 		path_drain(sk);
 	} else if (ca->rival == PATH_FOREIGN) {
 		/* a flow that never met an empty path may not see a queue: many losses show it */
@@ -2547,7 +2558,7 @@ tcpcc_cong_control(path_cong_control)
 		else if (state == TCP_CA_Recovery)
 			path_blind_round(ca, rate, tp->delivered - p->round_delivered);
 		if (!ca->limited)
-			path_age(ca);
+			path_age(sk);
 		path_round_begin(sk);
 	}
 
@@ -2615,7 +2626,7 @@ static void path_init(struct sock *sk)
 	struct cpath *ca = inet_csk_ca(sk);
 
 	memset(ca, 0, sizeof(*ca));
-	ca->rtt_min_stamp = path_now();
+	ca->rtt_min_stamp = path_now(sk);
 	ca->before_loss = PATH_NOT_OURS;
 	ca->noise = PATH_NO_NOISE;
 	ca->rival = PATH_UNASKED;
@@ -2791,7 +2802,7 @@ static void path_tx_start(struct sock *sk)
 	} else {
 		path_enter(ca, PATH_AVOIDANCE);
 	}
-	ca->rtt_min_stamp = path_now();
+	ca->rtt_min_stamp = path_now(sk);
 	path_round_begin(sk);
 }
 

@@ -566,7 +566,7 @@ static void idle_is_a_drain(struct kunit *test)
 	struct cpath *ca = inet_csk_ca(sk);
 
 	tcp_sk(sk)->delivered = 300;
-	ca->rtt_min_stamp = path_now() - 4 * 11;
+	ca->rtt_min_stamp = path_now(sk) - path_ticks(11);
 	tcp_sk(sk)->delivered_mstamp = USEC_PER_SEC;
 	tcp_sk(sk)->tcp_mstamp = USEC_PER_SEC + 50000;
 	tcp_sk(sk)->app_limited = 1;
@@ -582,11 +582,11 @@ static void idle_is_a_drain(struct kunit *test)
 	 * drain follows
 	 */
 	ca->noise = 0;
-	ca->rtt_min_stamp = path_now() - 4 * 11;
+	ca->rtt_min_stamp = path_now(sk) - path_ticks(11);
 	ca->delay_sum = 300 * 1000 / PATH_NOISE;
 	path_round(sk, ca->claim);
 	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_AVOIDANCE);
-	ca->rtt_min_stamp = path_now() - 4 * 11;
+	ca->rtt_min_stamp = path_now(sk) - path_ticks(11);
 	ca->delay_sum = 300 * 2000 / PATH_NOISE;
 	path_round(sk, ca->claim);
 	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_DRAIN);
@@ -1694,7 +1694,7 @@ static void cap_without_a_pair_ends(struct kunit *test)
 	ca->cap = ca->claim;
 	ca->capped = 1;
 	ca->rounds = PATH_ROUNDS;
-	ca->rtt_min_stamp = path_now();
+	ca->rtt_min_stamp = path_now(sk);
 	for (i = 0; i < 100; i++) {
 		tcp_sk(sk)->delivered += 20;
 		ca->delay_sum = 0;
@@ -2246,8 +2246,8 @@ static void capacity_that_moves(struct kunit *test)
 	/* a rise more than 8 s after the fall does not count */
 	path_watch(sk, ca->claim / 2, false);
 	for (i = 0; i < PATH_MOVES; i++) {
-		ca->tick = !(path_now() & 1);
-		path_age(ca);
+		ca->tick = !(path_now(sk) & 1);
+		path_age(sk);
 	}
 	for (i = 0; i < 5; i++)
 		path_watch(sk, ca->claim, true);
@@ -2357,7 +2357,7 @@ static void rival_is_no_reason_to_flood(struct kunit *test)
 	ca->probe.round_rtt_us = 52000;
 	ca->probe.rtt_s = 52000 << 3;
 	ca->round_queue = 2000 / PATH_QUEUE;
-	ca->rtt_min_stamp = path_now();
+	ca->rtt_min_stamp = path_now(sk);
 	tcp_sk(sk)->is_cwnd_limited = 1;
 	tcp_sk(sk)->delivered = ca->probe.round_delivered + 300;
 	ca->round_lost = 3;
@@ -2623,16 +2623,16 @@ static void who_gave_way_looks_sooner(struct kunit *test)
 	ca->noise = 0;
 	ca->claim = bw / 2;
 	ca->probe.rate[0] = bw - bw / 8;
-	ca->rtt_min_stamp = path_now() - 3 * (HZ / PATH_TICK);
-	KUNIT_EXPECT_TRUE(test, path_wants_look(ca, base, bw, q0));
+	ca->rtt_min_stamp = path_now(sk) - path_ticks(3);
+	KUNIT_EXPECT_TRUE(test, path_wants_look(sk, base, bw, q0));
 	ca->doubt = PATH_UNSURE;
-	KUNIT_EXPECT_FALSE(test, path_wants_look(ca, base, bw, q0));
+	KUNIT_EXPECT_FALSE(test, path_wants_look(sk, base, bw, q0));
 	ca->doubt = 0;
 	ca->rival = PATH_FOREIGN;
-	KUNIT_EXPECT_FALSE(test, path_wants_look(ca, base, bw, q0));
+	KUNIT_EXPECT_FALSE(test, path_wants_look(sk, base, bw, q0));
 	ca->rival = PATH_FRIENDLY;
-	ca->rtt_min_stamp = path_now() - 2 * (HZ / PATH_TICK);
-	KUNIT_EXPECT_FALSE(test, path_wants_look(ca, base, bw, q0));
+	ca->rtt_min_stamp = path_now(sk) - path_ticks(2);
+	KUNIT_EXPECT_FALSE(test, path_wants_look(sk, base, bw, q0));
 
 	ca->back = 4;
 	tcp_sk(sk)->packets_out = 250;
@@ -2646,8 +2646,8 @@ static void who_gave_way_looks_sooner(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ca->probe.rtt_min_us, 60000);
 
 	ca->probe.rate[0] = bw / 2;
-	ca->rtt_min_stamp = path_now() - 3 * (HZ / PATH_TICK);
-	KUNIT_EXPECT_FALSE(test, path_wants_look(ca, base, bw, q0));
+	ca->rtt_min_stamp = path_now(sk) - path_ticks(3);
+	KUNIT_EXPECT_FALSE(test, path_wants_look(sk, base, bw, q0));
 }
 
 /* If a packet met almost no queue during a look, the path has not become longer. */
@@ -3428,6 +3428,26 @@ static void visit_of_large_segments(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, ca->fell);
 }
 
+/* The stamps do not jump where jiffies wrap, 300 s after the boot. */
+static void clock_does_not_jump(struct kunit *test)
+{
+	struct sock *sk = flow(test);
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct cpath *ca = inet_csk_ca(sk);
+	u32 i;
+
+	for (i = 0; i < 5000; i += 5) {
+		tp->tcp_mstamp = (u64)i * USEC_PER_SEC;
+		ca->rtt_min_stamp = path_now(sk);
+		tp->tcp_mstamp += 5 * USEC_PER_SEC;
+		KUNIT_ASSERT_GE(test, path_since(sk, ca->rtt_min_stamp), path_ticks(5));
+		KUNIT_ASSERT_LE(test, path_since(sk, ca->rtt_min_stamp), path_ticks(5) + 1);
+	}
+	/* the longest time of a drain that can be set */
+	tp->tcp_mstamp += 3595ULL * USEC_PER_SEC;
+	KUNIT_EXPECT_GE(test, path_since(sk, ca->rtt_min_stamp), path_ticks(3600));
+}
+
 static struct kunit_case path_cases[] = {
 	KUNIT_CASE(path_fills_the_pipe),
 	KUNIT_CASE(path_queue_target),
@@ -3445,6 +3465,7 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(mark_is_answered),
 	KUNIT_CASE(little_to_send_teaches_nothing),
 	KUNIT_CASE(idle_is_a_drain),
+	KUNIT_CASE(clock_does_not_jump),
 	KUNIT_CASE(train_fits_the_receiver),
 	KUNIT_CASE(way_back_is_no_queue),
 	KUNIT_CASE(falling_way_back_is_no_queue),
