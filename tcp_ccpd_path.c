@@ -700,19 +700,23 @@ static u32 path_ticks(u32 seconds)
 }
 
 /*
- * Counts @moves down and ages the delivery rates, at most once in a PATH_TICK and in a round trip.
- * So the rates of the last 4 to 8 s are remembered.
+ * Counts @moves down and ages the delivery rates, by the PATH_TICKs of a round trip.  So the rates
+ * of the last 4 to 8 s are remembered.  The round trip took at least the time since @begin, the
+ * latest ACK before its last segment left.  The segment may have left after a further tick: @tick
+ * tells.
  */
-static void path_age(struct sock *sk)
+static void path_age(struct sock *sk, u64 begin)
 {
 	struct cpath *ca = inet_csk_ca(sk);
+	u16 now = path_now(sk), ticks = now - (u16)(begin >> PATH_TICK);
 
-	if (ca->tick == (path_now(sk) & 1))
+	ticks = min(ticks + ((ticks ^ now ^ ca->tick) & 1), CCPD_EPOCH);
+	if (!ticks)
 		return;
-	ca->tick ^= 1;
-	ca->moves -= !!ca->moves;
+	ca->tick = now & 1;
+	ca->moves -= min_t(u16, ca->moves, ticks);
 	ca->fell &= !!ca->moves;
-	ccpd_age(&ca->probe);
+	ccpd_age_by(&ca->probe, ticks);
 }
 
 /* Lately this flow had more than half of the capacity that pairs show. */
@@ -2558,7 +2562,7 @@ tcpcc_cong_control(path_cong_control)
 		else if (state == TCP_CA_Recovery)
 			path_blind_round(ca, rate, tp->delivered - p->round_delivered);
 		if (!ca->limited)
-			path_age(sk);
+			path_age(sk, rs->prior_mstamp);
 		path_round_begin(sk);
 	}
 

@@ -133,7 +133,7 @@ struct ccpd_pair {
  * @pair_close: the burst's first ACK closely follows another ACK; ccpd_pair_follows()
  * @doubt: the ACKs of a batch looked like a pair; for so many more epochs pairs with such a rate
  *	do not count
- * @epoch: round trips of this epoch
+ * @epoch: round trips of this epoch; ccpd_path: its PATH_TICKs
  * @stretch: the receiver delays ACKs; assumed for so many more round trips
  * @sure: the pair that last became the best one has at least CCPD_SURE segments
  * @timed_out: ACKs may be for segments that were sent before a timeout
@@ -409,16 +409,17 @@ static inline void ccpd_doubt(struct ccpd_probe *p)
 }
 
 /*
- * Counts a round trip in which the application had enough to send.  Other round trips show the
- * rate of the application, and the estimates of the path must not expire in them.  If an epoch had
- * no pair, the pair of the epoch before is kept, because among many flows no pair passes without
- * delay (path-flows).
+ * Counts @rounds, at most CCPD_EPOCH, in which the application had enough to send.  Other round
+ * trips show the rate of the application, and the estimates of the path must not expire in them.
+ * If an epoch had no pair, the pair of the epoch before is kept, because among many flows no pair
+ * passes without delay (path-flows).
  */
-static inline void ccpd_age(struct ccpd_probe *p)
+static inline void ccpd_age_by(struct ccpd_probe *p, u32 rounds)
 {
-	if (++p->epoch < CCPD_EPOCH)
+	p->epoch += rounds;
+	if (p->epoch < CCPD_EPOCH)
 		return;
-	p->epoch = 0;
+	p->epoch -= CCPD_EPOCH;
 	p->doubt -= !!p->doubt;
 	p->rate[1] = p->rate[0];
 	p->rate[0] = 0;
@@ -426,6 +427,11 @@ static inline void ccpd_age(struct ccpd_probe *p)
 		p->best[1] = p->best[0];
 		p->best[0].bw = 0;
 	}
+}
+
+static inline void ccpd_age(struct ccpd_probe *p)
+{
+	ccpd_age_by(p, 1);
 }
 
 /* Gives up timing among the segments in flight.  The next burst may start behind them. */

@@ -2246,8 +2246,8 @@ static void capacity_that_moves(struct kunit *test)
 	/* a rise more than 8 s after the fall does not count */
 	path_watch(sk, ca->claim / 2, false);
 	for (i = 0; i < PATH_MOVES; i++) {
-		ca->tick = !(path_now(sk) & 1);
-		path_age(sk);
+		tcp_sk(sk)->tcp_mstamp += BIT(PATH_TICK);
+		path_age(sk, tcp_sk(sk)->tcp_mstamp);
 	}
 	for (i = 0; i < 5; i++)
 		path_watch(sk, ca->claim, true);
@@ -3448,6 +3448,51 @@ static void clock_does_not_jump(struct kunit *test)
 	KUNIT_EXPECT_GE(test, path_since(sk, ca->rtt_min_stamp), path_ticks(3600));
 }
 
+/*
+ * What was delivered is remembered for one to two epochs of 16 ticks, and a capacity that moves for
+ * 31 ticks, whatever a round trip takes; each ends with one.
+ */
+static void memory_is_of_seconds(struct kunit *test)
+{
+	static const u32 rtt_ms[] = { 40, 250, 262, 300, 470, 500, 524, 1000, 3000 };
+	u32 i, begin_us, rtt_us;
+
+	for (i = 0; i < ARRAY_SIZE(rtt_ms); i++) {
+		rtt_us = rtt_ms[i] * USEC_PER_MSEC;
+		for (begin_us = 0; begin_us < 5 * USEC_PER_SEC; begin_us += 190 * USEC_PER_MSEC) {
+			struct sock *sk = flow(test);
+			struct tcp_sock *tp = tcp_sk(sk);
+			struct cpath *ca = inet_csk_ca(sk);
+			u32 past_us = 0, moved_us = 0, known_us = 0, wait_us;
+
+			/* an epoch may have begun before */
+			tp->tcp_mstamp = USEC_PER_SEC;
+			ca->tick = path_now(sk) & 1;
+			for (; past_us < begin_us; past_us += rtt_us) {
+				tp->tcp_mstamp += rtt_us;
+				path_age(sk, tp->tcp_mstamp - rtt_us);
+			}
+			ca->moves = PATH_MOVES;
+			ca->probe.rate[0] = 1000;
+			for (past_us = 0; past_us < 20 * USEC_PER_SEC; past_us += rtt_us) {
+				if (ca->moves)
+					moved_us = past_us + rtt_us;
+				if (ccpd_delivery_rate(&ca->probe))
+					known_us = past_us + rtt_us;
+				/* a segment may leave some time after the round trip began */
+				wait_us = past_us / rtt_us % 2 * min(rtt_us / 4, 200000U);
+				tp->tcp_mstamp += rtt_us;
+				path_age(sk, tp->tcp_mstamp - rtt_us + wait_us);
+			}
+			KUNIT_EXPECT_GE(test, known_us, CCPD_EPOCH << PATH_TICK);
+			KUNIT_EXPECT_LE(test, known_us, (2 * CCPD_EPOCH << PATH_TICK) + rtt_us);
+			KUNIT_EXPECT_GE(test, moved_us, (PATH_MOVES - 1) << PATH_TICK);
+			KUNIT_EXPECT_LE(test, moved_us, (PATH_MOVES << PATH_TICK) + rtt_us);
+			kunit_kfree(test, sk);
+		}
+	}
+}
+
 static struct kunit_case path_cases[] = {
 	KUNIT_CASE(path_fills_the_pipe),
 	KUNIT_CASE(path_queue_target),
@@ -3542,6 +3587,7 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(long_path_has_more_room),
 	KUNIT_CASE(what_was_had_is_regained),
 	KUNIT_CASE(capacity_that_moves),
+	KUNIT_CASE(memory_is_of_seconds),
 	KUNIT_CASE(window_follows_the_queue),
 	KUNIT_CASE(cube_root),
 	KUNIT_CASE(rival_is_no_reason_to_flood),
