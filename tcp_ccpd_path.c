@@ -680,8 +680,8 @@ static bool path_is_longer(u32 withdrawn, u32 fell_us, u32 rtt_us, u32 bw)
 /* What is known of the path                                                 */
 
 /*
- * Time in units of PATH_TICK.  The clock has 64 bits of us: tcp_jiffies32 wraps, first at 300 s
- * after the boot, and no power of two of quarters of a second is a multiple of what it counts.
+ * Time in units of PATH_TICK.  The clock has 64 bits of us.  tcp_jiffies32 wraps 300 s after the
+ * boot, and the difference of two stamps of 14 bits would jump there.
  */
 static u16 path_now(const struct sock *sk)
 {
@@ -2147,7 +2147,7 @@ static u32 path_next_claim(struct cpath *ca, u32 rate, u32 delivered, u32 lost, 
 						       ca->capped ? PATH_CAPPED : PATH_POLICER)) {
 		if (policed && !ca->capped && !again && lost <= delivered) {
 			ca->empty = PATH_SUSPECT;
-			return ca->claim;
+			return ca->claim ?: rate;
 		}
 		if (policed) {
 			rate -= rate >> PATH_CAP_BELOW;
