@@ -28,7 +28,8 @@
  *     trains of ACKs gets almost all the weight, with a sample near zero, and the estimate
  *     falls behind the window (mccp-fig3, mccp-fig4: "as printed").  The default is the mean.
  *   o mccp_ssthresh.  The paper does not say with which ssthresh its connections start.
- *     NewReno's numbers in its Tables 1 and 2 imply 20 to 24 packets.
+ *     NewReno's numbers in its Tables 1 and 2, at 20 to 200 ms, imply 20 to 24 packets.  Below 1 ms
+ *     there is none (MCCP_NEAR_US).
  *   o mccp_boundary.  The paper only says that NCD's beta is between 0 and 1.
  *
  * The packets of a flow leave a shared queue in a train, and a silence follows.  The mean of two
@@ -63,7 +64,7 @@ TCPCC_PARAM(mccp_mean, 1, 0, 1,
 TCPCC_PARAM(mccp_interval, 1, 0, 1,
 	    "Sampling interval T. 0: Eq. 2; 1: time between the last two ACKs");
 TCPCC_PARAM(mccp_ssthresh, 24, 0, 1000000,
-	    "Initial ssthresh if TCP has none, segments; 0: none");
+	    "Initial ssthresh if TCP has none and the rtt is 1 ms or more, segments; 0: none");
 
 static noinline void mccp_moment(struct sock *sk)
 {

@@ -82,7 +82,7 @@ TCPCC_PARAM(mccp_floor, 2, 1, 64,
 TCPCC_PARAM(mccp_rtt0_ms, 25, 0, 1000,
 	    "Time for a segment of growth if there is a queue and the rtt is longer, ms; 0: off");
 TCPCC_PARAM(mccp_ssthresh, 24, 0, 1000000,
-	    "Initial ssthresh if TCP has none, segments; 0: none");
+	    "Initial ssthresh if TCP has none and the rtt is 1 ms or more, segments; 0: none");
 
 /**
  * struct mccp_burst - the rate of ACKs within a burst

@@ -26,6 +26,7 @@
  *     larger ssthresh would let the window grow in recovery.  After a timeout TCP sets the window.
  *   o The reaction to an ECN mark is the same, but the window after it is at most 0.85 of the
  *     window before (RFC 8511).  TCP asks for ssthresh at most once per round trip.
+ *   o There is no initial ssthresh if the rtt of the handshake is below 1 ms (MCCP_NEAR_US).
  *   o If a loss was spurious (DSACK, Eifel, F-RTO), its changes are undone.
  *   o If the size of segments changes, rates stay the same in bytes.
  *
@@ -47,6 +48,14 @@
 
 /* The window after a mark, in 1/256 of the window before: 0.85 (RFC 8511) */
 #define MCCP_MARK	217U
+
+/*
+ * Below this least round-trip time there is no initial ssthresh, us.  TCP makes bursts of up to
+ * 1 ms of data (sk_pacing_shift), and a shorter path holds less than such a burst.  There
+ * ABE * rtt_min is a few segments, because rtt_min is that of a single packet, and never raises
+ * ssthresh.
+ */
+#define MCCP_NEAR_US	USEC_PER_MSEC
 
 /* In avoidance NCD waits for this many round trips (the paper) */
 #define MCCP_WAIT	2
@@ -467,6 +476,10 @@ static inline void mccp_in_ack_event(struct sock *sk, u32 flags)
  * mccp_begin() - allocate the history, because there are data to send
  * @sk: the socket
  * @ssthresh: initial ssthresh if TCP has none, segments; 0: none
+ *
+ * The handshake has shown a round-trip time, except if its SYN was repeated or was a SYN cookie and
+ * there are no time stamps, or if this end answers data in a SYN (TFO).  Then the initial ssthresh
+ * is used.  Time stamps in ms show at least 1 ms.
  */
 static inline void mccp_begin(struct sock *sk, u32 ssthresh)
 {
@@ -477,7 +490,8 @@ static inline void mccp_begin(struct sock *sk, u32 ssthresh)
 	if (!ca->history)
 		return;
 	ca->restart = true;
-	if (ssthresh && tp->snd_ssthresh >= TCP_INFINITE_SSTHRESH)
+	if (ssthresh && tp->snd_ssthresh >= TCP_INFINITE_SSTHRESH &&
+	    tcp_min_rtt(tp) >= MCCP_NEAR_US)
 		WRITE_ONCE(tp->snd_ssthresh, max(ssthresh, tcp_snd_cwnd(tp)));
 }
 

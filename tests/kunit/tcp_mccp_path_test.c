@@ -245,6 +245,25 @@ static void marks_hide_bursts(struct kunit *test)
 	mccp_release(sk);
 }
 
+/* The initial ssthresh is for paths of 1 ms and more. */
+static void initial_ssthresh(struct kunit *test)
+{
+	static const u32 rtts_us[] = { 999, 1000 };
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(rtts_us); i++) {
+		struct tcp_sock *tp = sender(test, 10);
+		struct sock *sk = (struct sock *)tp;
+
+		mccp_release(sk);
+		minmax_reset(&tp->rtt_min, 0, rtts_us[i]);
+		tp->snd_ssthresh = TCP_INFINITE_SSTHRESH;
+		mccp_path_start(sk);
+		KUNIT_EXPECT_EQ(test, tp->snd_ssthresh, i ? 24 : TCP_INFINITE_SSTHRESH);
+		mccp_release(sk);
+	}
+}
+
 static struct kunit_case mccp_path_cases[] = {
 	KUNIT_CASE(burst_shows_path),
 	KUNIT_CASE(bursts),
@@ -254,6 +273,7 @@ static struct kunit_case mccp_path_cases[] = {
 	KUNIT_CASE(undone),
 	KUNIT_CASE(mark),
 	KUNIT_CASE(marks_hide_bursts),
+	KUNIT_CASE(initial_ssthresh),
 	{}
 };
 

@@ -608,6 +608,7 @@ static struct tcp_sock *fresh(struct kunit *test)
 	tcp_snd_cwnd_set(tp, 100);
 	tp->snd_ssthresh = TCP_INFINITE_SSTHRESH;
 	tp->srtt_us = RTT_US << 3;
+	minmax_reset(&tp->rtt_min, 0, RTT_US);
 	/* the sequence numbers wrap soon */
 	tp->snd_nxt = -20 * MSS;
 	tp->snd_una = tp->snd_nxt;
@@ -728,6 +729,40 @@ static void memory(struct kunit *test)
 	inet_csk(sk)->icsk_ca_initialized = 0;
 	mccp_start(sk);
 	KUNIT_EXPECT_NULL(test, ca->history);
+}
+
+/*
+ * The initial ssthresh is for paths of 1 ms and more: what a shorter path holds at its least rtt is
+ * a few segments, so that fast probing would never raise ssthresh.
+ */
+static void initial_ssthresh(struct kunit *test)
+{
+	static const struct {
+		u32 rtt_us, cwnd, was, is;
+	} kinds[] = {
+		{ 100000, 10, TCP_INFINITE_SSTHRESH, 24 },
+		{ 1000, 10, TCP_INFINITE_SSTHRESH, 24 },
+		{ 999, 10, TCP_INFINITE_SSTHRESH, TCP_INFINITE_SSTHRESH },
+		{ 20, 10, TCP_INFINITE_SSTHRESH, TCP_INFINITE_SSTHRESH },
+		/* the handshake has not shown one */
+		{ ~0U, 10, TCP_INFINITE_SSTHRESH, 24 },
+		{ 100000, 40, TCP_INFINITE_SSTHRESH, 40 },
+		/* tcp_metrics knows one */
+		{ 100000, 10, 50, 50 },
+		{ 20, 10, 50, 50 },
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+		struct tcp_sock *tp = fresh(test);
+
+		minmax_reset(&tp->rtt_min, 0, kinds[i].rtt_us);
+		tp->snd_ssthresh = kinds[i].was;
+		tcp_snd_cwnd_set(tp, kinds[i].cwnd);
+		send(tp, 1);
+		KUNIT_EXPECT_EQ(test, tp->snd_ssthresh, kinds[i].is);
+		done(tp);
+	}
 }
 
 /* Without a history it is Reno: one segment more per round trip, a half after a loss. */
@@ -1022,6 +1057,7 @@ static struct kunit_case mccp_cases[] = {
 	KUNIT_CASE(detects),
 	KUNIT_CASE(pipes),
 	KUNIT_CASE(memory),
+	KUNIT_CASE(initial_ssthresh),
 	KUNIT_CASE(no_memory),
 	KUNIT_CASE(loss),
 	KUNIT_CASE(mark),
