@@ -109,23 +109,25 @@ struct abe_point {
 /**
  * struct abe_history - the memory of the estimator; too large for the private area of a socket
  * @instability: U, ABE_RATE
- * @recent: a ring of the last values of U, ABE_RATE
- * @point: a ring of moments
  * @next_us: minimum time from the last moment to the next, us
  * @last: index of the newest entry in @point
  * @count: number of entries in @point
  * @next: index in @recent of the next value
  * @top: index in @recent of the largest value
+ * @recent: a ring of the last values of U, ABE_RATE
+ * @point: a ring of moments
+ *
+ * With ABE_ACK only the first entry of @point is used: a moment is then in two cache lines.
  */
 struct abe_history {
 	u64	instability;
-	u64	recent[ABE_RECENT];
-	struct abe_point point[ABE_POINTS];
 	u32	next_us;
 	u8	last;
 	u8	count;
 	u8	next;
 	u8	top;
+	u64	recent[ABE_RECENT];
+	struct abe_point point[ABE_POINTS];
 };
 
 /* Each sending socket allocates one: it must fit the slab of this size. */
