@@ -66,10 +66,11 @@ TCPCC_PARAM(mccp_interval, 1, 0, 1,
 TCPCC_PARAM(mccp_ssthresh, 24, 0, 1000000,
 	    "Initial ssthresh if TCP has none and the rtt is 1 ms or more, segments; 0: none");
 
-static noinline void mccp_moment(struct sock *sk)
+/* Inline in a function for each @interval, so that it is a constant in the estimate */
+static __always_inline void mccp_moment(struct sock *sk, enum abe_interval interval)
 {
 	const struct abe_rules rules = {
-		.interval = READ_ONCE(mccp_interval) ? ABE_ACK : ABE_EQ2,
+		.interval = interval,
 		.n = READ_ONCE(mccp_n),
 		.beta = READ_ONCE(mccp_beta),
 		.mean = READ_ONCE(mccp_mean),
@@ -78,11 +79,25 @@ static noinline void mccp_moment(struct sock *sk)
 	mccp_estimate(sk, &rules);
 }
 
+static noinline void mccp_moment_ack(struct sock *sk)
+{
+	mccp_moment(sk, ABE_ACK);
+}
+
+static noinline void mccp_moment_eq2(struct sock *sk)
+{
+	mccp_moment(sk, ABE_EQ2);
+}
+
 static __always_inline void mccp_acked(struct sock *sk, s32 rtt_us)
 {
 	mccp_least(inet_csk_ca(sk), rtt_us);
-	if (mccp_measured(sk) && mccp_is_due(sk))
-		mccp_moment(sk);
+	if (!mccp_measured(sk) || !mccp_is_due(sk))
+		return;
+	if (READ_ONCE(mccp_interval))
+		mccp_moment_ack(sk);
+	else
+		mccp_moment_eq2(sk);
 }
 
 static noinline void mccp_acked_new(struct sock *sk, s32 rtt_us)

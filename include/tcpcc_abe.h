@@ -425,9 +425,9 @@ static inline bool abe_is_due(u32 since_us, u32 next_us, u32 rtt_us, bool limite
  *
  * Return: true if the estimate has changed
  */
-static inline bool abe_take(struct abe_history *history, struct abe *abe,
-			    const struct abe_rules *rules, const struct abe_ack *ack,
-			    struct abe_step *step)
+static __always_inline bool abe_take(struct abe_history *history, struct abe *abe,
+				     const struct abe_rules *rules, const struct abe_ack *ack,
+				     struct abe_step *step)
 {
 	const struct abe_point *last = abe_point(history, 0);
 	u32 since_us = ack->us - last->us, dt_us = min(since_us, ABE_TIME_CAP), t_us = dt_us;

@@ -280,7 +280,7 @@ static inline bool mccp_is_ready(const struct sock *sk)
  * @sk: the socket; mccp_is_due() is true
  * @rules: what the paper leaves open
  */
-static inline void mccp_estimate(struct sock *sk, const struct abe_rules *rules)
+static __always_inline void mccp_estimate(struct sock *sk, const struct abe_rules *rules)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct mccp *ca = inet_csk_ca(sk);
