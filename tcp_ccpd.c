@@ -105,6 +105,7 @@ enum ccpd_mode {
  * @una: tp->snd_una at the last ACK
  * @ecn_cwnd: upper limit of the window after CE marks, segments; 0: there was no CE mark
  * @delivered_ce: tp->delivered_ce at the last ACK
+ * @bw: C, BW_SCALE: ccpd_capacity() when the estimators last changed
  * @mode: enum ccpd_mode
  * @before_loss: @mode before the last loss
  * @derivative: whether Eq. 3 has its second term
@@ -117,6 +118,7 @@ struct ccpd {
 	u32	una;
 	u32	ecn_cwnd;
 	u32	delivered_ce;
+	u32	bw;
 	u8	mode:1,
 		before_loss:2,
 		derivative:1,
@@ -174,7 +176,7 @@ static void ccpd_avoid(struct sock *sk)
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct ccpd *ca = inet_csk_ca(sk);
 	const struct ccpd_probe *p = &ca->probe;
-	u32 bw = ccpd_capacity(p), window;
+	u32 bw = ca->bw, window;
 	s64 buffer = ccpd_buffer(ca, bw);
 	struct ccpd_eval e = {
 		.kp = READ_ONCE(kp),
@@ -258,7 +260,8 @@ static void ccpd_answer_mark(struct sock *sk)
 	ccpd_set_cwnd(sk, tcp_snd_cwnd(tp));
 }
 
-static void ccpd_round(struct sock *sk, bool limited)
+/* A round trip begins.  Not inline, for the same reason as ccpd_pair_done() */
+static noinline void ccpd_round(struct sock *sk, bool limited)
 {
 	struct ccpd *ca = inet_csk_ca(sk);
 
@@ -266,6 +269,7 @@ static void ccpd_round(struct sock *sk, bool limited)
 		ca->ecn_cwnd++;
 	if (!limited)
 		ccpd_age(&ca->probe);
+	ca->bw = ccpd_capacity(&ca->probe);
 	ccpd_round_begin(sk, &ca->probe);
 }
 
@@ -282,6 +286,7 @@ tcpcc_cong_control(ccpd_cong_control)
 	ca->una = tp->snd_una;
 	if (p->mss != tp->mss_cache) {
 		ccpd_mss_changed(sk, p);
+		ca->bw = ccpd_capacity(p);
 		ca->prev.sum = 0;
 	}
 
@@ -289,10 +294,12 @@ tcpcc_cong_control(ccpd_cong_control)
 	if (ordered)
 		rtt_us = ccpd_rtt(sk, p, rs);
 	ca->rtt_max_us = max(ca->rtt_max_us, rtt_us);
-	if (state != TCP_CA_Open || rs->is_retrans)
+	if (state != TCP_CA_Open || rs->is_retrans) {
 		ccpd_pair_drop(sk, p);
-	else if (advanced && rtt_us && ccpd_pair_ack(sk, p, rtt_us))
+	} else if (advanced && rtt_us && ccpd_pair_ack(sk, p, rtt_us)) {
 		ccpd_pair_done(sk, p, ccpd_least_us(sk, p));
+		ca->bw = ccpd_capacity(p);
+	}
 	if (ccpd_round_is_over(p, rs) && ccpd_round_rate(p, rs))
 		ccpd_round(sk, rs->is_app_limited);
 

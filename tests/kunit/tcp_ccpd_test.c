@@ -302,6 +302,7 @@ static void eq3_adds_two_for_a_sample(struct kunit *test)
 	ca->rtt_max_us = 100000;
 	ca->probe.rtt_s = 50000 << 3;
 	ccpd_pair_add(&ca->probe, link_bw(100), 100000);
+	ca->bw = ccpd_capacity(&ca->probe);
 	wanted = ccpd_window(ccpd_p_term(2, 2 * ccpd_buffer(ca, link_bw(100)), 0,
 					 segs(270)), segs(1000));
 	for (i = 0; i < ARRAY_SIZE(c); i++) {
