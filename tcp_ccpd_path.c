@@ -103,8 +103,8 @@
 #define CREATE_TRACE_POINTS
 #include "trace_ccpd_path.h"
 
-/* Units of narrow fields: 2^18 us, about a quarter of a second; and two units of time in us */
-#define PATH_TICK	18
+/* Units of narrow fields, us */
+#define PATH_TICK	250000
 #define PATH_NOISE	64
 #define PATH_QUEUE	8
 
@@ -679,13 +679,18 @@ static bool path_is_longer(u32 withdrawn, u32 fell_us, u32 rtt_us, u32 bw)
 /* ------------------------------------------------------------------------- */
 /* What is known of the path                                                 */
 
+static u16 path_tick(u64 us)
+{
+	return div_u64(us, PATH_TICK);
+}
+
 /*
  * Time in units of PATH_TICK.  The clock has 64 bits of us.  tcp_jiffies32 wraps 300 s after the
  * boot, and the difference of two stamps of 14 bits would jump there.
  */
 static u16 path_now(const struct sock *sk)
 {
-	return tcp_sk(sk)->tcp_mstamp >> PATH_TICK;
+	return path_tick(tcp_sk(sk)->tcp_mstamp);
 }
 
 /* The time since @stamp, PATH_TICK, below 2^14 */
@@ -696,7 +701,7 @@ static u16 path_since(const struct sock *sk, u16 stamp)
 
 static u32 path_ticks(u32 seconds)
 {
-	return (u64)seconds * USEC_PER_SEC >> PATH_TICK;
+	return seconds * (USEC_PER_SEC / PATH_TICK);
 }
 
 /*
@@ -708,7 +713,7 @@ static u32 path_ticks(u32 seconds)
 static void path_age(struct sock *sk, u64 begin)
 {
 	struct cpath *ca = inet_csk_ca(sk);
-	u16 now = path_now(sk), ticks = now - (u16)(begin >> PATH_TICK);
+	u16 now = path_now(sk), ticks = now - path_tick(begin);
 
 	ticks = min(ticks + ((ticks ^ now ^ ca->tick) & 1), CCPD_EPOCH);
 	if (!ticks)

@@ -2246,7 +2246,7 @@ static void capacity_that_moves(struct kunit *test)
 	/* a rise more than 8 s after the fall does not count */
 	path_watch(sk, ca->claim / 2, false);
 	for (i = 0; i < PATH_MOVES; i++) {
-		tcp_sk(sk)->tcp_mstamp += BIT(PATH_TICK);
+		tcp_sk(sk)->tcp_mstamp += PATH_TICK;
 		path_age(sk, tcp_sk(sk)->tcp_mstamp);
 	}
 	for (i = 0; i < 5; i++)
@@ -3484,10 +3484,10 @@ static void memory_is_of_seconds(struct kunit *test)
 				tp->tcp_mstamp += rtt_us;
 				path_age(sk, tp->tcp_mstamp - rtt_us + wait_us);
 			}
-			KUNIT_EXPECT_GE(test, known_us, CCPD_EPOCH << PATH_TICK);
-			KUNIT_EXPECT_LE(test, known_us, (2 * CCPD_EPOCH << PATH_TICK) + rtt_us);
-			KUNIT_EXPECT_GE(test, moved_us, (PATH_MOVES - 1) << PATH_TICK);
-			KUNIT_EXPECT_LE(test, moved_us, (PATH_MOVES << PATH_TICK) + rtt_us);
+			KUNIT_EXPECT_GE(test, known_us, CCPD_EPOCH * PATH_TICK);
+			KUNIT_EXPECT_LE(test, known_us, 2 * CCPD_EPOCH * PATH_TICK + rtt_us);
+			KUNIT_EXPECT_GE(test, moved_us, (PATH_MOVES - 1) * PATH_TICK);
+			KUNIT_EXPECT_LE(test, moved_us, PATH_MOVES * PATH_TICK + rtt_us);
 			kunit_kfree(test, sk);
 		}
 	}
