@@ -79,6 +79,7 @@ def test_no_link_carries_more_than_its_rate_and_each_user_has_a_full_one():
         (LINK + '[[users]]\npath = 1', "[[users]] 1, path: a value is of type str, not int"),
         (LINK + '[[users]]\npath = "1"\ncount = 0', "[[users]] 1, count"),
         (LINK + '[[users]]\npath = "1"\nback = "1"', "back needs links"),
+        ("users = []\n" + LINK, "a network needs users: add a [[users]] with a path"),
         ("[[link]", "Expected"),
         ('title = "none"', "'link' is missing"),
     ],

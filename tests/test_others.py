@@ -273,6 +273,15 @@ def test_files_are_beside_the_scenario_that_names_them(lab, example, tmp_path) -
     assert settings.trace[0].path == str(example / "my.trace")
 
 
+@pytest.mark.parametrize("text", ["0\n4294967295\n", "0\n" * 50_000 + "1\n"])
+def test_a_trace_that_is_too_slow_or_too_fast_is_refused(tmp_path, text) -> None:
+    """Its rate would be rounded to 0, by which a delay in packets cannot be computed."""
+    path = tmp_path / "bad.trace"
+    path.write_text(text)
+    with pytest.raises(LabError, match=r"a mean rate from 1kbit to 400gbit: .*bad\.trace has"):
+        scenario.override(scenario.load("dumbbell"), [f"trace={path}", "reorder=0.01:20"])
+
+
 # Sweeps, tables, packets, qlog ------------------------------------------------------------------
 
 

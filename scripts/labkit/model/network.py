@@ -218,6 +218,8 @@ def _made(file: File, rate: Callable[[str], int], time: Callable[[str], float]) 
         raise ValueError(f"a network has {1 + meshed} to 16 links, not {len(links)}")
     if meshed and len({link.ends for link in links}) < len(links):
         raise ValueError("two links have the same from and to: drop one of them")
+    if not file.users:
+        raise ValueError("a network needs users: add a [[users]] with a path")
     groups: list[Group] = []
     users: list[User] = []
     for n, table in enumerate(file.users, 1):

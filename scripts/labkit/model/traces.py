@@ -17,6 +17,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from ..paths import REPO
+from . import units
 
 FRAME = 1514  # bytes that leave at one moment of a trace: a packet of 1500, and Ethernet's header
 
@@ -94,7 +95,11 @@ def _trace(path: str, content: bytes) -> Trace:
     moments = tuple(map(int, lines))
     if not moments or list(moments) != sorted(moments) or not moments[-1]:
         raise ValueError(f"a file of rising times in ms, the last one above 0: {path} has others")
-    return Trace(path, _digest(content), moments)
+    made = Trace(path, _digest(content), moments)
+    if not units.LEAST_RATE <= made.rate <= units.MOST_RATE:
+        raise ValueError(f"a file with a mean rate from 1kbit to 400gbit: {path} has"
+                         f" {made.rate} bit/s")  # fmt: skip
+    return made
 
 
 def steps(value: Callable[[str], float], example: str) -> Callable[[str], Steps]:

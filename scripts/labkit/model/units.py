@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 
 _DECIMAL = {"": 1, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
+LEAST_RATE, MOST_RATE = 1000, 400_000_000_000  # bit/s
 _SECONDS = {"": 1, "s": 1, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 
 
@@ -36,7 +37,7 @@ def rate(text: str) -> int:
     """Parses a rate as tc writes it, such as 100mbit; returns bit/s."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)([kmgt]?)(?:bit|bps)?", text.lower())
     value = round(float(found[1]) * _DECIMAL[found[2]]) if found else 0
-    if text.lower().endswith("bps") or not 1000 <= value <= 400_000_000_000:
+    if text.lower().endswith("bps") or not LEAST_RATE <= value <= MOST_RATE:
         raise ValueError("a rate from 1kbit to 400gbit, such as 100mbit")
     return value
 
