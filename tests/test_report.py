@@ -15,8 +15,10 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import msgspec
+import numpy as np
 import pytest
 
+from conftest import a_run
 from labkit.errors import LabError
 from labkit.host import write_marker
 from labkit.measure import provenance, result, runner, store
@@ -574,10 +576,27 @@ def test_what_is_not_built_is_left_out_and_named(laboratory, capsys) -> None:
         ("most('twice')", "most.__class__", "only arithmetic"),
         ("most('twice')", "1 + 1", "uses no metric of a run"),
         ("most('twice')", "most(", "was never closed"),
+        ("most('twice')", "max(mean('jain'))", "max() takes 2 numbers or more, not 1"),
+        ("most('twice')", "better(1, mean('jain'))", "better() takes 4 numbers, not 2"),
+        ("most('twice')", "abs(mean('jain'), 1)", "abs() takes 1 number, not 2"),
+        ("most('twice')", "max(mean('jain'), a=1)", "max() takes 2 numbers or more, not 2"),
+        ("most('twice')", "abs('x') + mean('jain')", "'x' is not a number"),
+        ("most('twice')", "mean('jain') + None", "None is not a number"),
+        ("most('twice')", "mean('jain') @ 2", "may have only arithmetic, not MatMult"),
+        ("most('twice')", "mean('twice') ** 5000", "an exponent is a number from -16 to 16"),
+        ("most('twice')", "2 ** mean('twice')", "an exponent is a number from -16 to 16"),
+        ("most('twice')", "mean('twice') + 1e999", "a number is too large"),
+        ('twice = "2', 'twice = "abs(1, 2) * 2', "abs() takes 1 number, not 2"),
         ("most('twice')", "fluid('twice')", "fluid() takes one of: remaining:start"),
         ('"windows"', '"doors"', "no plot 'doors'; there are: times"),
         ('"sweep:twice"', '"sweep:thrice"', "sweep:thrice"),
         ('"sweep:twice"', '"portrait:thrice"', "needs :start or :delay"),
+        ('"windows"', '"windows:x"', "the end of the time axis, in seconds: windows:20"),
+        ('"windows"', '"windows:0"', "the end of the time axis, in seconds: windows:20"),
+        ('"windows"', '"rates:1m"', "the end of the time axis, in seconds: rates:20"),
+        ('"windows"', '"shares:x"', "needs the numbers of flows, from 0 on: shares:0.1.4"),
+        ('"windows"', '"shares:1"', "needs flow 1, and reno, slow has 1, counted from 0"),
+        ('stages = "0.1"', 'sample = 0', "'windows' needs samples, and reno, slow has none: drop"),
         ('twice = "2', 'twice = "twice', "uses itself"),
         ('"re*"', '"bb*"', "[group] 'all': no column 'bb*'; there are: reno, cubic (small)"),
         ("all =", "reno =", "[group] 'reno' is a column's name"),
@@ -612,6 +631,30 @@ def test_errors_of_a_scenario_name_file_and_remedy(laboratory, old, new, names) 
     with pytest.raises(LabError) as error:
         report.main(["cheap"], 1)
     assert "cheap.toml" in str(error.value) and names in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("measure", "value"), [("(mean('drops') ** 16) ** 16", 1e6), ("(0 - mean('drops')) ** 0.5", 2)]
+)
+def test_a_measure_without_a_value_is_one_line(measure, value) -> None:
+    of = scenario.Scenario(name="x", title="X", column=(scenario.Column("reno", "reno"),))
+    with pytest.raises(LabError, match="has no value"):
+        findings.measure(of, scenario.Finding("C", measure, low=1),
+                         lambda *_: [a_run(1, drops=value)])  # fmt: skip
+
+
+def test_fair_shares_need_stages(laboratory) -> None:
+    """Else the page would fail after all runs were made."""
+    text = CHEAP.replace('"windows"', '"shares:0"').replace('"twice@1"', '"twice"')
+    laboratory(text)
+    plot.check(scenario.load("cheap"))
+    laboratory(text.replace('stages = "0.1"', ""))
+    with pytest.raises(LabError, match=r"cheap\.toml: plot 'shares:0' .*: set stages, or a netw"):
+        plot.check(scenario.load("cheap"))
+
+
+def test_a_picture_of_the_time_before_the_first_sample_is_empty() -> None:
+    assert plot._peaks(np.empty((0, 8))).shape == (0, 2)
 
 
 def test_legend_explains_what_there_is_to_see(monkeypatch) -> None:

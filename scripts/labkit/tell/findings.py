@@ -31,6 +31,7 @@ The measure of a quality is evaluated for each sender, which replaces {cc}: mean
 import ast
 import functools
 import math
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from statistics import fmean, median
@@ -67,9 +68,12 @@ _DRAWN_PLAIN = {
 MODELS = {"fluid": fluid.measure}
 
 _ALLOWED = (
-    ast.Expression, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop, ast.Call, ast.keyword,
-    ast.Name, ast.Load, ast.Constant,
+    ast.Expression, ast.BinOp, ast.UnaryOp, ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow,
+    ast.UAdd, ast.USub, ast.Call, ast.keyword, ast.Name, ast.Load, ast.Constant,
 )  # fmt: skip
+# The least and the largest number of arguments of PLAIN; None: any number.
+_ARGUMENTS = {"min": (2, None), "max": (2, None), "abs": (1, 1), "better": (4, 4)}
+MOST_POWER = 16  # the largest exponent: a float has no more than 1e308
 
 
 @dataclass(frozen=True)
@@ -106,11 +110,43 @@ def _parse(text: str, where: str) -> ast.Expression:
             raise LabError(f"{where}: {text!r} may have only arithmetic, not {type(node).__name__}")
         if isinstance(node, ast.Call) and not isinstance(node.func, ast.Name):
             raise LabError(f"{where}: {text!r}: only functions can be called, by name")
+    _check_types(tree, f"{where}: {text!r}")
     return tree
 
 
-def _evaluate(tree: ast.Expression, names: Mapping[str, Any]) -> float:
-    return float(_compute(tree, names))
+def _check_types(tree: ast.Expression, where: str) -> None:
+    """LabError if arithmetic has something else than numbers, or a function too few or too many
+    arguments."""
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    others = [node for node in calls if node.func.id not in _ARGUMENTS]  # they take names
+    names = {id(a) for node in others for a in (*node.args, *(k.value for k in node.keywords))}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and id(node) not in names:
+            if type(node.value) not in (int, float):
+                raise LabError(f"{where}: {ast.unparse(node)} is not a number")
+            if abs(node.value) > sys.float_info.max:
+                raise LabError(f"{where}: a number is too large")
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
+            power = getattr(node.right, "operand", node.right)
+            if not isinstance(power, ast.Constant) or not abs(power.value) <= MOST_POWER:
+                raise LabError(f"{where}: an exponent is a number from -{MOST_POWER} to"
+                               f" {MOST_POWER}")  # fmt: skip
+        if isinstance(node, ast.Call) and node.func.id in _ARGUMENTS:
+            least, most = _ARGUMENTS[node.func.id]
+            count, more = len(node.args), " or more" * (most is None)
+            if node.keywords or not least <= count <= (most or count):
+                raise LabError(f"{where}: {node.func.id}() takes {least} number{'s' * (least > 1)}"
+                               f"{more}, not {count + len(node.keywords)}")  # fmt: skip
+
+
+def _evaluate(tree: ast.Expression, names: Mapping[str, Any], where: str) -> float:
+    """The value of an expression; LabError if it has none, such as a root of a negative number."""
+    try:
+        return float(_compute(tree, names))
+    except ZeroDivisionError:
+        raise
+    except (ArithmeticError, TypeError) as error:
+        raise LabError(f"{where}: {ast.unparse(tree)} has no value: {error}") from None
 
 
 def _compute(tree: ast.Expression, names: Mapping[str, Any]) -> Any:
@@ -166,7 +202,8 @@ def value(of: Scenario, run: Any, name: str) -> float | None:
         return metric(run, name)
     try:
         of_part = _Names(of, part(run, asked.which, asked.stage))
-        return _evaluate(_parse(of.metrics[asked.base], str(of.path)), of_part)
+        where = str(of.path)
+        return _evaluate(_parse(of.metrics[asked.base], where), of_part, where)
     except (NotMeasuredError, ZeroDivisionError, KeyError, IndexError):
         return None
 
@@ -316,7 +353,7 @@ def measure(of: Scenario, finding: Finding, lookup: Lookup) -> float:
     references(of, finding)
     tree = _parse(finding.measure, str(of.path))
     try:
-        measured = _evaluate(tree, functions | PLAIN | MODELS)
+        measured = _evaluate(tree, functions | PLAIN | MODELS, str(of.path))
     except ZeroDivisionError:
         raise NotMeasuredError from None
     if math.isnan(measured):

@@ -7,6 +7,7 @@ import io
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -23,8 +24,8 @@ from ..measure import intervals
 from ..measure.intervals import Interval
 from ..measure.metrics import payload_bps, split
 from ..measure.series import LINK_COLUMNS, series
-from ..model import fluid
-from ..model.scenario import Scenario
+from ..model import fluid, units
+from ..model.scenario import Scenario, override
 from ..paths import REPO
 from . import findings, terminal
 from . import png as small
@@ -370,6 +371,8 @@ def _peaks(table: np.ndarray, most: int = 400) -> np.ndarray:
 
     For areas, because matplotlib draws all points of an area, but for a line only visible ones.
     """
+    if not len(table):
+        return table[:, :2]
     starts = np.arange(0, len(table), -(-len(table) // most))
     return np.column_stack([table[starts, 0], np.maximum.reduceat(table[:, 1], starts)])
 
@@ -551,6 +554,37 @@ def check(of: Scenario) -> None:
         ):
             there = ", ".join(findings.metric_names(of))
             raise LabError(f"{of.path}: plot {asked!r} needs a metric; there are: {there}")
+        if kind in ("windows", "thresholds", "rates") and detail:
+            try:
+                units.time(0.001, 1e6)(detail)
+                float(detail)
+            except ValueError:
+                raise LabError(f"{of.path}: plot {asked!r}: after the colon is the end of the time"
+                               f" axis, in seconds: {kind}:20") from None  # fmt: skip
+        if kind == "shares" and not re.fullmatch(r"\d+(\.\d+)*", detail):
+            raise LabError(f"{of.path}: plot {asked!r} needs the numbers of flows, from 0 on:"
+                           " shares:0.1.4")  # fmt: skip
+        if KINDS[kind].sampled:
+            _check_runs(of, asked)
+
+
+def _check_runs(of: Scenario, asked: str) -> None:
+    """LabError if a run of a scenario does not have what a plot of samples shows."""
+    kind, _, detail = asked.partition(":")
+    for case, column in product(of.case or [None], of.column):
+        settings = override(of, [], column, case)
+        where = ", ".join(filter(None, (column.name, case and case.name)))
+        if settings.sample == 0:
+            raise LabError(f"{of.path}: plot {asked!r} needs samples, and {where} has none: drop"
+                           " sample=0, or the plot")  # fmt: skip
+        if kind == "shares" and not (settings.stages or settings.network):
+            raise LabError(f"{of.path}: plot {asked!r} shows the fair shares of stages, and {where}"
+                           " has none: set stages, or a network")  # fmt: skip
+        most = {"shares": max(map(int, detail.split("."))) if kind == "shares" else 0,
+                "thresholds": 0}.get(kind, -1)  # fmt: skip
+        if most >= settings.flows:
+            raise LabError(f"{of.path}: plot {asked!r} needs flow {most}, and {where} has"
+                           f" {settings.flows}, counted from 0")  # fmt: skip
 
 
 def of_runs(asked: str) -> bool:
