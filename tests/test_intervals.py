@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0
 """Intervals over seeds: of means, of differences of pairs, of findings, and of cells."""
 
+import re
+
 import numpy as np
 import pytest
 
 from conftest import a_run
 from labkit.measure import cells, intervals, metrics
 from labkit.model.scenario import Column, Finding, Scenario
-from labkit.tell import findings, plot, terminal
+from labkit.tell import findings, page, plot, terminal
+from labkit.tell.outcome import Cell, Report
 
 # Intervals --------------------------------------------------------------------------------------
 
@@ -42,6 +45,38 @@ def test_few_seeds_have_their_range_and_one_has_none() -> None:
     assert intervals.mean([5]).json() == {"n": 1, "mean": 5}
     with pytest.raises(ValueError):
         intervals.mean([])
+
+
+def test_seeds_with_the_same_value_have_no_interval() -> None:
+    """Values that are only rounded to the same text have one."""
+    same = intervals.mean([0.1, 0.1, 0.1])
+    assert same == intervals.Interval(3, 0.1, 0.1, 0.1, same=True)
+    assert same.json() == {"n": 3, "mean": 0.1, "low": 0.1, "high": 0.1}
+    close = intervals.mean([0.9440001, 0.9440002, 0.9440003])
+    assert not close.same and not intervals.mean([1.0]).same
+    assert page._spread(same) == " (the same in all 3 seeds)"
+    assert page._between(same, str) == "the same in all 3 seeds"
+    assert page._spread(close) == " (95 %: 0.944 to 0.944; 3 seeds)"
+    assert plot._told("reno", "jain", same) == "told:reno: 0.1; the same in all 3 seeds"
+    assert plot._whiskers([same]) is None
+    of = {"a": [5.0, 5.0], "b": [2.0, 2.0], "c": [1.0, 3.0]}
+    assert measured("mean('drops', 'a') / mean('drops', 'b')", of).same
+    assert not measured("mean('drops', 'a') / mean('drops', 'c')", of).same
+
+
+def test_the_table_says_that_seeds_gave_the_same_run() -> None:
+    """And how to make them differ."""
+    same = [a_run(s) for s in (1, 2, 3)]
+    said = terminal.table(same)
+    assert "same: all seeds have the same value" in said and "100 Mb/s" in said
+    assert "all seeds of cubic gave the same run, so they count as one" in said
+    assert "set for example scatter=10ms" in said and "so few" not in said
+    assert re.search("^  95 % from +same ", said, re.M)
+    one = [a_run(s, 1e8 + s, drops=s, cc="reno") for s in (1, 2, 3)]
+    said = terminal.table(same + one)
+    assert "all seeds of cubic gave" in said and "so few" in said
+    said = terminal.table(one)
+    assert "same: all seeds" in said and "gave the same run" not in said
 
 
 def test_the_same_numbers_have_the_same_interval() -> None:
@@ -120,6 +155,24 @@ def test_what_did_not_end_took_the_time_that_it_was_given() -> None:
     assert cells.means(runs)["completion_s"] == intervals.Interval(2, 200, 100, 300)
 
 
+def test_tables_count_what_did_not_end_as_findings_do() -> None:
+    """The mean of the transfers that ended would be better than that of all."""
+    of = Scenario("x", "X", column=(Column("reno", "reno"),), seeds=4, settings={"bytes": "1"})
+    settings = {"bytes": 1, "timeout": 300.0}
+    runs = [a_run(s, cc="reno", settings=settings) for s in range(4)]
+    for run, took in zip(runs, (10.0, 20.0, 30.0), strict=False):
+        run["flows"][0]["completion_s"] = took
+    cell = Cell(of, of.column[0], None, runs)
+    mean, interval, middle, ends = page._measured(cell, "completion_s", False)
+    finding = Finding("C", "mean('completion_s')", low=1)
+    assert mean.value == findings.measure(of, finding, lambda *_: runs) == 90
+    assert (middle.value, ends.value) == (25, 10) and interval.text == "15.00 to 230.0"
+    assert ends.missing == "1 of 4 not done, counted until the timeout"
+    heads, (row,) = page.short_table(Report("6.12"), of, [cell])
+    assert heads[1] == "time, s" and row[1].startswith("90.00 (15.00 to ")
+    assert row[1].endswith("; 1 of 4 not done)")
+
+
 def test_a_flow_that_starts_late_has_less_time_until_the_timeout() -> None:
     """One flow took 10 s, one did not end in the last 100 s of 300: each counts with its own."""
     run = a_run(1, settings={"bytes": 1, "timeout": 300.0})
@@ -163,7 +216,7 @@ def test_who_has_nothing_is_no_trouble() -> None:
 def test_the_table_says_how_many_seeds() -> None:
     shown = terminal.table([a_run(s, 1e8 + 1e7 * s) for s in range(10)])
     assert "cubic (10 seeds)" in shown and "145 Mb/s" in shown and "so few" not in shown
-    assert "so few seeds" in terminal.table([a_run(s) for s in range(3)])
+    assert "so few seeds" in terminal.table([a_run(s, 1e8 + s) for s in range(3)])
     links = [{"utilization": 1, "drops": 0}]
     assert "no interval, because there is one seed" in terminal.table([a_run(1, links=links)])
 

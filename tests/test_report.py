@@ -49,6 +49,7 @@ case = [
 rtt = "10ms"
 duration = "0.3"
 stages = "0.1"
+scatter = "10ms"
 [group]
 all = ["re*", "cubic (small)"]
 [metrics]
@@ -166,7 +167,8 @@ def test_page(cheap_page) -> None:
     # means have intervals, with the number of seeds
     assert text.count(">95 %</th>") == text.count(">mean</th>") > 0
     assert len(re.findall(r" to [^<]+\(n=2\)</td>", text)) >= 8
-    assert len(re.findall(r"<b>[\d.]+</b> \(95 %: [\d.]+ to [\d.]+; 2 seeds\)", text)) == 6
+    assert len(re.findall(r"<b>[\d.]+</b> \(95 %: [\d.]+ to [\d.]+; 2 seeds\)", text)) == 4
+    assert len(re.findall(r"<b>[\d.]+</b> \(the same in all 2 seeds\)", text)) == 2
     assert len(re.findall(r"<b>[\d.]+</b> \(2 seeds\)", text)) == 1  # most() has no interval
     assert all(r["cell"]["seeds"] == 2 and "low" in r["cell"]["metrics"]["drops"] for r in runs)
     # every link of the page has a target in it

@@ -8,7 +8,8 @@ have the same interval.
 With few seeds such an interval is too short: it cannot be wider than the range of the measurements,
 and with two or three seeds it is that range.  For normally distributed numbers it contains the true
 mean in about 50 % of cases with 2 seeds, 75 % with 3, 84 % with 5, 90 % with 10, 93 % with 20.
-Every display of an interval from 2 or 3 seeds must mention that.
+Every display of an interval from 2 or 3 seeds must mention that.  If all seeds have the same value,
+a display says so in place of the interval.
 """
 
 import functools
@@ -32,12 +33,15 @@ class Interval:
     """A statistic over n seeds, and its interval from low to high, in the statistic's unit.
 
     low and high are None if n is 1, or if the statistic is not defined for some of the draws.
+    same: whether all of several seeds have the same values.  Then low and high are no interval: the
+    seeds are perhaps the same run, and count as one.
     """
 
     n: int
     value: float
     low: float | None = None
     high: float | None = None
+    same: bool = False
 
     def json(self) -> dict[str, Any]:
         """An object with n and mean, and with low and high if they are not None."""
@@ -84,6 +88,8 @@ def _mean(values: tuple[float, ...]) -> Interval:
     n = len(own)
     if n == 1:
         return Interval(n, float(own[0]))
+    if (own == own[0]).all():
+        return Interval(n, *[float(own[0])] * 3, same=True)
     return Interval(n, float(own.mean()), *bounds(lambda draws: own[draws[n]].mean(axis=-1), [n]))
 
 

@@ -162,7 +162,7 @@ def _means(results: list[Any], settings: Settings) -> dict[str, Any]:
     took = intervals.mean([f.get("completion_s", settings.end) for f in flows])
     return {
         "time": took.value,
-        "between": "" if took.low is None else f"{took.low:.2f}-{took.high:.2f}",
+        "between": "" if took.low is None or took.same else f"{took.low:.2f}-{took.high:.2f}",
         "open": sum("completion_s" not in f for f in flows),
         "goodput": mean([f["goodput_bps"] for f in flows]),
         "retransmits": mean([f["retransmits"] for f in flows]),

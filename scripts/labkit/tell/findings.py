@@ -422,6 +422,8 @@ def interval(of: Scenario, finding: Finding, lookup: Lookup) -> Interval | None:
     called = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     if fewest < 2 or called & (STATISTICS.keys() - _DRAWN.keys()):
         return Interval(fewest, measured)
+    if all(value == values[0] for values in cells for value in values):
+        return Interval(fewest, measured, measured, measured, same=True)
     with np.errstate(all="ignore"):
         return Interval(fewest, measured, *intervals.bounds(of_draws, map(len, cells)))
 

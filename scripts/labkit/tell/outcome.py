@@ -49,6 +49,10 @@ class Cell:
         found = [findings.at_least(self.scenario, run, metric) for run in self.runs]
         return [v for v in found if v is not None]
 
+    def unfinished(self, metric: str) -> int:
+        """The number of runs in which a metric was not measured."""
+        return sum(findings.value(self.scenario, run, metric) is None for run in self.runs)
+
 
 @dataclass
 class Measured:

@@ -103,8 +103,14 @@ def _seeds(n: int) -> str:
     return f"{n} seeds" if n > 1 else "one seed"
 
 
+def _same(n: int) -> str:
+    return f"the same in all {n} seeds"
+
+
 def _between(found: Interval, text: Callable[[float], str]) -> str:
     """The interval as text, with the number of seeds if they are few."""
+    if found.same:
+        return _same(found.n)
     if found.low is None:
         return "one seed" if found.n == 1 else ""
     few = f" (n={found.n})" if found.n <= intervals.FEW else ""
@@ -114,6 +120,8 @@ def _between(found: Interval, text: Callable[[float], str]) -> str:
 def _spread(found: Interval | None) -> str:
     if not found:
         return ""
+    if found.same:
+        return f" ({_same(found.n)})"
     if found.low is None:
         return f" ({_seeds(found.n)})"
     return f" (95 %: {_plain(found.low)} to {_plain(found.high)}; {_seeds(found.n)})"
@@ -223,8 +231,7 @@ def _other_metrics(of: Scenario, cells: list[Cell]) -> list[str]:
 
 def _measured(cell: Cell, metric: str, compared: bool) -> list[Td]:
     """The cells with mean, interval, median and range of a cell's runs, and the paper's number."""
-    values = [findings.value(cell.scenario, run, metric) for run in cell.runs]
-    done = [v for v in values if v is not None]
+    done = cell.values(metric)
     paper = next(iter(plot.expected(cell, metric)), None)
     tds = [Td("-")] * (4 if cell.scenario.seeds > 1 else 1)
     if done:
@@ -236,8 +243,9 @@ def _measured(cell: Cell, metric: str, compared: bool) -> list[Td]:
                 Td(_text(metric, median(done)), median(done)),
                 Td(_range(metric, done), min(done)),
             ]
-    if open_ := len(values) - len(done):
-        tds[-1] = tds[-1]._replace(missing=f"{open_} of {len(values)} not done")
+    if open_ := cell.unfinished(metric):
+        counted = ", counted until the timeout" * (len(done) == len(cell.runs))
+        tds[-1] = tds[-1]._replace(missing=f"{open_} of {len(cell.runs)} not done{counted}")
     if not compared:
         return tds
     before = Td(_paper(paper, metric), paper.mean) if paper else Td("")
@@ -301,8 +309,7 @@ def _table(report: Report, of: Scenario, cells: list[Cell]) -> tuple[list[list[H
             texts = ["not done" if v is None else _text(metric, v) for v in each]
             row.seeds.append(f"{_words(metric)}: {', '.join(texts)}")
         for metric in others:
-            values = [findings.value(of, run, metric) for run in cell.runs]
-            row.tds.append(_mean(metric, [v for v in values if v is not None]))
+            row.tds.append(_mean(metric, cell.values(metric)))
     return [above, below], rows
 
 
@@ -311,8 +318,8 @@ def short_table(
 ) -> tuple[list[str], list[list[str]]]:
     """The heads and rows of a short table as text.
 
-    For metrics with a paper's numbers a row has the number, the mean and its interval; for the
-    standard metrics it has the mean.
+    For metrics with a paper's numbers a row has the number, the mean, its interval, and how many
+    runs did not finish; for the standard metrics it has the mean.
     """
     main, others = _main_metrics(of), _other_metrics(of, cells)
     heads, rows = [""], [[cell.name] for cell in cells]
@@ -327,7 +334,10 @@ def short_table(
         heads.append(_words(metric))
         for cell, row in zip(cells, rows, strict=True):
             text, small = means[cell.key].text, means[cell.key].small.partition(" (n=")[0]
-            row.append(f"{text} ({small})" if small not in ("", "one seed") else text)
+            open_ = cell.unfinished(metric)
+            more = [small] * (small not in ("", "one seed"))
+            more += [f"{open_} of {len(cell.runs)} not done"] * bool(open_)
+            row.append(f"{text} ({'; '.join(more)})" if more else text)
     for metric in others:
         heads.append(_words(metric))
         for cell, row in zip(cells, rows, strict=True):

@@ -102,11 +102,11 @@ SEEDS = {"marker": "o", "linestyle": "", "color": "black", "alpha": 0.4, "marker
 def _whiskers(found: list[Interval]) -> list[list[float]] | None:
     """The distances from means down and up to the ends of their intervals, for matplotlib's error
     bars; None if there is no interval."""
-    if all(i.low is None for i in found):
+    if all(i.low is None or i.same for i in found):
         return None
     # A different order of additions may change the last digit: so at least 0.
-    below = [np.nan if i.low is None else max(0.0, i.value - i.low) for i in found]
-    above = [np.nan if i.high is None else max(0.0, i.high - i.value) for i in found]
+    below = [np.nan if i.low is None or i.same else max(0.0, i.value - i.low) for i in found]
+    above = [np.nan if i.high is None or i.same else max(0.0, i.high - i.value) for i in found]
     return [below, above]
 
 
@@ -114,6 +114,8 @@ def _told(name: str, metric: str, found: Interval) -> str:
     """The gid for a mean, with its text under the pointer; see svg()."""
     base = split(metric).base
     text = f"{TOLD}{name}: {terminal.amount(base, found.value)}"
+    if found.same:
+        return f"{text}; the same in all {found.n} seeds"
     if found.low is not None:
         ends = (terminal.amount(base, end) for end in (found.low, found.high))
         text += f", 95 %: {' to '.join(ends)}"
@@ -141,7 +143,7 @@ def _times(cells: list[Cell], metric: str) -> Any:
             mean = intervals.mean(values)
             axis.barh(place, mean.value, 0.7, color=_colour(cell), xerr=_whiskers([mean]),
                       error_kw=WHISKERS, gid=_told(cell.name, metric, mean))  # fmt: skip
-            if len(values) > 1:
+            if len(set(values)) > 1:
                 each = ", ".join(f"{v:.4g}" for v in values)
                 axis.plot(values, [place] * len(values), gid=f"{TOLD}seeds: {each}", **SEEDS)
             highest = max(highest, *values)
@@ -155,7 +157,7 @@ def _times(cells: list[Cell], metric: str) -> Any:
     if any(expected(cell, metric) for cell in cells):
         axis.plot([], [], "D", color="white", markeredgecolor="black",
                   label="the paper's mean, trials")  # fmt: skip
-    if any(len(cell.values(metric)) > 1 for cell in cells):
+    if any(len(set(cell.values(metric))) > 1 for cell in cells):
         axis.plot([], [], color="black", marker="|", label="95 % interval of the mean")
         axis.plot([], [], label="seeds", **SEEDS)
     axis.set(yticks=range(len(cells)), yticklabels=[c.name for c in cells], xlabel=_title(metric),

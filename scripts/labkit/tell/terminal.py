@@ -101,8 +101,11 @@ def _cells(results: list[Any]) -> str:
         for label, part in ((name, "value"), ("  95 % from", "low"), ("       to", "high")):
             values = [getattr(found[m], part) if m in found else None for m in _MEANS]
             if any(v is not None for v in values):
-                rows.append([label, *("-" if v is None else amount(m, v, signed)
-                                      for m, v in zip(_MEANS, values, strict=True))])  # fmt: skip
+                rows.append([label, *(
+                    "-" if v is None else
+                    SAME if part != "value" and found[m].same else amount(m, v, signed)
+                    for m, v in zip(_MEANS, values, strict=True)
+                )])  # fmt: skip
 
     several = len({case for _, _, case in by_cell}) > 1
     for key, runs in by_cell.items():
@@ -112,14 +115,29 @@ def _cells(results: list[Any]) -> str:
             add(f"{key[1]} - {other[1]}{f', {key[2]}' * several}",
                 cells.differences(by_cell[other], runs), True)  # fmt: skip
     shown = [columns(["cc", *_MEANS.values()], rows)]
+    if any(SAME in row for row in rows):
+        shown.append(f"{SAME}: all seeds have the same value")
+    alike = [" ".join(filter(None, key[1:])) for key, runs in by_cell.items()
+             if len(runs) > 1 and _alike(runs)]  # fmt: skip
+    if alike:
+        shown.append(f"all seeds of {', '.join(alike)} gave the same run, so they count as one: to"
+                     " make them differ, set for example scatter=10ms (random starts of flows)")
     late = sum("completion_s" not in f for r in results for f in r["flows"])
     if late and any("bytes" in r["settings"] for r in results):
         shown.append(f"{late} transfers did not end: they count with the time until the timeout")
     if len(by_cell) > 1:
         shown.append("differences are means over the same seeds")
-    if max(map(len, by_cell.values())) <= intervals.FEW:
+    if max(map(len, by_cell.values())) <= intervals.FEW and len(alike) < len(by_cell):
         shown.append("with so few seeds an interval is from the minimum to the maximum: use ten")
     return "\n".join(shown)
+
+
+SAME = "same"  # in place of an end of an interval
+
+
+def _alike(runs: list[Any]) -> bool:
+    """Whether runs with different seeds have the same results."""
+    return all(run[part] == runs[0][part] for run in runs for part in ("flows", "links"))
 
 
 def amount(metric: str, value: float, signed: bool = False) -> str:
@@ -159,6 +177,7 @@ def _compared(row: Any, most: int) -> list[str]:
     """The fields of a metric's line; with its number of seeds if that is less than most."""
     of = row.difference
     ends = [amount(row.metric, end, True) for end in (of.low, of.high) if end is not None]
+    ends = [f"all {of.n} the same"] if of.same else ends
     return [f"  {row.metric}", amount(row.metric, row.a), amount(row.metric, row.b),
             amount(row.metric, of.value, True), " to ".join(ends), row.verdict * bool(ends),
             f"(n={of.n})" * (of.n < most)]  # fmt: skip
