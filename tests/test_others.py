@@ -21,6 +21,7 @@ from conftest import REPO, wanted_kernels
 from labkit.errors import LabError
 from labkit.measure.job import Job, identity
 from labkit.model import scenario, sweep
+from labkit.model.settings import KEYS
 from labkit.paths import cache, cache_root
 from labkit.world import kernel, others, tree
 from labkit.world.laboratory import Laboratory
@@ -294,6 +295,12 @@ def test_a_trace_that_is_too_slow_or_too_fast_is_refused(tmp_path, text) -> None
         (["mix=cubic:1,reno:1"], [], ["mix=cubic:1,reno:1"], [""]),
         ([], ["mix=cubic:1,reno:1;cubic:2"], [], ["mix=cubic:1,reno:1", "mix=cubic:2"]),
         (["loss=0,nonesuch"], [], ["loss=0,nonesuch"], [""]),  # no sweep, but one bad value
+        (["blackout=1:1,1.5:0.3"], [], ["blackout=1:1,1.5:0.3"], [""]),  # they overlap
+        (["stages=5,3"], [], ["stages=5,3"], [""]),
+        (["trace=scripts/lab,scripts/lint,scripts/python"], [],
+         ["trace=scripts/lab,scripts/lint,scripts/python"], [""]),
+        (["host=exact,nic"], [], ["host=exact,nic"], [""]),
+        ([], ["host=exact,nic"], [], ["host=exact", "host=nic"]),
         (["mtu=600", "ip=4,6"], ["loss=0,1%"], ["mtu=600"],
          ["ip=4 loss=0", "ip=4 loss=1%", "ip=6 loss=0", "ip=6 loss=1%"]),
     ],
@@ -312,6 +319,9 @@ def test_what_is_a_sweep(sets, sweeps, fixed, swept) -> None:
         (["--sweep", "colour=red,blue"], "no setting 'colour'"),
         (["--sweep", "loss=0,2"], "from 0 to 0.5"),
         (["--sweep", "ip=4,6", "--set", "ip=4,6"], "two sweeps"),
+        (["--set", "blackout=1:1,1.5:0.3"], "blackouts that do not overlap"),
+        (["--set", "stages=5,3"], "rising times between stages"),
+        (["--set", "trace=scripts/a,scripts/b,scripts/c"], "one path, for the data, or two"),
     ],
 )
 def test_what_is_no_sweep_is_refused_in_one_line(arguments, names) -> None:
@@ -324,6 +334,23 @@ def test_what_is_no_sweep_is_refused_in_one_line(arguments, names) -> None:
             scenario.override(scenario.load("dumbbell"), [*fixed, *point])
     assert caught.value.status == 2
     assert names in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_keys_that_take_a_list_are_no_sweep() -> None:
+    """All keys whose parser accepts two values with a comma between them."""
+    two = {
+        "rtt": "1ms,2ms", "trace": "scripts/traces/wifi.gz,scripts/traces/cellular-up.gz",
+        "mix": "cubic,reno", "jitter_back": "0:1ms,1:2ms", "stop": "0:1,1:2", "stages": "1,2",
+        "program": "s0:scripts/lab,r:scripts/lint", "blackout": "1:1,3:1", "lie": "0:1mbit,1:2mbit",
+        "switch": "1:reno,2:cubic", "cross": "udp:1mbit:0-1,udp:1mbit:1-2", "host": "nic,fq",
+        "change": "1:loss=0,2:loss=0.1", "param": "tcp_ccpd.kp=4,tcp_ccpd.ki=3",
+    }  # fmt: skip
+    assert {*two} == {*sweep.LISTS}
+    for key, value in two.items():
+        assert KEYS[key].parse(value)
+    for known in (k for key, k in KEYS.items() if key not in two and k.default is not None):
+        with pytest.raises(ValueError):
+            known.parse(f"{known.default},{known.default}")
 
 
 def test_live_needs_a_terminal(lab) -> None:

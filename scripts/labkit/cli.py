@@ -341,6 +341,14 @@ def _run(args: argparse.Namespace) -> int:
         raise LabError(f"{wanted.name} is a model without runs: use scripts/lab report"
                        f" {wanted.name}",
                        status=2)  # fmt: skip
+    for cc in args.cc or ():
+        if args.cc.count(cc) > 1:
+            raise LabError(f"--cc {cc} is given twice, and would count as more seeds: drop one",
+                           status=2)  # fmt: skip
+        if not cc:
+            names = ", ".join(column.name for column in wanted.column)
+            raise LabError(f"--cc is empty: name a congestion control, or a column of {names}",
+                           status=2)  # fmt: skip
     case = wanted.case_like(args.case) if args.case else None
     fixed, points = sweep.points(args.set, args.sweep)
     jobs = []
@@ -429,10 +437,13 @@ def _compare(args: argparse.Namespace) -> int:
 def _report(args: argparse.Namespace) -> int:
     from .tell import report, rfc9743
 
+    if "" in args.cc:
+        raise LabError("--cc is empty: name a congestion control", status=2)
     if args.scenarios == [rfc9743.NAME]:
         if args.out:
             raise LabError("the pages of rfc9743 go to report: drop --out", status=2)
         return rfc9743.main(tuple(args.cc), args.jobs, args.docs, args.seeds, _laboratory(args))
+    args.cc = [*dict.fromkeys(args.cc)]
     given = {"--cc": args.cc or None, "--seeds": args.seeds, "--draw": args.draw}
     other = [name for name, value in given.items() if value is not None]
     if args.docs and other:

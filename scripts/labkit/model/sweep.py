@@ -9,19 +9,23 @@ from .settings import KEYS, check_keys, usage
 
 MOST = 10_000  # points
 
+# Keys whose value may be a list: a list that one of them refuses is an error, and no sweep.
+LISTS = ("rtt", "trace", "jitter_back", "mix", "stop", "program", "stages", "blackout", "switch",
+         "lie", "cross", "change", "param", "host")  # fmt: skip
+
 
 def points(
     sets: Iterable[str], sweeps: Iterable[str]
 ) -> tuple[list[str], list[tuple[str, ...]]]:  # fmt: skip
     """The KEY=VALUE that all runs have, and those of each point of the sweep (at least one point).
 
-    A --set is a sweep, too, if its key does not accept the whole value, but accepts each part
-    between commas.
+    A --set is a sweep, too, if its key takes no list, and accepts each part between commas.
     """
     fixed, swept = [], []
     for text in sets:
         values = _parts(text)
-        if values and not _takes(text) and all(map(_takes, values)):
+        single = text.partition("=")[0] not in LISTS
+        if values and single and not _takes(text) and all(map(_takes, values)):
             swept.append(values)
         else:
             fixed.append(text)
