@@ -8,6 +8,7 @@ import pytest
 
 from conftest import a_run
 from labkit.measure import cells, intervals, metrics
+from labkit.model import scenario
 from labkit.model.scenario import Column, Finding, Scenario
 from labkit.tell import findings, page, plot, terminal
 from labkit.tell.outcome import Cell, Report
@@ -227,6 +228,74 @@ def test_a_table_of_one_seed_has_the_numbers_of_a_table_of_several() -> None:
         (flow,) = run["flows"]
         run["flows"] = [flow | {"completion_s": 1.0}, flow | {"completion_s": 4.0}]
     assert " 2.5 s " in terminal.table(runs) and " 2.500 s " in terminal.table(runs[:1])
+
+
+def test_a_table_of_a_network_says_what_it_has_of_its_links() -> None:
+    """With one seed it has the numbers of a table of several, and not those of the first link."""
+    links = [{"name": f"link{k}", "utilization": 0.5 + k / 10, "queue_mean": 7.0 + k,
+              "queue_max": 20 + k, "drops": 3} for k in range(2)]  # fmt: skip
+    runs = [a_run(seed, links=links) for seed in (1, 2)]
+    said = "of 2 links: use is the least of them, queue and max are the largest, drops are the sum"
+    for shown in (terminal.table(runs), terminal.table(runs[:1])):
+        assert said in shown
+        assert re.search(r" 0\.5(00)? +8 +21 +6 +(-|1)$", shown, re.M), shown
+    assert "links: use" not in terminal.table([a_run(1, links=links[:1])])
+
+
+def test_a_table_says_that_rates_of_staggered_flows_are_no_rate_of_the_link() -> None:
+    (flow,) = a_run(1)["flows"]
+    half = flow | {"bytes": 1_250_000, "start_s": 0, "end_s": 1, "goodput_bps": 1e7}
+    links = [{"name": "r", "utilization": 0.9, "drops": 0}]
+    runs = [a_run(s, flows=[half, half | {"start_s": 1, "end_s": 2}], virtual_s=2, links=links)
+            for s in (1, 2)]  # fmt: skip
+    said = "each over its own time: it may exceed the link's rate"
+    assert said in terminal.table(runs) and said in terminal.table(runs[:1])
+    together = runs[0] | {"flows": [half, half], "virtual_s": 1}
+    assert said not in terminal.table([together])
+
+
+def test_a_flow_that_got_nothing_beside_others_is_infinitely_behind() -> None:
+    of = Scenario("x", "X", column=(Column("reno", "reno"),))
+    (flow,) = a_run(1)["flows"]
+    starved = a_run(1, flows=[flow, flow | {"goodput_bps": 0.0}])
+    finding = Finding("C", "mean('goodput_ratio')", high=2)
+    runs = [starved, starved | {"seed": 2}]
+    value = findings.measure(of, finding, lambda *_: runs)
+    assert value == np.inf and not findings.holds(finding, value)
+    assert page._spread(findings.interval(of, finding, lambda *_: runs)) != ""
+    runs[1] = a_run(2, flows=[flow, flow])
+    assert findings.measure(of, finding, lambda *_: runs) == np.inf
+    assert intervals.mean([1.0, np.inf]) == intervals.Interval(2, np.inf)
+    assert metrics.metric(starved, "goodput_ratio:1") is None
+    made = plot.draw("times:goodput_ratio", [Cell(of, of.column[0], None, runs)])[0]
+    made.canvas.draw()
+
+
+@pytest.mark.parametrize(("drops", "value"), [((0, 0), 0), ((5, 0), 5), ((6, 3), 2)])
+def test_no_drops_at_all_are_not_more_than_with_others(drops, value) -> None:
+    of = scenario.load("rfc9743-crowd")
+    (finding,) = (f for f in of.finding if f.claim.startswith("drops at the bottleneck"))
+    runs = {cc: [a_run(1, drops=n)] for cc, n in (("ccpd_path", drops[0]), ("cubic", drops[1]),
+                                                  ("reno", 0))}  # fmt: skip
+    assert findings.measure(of, finding, lambda _, column, __: runs[column]) == value
+
+
+def test_a_fair_share_is_of_the_rate_in_the_time_of_the_flow() -> None:
+    """And not of the rate at the end of the run."""
+    (flow,) = a_run(1)["flows"]
+    flow |= {"start_s": 0.0, "end_s": 10.0, "goodput_bps": 10e6 * 1448 / 1514}
+    settings = {"rate": 10_000_000, "flows": 1, "mtu": 1500, "ip": 4}
+    run = a_run(1, flows=[flow], virtual_s=10.0, settings=settings)
+    assert metrics.metric(run, "share_of_fair") == pytest.approx(1)
+    run["settings"] = settings | {"change": [{"at": 4.0, "rtt": 0.1},
+                                             {"at": 5.0, "rate": 30_000_000}]}  # fmt: skip
+    assert metrics.metric(run, "share_of_fair") == pytest.approx(0.5)
+    stages = [{"from": 0, "to": 6.0}, {"from": 6.0, "to": 10.0}]
+    run |= {"stages": stages, "links": [run["links"][0] | {"stages": [{}, {}]}]}
+    run["flows"] = [flow | {"stages": [{"goodput_bps": flow["goodput_bps"]}] * 2}]
+    # from 3 to 6 s: 2 s of 10 Mb/s and 1 s of 30; then only 30
+    assert metrics.metric(run, "share_of_fair@0") == pytest.approx(10 / (50 / 3))
+    assert metrics.metric(run, "share_of_fair@1") == pytest.approx(1 / 3)
 
 
 def test_tables_are_text(monkeypatch) -> None:

@@ -160,20 +160,22 @@ def test_means_are_over_time() -> None:
 
 
 def test_capacity_is_that_of_the_path_until_the_end() -> None:
-    """A transfer that ends before its path changes has not seen the change."""
-    rates = {5.0: 1e8, 15.0: 5e7, 25.0: 2e7}
+    """A transfer that ends before its path changes has not seen the change.  An equal share of the
+    rate is of its mean over the time of the flow, or over the second half of a stage."""
+    rates = {5.0: (1e8, 1e8), 15.0: (5e7, 125e7 / 15), 25.0: (2e7, 6.4e7)}
     change = [{"at": 20.0, "rate": 2e7}, {"at": 10.0, "rate": 5e7}, {"at": 2.0, "rtt": 0.08}]
     change.sort(key=lambda c: c["at"])
-    for end, rate in rates.items():
+    for end, (rate, mean) in rates.items():
         run = {"settings": {"rate": 1e8, "mtu": 1500, "ip": 4, "change": change, "flows": 1},
                "virtual_s": end, "flows": [{}], "links": []}  # fmt: skip
         payload = rate * 1448 / 1514
-        run["flows"][0] |= {"estimated_capacity_bps": payload, "goodput_bps": payload / 2}
+        run["flows"][0] |= {"estimated_capacity_bps": payload, "start_s": 0.0, "end_s": end,
+                            "goodput_bps": mean * 1448 / 1514 / 2}  # fmt: skip
         assert metrics.metric(run, "capacity_error") == pytest.approx(0)
         assert metrics.metric(run, "share_of_fair") == pytest.approx(0.5)
     run |= {"stages": [{"from": 0.0, "to": 15.0}, {"from": 15.0, "to": 25.0}]}
     run["flows"] = [{"stages": [{"goodput_bps": rate * 1448 / 1514} for rate in (5e7, 1e7)]}]
-    assert metrics.metric(run, "share_of_fair@0") == pytest.approx(1)
+    assert metrics.metric(run, "share_of_fair@0") == pytest.approx(0.75)
     assert metrics.metric(run, "share_of_fair@1") == pytest.approx(0.5)
 
 

@@ -90,7 +90,9 @@ def _mean(values: tuple[float, ...]) -> Interval:
         return Interval(n, float(own[0]))
     if (own == own[0]).all():
         return Interval(n, *[float(own[0])] * 3, same=True)
-    return Interval(n, float(own.mean()), *bounds(lambda draws: own[draws[n]].mean(axis=-1), [n]))
+    with np.errstate(all="ignore"):  # an infinite ratio
+        ends = bounds(lambda draws: own[draws[n]].mean(axis=-1), [n])
+    return Interval(n, float(own.mean()), *ends)
 
 
 def difference(a: Sequence[float], b: Sequence[float]) -> Interval:

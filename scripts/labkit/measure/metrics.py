@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Metrics: numbers of a result, by name; and the comparison of a result with a paper's numbers."""
 
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -46,6 +47,19 @@ def payload_bps(result: Json) -> float:
     return (rates or [settings["rate"]])[-1] * share
 
 
+def _mean_payload_bps(r: Json, since: float, until: float) -> float:
+    """As payload_bps(), but the mean from since to until, s, if the rate changes during the run."""
+    changes = [c for c in r["settings"].get("change", ()) if "rate" in c]
+    if not changes or until <= since:
+        return payload_bps(r)
+    ends = [*(c["at"] for c in changes), math.inf]
+    rates = [r["settings"]["rate"], *(c["rate"] for c in changes)]
+    bits = sum(rate * max(0.0, min(end, until) - max(begin, since))
+               for rate, begin, end in zip(rates, [0.0, *ends], ends, strict=False))  # fmt: skip
+    return payload_bps(r | {"settings": r["settings"] | {"rate": bits / (until - since),
+                                                         "change": []}})  # fmt: skip
+
+
 def _capacity_error(r: Json) -> float:
     truth = payload_bps(r)
     return max(abs(f["estimated_capacity_bps"] / truth - 1) for f in r["flows"])
@@ -74,9 +88,20 @@ def _share_error(r: Json) -> float:
 
 
 def _of_fair(r: Json) -> list[float]:
-    """Each flow's goodput divided by an equal share of the link's rate, without headers."""
-    fair = payload_bps(r) / r["settings"]["flows"]
-    return [f["goodput_bps"] / fair for f in r["flows"]]
+    """Each flow's goodput divided by an equal share of the link's rate, without headers.
+
+    If the rate changes, it is the mean over the time in which the goodput was measured: that of
+    the flow, or the second half of a stage.
+    """
+    found = []
+    for f in r["flows"]:
+        if "start_s" in f:
+            since, until = f["start_s"], f["end_s"]
+        else:
+            (stage,) = r["stages"]
+            since, until = (stage["from"] + stage["to"]) / 2, stage["to"]
+        found.append(f["goodput_bps"] / _mean_payload_bps(r, since, until) * r["settings"]["flows"])
+    return found
 
 
 def _flows_error(r: Json) -> float:
@@ -139,7 +164,8 @@ def _spread(of: str, what: str, says: str) -> dict[str, Metric]:
 METRICS: dict[str, Metric] = {
     **_flows(_mean, "completion_s", "with bytes: seconds from a flow's start to the arrival of its"
              " last byte: mean over flows"),
-    **_flows(_sum, "goodput_bps", "rate of the data that arrived, bit/s: sum over flows"),
+    **_flows(_sum, "goodput_bps", "rate of the data that arrived, over the time of each flow,"
+             " bit/s: sum over flows"),
     **_flows(_sum, "retransmits", "retransmitted segments: sum over flows"),
     **_flows(_mean, "rtt_mean_s", "round-trip time that TCP measures (srtt), s: mean over time and"
              " flows"),
@@ -150,7 +176,8 @@ METRICS: dict[str, Metric] = {
     "share_of_fair": Metric(lambda r: _mean(_of_fair(r)), "goodput of a flow divided by an equal"
                             " share of the link's rate: mean over flows"),
     "goodput_ratio": Metric(lambda r: _ratio([f["goodput_bps"] for f in r["flows"]]),
-                            "largest goodput of a flow divided by the smallest"),
+                            "largest goodput of a flow divided by the smallest; infinite if a flow"
+                            " got nothing"),
     **_flows(_mean, "cwnd_mean", "congestion window, segments: mean over time and"
              " flows"),
     **_flows(_mean, "cwnd_kept", "window of a flow after a reduction divided by the window before"
@@ -332,8 +359,8 @@ def part(result: Json, which: str, stage: int | None) -> Json:
 
 
 def _ratio(values: list[float]) -> float:
-    """The largest value divided by the smallest."""
-    return max(values) / min(values)
+    """The largest value divided by the smallest: infinite if a flow got nothing beside others."""
+    return math.inf if max(values) > min(values) == 0 else max(values) / min(values)
 
 
 def _compare(expected: Expected, result: Json) -> Json:

@@ -4,6 +4,7 @@ demo."""
 
 import colorsys
 import io
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -141,12 +142,13 @@ def _times(cells: list[Cell], metric: str) -> Any:
         values = cell.values(metric)
         if values:
             mean = intervals.mean(values)
-            axis.barh(place, mean.value, 0.7, color=_colour(cell), xerr=_whiskers([mean]),
+            length = mean.value if math.isfinite(mean.value) else 0
+            axis.barh(place, length, 0.7, color=_colour(cell), xerr=_whiskers([mean]),
                       error_kw=WHISKERS, gid=_told(cell.name, metric, mean))  # fmt: skip
             if len(set(values)) > 1:
                 each = ", ".join(f"{v:.4g}" for v in values)
                 axis.plot(values, [place] * len(values), gid=f"{TOLD}seeds: {each}", **SEEDS)
-            highest = max(highest, *values)
+            highest = max(highest, *filter(math.isfinite, values))
         for number in expected(cell, metric):
             trials = number.trials
             axis.plot([min(trials), max(trials)], [place + 0.42] * 2, color="black", linewidth=0.8)

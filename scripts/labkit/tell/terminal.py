@@ -24,9 +24,30 @@ def table(results: list[Any]) -> str:
     rows = [[name, *_row(r)] for name, r in zip(names, results, strict=True)]
     said = [f"{name} {line}" for name, r in zip(names, results, strict=True) for line in _said(r)]
     return "\n".join([
-        columns(heads, rows), *said, "no interval, because there is one seed: use --seeds 1-10",
-        where,
+        columns(heads, rows), *said, *_notes(results),
+        "no interval, because there is one seed: use --seeds 1-10", where,
     ])  # fmt: skip
+
+
+def _notes(results: list[Any]) -> list[str]:
+    """Lines that say what the numbers in a table are, if that is not obvious."""
+    notes = []
+    if (most := max(len(r["links"]) for r in results)) > 1:
+        notes.append(f"of {most} links: use is the least of them, queue and max are the largest,"
+                     " drops are the sum")  # fmt: skip
+    if any(_more_than_arrived(r) for r in results):
+        notes.append("goodput is the sum of the rates of flows that did not all run all the time,"
+                     " each over its own time: it may exceed the link's rate")  # fmt: skip
+    return notes
+
+
+def _more_than_arrived(r: Any) -> bool:
+    """Whether the sum of the flows' rates is by more than 1 % larger than that of all data."""
+    flows = r["flows"]
+    if len(flows) < 2 or "virtual_s" not in r:
+        return False
+    rate_of_all = sum(f["bytes"] for f in flows) * 8 / r["virtual_s"]
+    return sum(f["goodput_bps"] for f in flows) > 1.01 * rate_of_all
 
 
 def columns(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -46,7 +67,7 @@ def columns(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def _row(r: Any) -> list[str]:
     """The fields of a run's line in the table."""
-    flows, link = r["flows"], r["links"][0]
+    flows, links = r["flows"], r["links"]
     done = [f["completion_s"] for f in flows if "completion_s" in f]
     asked = "bytes" in r["settings"]
     rtts = [f["rtt_mean_s"] for f in flows if "rtt_mean_s" in f]
@@ -56,10 +77,10 @@ def _row(r: Any) -> list[str]:
         f"{sum(done) / len(done):.3f} s" if asked and len(done) == len(flows) else "-",
         str(sum(f["retransmits"] for f in flows)) if flows else "-",
         f"{sum(rtts) / len(rtts) * 1e3:.1f} ms" if rtts else "-",
-        f"{link['utilization']:.3f}",
-        f"{link['queue_mean']:.0f}" if "queue_mean" in link else "-",
-        f"{link['queue_max']}" if "queue_max" in link else "-",
-        str(link["drops"]),
+        f"{min(link['utilization'] for link in links):.3f}",
+        f"{max(link['queue_mean'] for link in links):.0f}" if "queue_mean" in links[0] else "-",
+        f"{max(link['queue_max'] for link in links)}" if "queue_max" in links[0] else "-",
+        str(sum(link["drops"] for link in links)),
         f"{r['jain']:.3f}" if "jain" in r else "-",
     ]
 
@@ -125,6 +146,7 @@ def _cells(results: list[Any]) -> str:
     late = sum("completion_s" not in f for r in results for f in r["flows"])
     if late and any("bytes" in r["settings"] for r in results):
         shown.append(f"{late} transfers did not end: they count with the time until the timeout")
+    shown += _notes(results)
     if len(by_cell) > 1:
         shown.append("differences are means over the same seeds")
     if max(map(len, by_cell.values())) <= intervals.FEW and len(alike) < len(by_cell):
