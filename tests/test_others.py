@@ -7,6 +7,7 @@ import json
 import os
 import pty
 import re
+import shlex
 import shutil
 import struct
 import subprocess
@@ -18,11 +19,13 @@ import polars
 import pytest
 
 from conftest import REPO, wanted_kernels
+from labkit import cli
 from labkit.errors import LabError
 from labkit.measure.job import Job, identity
 from labkit.model import scenario, sweep
 from labkit.model.settings import KEYS
 from labkit.paths import cache, cache_root
+from labkit.tell.outcome import Cell, Report
 from labkit.world import kernel, others, tree
 from labkit.world.laboratory import Laboratory
 from labkit.world.plan import compile_plan
@@ -281,6 +284,53 @@ def test_a_trace_that_is_too_slow_or_too_fast_is_refused(tmp_path, text) -> None
     path.write_text(text)
     with pytest.raises(LabError, match=r"a mean rate from 1kbit to 400gbit: .*bad\.trace has"):
         scenario.override(scenario.load("dumbbell"), [f"trace={path}", "reorder=0.01:20"])
+
+
+BESIDE = """
+title = "t"
+column = [{ name = "{sender} beside CUBIC", set = { mix = "{sender}:1,cubic:1" } }]
+[settings]
+duration = 0.3
+"""
+
+
+def test_the_command_of_a_cell_makes_its_runs(lab, tmp_path) -> None:
+    """The scenario may be a file, judge another sender, and use another kernel and modules."""
+    path = tmp_path / "mine" / "beside.toml"
+    path.parent.mkdir()
+    path.write_text(BESIDE)
+    of = scenario.load(str(path), ("reno",))
+    options = ("--variant", "hz250", "--module", "/my/cc")
+    cell = Cell(of, of.column[0], None, options=options)
+    program, *words = shlex.split(cell.command)
+    assert (program, words) == ("scripts/lab", [
+        "run", str(path), "--cc", "reno beside CUBIC", "--sender", "reno", *options
+    ])  # fmt: skip
+    (run,) = lab(*words[: -len(options)], "--json").json
+    assert [flow["cc"] for flow in run["flows"]] == ["reno", "cubic"]
+    made = Report("6.12", options=options, asked=("--cc", "reno", "--draw", "7"))
+    assert made.command(of) == shlex.join(
+        ["scripts/lab", "report", str(path), "--cc", "reno", "--draw", "7", *options]
+    )
+    drawn = scenario.load("field-random", (), 7)
+    command = Cell(drawn, drawn.column[0], drawn.case[0]).command
+    assert command.startswith("scripts/lab run field-random --cc ccpd_path --case '001 ")
+    args = cli._parser().parse_args(shlex.split(command)[1:])
+    assert (args.draw, args.sender) == (7, [])
+    assert args.case == scenario.load(args.scenario, (), args.draw).case[0].name
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [(["--sender", "reno"], "dumbbell has no {sender}: drop --sender"),
+     (["--draw", "7"], "dumbbell has no random paths: drop --draw")],
+)  # fmt: skip
+def test_what_a_scenario_does_not_have_is_not_chosen(lab, options, says) -> None:
+    assert says in lab("run", "dumbbell", *options, status=2).stderr
+
+
+def test_a_laboratory_says_how_to_choose_it(lab_kernel) -> None:
+    assert Laboratory().options == ()
 
 
 # Sweeps, tables, packets, qlog ------------------------------------------------------------------

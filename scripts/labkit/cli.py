@@ -75,6 +75,11 @@ def _parser() -> Parser:
     running.add_argument("--cc", action="append", metavar="NAME",
                          help="a column of the scenario, or any congestion control; may be"
                          " repeated")  # fmt: skip
+    running.add_argument("--sender", action="append", default=[], metavar="NAME",
+                         help="in scenarios with {sender}, the congestion control that is judged"
+                         f" (default {scenario.DEFAULT_SENDER}); may be repeated")  # fmt: skip
+    running.add_argument("--draw", type=_seed, metavar="N",
+                         help="seed of the random paths of scenarios such as field-random")
     running.add_argument("--case", default="", metavar="NAME",
                          help="a case of the scenario, or the beginning of its name")  # fmt: skip
     seeding = running.add_mutually_exclusive_group()
@@ -336,7 +341,11 @@ def _schema(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
-    wanted = scenario.load(args.scenario)
+    wanted = scenario.load(args.scenario, tuple(dict.fromkeys(args.sender)), args.draw)
+    if args.sender and not wanted.judged:
+        raise LabError(f"{wanted.name} has no {{sender}}: drop --sender", status=2)
+    if args.draw is not None and not wanted.drawn:
+        raise LabError(f"{wanted.name} has no random paths: drop --draw", status=2)
     if not wanted.column:
         raise LabError(f"{wanted.name} is a model without runs: use scripts/lab report"
                        f" {wanted.name}",
@@ -483,17 +492,12 @@ def _plan(args: argparse.Namespace) -> int:
 
     names = dict.fromkeys(n for pattern in args.scenarios for n in scenario.matching(pattern))
     where = _laboratory(args)
-    same = ["--kernel-tree", str(absolute(args.kernel_tree))] if args.kernel_tree else (
-        ["--kernel", args.kernel] * (args.kernel != kernels.DEFAULT_VERSION))  # fmt: skip
-    same += ["--variant", args.variant] * bool(args.variant)
-    same += [word for path in args.module for word in ("--module", str(absolute(path)))]
     keep = args.keep.absolute() if args.keep else store.root()
     rows = []
     for (_, column, case), task in report.plan([scenario.load(name) for name in names], where):
         of = task.job.scenario
-        name = of.name if of.path.parent == scenario.SCENARIOS else str(of.path)
-        command = ["scripts/lab", "run", name, "--cc", column, *["--case", case] * bool(case),
-                   "--seed", str(task.job.seed), *same, "--keep", str(keep)]  # fmt: skip
+        command = ["scripts/lab", "run", of.words, "--cc", column, *["--case", case] * bool(case),
+                   "--seed", str(task.job.seed), *where.options, "--keep", str(keep)]  # fmt: skip
         rows.append({
             "id": task.home.name, "scenario": of.name, "column": column, "case": case,
             "seed": task.job.seed, "packets": round(task.job.packets),

@@ -267,6 +267,12 @@ class Scenario(Part):
                 if number.column in names]  # fmt: skip
 
     @property
+    def words(self) -> str:
+        """The name by which commands know it: its path if it is not one of SCENARIOS."""
+        known = self.path.suffix != ".toml" or self.path.parent == SCENARIOS
+        return self.name if known else str(self.path)
+
+    @property
     def case_names(self) -> list[str]:
         """The names of the cases; [""] if there are none."""
         return [c.name for c in self.case] or [""]

@@ -22,6 +22,7 @@ class Cell:
     column: Column
     case: Case | None
     runs: list[Any] = field(default_factory=list)  # one per seed
+    options: tuple[str, ...] = ()  # of its command: see Laboratory.options
 
     @property
     def name(self) -> str:
@@ -34,10 +35,14 @@ class Cell:
     @property
     def command(self) -> str:
         """The command that repeats its runs."""
-        parts = ["scripts/lab", "run", self.scenario.name, "--cc", self.column.name]
+        of = self.scenario
+        parts = ["scripts/lab", "run", of.words, "--cc", self.column.name]
         parts += ["--case", self.case.name] if self.case else []
-        parts += ["--seeds", f"1-{self.scenario.seeds}"] if self.scenario.seeds > 1 else []
-        return shlex.join(parts)
+        parts += ["--seeds", f"1-{of.seeds}"] if of.seeds > 1 else []
+        if of.judged != (scenario.DEFAULT_SENDER,):
+            parts += [word for sender in of.judged for word in ("--sender", sender)]
+        parts += ["--draw", str(of.drawn.seed)] if of.drawn else []
+        return shlex.join([*parts, *self.options])
 
     @property
     def first(self) -> Path:
@@ -113,12 +118,19 @@ class Report:
     skipped: dict[Key, str] = field(default_factory=dict)  # the reason
     failed: list[tuple[str, str]] = field(default_factory=list)  # a run, and its error
     failed_cells: set[Key] = field(default_factory=set)
+    options: tuple[str, ...] = ()  # of commands that make its runs: see Laboratory.options
+    asked: tuple[str, ...] = ()  # further options of the command that made it, such as --cc
     made: int = 0
     reused: int = 0
     wall_s: float = 0.0
 
     def of(self, one: Scenario) -> list[Cell]:
         return [cell for key, cell in self.cells.items() if key[0] == one.name]
+
+    def command(self, one: Scenario) -> str:
+        """The command that makes all runs of a scenario again."""
+        words = ["scripts/lab", "report", one.words, *self.asked, *self.options]
+        return shlex.join(words)
 
     def origins(self, one: Scenario | None = None) -> list[str]:
         """The commits of all runs, or of a scenario's runs, with a remark if there were uncommitted

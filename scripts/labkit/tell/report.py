@@ -52,6 +52,7 @@ def main(
     papers = None if out else claims.load()
     shown = claims.scenarios_of(papers or [])
     report = make(wanted, parallel, laboratory=laboratory)
+    report.asked = _asked(senders, seeds, draw)
     target = (out or plot.REPORT) / "index.html"
     measured = [report.measure(s, f) for s in wanted for f in s.finding]
     write(target, page.compose(report, wanted, measured, alone=not papers))
@@ -74,6 +75,15 @@ def main(
     for what, why in report.failed:
         print(f"lab: {what}: {why}", file=sys.stderr)
     return 1 if report.failed else 0
+
+
+def _asked(
+    senders: tuple[str, ...], seeds: int | None, draw: int | None
+) -> tuple[str, ...]:  # fmt: skip
+    """The options of the command lab report for these arguments of main()."""
+    given = [("--cc", sender) for sender in senders]
+    given += [(name, str(n)) for name, n in (("--seeds", seeds), ("--draw", draw)) if n is not None]
+    return tuple(word for pair in given for word in pair)
 
 
 def _all_narrowed(
@@ -181,7 +191,7 @@ def _planned(
     wanted: list[Scenario], keys: Iterable[Key] | None, laboratory: Laboratory
 ) -> tuple[Report, dict[tuple[Key, int], Task]]:
     """A report without runs, and the tasks for its runs."""
-    report = Report(laboratory.kernel.release)
+    report = Report(laboratory.kernel.release, options=laboratory.options)
     tasks: dict[tuple[Key, int], Task] = {}
     by_name = {of.name: of for of in wanted}
     for key in dict.fromkeys(keys or [key for of in wanted for key in every_key(of)]):
@@ -200,7 +210,7 @@ def _plan(
     column = of.column_of(column_name)
     case = of.case_of(case_name) if case_name else None
     settings = scenario.override(of, [], column, case)
-    report.cells[key] = Cell(of, column, case)
+    report.cells[key] = Cell(of, column, case, options=laboratory.options)
     if missing := _missing(laboratory, settings, column.cc):
         report.skipped[key] = missing
         return

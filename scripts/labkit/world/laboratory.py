@@ -95,6 +95,11 @@ class Laboratory:
     ) -> None:  # fmt: skip
         """modules: folders or files of the user's modules, see others.py; tree: the user's kernel
         source, in place of version."""
+        which = ["--kernel-tree", str(tree)] if tree else (
+            ["--kernel", version] * (version != kernels.DEFAULT_VERSION))  # fmt: skip
+        which += ["--variant", variant] * bool(variant)
+        which += [word for path in modules for word in ("--module", str(path))]
+        self.options = tuple(which)  # by which a command of the lab uses the same kernel
         self.kernel = kernels.ensure(version, variant, tree=tree)
         self.modules = kernels.build_modules(self.kernel, strict=not tree)
         self.others = Others()
