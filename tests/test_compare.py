@@ -131,6 +131,77 @@ def test_a_commit_is_what_the_store_has_of_it(tmp_path, monkeypatch) -> None:
     assert error.value.status == 2
 
 
+@pytest.fixture
+def kept(tmp_path, monkeypatch):
+    """keep(name, run, commit, *used): a run in the store, and the commits that used it."""
+    monkeypatch.setattr(store, "root", lambda: tmp_path)
+    monkeypatch.setattr(provenance, "git", lambda *of: of[-1].partition("^")[0] if len(of) == 5
+                        else next(w for w in of if w.startswith("c")))  # fmt: skip
+
+    def keep(name: str, run: dict, commit: str, *used: str, code: str = "now") -> None:
+        (tmp_path / name).mkdir()
+        made = {"commit": commit, "clean": True, "measuring": code}
+        written(tmp_path / name / "result.json", run | {"provenance": made})
+        lines = [json.dumps([of, "dumbbell", run["cc"], ""]) + "\n" for of in used]
+        (tmp_path / name / store.USED).write_text("".join(lines))
+
+    return keep
+
+
+def test_a_run_is_of_all_commits_that_used_it(kept, monkeypatch) -> None:
+    """A report of a later commit does not repeat a run that the commit does not change."""
+    monkeypatch.setattr(provenance, "source", lambda commit="HEAD": commit)
+    kept("aa-1", a_run(1), "c1", "c2")
+    kept("bb-2", a_run(2, drops=10), "c1")
+    kept("cc-2", a_run(2, drops=12), "c2")
+    assert [run["seed"] for run in read("c1")] == [run["seed"] for run in read("c2")] == [1, 2]
+    made = compare(read("c1"), read("c2"))
+    (row,) = (row for row in made.rows if row.metric == "drops")
+    assert (row.a, row.b, row.difference.n) == (10, 11, 2)
+
+
+def test_who_uses_a_run_is_noted_once(tmp_path, monkeypatch) -> None:
+    run = a_run(1, column="of mine", case="slow")
+    for commit in ("c1", "c1", "c2", ""):
+        monkeypatch.setattr(provenance, "commit", lambda commit=commit: commit)
+        store._note_use(tmp_path, run)
+    lines = [json.loads(line) for line in (tmp_path / store.USED).read_text().splitlines()]
+    assert lines == [[c, "dumbbell", "of mine", "slow"] for c in ("c1", "c2")]
+
+
+def test_of_several_kernels_that_of_both_commits_is_compared(kept, monkeypatch) -> None:
+    monkeypatch.setattr(provenance, "source", lambda commit="HEAD": commit)
+    kept("aa-1", a_run(1), "c1", "c2")
+    kept("bb-1", a_run(1, drops=99), "c1")
+    kept("cc-2", a_run(2), "c1")
+    kept("dd-2", a_run(2, drops=99), "c1")
+    kept("ee-2", a_run(2), "c2")
+    made = compare(read("c1"), read("c2"))
+    assert {row.difference.n for row in made.rows} == {1}
+    assert {row.metric: row.a for row in made.rows}["drops"] == 10
+    assert made.notes[0] == (
+        "1 runs of A are left out: the store has several of the same name and seed, of other"
+        " kernels or settings"
+    )
+
+
+def test_runs_that_other_code_read_are_read_again_or_left_out(kept, monkeypatch) -> None:
+    monkeypatch.setattr(provenance, "source", lambda commit="HEAD": commit)
+    kept("aa-1", a_run(1, drops=99), "c1", code="old")
+    kept("bb-1", a_run(1, drops=12), "c2")
+    again = a_run(1, drops=11, series=str(store.root() / "aa-1"), provenance={"measuring": "now"})
+    monkeypatch.setattr(store, "read_again", lambda home, run: again if home.name[0] == "a" else 0)
+    (row,) = (row for row in compare(read("c1"), read("c2")).rows if row.metric == "drops")
+    assert (row.a, row.b) == (11, 12)
+    monkeypatch.setattr(store, "read_again", lambda home, run: None)
+    with pytest.raises(LabError, match="computed from their samples by other code"):
+        compare(read("c1"), read("c2"))
+    kept("cc-2", a_run(2), "c1", "c2")
+    made = compare(read("c1"), read("c2"))
+    assert {row.difference.n for row in made.rows} == {1}
+    assert made.notes[0].startswith("1 runs are left out: other code computed them")
+
+
 WRONG = {
     "not JSON": ("{", "b.json is not JSON"),
     "not text": ("\udcff", "b.json is not JSON"),

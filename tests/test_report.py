@@ -332,6 +332,12 @@ def test_resuming_makes_only_what_is_missing(laboratory, monkeypatch) -> None:
     (made[0] / "result.json").unlink()
     assert report.main(["cheap"], 2) == 0
     assert len(made) == 13
+    # a stored run can be read again by its names, unless its scenario has changed
+    run = json.loads((made[0] / "result.json").read_text())
+    again = store.read_again(made[0], run)
+    assert again["links"] == run["links"] and again["case"] == run["case"]
+    laboratory(CHEAP.replace('rtt = "10ms"', 'rtt = "12ms"'))
+    assert store.read_again(made[0], run) is None
 
 
 def test_samples_are_read_again_when_their_reading_changes(laboratory, monkeypatch) -> None:

@@ -3,7 +3,7 @@
 
 A set is a file that `scripts/lab run --json` wrote, a directory of such files (or one that
 `scripts/lab run --out` filled), or a commit: the runs in the store that were made from this commit
-without uncommitted changes.
+without uncommitted changes, or that a report of this commit used.
 """
 
 import json
@@ -88,10 +88,15 @@ def read(text: str) -> list[Json]:
     seen = set()
     for run in results:
         name = (*key(run), run["seed"])
-        if name in seen:
+        if name in seen and not _kept(run):
             _refuse(f"{text}: more than one run of {_words(key(run))}, seed {run['seed']}")
         seen.add(name)
     return results
+
+
+def _kept(run: Json) -> bool:
+    """Whether a run is in the report's store, so that its directory's name is its identity."""
+    return Path(run.get("series", "")).parent == store.root()
 
 
 def _refuse(message: str) -> NoReturn:
@@ -156,11 +161,12 @@ def compare(a: list[Json], b: list[Json]) -> Comparison:
 
     a, b: results of read().  LabError of status 2 if they have no run or metric in common.
     """
-    first, second = ({(key(run), run["seed"]): run for run in runs} for runs in (a, b))
+    made = Comparison()
+    first, second = (_by_name(runs) for runs in _single(a, b, made.notes))
     shared = [name for name in first if name in second]
     if not shared:
         _refuse("the two sets have no run with the same scenario, column, case and seed in common")
-    made = Comparison()
+    shared = _read_alike(first, second, shared, made.notes)
     for cell in dict.fromkeys(own for own, _ in shared):
         seeds = [seed for own, seed in shared if own == cell]
         runs = [[of[cell, seed] for seed in seeds] for of in (first, second)]
@@ -184,6 +190,65 @@ def compare(a: list[Json], b: list[Json]) -> Comparison:
         if alone := sum(run not in other for run in of):
             made.notes.append(f"{alone} of {len(of)} runs of {name} are not in the other set")
     return made
+
+
+def _by_name(runs: list[Json]) -> dict[tuple[Key, int], Json]:
+    return {(key(run), run["seed"]): run for run in runs}
+
+
+def _single(a: list[Json], b: list[Json], notes: list[str]) -> list[list[Json]]:
+    """Both sets with at most one run of a name and seed.
+
+    A commit may have several, with different kernels.  Then the run is the one whose identity is
+    in both sets; if there is none, or more than one, it is left out, and a note says so.
+    """
+    names = [{Path(run.get("series", "")).name for run in runs} for runs in (a, b)]
+    found = []
+    for name, runs, others in (("A", a, names[1]), ("B", b, names[0])):
+        of: dict[tuple[Key, int], list[Json]] = {}
+        for run in runs:
+            of.setdefault((key(run), run["seed"]), []).append(run)
+        kept = []
+        for same in of.values():
+            both = [run for run in same if Path(run.get("series", "")).name in others]
+            kept += same if len(same) == 1 else both if len(both) == 1 else []
+        if left := len(of) - len(kept):
+            notes.append(f"{left} runs of {name} are left out: the store has several of the same"
+                         " name and seed, of other kernels or settings")  # fmt: skip
+        found.append(kept)
+    return found
+
+
+def _read_alike(
+    first: dict[tuple[Key, int], Json], second: dict[tuple[Key, int], Json],
+    shared: list[tuple[Key, int]], notes: list[str],
+) -> list[tuple[Key, int]]:  # fmt: skip
+    """The names in shared of which both runs were computed from their samples by the same code.
+
+    If the code differs, kept runs are computed again.
+    """
+    def code(run: Json) -> str:
+        return run.get("provenance", {}).get("measuring", "")
+
+    found, apart = [], 0
+    for name in shared:
+        for of in (first, second):
+            run = of[name]
+            if code(first[name]) != code(second[name]) and _kept(run):
+                of[name] = store.read_again(Path(run["series"]), run) or run
+        differ = code(first[name]) != code(second[name])
+        if not differ or not (_kept(first[name]) or _kept(second[name])):
+            found.append(name)
+        apart += differ
+    if apart and len(found) == len(shared):
+        notes.append(f"{apart} runs were computed from their samples by other code in A than in B")
+    elif apart:
+        notes.append(f"{apart} runs are left out: other code computed them from their samples in A"
+                     " than in B, and their scenario has changed since")  # fmt: skip
+    if not found:
+        _refuse("all runs in common were computed from their samples by other code in A than in B,"
+                " and cannot be read again")
+    return found
 
 
 def _words(cell: Key) -> str:

@@ -47,6 +47,12 @@ def _commit() -> dict[str, Any]:
     return {"commit": commit, "clean": not changed()} if commit else {}
 
 
+def commit() -> str:
+    """The commit of this source; empty without git, or if there are uncommitted changes."""
+    made = _commit()
+    return made["commit"] if made.get("clean") else ""
+
+
 def outdated(made: dict[str, Any]) -> bool:
     """Whether a run was made with uncommitted changes, and the source has none now.
 

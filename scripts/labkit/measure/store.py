@@ -33,6 +33,10 @@ SERIES = ("flows.csv", "links.csv", "requests.csv", "voice.csv", "ask.csv", "vid
           "programs.csv")  # fmt: skip
 WRITTEN = ("program*.out", "program*.err")  # by the user's programs
 
+# The commits that used a kept run, and the names that it had there: a JSON array in each line.  The
+# run was made from an earlier commit, with the same kernel, modules and plan.
+USED = "used"
+
 
 def root() -> Path:
     """The directory of the runs that the report can use again."""
@@ -137,8 +141,43 @@ def find(home: Path, job: Job) -> Any:
         with contextlib.suppress(OSError):  # another user's runs can only be read
             if old:
                 _write(home / "result.json", found)
+            _note_use(home, found)
             os.utime(home)
         return found
+    return None
+
+
+def _note_use(home: Path, run: Any) -> None:
+    """Adds the current commit, if it has no changes, to the commits that used a run."""
+    names = [run["scenario"], run.get("column", run["cc"]), run.get("case", "")]
+    line = json.dumps([provenance.commit(), *names]) + "\n"
+    path = home / USED
+    known = path.read_text() if path.exists() else ""
+    if provenance.commit() and line not in known.splitlines(keepends=True):
+        write_marker(path, known + line)
+
+
+def read_again(home: Path, run: Any) -> Any:
+    """A stored result as today's code reads its samples; None if that is not possible.
+
+    That needs the settings of the run, which are those of its scenario if it has not changed.
+    """
+    from ..model import scenario
+    from . import metrics, result
+
+    with contextlib.suppress(OSError, ValueError, KeyError, LabError):
+        of = scenario.load(run["scenario"])
+        name, case_name = run.get("column", run["cc"]), run.get("case", "")
+        column = of.column_of(name)
+        case = of.case_of(case_name) if case_name else None
+        settings = scenario.override(of, [], column, case)
+        rates = [link["rate_bps"] for link in run["links"]]
+        same = json.loads(json.dumps(result.rounded(settings.as_json()))) == run["settings"]
+        if not same or rates != [link.rate for link in settings.net.links][: len(rates)]:
+            return None
+        job = Job(of, settings, column.cc or "mix", run["seed"], name, case_name)
+        found = result.build(home, job, run["kernel"], run)
+        return metrics.place(found | {"series": str(home)}, of, name, case_name)
     return None
 
 
@@ -170,14 +209,21 @@ def _write(path: Path, built: Any) -> None:
 
 def of_commit(commit: str) -> list[Any]:
     """The results of all runs in the report's store that were made from a commit (its full hash)
-    without uncommitted changes."""
+    without uncommitted changes, or that a report of this commit used; with the names that they had
+    there."""
     found = []
     for path in sorted(root().glob("*/result.json")):
         with contextlib.suppress(OSError, ValueError):
-            run = json.loads(path.read_text())
+            run = json.loads(path.read_text()) | {"series": str(path.parent)}
             made = run.get("provenance", {})
+            cells = []
             if made.get("commit") == commit and made.get("clean"):
-                found.append(run)
+                cells.append((run["scenario"], run.get("column", run["cc"]), run.get("case", "")))
+            if (used := path.with_name(USED)).exists():
+                lines = map(json.loads, used.read_text().splitlines())
+                cells += [tuple(names) for of, *names in lines if of == commit]
+            for name, column, case in dict.fromkeys(cells):
+                found.append(run | {"scenario": name, "column": column, "case": case})
     return found
 
 
