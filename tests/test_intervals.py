@@ -298,6 +298,18 @@ def test_a_fair_share_is_of_the_rate_in_the_time_of_the_flow() -> None:
     assert metrics.metric(run, "share_of_fair@1") == pytest.approx(1 / 3)
 
 
+def test_short_flows_have_percentiles() -> None:
+    short = {"flows": 20, "completed": 19, "unfinished": 1, "completion_mean_s": 0.5}
+    took = {"median": 0.25, "p95": 1.5, "p99": 2.0}
+    run = a_run(1, short=short | {f"completion_{share}_s": s for share, s in took.items()},
+                links=[{"name": "r", "utilization": 0.9, "drops": 0}])  # fmt: skip
+    for share, seconds in took.items():
+        assert metrics.metric(run, f"short_completion_{share}_s") == seconds
+        assert metrics.metric(a_run(1, short=short), f"short_completion_{share}_s") is None
+    said = "cubic short: completion median 0.250 s, p95 1.500 s, p99 2.000 s; 1 of 20 unfinished"
+    assert said in terminal.table([run]).splitlines()
+
+
 def test_tables_are_text(monkeypatch) -> None:
     """One line per run, as wide as it must be, and without colours, on any output."""
     monkeypatch.setenv("FORCE_COLOR", "1")

@@ -149,14 +149,16 @@ def _stages(name: str, says: str) -> dict[str, Metric]:
     return {name: Metric(lambda r: max(stage[name] for stage in r["stages"]), says)}
 
 
+_PERCENTILES = (("median", "the median"), ("p95", "the 95th percentile"),
+                ("p99", "the 99th percentile"))  # fmt: skip
+
+
 def _spread(of: str, what: str, says: str) -> dict[str, Metric]:
     """Metrics for the times of calls, requests and so on: the mean, percentiles and maximum."""
     return {
         f"{of}_{share}_s": Metric(lambda r, name=f"{what}_{share}_s": r[of][name],
                                   f"{says}: {words}")
-        for share, words in (("mean", "the mean"), ("median", "the median"),
-                             ("p95", "the 95th percentile"), ("p99", "the 99th percentile"),
-                             ("max", "the largest"))
+        for share, words in (("mean", "the mean"), *_PERCENTILES, ("max", "the largest"))
     }  # fmt: skip
 
 
@@ -256,6 +258,13 @@ METRICS: dict[str, Metric] = {
     ),
     "short_completion_s": Metric(lambda r: r["short"]["completion_mean_s"],
                                  "with short: mean completion time of the short flows, s"),
+    **{
+        f"short_completion_{share}_s": Metric(
+            lambda r, name=f"completion_{share}_s": r["short"][name],
+            f"with short: completion time of the short flows, s: {words}",
+        )
+        for share, words in _PERCENTILES
+    },
     "short_unfinished": Metric(lambda r: r["short"]["unfinished"],
                                "with short: short flows that had not ended at the end of the run"),
     **_spread("voice", "delay", "with voice: delay of datagrams, s"),

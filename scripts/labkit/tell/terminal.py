@@ -94,6 +94,11 @@ def _said(r: Any) -> list[str]:
             shares = ", ".join(f"{share} {found[f'{of}_{share}_s'] * 1e3:.1f} ms"
                                for share in ("median", "p95", "p99", "max"))  # fmt: skip
             lines.append(f"{name}: {of} {shares}; {found[lost]} of {found[sent]} {lost}")
+    if (short := r.get("short")) and "completion_median_s" in short:
+        shares = ", ".join(f"{share} {short[f'completion_{share}_s']:.3f} s"
+                           for share in ("median", "p95", "p99"))  # fmt: skip
+        lines.append(f"short: completion {shares}; {short['unfinished']} of {short['flows']}"
+                     " unfinished")  # fmt: skip
     if (v := r.get("video")) and "bitrate_bps" in v:
         lines.append(f"video: {rate(v['bitrate_bps'])}, {v['rebuffer_s']:.2f} s rebuffering,"
                      f" {v['switches']:g} switches, start after {v['startup_s']:.2f} s")
