@@ -134,12 +134,14 @@ def test_page(cheap_page) -> None:
     assert "5 of 7 findings hold, 2 do not" in text
     assert text.count('<li class="holds"') == 5 and text.count('<li class="fails"') == 2
     assert "They have no wings." in text
+    head = text.partition("<section")[0]  # what it was made from, before any number
+    assert re.search(r"virtual time\): 8 runs, made from [^.]{7,}\.\n", head)
     # a finding for each cell of a table; twice@1 compares with the paper at the second stage
     assert text.count("Table 1, twice: ") == 4 and text.count("It could not be.") == 1
     assert text.count("✓ within 0.5") == 3 and text.count("✗ not within 0.5") == 1
     # the qualities of a sender, if it has a column of its name
-    assert re.findall(r"<title>(\w+), A slow link: share used: 0\.\d+ \(95 %: ", text) == ["reno"]
-    assert "2 seeds); at least 0.1 is good, at most 0.05 bad</title>" in text
+    assert re.findall(r'title="(\w+), A slow link: share used: 0\.\d+ \(95 %: ', text) == ["reno"]
+    assert '2 seeds); at least 0.1 is good, at most 0.05 bad">' in text
     # each cell's command, in its row and with the findings
     command = "scripts/lab run cheap --cc &#39;cubic (small)&#39; --case fast --seeds 1-2"
     assert text.count(f"<code>{command}</code>") == 3
@@ -185,6 +187,7 @@ told.links = all("[href]").map(one => one.getAttribute("href"));
 told.pictures = all("figure svg").map(one => one.getBoundingClientRect())
   .map(({width, height}) => [width, height]);
 told.wider = document.documentElement.scrollWidth - document.documentElement.clientWidth;
+told.grade = document.querySelector(".grades td[title]")?.getBoundingClientRect().left;
 told.back = getComputedStyle(document.body).backgroundColor;
 
 told.filters = {};
@@ -220,7 +223,7 @@ const point = (at, x, y) => at.dispatchEvent(
   new PointerEvent("pointermove", {bubbles: true, clientX: x, clientY: y}));
 const output = figure => figure.querySelector("output").textContent;
 told.pointed = all("figure").map(figure => {
-  const known = figure.querySelector("g:has(> title) path, g:has(> title) rect");
+  const known = figure.querySelector("g:has(> title) path, td[title]");
   if (known) point(known, 0, 0);
   const text = output(figure), axes = figure.querySelector("[data-axes] path");
   const box = axes?.getBoundingClientRect();
@@ -267,8 +270,9 @@ def test_page_in_a_browser(cheap_page, options) -> None:
         "claims.html", "data:application/gzip;base64"
     }  # fmt: skip
     assert {link[1:] for link in told["links"]} - {link[1:] for link in outside} <= {*told["ids"]}
-    # one picture of the qualities, three of the scenario
-    assert len(told["pictures"]) == 4
+    assert len(told["pictures"]) == 3
+    # the names of the qualities leave room for the grades
+    assert told["grade"] < 250
     assert all(width > 300 and height > 40 for width, height in told["pictures"])
     # only parts that scroll by themselves are wider than the window
     assert told["wider"] <= 0
@@ -302,6 +306,13 @@ def test_page_in_a_browser(cheap_page, options) -> None:
         here = re.fullmatch(r"here: (\S+), (\S+)", text)
         assert float(here[1]) == pytest.approx(float(x), rel=0.02, abs=0.02)
         assert float(here[2]) == pytest.approx(float(y), rel=0.02, abs=0.02)
+
+
+def test_a_report_of_many_commits_names_a_few_of_them(monkeypatch) -> None:
+    made = Report("6.12")
+    assert made.made_from == "nothing"
+    monkeypatch.setattr(made, "origins", lambda of=None: [f"c{n}" for n in range(6)])
+    assert made.made_from == "c0; c1; c2; c3; and 2 more commits"
 
 
 def test_claims_in_a_browser(cheap_page) -> None:
@@ -688,6 +699,8 @@ def test_model_has_no_runs(laboratory, lab) -> None:
     text = page.read_text()
     assert "1 of 1 findings hold" in text and "<table" not in text
     assert text.count("<svg role") == 1
+    # a scenario without a paper can be chosen
+    assert "<option>Other</option>" in text and 'data-paper="Other"' in text
     assert {*re.findall(r'href="#([^"]+)"', text)} <= {*re.findall(r'id="([^"]+)"', text)}
     assert "\nacp-phase " in lab("list").stdout
     for cc in ([], ["--cc", "cubic"]):

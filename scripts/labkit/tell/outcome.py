@@ -11,6 +11,8 @@ from ..model import scenario
 from ..model.scenario import Case, Column, Finding, Scenario
 from . import findings
 
+COMMITS_SHOWN = 4  # of the runs of a report, in its head
+
 Key = tuple[str, str, str]  # scenario, column, case
 
 
@@ -142,6 +144,14 @@ class Report:
             (commit[:12] or "no commit") + ("" if clean else ", with changes")
             for commit, clean in found
         )
+
+    @property
+    def made_from(self) -> str:
+        """The commits of all runs in words, a few of them by name."""
+        found = self.origins()
+        more = len(found) - COMMITS_SHOWN
+        said = "; ".join(found[:COMMITS_SHOWN]) or "nothing"
+        return f"{said}; and {more} more commits" if more > 0 else said
 
     def left_out(self) -> dict[str, list[str]]:
         """The columns that were not run, by the reason."""

@@ -77,7 +77,7 @@ function pointed(event) {
   let text = "";
   for (let at = event.target; at !== figure && !text; at = at.parentElement) {
     const title = at.querySelector(":scope > title");
-    if (title) text = title.textContent;
+    if (title ?? at.title) text = title?.textContent ?? at.title;
     else if (at.dataset.axes) {
       const [x0, x1, xScale, y0, y1, yScale] = at.dataset.axes.split(" ")
         .map(part => isNaN(part) ? part : Number(part));
