@@ -262,6 +262,7 @@ def _parser() -> Parser:
                    " acp: users that join and leave on a path with ACP's routers, which set the"
                    " rates.")
     showing.add_argument("what", nargs="?", choices=["acp"], metavar="acp")
+    showing.add_argument("--docs", action="store_true", help="also write the table into README.md")
     return parser
 
 
@@ -376,6 +377,8 @@ def _run(args: argparse.Namespace) -> int:
                      for seed in args.seeds or (args.seed,)]  # fmt: skip
     if args.qlog and any(job.settings.sample == 0 for job in jobs):
         raise LabError("--qlog needs samples: drop sample=0, or --qlog", status=2)
+    for path in filter(None, (args.csv, args.parquet)):
+        _require_writable(path)
     where = _laboratory(args)
     out, pcap, keep = (path and path.absolute() for path in (args.out, args.pcap, args.keep))
     watch: Any = Progress
@@ -404,6 +407,18 @@ def _run(args: argparse.Namespace) -> int:
                   f" one of its {len(wanted.case)} cases add --case"
                   f" {shlex.quote(wanted.case[0].name)}")
     return 0
+
+
+def _require_writable(path: Path) -> None:
+    """LabError if a file cannot be written, so that this does not cost all runs."""
+    there = path.exists()
+    try:
+        with path.open("ab"):
+            pass
+        if not there:
+            path.unlink()
+    except OSError as error:
+        raise LabError(f"cannot write {path}: {error.strerror}", status=2) from None
 
 
 def _laboratory(args: argparse.Namespace) -> Laboratory:
@@ -579,13 +594,19 @@ def _agree(args: argparse.Namespace) -> int:
     rows = agreement.beside_testbed() if args.testbed else agreement.measure()
     shown = [row.json() for row in rows]
     print(json.dumps(shown, indent=1) if args.json else agreement.table(rows))
-    return int(not all(place["agrees"] for row in shown for place in row["elsewhere"].values()))
+    agree = [place["agrees"] for row in shown for place in row["elsewhere"].values()]
+    if missing := agree.count(None):
+        print(f"lab: {missing} of {len(agree)} values are missing in both places: they say nothing",
+              file=sys.stderr)  # fmt: skip
+    return int(False in agree)
 
 
 def _demo(args: argparse.Namespace) -> int:
     from .tell import demo
 
-    return demo.acp() if args.what else demo.main()
+    if args.what and args.docs:
+        raise LabError("no document has the table of acp: drop --docs, or acp", status=2)
+    return demo.acp() if args.what else demo.main(args.docs)
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -116,11 +116,12 @@ class Row:
     elsewhere: dict[str, float | None]
     path: str = ""
 
-    def agrees(self, place: str) -> bool:
-        """Whether the difference is within the slack, or the value is missing in both places."""
+    def agrees(self, place: str) -> bool | None:
+        """Whether the difference is within the slack; None if both places have no value, which is
+        neither agreement nor a difference."""
         there = self.elsewhere[place]
         if self.lab is None or there is None:
-            return self.lab is there
+            return None if self.lab is there else False
         return abs(there - self.lab) <= self.measure.slack(self.lab)
 
     def json(self) -> Json:
@@ -299,7 +300,7 @@ def table(rows: list[Row]) -> str:
         def shown(value: float | None, scale: float = row.measure.scale) -> str:
             return "-" if value is None else f"{value * scale:.3g}"
 
-        cells = [shown(value) if row.agrees(place) else f"**{shown(value)}**"
+        cells = [f"**{shown(value)}**" if row.agrees(place) is False else shown(value)
                  for place, value in row.elsewhere.items()]  # fmt: skip
         name = f"{row.measure.name}{row.measure.unit and ', '}{row.measure.unit}"
         what = f"{row.path}{row.path and ': '}`{row.cc}`"
