@@ -85,6 +85,18 @@ def test_what_is_not_committed_is_not_written(document: Path) -> None:
     assert document.read_text() == TEXT
 
 
+def test_the_table_of_the_demo_is_written(document: Path, monkeypatch) -> None:
+    """And nothing beside it; README has its marks."""
+    assert len(docs._DEMO.findall(docs.README.read_text())) == 1
+    monkeypatch.setattr(docs, "README", document)
+    with pytest.raises(LabError, match="0 fenced blocks between <!--demo--> and"):
+        docs.write_demo("new")
+    text = "a\n\n<!--demo-->\n```\n{}\n```\n<!--/demo-->\n\n```\nb\n```\n"
+    document.write_text(text.format("old 1\nold 2"))
+    assert docs.write_demo("new \\1\n") and not docs.write_demo("new \\1\n")
+    assert document.read_text() == text.format("new \\1\n")
+
+
 @pytest.mark.parametrize(
     ("old", "new", "why"),
     [

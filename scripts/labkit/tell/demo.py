@@ -22,7 +22,12 @@ BAR = 24  # characters
 LIMIT = ("loss=0", "buffer=6bdp", "qdisc=fifo")
 
 
-def main() -> int:
+def main(with_docs: bool = False) -> int:
+    """with_docs: also write the table into README."""
+    if with_docs:
+        from . import docs, summary  # they load matplotlib
+
+        summary.require_committed()
     laboratory = Laboratory()
     wanted = scenario.load("demo")
     settings = scenario.override(wanted, [])
@@ -33,17 +38,21 @@ def main() -> int:
             print(f"skipped {cc}: its module is not in this tree", file=sys.stderr)
     limit = Job(wanted, scenario.override(wanted, LIMIT), "reno", SEEDS[0])
     jobs = [limit, *(Job(wanted, settings, cc, seed) for cc in ccs for seed in SEEDS)]
-    print(
+    head = (
         f"{settings.bytes / 1e6:g} MB over {rate(settings.rate)}, {settings.min_rtt * 1e3:g} ms,"
         f" {settings.loss:g} loss, a buffer of {settings.buffer_packets} packets"
         f" ({settings.buffer_packets / settings.bdp:.1f} BDP);\n"
-        f"Linux {laboratory.kernel.release} in virtual time, means of {len(SEEDS)} seeds\n",
-        flush=True,
+        f"Linux {laboratory.kernel.release} in virtual time, means of {len(SEEDS)} seeds\n"
     )
+    print(head, flush=True)
     with Progress([f"{job.cc}" for job in jobs]) as shown:
         best, *results = run_all(laboratory, jobs, 0, None, shown.update)
     runs = {cc: [r for r in results if r["cc"] == cc] for cc in ccs}
-    print(_table(best, runs, settings))
+    table = _table(best, runs, settings)
+    print(table)
+    if with_docs:
+        changed = docs.write_demo(f"{head}\n{table}")
+        print(f"\n{docs.README}: {'changed' if changed else 'as before'}")
     print("\nNext:")
     print(f"  cwnd and queue over time  {_picture(runs)}")
     print("  one run, other settings   scripts/lab run dumbbell --cc ccpd_path --set rtt=80ms")

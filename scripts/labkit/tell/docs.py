@@ -110,6 +110,22 @@ def stale() -> list[str]:
     ]
 
 
+README = REPO / "README.md"
+# The table of the demo, in a fenced block between two comments
+_DEMO = re.compile(r"(<!--demo-->\n```\n).*?(\n```\n<!--/demo-->)", re.DOTALL)
+
+
+def write_demo(text: str) -> bool:
+    """Writes the table of the demo into README; returns whether it changed."""
+    before = README.read_text()
+    after, count = _DEMO.subn(lambda m: f"{m[1]}{text}{m[2]}", before)
+    if count != 1:
+        raise LabError(f"{README}: {count} fenced blocks between <!--demo--> and <!--/demo-->, and"
+                       " one is needed")  # fmt: skip
+    README.write_text(after)
+    return after != before
+
+
 def require_committed(report: Report) -> None:
     """LabError if the report has runs that were made with uncommitted changes."""
     if changed := [origin for origin in report.origins() if origin.endswith("changes")]:
