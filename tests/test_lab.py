@@ -78,6 +78,8 @@ def test_help_is_shown(verb):
         (["report", "*-fig33"], "no scenario matches '*-fig33'; similar: "),
         (["run", "dumbbell", "--cc", "nonesuch"], "cubic"),
         (["run", "dumbbell", *["--cc", "reno"] * 2], "--cc reno is given twice"),
+        (["run", "dumbbell", "--csv", "/nonesuch/x.csv"], "cannot write /nonesuch/x.csv: No such"),
+        (["run", "dumbbell", "--parquet", "/proc/x"], "cannot write /proc/x: "),
         (["run", "dumbbell", "--cc", ""], "--cc is empty: name a congestion control"),
         (["report", "dumbbell", "--cc", ""], "--cc is empty: name a congestion control"),
         (["run", "dumbbell", "--set", "colour=red"], "rate, rtt, buffer"),
@@ -231,6 +233,18 @@ def test_every_key_of_the_world_is_accepted(lab) -> None:
     assert settings["jitter_back"] == [{"flow": 1, "most": 0.002}]
 
 
+@pytest.mark.parametrize("other", ["back=1mbit", "access=30mbit"])
+def test_a_trace_is_of_the_bottleneck_alone(lab, other) -> None:
+    """Other links of the path keep their own rate."""
+    sets = ("--set=trace=scripts/traces/wifi.gz", f"--set={other}", "--set=duration=0.5")
+    (r,) = lab("run", "dumbbell", "--json", *sets).json
+    setup = (Path(r["series"]) / "setup.sh").read_text()
+    links = re.findall(r"qdisc add dev (\S+) root handle 1: link(?: rate (\d+)bit)?", setup)
+    rate = {"back=1mbit": "1000000", "access=30mbit": "30000000"}[other]
+    assert sorted(rate for _, rate in links) == ["", rate]
+    assert 0 < r["flows"][0]["goodput_bps"] < 40e6
+
+
 # Results ----------------------------------------------------------------------------------------
 
 
@@ -325,6 +339,13 @@ def test_a_run_without_a_case_says_that_there_are_cases(lab) -> None:
     assert said in lab(*run).stdout
     assert "in common" not in lab(*run, "--case", case).stdout
     assert len(lab(*run, "--json").json) == 1
+
+
+def test_a_first_window_that_no_syn_can_offer_is_named(lab) -> None:
+    """No memory limit of the lab changes it."""
+    call = lab("run", "dumbbell", "--set=mtu=9000", "--set=duration=1", status=1)
+    assert "than the 65535 bytes that a SYN can offer; set mtu=6605 or less" in call.stderr
+    lab("run", "dumbbell", "--set=mtu=6605", "--set=duration=1")
 
 
 def test_unwritable_out_is_reported(lab) -> None:

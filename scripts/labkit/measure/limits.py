@@ -4,7 +4,7 @@
 from typing import Any
 
 from ..errors import LabError
-from ..model.settings import Settings
+from ..model.settings import HEADERS, Settings
 from ..world.topology import BLACKOUT, LAST_HOP, POLICER, Row
 
 Json = dict[str, Any]
@@ -33,6 +33,8 @@ BUFFER_LIMITS = {
 # resolution of the kernel's measurement.
 LIMITED_SHARE = 0.01
 LIMITED_S = 0.02
+# The segments that a flow may send first, and the largest window of a SYN, which is not scaled.
+FIRST_SEGMENTS, FIRST_WINDOW = 10, 65535
 # The kernel's time limited by the send buffer does not include a sender that sleeps until there is
 # space.  So the number of times that the queue was empty and the window open is limited, too.
 STARVED = 3
@@ -52,6 +54,14 @@ def check(summary: Json, settings: Settings) -> None:
     for flow in () if small else summary["flows"]:
         for limit, what in (("rwnd_limited_s", "receive"), ("sndbuf_limited_s", "send")):
             if flow[limit] > max(LIMITED_S, LIMITED_SHARE * flow["busy_s"]):
+                most = FIRST_WINDOW // FIRST_SEGMENTS + HEADERS[settings.ip]
+                if limit == "rwnd_limited_s" and settings.mtu > most:
+                    raise LabError(
+                        f"run refused: flow {flow['id']} waited {flow[limit]:g} s for the receive"
+                        f" window: with mtu={settings.mtu} its first {FIRST_SEGMENTS} segments are"
+                        f" more than the {FIRST_WINDOW} bytes that a SYN can offer; set mtu={most}"
+                        " or less, or a longer duration or more bytes"
+                    )
                 raise LabError(
                     f"run refused: flow {flow['id']} waited {flow[limit]:g} s for {what} buffer"
                     f" ({limit} of {flow['busy_s']:g} s busy); raise the memory limits in"

@@ -230,7 +230,8 @@ def bottleneck(verb: str, s: Settings, row: Row, k: int, rate: int) -> list[str]
 def _shaper(verb: str, s: Settings, rate: int, limit: int, device: str) -> list[str]:
     # A link with a trace has no option that can change.  The queue is the second command, because
     # if tbf replaces the link, a change of tbf also sets the limit of the queue below.
-    link = [] if s.trace and verb == "change" else [_link(verb, s, rate, device)]
+    traced = bool(s.trace)
+    link = [] if traced and verb == "change" else [_link(verb, s, rate, device, traced)]
     below = f"qdisc {verb} dev {device} parent 1: handle 10: {_queue(s, rate, limit)}"
     return [*link, below + (f" {s.router}" if s.router else "")]
 
@@ -283,12 +284,12 @@ def _warn(frame: int, rate: int, limit: int) -> str:
     )
 
 
-def _link(verb: str, s: Settings, rate: int, device: str) -> str:
-    """The command for the wire.
+def _link(verb: str, s: Settings, rate: int, device: str, traced: bool = False) -> str:
+    """The command for the wire; traced: it follows a trace, in place of the rate.
 
     It splits large packets (split 1), except above this project's qdiscs, which do that themselves.
     """
-    how = "" if s.trace else f" rate {rate}bit split {int(s.offload and s.qdisc not in SHAPING)}"
+    how = "" if traced else f" rate {rate}bit split {int(s.offload and s.qdisc not in SHAPING)}"
     return f"qdisc {verb} dev {device} root handle 1: link{how}"
 
 
