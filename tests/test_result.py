@@ -87,6 +87,25 @@ def test_a_stage_has_the_rate_of_its_time(
     assert links[0]["stages"][1]["full_s"] < 1
 
 
+def test_the_queue_at_the_beginning_of_a_stage(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a step down at 5 s the queue falls by 10 packets each 0.1 s; a mean would be less."""
+    texts = {"rate": "10mbit", "duration": "10", "stages": "5.5,7"}
+    settings = compile_settings(scenario.load("dumbbell").settings | texts)
+    at = np.arange(1, 100) / 10
+    nothing = np.zeros(len(at))
+    queue = np.where(at < 5, 2, (100 - 100 * (at - 5)).clip(0).round())
+    own = np.transpose([at, nothing, nothing + 10, 1e6 * at, *[nothing] * 4])
+    link = np.transpose([at, queue, 1e6 * at, *[nothing] * 5])
+    monkeypatch.setattr(stages, "series", lambda path, _: link if "links" in path.name else own)
+    flow = {"id": 0, "cc": "cubic", "start_s": 0.0, "end_s": 10.0}
+    links = [{"rate_bps": 10e6}]
+    made = stages.of_stages([flow], links, settings, Path())
+    assert [stage.get("queue_begin") for stage in links[0]["stages"]] == [None, 50, 0]
+    run = {"links": links, "flows": [flow], "stages": made}
+    assert metrics.metric(run, "queue_begin@1") == 50
+    assert metrics.metric(run, "queue_begin@0") is None
+
+
 @pytest.mark.parametrize(("begin", "samples"), [("9.96", 0), ("9.7", 1), ("9.5", 2)])
 def test_a_stage_with_too_few_samples_has_no_result(
     begin: str, samples: int, monkeypatch: pytest.MonkeyPatch

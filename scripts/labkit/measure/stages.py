@@ -71,6 +71,8 @@ def of_stages(flows: list[Json], links: list[Json], settings: Settings, run: Pat
             if own:
                 whole = rows[_within(rows, since, until)]
                 own |= _link_changes(whole, own, rate, since)
+                if len(before := rows[rows[:, 0] <= since]):
+                    own["queue_begin"] = int(before[-1, 1])
             own["users"] = net.present(k, *half)
             link.setdefault("stages", []).append(own)
     return stages
