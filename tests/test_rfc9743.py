@@ -94,8 +94,11 @@ def test_pages(pages, capsys) -> None:
     assert rows["Bufferbloat"][4] == "`··●·····│········`"
     assert rows["Wired paths, tail drop"][1:4] == ["at least 0.9", "0.5 (one seed)", "0 of 3"]
     assert rows["Beside real-time traffic"][3] == "held"
-    assert "20 of 20 items held" in (pages / "rfc9743-cubic.html").read_text()
+    assert "19 of 20 items held" in (pages / "rfc9743-cubic.html").read_text()
     beside = (pages / "results/rfc9743.md").read_text()
+    aqm = "Active queue management and ECN"
+    assert f"| {aqm} | {rows[aqm][3]} | 15 of 15, 3 not measured |" in beside
+    assert rows[aqm][3].endswith(", 3 not measured")
     assert "| Bufferbloat | 0 of 2 | held |" in beside
     assert "[vegas](rfc9743-vegas.md)" in beside and (pages / "rfc9743.html").exists()
     told = capsys.readouterr().out
@@ -120,7 +123,7 @@ def test_what_could_not_be_measured_is_not_held(pages, monkeypatch) -> None:
     verdicts = {item.what: item.verdict for item in items}
     assert verdicts["Fairness between its own flows"] == "4 of 5"
     assert verdicts["High packet loss"].startswith("0 of ")
-    assert verdicts["Active queue management and ECN"] == "held"
+    assert verdicts["Active queue management and ECN"] == "15 of 15, 3 not measured"
     rfc9743.main(("cubic",), 1)
     assert "<em>0 of " in (pages / "rfc9743-cubic.html").read_text()
 
@@ -163,6 +166,14 @@ def test_a_line_has_the_worst_finding_of_its_item() -> None:
                 for claim, (value, bounds) in values.items()]  # fmt: skip
     unknown = Measured(of, Finding("unknown", "y", high=1), None)
     item = rfc9743.Item("It", measured=[*measured, unknown])
-    assert item.worst.finding.claim == "share" and item.verdict == "1 of 3"
+    assert item.worst.finding.claim == "share" and item.verdict == "1 of 3, 1 not measured"
     assert rfc9743.Item("It", measured=measured[:1]).verdict == "held"
     assert rfc9743.Item("It", measured=[unknown]).verdict == "not run"
+    for rest, failed, verdict, state in (
+        ([], 0, "held", "yes"),
+        ([unknown], 0, "1 of 1, 1 not measured", "part"),
+        ([unknown], 1, "1 of 2", "no"),
+        (measured[1:], 0, "1 of 3", "no"),
+    ):
+        item = rfc9743.Item("It", measured=[measured[0], *rest], failed=failed)
+        assert (item.verdict, item.state) == (verdict, state)

@@ -89,14 +89,24 @@ class Item:
 
     @property
     def verdict(self) -> str:
-        """held if all findings hold whose columns were run; else how many of them do, or not run.
+        """held if all findings hold; else how many of those do whose columns were run, and how many
+        were not measured, because they were not run; or not run.
 
         A finding without a value does not hold: its run failed, or a flow got nothing.
         """
         of = len(self.known) + self.failed
         if not of:
             return "not run"
+        if left_out := len(self.measured) - of:
+            return f"{self.held} of {of}, {left_out} not measured"
         return "held" if self.held == of else f"{self.held} of {of}"
+
+    @property
+    def state(self) -> str:
+        """yes if all findings hold; part if those do that were measured, or none was; no."""
+        if self.held < len(self.known) + self.failed:
+            return "no"
+        return "yes" if self.verdict == "held" else "part"
 
 
 def margin(m: Measured) -> float:
