@@ -2,6 +2,7 @@
 """Scenarios with many cases, whose findings are written once; and the range of field-* paths."""
 
 import math
+import re
 from statistics import fmean
 
 import pytest
@@ -135,6 +136,22 @@ def test_the_picture_of_ratios(paths) -> None:
     text, words = plot.svg("ratios:goodput_bps", made.of(of), "x")
     assert "<title>far: 0.475</title>" in text and "<title>fast: 0.95</title>" in text
     assert words == "Goodput, bit/s in each case, divided by the best of the others"
+
+
+def test_a_picture_of_many_bars_has_no_seeds(paths, monkeypatch) -> None:
+    of = scenario.load("paths")
+    made = _report(of, {"ccpd_path": (95, 4), "cubic": (100, 8), "bbr": (90, 2)})
+    tall, narrow = (
+        plot.svg("times:goodput_bps", made.of(of), "x")[0]
+        for most in (9, 8) if not monkeypatch.setattr(plot, "NAMED", most)
+    )  # fmt: skip
+    assert "<title>seeds: 95, 95</title>" in tall and "<title>seeds: " not in narrow
+    assert all("<title>bbr, far: 90" in text for text in (tall, narrow))
+
+    def height(text: str) -> float:
+        return float(re.search(r'viewBox="0 0 [\d.]+ ([\d.]+)"', text)[1])
+
+    assert height(narrow) == pytest.approx(height(tall) - 9 * 0.13 * 72)
 
 
 def test_any_sender_may_be_judged(paths) -> None:

@@ -134,9 +134,16 @@ def _title(metric: str) -> str:
 # Kinds ------------------------------------------------------------------------------------------
 
 
+# The most cases or bars for a picture with all details: with more cases ratios have no names, and
+# with more bars these are narrow, and have no points for the seeds.
+NAMED = 40
+
+
 def _times(cells: list[Cell], metric: str) -> Any:
     metric = metric or "completion_s"
-    figure, axis = plt.subplots(figsize=(9, 0.33 * len(cells) + 1), layout="constrained")
+    many = len(cells) > NAMED
+    height = (0.2 if many else 0.33) * len(cells) + 1
+    figure, axis = plt.subplots(figsize=(9, height), layout="constrained")
     highest = 0.0
     for place, cell in enumerate(cells):
         values = cell.values(metric)
@@ -145,7 +152,7 @@ def _times(cells: list[Cell], metric: str) -> Any:
             length = mean.value if math.isfinite(mean.value) else 0
             axis.barh(place, length, 0.7, color=_colour(cell), xerr=_whiskers([mean]),
                       error_kw=WHISKERS, gid=_told(cell.name, metric, mean))  # fmt: skip
-            if len(set(values)) > 1:
+            if len(set(values)) > 1 and not many:
                 each = ", ".join(f"{v:.4g}" for v in values)
                 axis.plot(values, [place] * len(values), gid=f"{TOLD}seeds: {each}", **SEEDS)
             highest = max(highest, *filter(math.isfinite, values))
@@ -161,17 +168,18 @@ def _times(cells: list[Cell], metric: str) -> Any:
                   label="the paper's mean, trials")  # fmt: skip
     if any(len(set(cell.values(metric))) > 1 for cell in cells):
         axis.plot([], [], color="black", marker="|", label="95 % interval of the mean")
-        axis.plot([], [], label="seeds", **SEEDS)
-    axis.set(yticks=range(len(cells)), yticklabels=[c.name for c in cells], xlabel=_title(metric),
-             xlim=(0, highest * 1.05 or 1))  # fmt: skip
+        if not many:
+            axis.plot([], [], label="seeds", **SEEDS)
+    axis.set_yticks(range(len(cells)), [c.name for c in cells],
+                    fontsize="small" if many else "medium")  # fmt: skip
+    axis.set(xlabel=_title(metric), xlim=(0, highest * 1.05 or 1))
+    if many:
+        axis.margins(y=0.01)
     axis.invert_yaxis()
     axis.grid(axis="x", alpha=0.3)
     if axis.get_legend_handles_labels()[0]:
         axis.legend(fontsize="small", loc="lower right")
     return figure
-
-
-NAMED = 40  # the most cases whose names fit beside a picture; with more it shows only their order
 
 
 def _ratios(cells: list[Cell], metric: str) -> Any:
