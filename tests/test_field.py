@@ -3,8 +3,10 @@
 
 import math
 import re
+from pathlib import Path
 from statistics import fmean
 
+import numpy as np
 import pytest
 from msgspec.structs import replace
 
@@ -151,7 +153,42 @@ def test_a_picture_of_many_bars_has_no_seeds(paths, monkeypatch) -> None:
     def height(text: str) -> float:
         return float(re.search(r'viewBox="0 0 [\d.]+ ([\d.]+)"', text)[1])
 
-    assert height(narrow) == pytest.approx(height(tall) - 9 * 0.13 * 72)
+    assert height(narrow) == pytest.approx(height(tall) - 9 * 0.18 * 72)
+
+
+def test_the_picture_of_claims(paths, monkeypatch) -> None:
+    """A claim of 14.48 Mb/s over 100 ms is 125 segments.  What is before the last stage is left
+    out, and a sender without a claim has none."""
+    of = scenario.load("paths")
+    made = _report(of, {"ccpd_path": (95, 4), "cubic": (100, 8), "bbr": (90, 2)})
+    cells = made.of(of)[:2]
+    for cell, cc in zip(cells, ("ccpd_path", "cubic"), strict=True):
+        cell.runs[0] |= {"series": "/x", "stages": [{"from": 0}, {"from": 5}]}
+        cell.runs[0]["settings"] |= {"mtu": 1500, "ip": 4}
+        cell.runs[0]["flows"] = [{"cc": cc}]
+    times = np.arange(0, 10, 0.1)
+    own = np.transpose([times, 0 * times, 0 * times + 80, 0 * times + 0.1, 0 * times + 14.48e6])
+
+    def series(path, columns):
+        rows = own.copy()
+        if "links" in path.name:
+            return np.transpose([times, *[times] * 7])
+        drawn.append(path)
+        if len(drawn) > 1:
+            rows[:, 4] = np.nan
+        return rows
+
+    drawn: list[Path] = []
+    monkeypatch.setattr(plot, "series", series)
+    monkeypatch.setattr(Cell, "first", property(lambda cell: Path("/x")))
+    figure, words = plot.draw("claims", cells)
+    first, second = figure.axes[:2]
+    assert words == "Congestion window, claim and queue over time"
+    assert [line.get_label() for line in first.lines] == ["window, ccpd_path", "claim"]
+    assert [line.get_label() for line in second.lines] == ["window, cubic"]
+    assert first.lines[1].get_ydata() == pytest.approx(125)
+    assert first.lines[0].get_xdata()[0] == pytest.approx(5)
+    plot.plt.close(figure)
 
 
 def test_any_sender_may_be_judged(paths) -> None:

@@ -244,8 +244,8 @@ METRICS: dict[str, Metric] = {
     **_flows(_mean, "fair_bps", "of a stage: max-min fair share of a flow, bit/s"),
     **_flows(_mean, "granted_least_bps", "of a stage: lowest rate that a router granted, bit/s"),
     **_links(max, "full_s", "of a stage: seconds until a link carries 97 % of its rate"),
-    **_links(max, "queue_begin", "of a stage: queue at its beginning, packets (the last sample until"
-             " then)"),
+    **_links(max, "queue_begin", "of a stage: queue at its beginning, packets (the last sample"
+             " until then)"),
     **_links(max, "flows_settle_s", "of a stage: seconds until the estimated number of flows stays"
              " within 10 % of its mean"),
     **_links(max, "flows_most", "of a stage: largest estimated number of flows"),

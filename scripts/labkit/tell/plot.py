@@ -27,6 +27,7 @@ from ..measure.metrics import payload_bps, split
 from ..measure.series import LINK_COLUMNS, series
 from ..model import fluid, units
 from ..model.scenario import Scenario, override
+from ..model.settings import HEADERS
 from ..paths import REPO
 from . import findings, terminal
 from . import png as small
@@ -135,23 +136,29 @@ def _title(metric: str) -> str:
 
 
 # The most cases or bars for a picture with all details: with more cases ratios have no names, and
-# with more bars these are narrow, and have no points for the seeds.
+# with more bars these are narrow, have no points for the seeds, and share the name of their case.
 NAMED = 40
 
 
 def _times(cells: list[Cell], metric: str) -> Any:
     metric = metric or "completion_s"
-    many = len(cells) > NAMED
-    height = (0.2 if many else 0.33) * len(cells) + 1
+    many = len(cells) > NAMED and all(cell.case for cell in cells)
+    height = (0.15 if many else 0.33) * len(cells) + 1
+    first = cells[0].case
+    columns = list(dict.fromkeys(cell.column.name for cell in cells))
+    colours = plt.get_cmap("tab20").colors
     figure, axis = plt.subplots(figsize=(9, height), layout="constrained")
     highest = 0.0
     for place, cell in enumerate(cells):
         values = cell.values(metric)
         if values:
             mean = intervals.mean(values)
+            colour = colours[columns.index(cell.column.name) % len(colours)]
             length = mean.value if math.isfinite(mean.value) else 0
-            axis.barh(place, length, 0.7, color=_colour(cell), xerr=_whiskers([mean]),
-                      error_kw=WHISKERS, gid=_told(cell.name, metric, mean))  # fmt: skip
+            axis.barh(place, length, 0.7, color=colour if many else _colour(cell),
+                      xerr=_whiskers([mean]), error_kw=WHISKERS,
+                      label=cell.column.name if many and cell.case is first else None,
+                      gid=_told(cell.name, metric, mean))  # fmt: skip
             if len(set(values)) > 1 and not many:
                 each = ", ".join(f"{v:.4g}" for v in values)
                 axis.plot(values, [place] * len(values), gid=f"{TOLD}seeds: {each}", **SEEDS)
@@ -170,15 +177,18 @@ def _times(cells: list[Cell], metric: str) -> Any:
         axis.plot([], [], color="black", marker="|", label="95 % interval of the mean")
         if not many:
             axis.plot([], [], label="seeds", **SEEDS)
-    axis.set_yticks(range(len(cells)), [c.name for c in cells],
-                    fontsize="small" if many else "medium")  # fmt: skip
-    axis.set(xlabel=_title(metric), xlim=(0, highest * 1.05 or 1))
+    axis.set(yticks=range(len(cells)), yticklabels=[c.name for c in cells], xlabel=_title(metric),
+             xlim=(0, highest * 1.05 or 1))  # fmt: skip
     if many:
+        # a name for the bars of each case; the legend has those of the columns, in this order
+        of_case = {cell.case.name: place for place, cell in reversed([*enumerate(cells)])}
+        axis.set_yticks([*of_case.values()], [*of_case])
         axis.margins(y=0.01)
     axis.invert_yaxis()
     axis.grid(axis="x", alpha=0.3)
     if axis.get_legend_handles_labels()[0]:
-        axis.legend(fontsize="small", loc="lower right")
+        aside = {"loc": "upper left", "bbox_to_anchor": (1, 1)} if many else {"loc": "lower right"}
+        axis.legend(fontsize="small", **aside)
     return figure
 
 
@@ -252,6 +262,37 @@ def _windows(cells: list[Cell], until: str) -> Any:
         axes[0].set_xlim(0, float(until))
     figure.supxlabel("time, s", fontsize="small")
     figure.supylabel("window (line), queue (grey), packets", fontsize="small")
+    return figure
+
+
+def _claims(cells: list[Cell], _: str) -> Any:
+    figure, axes = _grid(len(cells), wide=2, height=2.1)
+    for axis, cell in zip(axes, cells, strict=True):
+        run = cell.runs[0]
+        since = run["stages"][-1]["from"] if run.get("stages") else 0
+        queue = _links(cell)[0]
+        queue = _peaks(queue[queue[:, 0] >= since])
+        axis.fill_between(queue[:, 0], queue[:, 1], color="#999999", alpha=0.5, linewidth=0,
+                          label="queue")  # fmt: skip
+        table = series(cell.first / "flows.csv", (0, 1, 2, 5, "cc_claim_bps"))
+        segment = 8 * (run["settings"]["mtu"] - HEADERS[run["settings"]["ip"]])
+        for flow, of_flow in enumerate(run["flows"]):
+            rows = table[(table[:, 1] == flow) & (table[:, 0] >= since)]
+            before = [f["cc"] for f in run["flows"][:flow]].count(of_flow["cc"])
+            colour = _lighter(_base(of_flow["cc"]), min(0.6, 0.3 * before))
+            axis.plot(rows[:, 0], rows[:, 2], color=colour, linewidth=1,
+                      label=f"window, {of_flow['cc']}")  # fmt: skip
+            if not np.isnan(rows[:, 4]).all():
+                axis.plot(rows[:, 0], rows[:, 4] * rows[:, 3] / segment, ":", color="black",
+                          linewidth=1, label="claim")  # fmt: skip
+        axis.set_title(cell.case.name if cell.case else cell.name, fontsize="small")
+        axis.set_xlim(since, queue[-1, 0])
+        axis.set_ylim(bottom=0)
+        axis.grid(alpha=0.3)
+        if axis is axes[0] or len({of_flow["cc"] for of_flow in run["flows"]}) > 1:
+            axis.legend(fontsize="x-small", loc="upper right")
+    figure.supxlabel("time, s", fontsize="small")
+    figure.supylabel("packets", fontsize="small")
     return figure
 
 
@@ -520,6 +561,9 @@ KINDS = {
                   " it"),
     "windows": Kind(_windows, True, "Congestion window and queue over time", "[:SECONDS]",
                     "congestion window and queue over time, with a panel for each column"),
+    "claims": Kind(_claims, True, "Congestion window, claim and queue over time", "",
+                   "congestion window, claim (times the least rtt) and queue over time, from the"
+                   " beginning of the last stage on, with a panel for each case"),
     "thresholds": Kind(_thresholds, True, "Congestion window and ssthresh over time", "[:SECONDS]",
                        "congestion window and ssthresh of a single flow over time"),
     "estimates": Kind(_estimates, True, "Estimated {} over time, and the true value",
