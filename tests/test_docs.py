@@ -11,7 +11,8 @@ import pytest
 from conftest import REPO
 from labkit.errors import LabError
 from labkit.measure.intervals import Interval
-from labkit.tell import docs
+from labkit.model import scenario
+from labkit.tell import docs, records
 from labkit.tell.outcome import Measured, Report
 
 RATE = "path-loss; mean('goodput_bps', 'bbr', case='1 %') / 1e6"
@@ -110,6 +111,39 @@ def test_the_table_of_the_demo_is_written(document: Path, monkeypatch) -> None:
 def test_a_wrong_mark_is_refused(document: Path, old: str, new: str, why: str) -> None:
     document.write_text(TEXT.replace(old, new, 1))
     with pytest.raises(LabError, match=why):
+        docs.marks(document)
+
+
+COUNTS = """<!--= field-*; held(); {} of {} -->3 of 5<!--/-->, and
+<!--= field-b; held('two'); {} -->1<!--/--> of them
+"""
+
+
+def test_findings_are_counted(document: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def record(*found: tuple[str, bool | None]) -> records.Record:
+        return records.Record("", "6.12", [], 1, [], [], "",
+                              [records.Found(claim, "", "ours", "", "", holds)
+                               for claim, holds in found])  # fmt: skip
+
+    known = {
+        "field-a": record(("one", True), ("two", True)),
+        "field-b": record(("one", False), ("two", True), ("and two", None)),
+        "path-a": record(("one", True)),
+    }
+    monkeypatch.setattr(records, "load", lambda: known)
+    monkeypatch.setattr(scenario, "names", lambda: [*known])
+    document.write_text(COUNTS)
+    assert docs.stale() == []
+    assert docs.write(made()) == (0, 0) and docs.numbers() == {}
+    known["field-b"] = record(("one", True), ("and two", False))
+    assert len(docs.stale()) == 2
+    docs.count()
+    assert document.read_text() == COUNTS.replace("3 of 5", "3 of 4").replace("->1<", "->0<")
+    document.write_text(COUNTS.replace("{} of {}", "{} of {} of {}"))
+    with pytest.raises(LabError, match="not the format"):
+        docs.marks(document)
+    document.write_text(COUNTS.replace("field-*", "feld-*"))
+    with pytest.raises(LabError, match="no scenario 'feld-\\*'"):
         docs.marks(document)
 
 

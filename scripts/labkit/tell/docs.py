@@ -7,12 +7,18 @@ A number is between two marks, which are comments:
 
 The first mark has the scenario, a measure in the syntax of findings, and the format of the number.
 docs/numbers.json has the value of each number, its interval, and its commit.
+
+held() in place of a measure counts the findings that hold, and all, in the records of the pages of
+results.  held('TEXT') counts those whose claim has the text.  The scenario may then be a pattern:
+
+    <!--= field-*; held('of the goodput'); {} of {} -->93 of 110<!--/-->
 """
 
 import functools
 import json
 import re
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +26,15 @@ from ..errors import LabError
 from ..model import scenario
 from ..model.scenario import Finding, Scenario
 from ..paths import REPO
-from . import findings
+from . import findings, records
 from .outcome import Key, Report, keys_of
 
 DOCUMENTS = [REPO / "README.md", *sorted((REPO / "docs").glob("*.md"))]
 NUMBERS = REPO / "docs/numbers.json"
 
-_MARKED = re.compile(r"(<!--= (?P<scenario>[\w-]+); (?P<measure>.+?); (?P<form>.+?) -->)"
+_MARKED = re.compile(r"(<!--= (?P<scenario>[\w*-]+); (?P<measure>.+?); (?P<form>.+?) -->)"
                      r"(?P<text>[^<]*)(<!--/-->)")  # fmt: skip
+_COUNTED = re.compile(r"held\((?:'([^']*)')?\)")
 
 
 @dataclass(frozen=True)
@@ -45,6 +52,12 @@ class Mark:
         return f"{self.scenario}; {self.measure}"
 
     @property
+    def counts(self) -> str | None:
+        """The text in the claims of the findings that it counts; None if it counts none."""
+        found = _COUNTED.fullmatch(self.measure)
+        return found and (found[1] or "")
+
+    @property
     def finding(self) -> Finding:
         return Finding(f"{self.path.name}: {self.text}", self.measure)
 
@@ -56,14 +69,20 @@ class Mark:
     def of(self) -> Scenario:
         return _scenario(scenario.SCENARIOS, self.scenario)
 
-    def write(self, value: float) -> str:
+    def write(self, *values: float) -> str:
         try:
-            return self.form.format(value)
+            return self.form.format(*values)
         except (ValueError, IndexError, KeyError) as error:
             raise LabError(
                 f"{self.path}: {self.form!r} is not the format of one number, such as"
-                f" '{{:.1f}} s': {error}"
+                f" '{{:.1f}} s', or of two that are counted: {error}"
             ) from None
+
+    def counted(self, known: dict[str, records.Record]) -> str:
+        """Its text from the records of all scenarios; for a mark that counts."""
+        found = [f for name, record in known.items() if fnmatchcase(name, self.scenario)
+                 for f in record.found if (self.counts or "") in f.claim]  # fmt: skip
+        return self.write(sum(f.holds is True for f in found), len(found))
 
 
 @functools.cache
@@ -83,10 +102,13 @@ def marks(path: Path) -> list[Mark]:
         raise LabError(f"{path}: {begun} times <!--=, but {len(found)} marks of the form"
                        " <!--= SCENARIO; MEASURE; FORM -->text<!--/-->")  # fmt: skip
     for mark in found:
-        if mark.scenario not in scenario.names():
+        if not any(fnmatchcase(name, mark.scenario) for name in scenario.names()):
             raise LabError(f"{path}: no scenario {mark.scenario!r}")
-        findings.references(mark.of, mark.finding, "")
-        mark.write(1.0)
+        if mark.counts is None:
+            findings.references(mark.of, mark.finding, "")
+            mark.write(1.0)
+        else:
+            mark.write(1, 2)
     return found
 
 
@@ -101,12 +123,18 @@ def numbers() -> dict[str, Any]:
 
 def stale() -> list[str]:
     """The numbers in documents that differ from those that a report wrote."""
-    known = numbers()
+    known, counted = numbers(), records.load()
+
+    def current(mark: Mark) -> bool:
+        if mark.counts is not None:
+            return mark.counted(counted) == mark.text
+        return mark.key in known and mark.write(known[mark.key]["value"]) == mark.text
+
     return [
         f"{mark.path.name}: {mark.text!r}, {mark.key}"
         for path in DOCUMENTS
         for mark in marks(path)
-        if mark.key not in known or mark.write(known[mark.key]["value"]) != mark.text
+        if not current(mark)
     ]
 
 
@@ -142,7 +170,8 @@ def write(report: Report) -> tuple[int, int]:
     require_committed(report)
     known, written = numbers(), []
     for path in DOCUMENTS:
-        wanted = [mark for mark in marks(path) if mark.cells <= report.cells.keys()]
+        wanted = [mark for mark in marks(path)
+                  if mark.counts is None and mark.cells <= report.cells.keys()]  # fmt: skip
         there = {mark.key for mark in wanted}
         for mark in wanted:
             known[mark.key] = _measured(report, mark)
@@ -151,11 +180,23 @@ def write(report: Report) -> tuple[int, int]:
             lambda m, path=path, there=there: _filled(_mark(path, m), m, known, there),
             path.read_text(),
         ))  # fmt: skip
-    used = {mark.key for path in DOCUMENTS for mark in marks(path)}
+    used = {mark.key for path in DOCUMENTS for mark in marks(path) if mark.counts is None}
     NUMBERS.parent.mkdir(exist_ok=True)
     kept = {key: known[key] for key in sorted(known) if key in used}
     NUMBERS.write_text(json.dumps(kept, indent=1) + "\n")
     return len(written), sum(written)
+
+
+def count() -> None:
+    """Writes the numbers that count findings, from the records of the pages of results."""
+    known = records.load()
+    for path in DOCUMENTS:
+        def filled(match: re.Match[str], path: Path = path) -> str:
+            mark = _mark(path, match)
+            return match[0] if mark.counts is None else (
+                f"{match[1]}{mark.counted(known)}{match[6]}")  # fmt: skip
+
+        path.write_text(_MARKED.sub(filled, path.read_text()))
 
 
 def _measured(report: Report, mark: Mark) -> dict[str, Any]:

@@ -70,6 +70,7 @@ def main(
     if with_docs:
         print("documents: {} numbers written, {} of them changed".format(*docs.write(report)))
         print(f"docs/results: {summary.write(kept(), of_papers()) >> 10} KiB")
+        docs.count()
     for reason, columns in report.left_out().items():
         print(f"lab: skipped {', '.join(columns)}: {reason}", file=sys.stderr)
     for what, why in report.failed:
