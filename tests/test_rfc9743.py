@@ -57,6 +57,8 @@ def pages(monkeypatch, tmp_path):
     monkeypatch.setattr(report, "make", _make)
     monkeypatch.setattr(plot, "REPORT", tmp_path)
     monkeypatch.setattr(records, "RESULTS", tmp_path / "results")
+    monkeypatch.setattr(docs, "DOCUMENTS", [])
+    monkeypatch.setattr(docs, "NUMBERS", tmp_path / "numbers.json")
     monkeypatch.setattr(plot, "svg", lambda asked, cells, name: ("<svg></svg>", f"{asked} {name}"))
     return tmp_path
 
