@@ -2,6 +2,7 @@
 """make bench measures everything and judges it correctly.  The costs themselves are not tested."""
 
 import json
+import re
 import subprocess
 
 import pytest
@@ -100,6 +101,35 @@ def test_an_ack_is_judged_by_a_ratio_in_each_guest():
     line = next(text for text in bench.table(made).splitlines() if text.split()[:1] == ["ccpd"])
     assert "(1.10)" in line and line.endswith("cubic: NOT MET")
     assert row_of(made, "bbr, open").met is None
+
+
+def test_noise_gets_no_verdict():
+    """A cost below what can be measured, or a ratio to such a cost, is neither met nor missed."""
+    runs = [whole_run(40), whole_run(40)]
+    runs[0][("ack", "ccpd", "open", "1")] = [-20.0]  # the median of both is below the bound
+    for run in runs:
+        run[("ack", "bbr", "recovery", "1")] = [0.1]
+        run[("host", "no flow, in", "v6")] = [-0.1]
+        run[("router", "xcp, 1 flow")] = [0.2]
+    made = bench.rows(runs, (1,))
+    noise = {row.what for row in made if row.noise}
+    senders = {cc for cc, (_, of) in bench.SENDERS.items() if of == "bbr"}
+    assert noise == {"ccpd, open", "bbr, recovery", "no flow, in", "xcp, 1 flow",
+                     *(f"{cc}, recovery" for cc in senders)}  # fmt: skip
+    assert all(row.met is None and row.json().get("met") is None for row in made if row.noise)
+    acks = bench.table(made).partition("\n\n")[0].splitlines()
+    ends = {line.split()[0]: line.rpartition("  ")[2] for line in acks}
+    assert ends["ccpd"] == "cubic: noise" and ends["acp"] == "bbr: noise"
+    assert ends["ccp"] == "cubic: met"
+
+
+def test_each_of_many_sockets_gets_acks(lab):
+    """At least one before the measurement, and one in it."""
+    script = "modprobe cc_bench sockets=3000 chunks=2 rounds=1 ccs=reno; dmesg"
+    log = lab("exec", "--", "sh", "-ec", script).stdout
+    found = re.findall(r"cc_bench: ([^:]+): 3000 sockets had (\d+) to (\d+) ACKs each", log)
+    assert {name: int(few) for name, few, _ in found} == {
+        ack: 3 if "recovery" in ack else 2 for ack in bench.ACKS}  # fmt: skip
 
 
 def test_what_costs_more_is_told_beyond_the_noise():
@@ -233,7 +263,7 @@ def test_measures(lab):
     for row in rows:
         assert row["low"] <= row["median"] <= row["high"] and row["samples"] == 1
         if "bound" in row:
-            assert row["met"] in (True, False)
+            assert row["met"] is (None if row.get("noise") else row["met"] is True)
     assert call.status == any(row.get("met") is False for row in rows)
     # The clock is real: a segment takes time from socket to socket, and a hook takes a part of it.
     whole = next(row["median"] for row in rows if row["what"] == bench.WHOLE)

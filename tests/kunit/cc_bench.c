@@ -13,7 +13,9 @@
  * 200 ACKs, so that a timer, or other work on this processor, does not change it.
  *
  * If there are many sockets they get an ACK one after the other, in an order that a cache cannot
- * predict.  Then their state is not in the cache, as in a server, and reading it costs more.
+ * predict.  Then their state is not in the cache, as in a server, and reading it costs more.  There
+ * are at least as many ACKs as sockets, so that each socket gets one before the measurement and one
+ * in it.  The log has the least and the largest number of ACKs of a socket.
  *
  * The log also has the memory of a socket, the additional memory of each congestion control, and
  * how much of these is not freed afterwards.  With chunks=0 only memory is measured, rounds= times.
@@ -50,7 +52,7 @@ MODULE_PARM_DESC(sockets, "number of sockets; each gets an ACK in turn");
 static unsigned int chunks = 100;
 module_param(chunks, uint, 0);
 MODULE_PARM_DESC(chunks,
-		 "chunks of 200 ACKs for each congestion control per round; 0: only memory");
+		 "chunks of 200 ACKs for each congestion control per round, at least an ACK for each socket; 0: only memory");
 
 static unsigned int rounds = 9;
 module_param(rounds, uint, 0);
@@ -77,9 +79,20 @@ static const struct bench_script scripts[] = {
 	{ "limited", 1, TCP_CA_Open, true },
 };
 
-static struct socket **socks;
+/**
+ * struct bench_flow - a socket that gets ACKs
+ * @sock: the socket
+ * @acks: ACKs since it has its congestion control
+ */
+struct bench_flow {
+	struct socket *sock;
+	u32 acks;
+};
+
+static struct bench_flow *flows;
 static u32 times[CCS][TIMES];	/* time of each chunk, ns */
 static u32 noise;
+static u32 next_flow;	/* index of the flow that gets the next ACK */
 
 static void nothing_cong_avoid(struct sock *sk, u32 ack, u32 acked)
 {
@@ -199,20 +212,22 @@ static void bench_ack(struct sock *sk, const struct bench_script *script)
 /* Measures the time of @many chunks, and writes it to @ns */
 static void bench_round(const struct bench_script *script, u32 *ns, u32 many)
 {
-	u32 at = 0, i;
+	u32 at = next_flow, i;
 	u64 start;
 
 	while (many--) {
 		local_bh_disable();
 		start = ktime_get_ns();
 		for (i = 0; i < CHUNK; i++) {
-			bench_ack(socks[at]->sk, script);
+			bench_ack(flows[at].sock->sk, script);
+			flows[at].acks++;
 			at = (at + STRIDE) % sockets;
 		}
 		*ns++ = ktime_get_ns() - start;
 		local_bh_enable();
 		cond_resched();
 	}
+	next_flow = at;
 }
 
 /* tcp_set_ca_state() */
@@ -231,13 +246,14 @@ static int bench_choose(const char *cc)
 	int err;
 
 	for (i = 0; i < sockets; i++) {
-		struct sock *sk = socks[i]->sk;
+		struct sock *sk = flows[i].sock->sk;
 		struct tcp_sock *tp = tcp_sk(sk);
 
-		err = socks[i]->ops->setsockopt(socks[i], SOL_TCP, TCP_CONGESTION,
-						KERNEL_SOCKPTR((void *)cc), strlen(cc));
+		err = flows[i].sock->ops->setsockopt(flows[i].sock, SOL_TCP, TCP_CONGESTION,
+						     KERNEL_SOCKPTR((void *)cc), strlen(cc));
 		if (err)
 			return err;
+		flows[i].acks = 0;
 		tcp_snd_cwnd_set(tp, CWND);
 		tp->snd_ssthresh = CWND / 2;
 		bench_state(sk, TCP_CA_Open);
@@ -251,7 +267,7 @@ static void bench_lose(void)
 	u32 i;
 
 	for (i = 0; i < sockets; i++) {
-		struct sock *sk = socks[i]->sk;
+		struct sock *sk = flows[i].sock->sk;
 		struct tcp_sock *tp = tcp_sk(sk);
 
 		tp->prior_cwnd = tcp_snd_cwnd(tp);
@@ -269,10 +285,10 @@ static int bench_open(u32 i)
 	struct tcp_sock *tp;
 	int err;
 
-	err = sock_create_kern(&init_net, AF_INET, SOCK_STREAM, IPPROTO_TCP, &socks[i]);
+	err = sock_create_kern(&init_net, AF_INET, SOCK_STREAM, IPPROTO_TCP, &flows[i].sock);
 	if (err)
 		return err;
-	tp = tcp_sk(socks[i]->sk);
+	tp = tcp_sk(flows[i].sock->sk);
 	tp->tcp_clock_cache = tcp_clock_ns();
 	tp->tcp_mstamp = div_u64(tp->tcp_clock_cache, NSEC_PER_USEC);
 	tp->mss_cache = MSS;
@@ -284,8 +300,8 @@ static int bench_open(u32 i)
 	tp->srtt_us = RTT_US << 3;
 	tp->lsndtime = tcp_jiffies32;
 	minmax_reset(&tp->rtt_min, tcp_jiffies32, RTT_US);
-	inet_csk(socks[i]->sk)->icsk_rto = HZ;
-	socks[i]->sk->sk_state = TCP_ESTABLISHED;
+	inet_csk(flows[i].sock->sk)->icsk_rto = HZ;
+	flows[i].sock->sk->sk_state = TCP_ESTABLISHED;
 	return 0;
 }
 
@@ -293,14 +309,14 @@ static void bench_close(void)
 {
 	u32 i;
 
-	for (i = 0; i < sockets && socks[i]; i++) {
-		socks[i]->sk->sk_state = TCP_CLOSE;
-		tcp_sk(socks[i]->sk)->packets_out = 0;
-		sock_release(socks[i]);
+	for (i = 0; i < sockets && flows[i].sock; i++) {
+		flows[i].sock->sk->sk_state = TCP_CLOSE;
+		tcp_sk(flows[i].sock->sk)->packets_out = 0;
+		sock_release(flows[i].sock);
 		if (!(i % CHUNK))
 			cond_resched();
 	}
-	vfree(socks);
+	vfree(flows);
 }
 
 static int bench_order(const void *a, const void *b)
@@ -316,9 +332,20 @@ static u32 bench_median(u32 *ns)
 	return ns[rounds * chunks / 2];
 }
 
+/* Extends the range from @few to @most by the numbers of ACKs that the sockets have had */
+static void bench_acks(u32 *few, u32 *most)
+{
+	u32 i;
+
+	for (i = 0; i < sockets; i++) {
+		*few = min(*few, flows[i].acks);
+		*most = max(*most, flows[i].acks);
+	}
+}
+
 static int bench_script(char **names, u32 many, const struct bench_script *script)
 {
-	u32 least, i, r;
+	u32 few = U32_MAX, most = 0, least, i, r;
 	int err;
 
 	for (r = 0; r < rounds; r++) {
@@ -338,8 +365,13 @@ static int bench_script(char **names, u32 many, const struct bench_script *scrip
 			/* the first run only fills caches and estimators */
 			bench_round(script, ns, chunks);
 			bench_round(script, ns, chunks);
+			bench_acks(&few, &most);
 		}
 	}
+	pr_warn("cc_bench: %s: %u sockets had %u to %u ACKs each\n", script->name, sockets, few,
+		most);
+	if (few < 2)
+		return -EIO;
 	least = bench_median(times[0]);
 	for (i = 1; i < many; i++) {
 		s32 more = bench_median(times[i]) - least;
@@ -358,7 +390,7 @@ static int bench_hold(const char *cc)
 
 	for (at = 0; at < sockets && !err; at++) {
 		local_bh_disable();
-		bench_ack(socks[at]->sk, scripts);
+		bench_ack(flows[at].sock->sk, scripts);
 		local_bh_enable();
 		if (!(at % CHUNK))
 			cond_resched();
@@ -401,14 +433,16 @@ static int __init bench_init(void)
 	u32 many = 1, i;
 	int err;
 
+	if (chunks)
+		chunks = max(chunks, DIV_ROUND_UP(sockets, CHUNK));
 	if (!sockets || !rounds || rounds > TIMES / max(chunks, 1U))
 		return -EINVAL;
 	/* a copy, because strsep() writes into it */
 	list = kstrdup(ccs, GFP_KERNEL);
-	socks = vcalloc(sockets, sizeof(socks[0]));
-	err = list && socks ? tcp_register_congestion_control(&nothing) : -ENOMEM;
+	flows = vcalloc(sockets, sizeof(flows[0]));
+	err = list && flows ? tcp_register_congestion_control(&nothing) : -ENOMEM;
 	if (err) {
-		vfree(socks);
+		vfree(flows);
 		goto free;
 	}
 	at = list;

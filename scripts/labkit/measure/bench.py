@@ -97,11 +97,12 @@ SENDERS = {
     "newjersey": ("tcp_newjersey", ""),
 }
 ACKS = ("open", "open, 44 segments", "recovery", "limited")  # of cc_bench.c
-LEAST = 0.5  # ns or instructions: the smallest value as a divisor, because less is not measurable
+LEAST = 0.5  # ns or instructions: less is not measurable, so it is no divisor and gets no verdict
 FEW = 10  # instructions: ratios of smaller costs are not checked for regressions
 MANY = 100_000  # sockets: from this number on, the memory of each can be measured
 BYTES = "bytes"
 NS, INSTRUCTIONS = "ns", "instructions"  # the units of cost
+NOISE = "noise"  # instead of a verdict
 RATE = "Gb/s"
 
 # Transfers of a host: the destination, the number of flows, and the qdisc
@@ -154,6 +155,7 @@ class Row:
     sockets: int = 0  # for ACKs: number of sockets that get ACKs in turn
     bound: float | None = None
     least: bool = False  # the bound is a minimum, not a maximum
+    noise: bool = False  # a cost, or the divisor of its ratio, is below LEAST: there is no verdict
     ratios: tuple[float, ...] = ()  # of each guest
     of: str = ""  # name of the divisor of ratios
     most: float | None = None  # bound of the ratio
@@ -186,6 +188,8 @@ class Row:
 
     @property
     def met(self) -> bool | None:
+        if self.noise:
+            return None
         if self.most is not None:
             return self.ratio <= self.most
         if self.bound is None:
@@ -209,6 +213,8 @@ class Row:
             shown |= {"bound": self.bound, "met": self.met}
         if self.least:
             shown["least"] = True
+        if self.noise:
+            shown["noise"] = True
         return shown
 
 
@@ -434,14 +440,18 @@ def rows(
     def to(samples: Iterable[float], of: Iterable[float]) -> tuple[float, ...]:
         return tuple(a / max(b, LEAST) for a, b in zip(samples, of, strict=True))
 
+    def noise(*costs: tuple[float, ...]) -> bool:
+        return min(map(min, costs)) < LEAST
+
     made = []
     for number in sockets:
         for cc, (_, of) in SENDERS.items():
             for ack in ACKS:
                 samples = medians("ack", cc, ack, str(number))
-                ratios = to(samples, medians("ack", of or "cubic", ack, str(number)))
-                made.append(Row(f"{cc}, {ack}", unit, samples, sockets=number, ratios=ratios,
-                                of=of or "cubic", most=1 if of else None))  # fmt: skip
+                other = medians("ack", of or "cubic", ack, str(number))
+                made.append(Row(f"{cc}, {ack}", unit, samples, sockets=number,
+                                ratios=to(samples, other), of=of or "cubic",
+                                most=1 if of else None, noise=noise(samples, other)))  # fmt: skip
             if number >= MANY:
                 made.append(Row(f"{cc}, memory", BYTES, medians("memory", cc, str(number)),
                                 sockets=number))  # fmt: skip
@@ -450,16 +460,18 @@ def rows(
             samples = medians("host", what, family)
             ratios = to(samples, medians("host", WHOLE, family))
             made.append(Row(what, unit, samples, family, bound=bound if unit == NS else None,
-                            ratios=ratios, of=WHOLE))  # fmt: skip
+                            ratios=ratios, of=WHOLE, noise=noise(samples)))  # fmt: skip
     for kind in TRAFFIC:
         others = {of: medians("router", f"{of}, {kind}") for of in ("fq_codel", "cake", "pfifo")}
         for name in ROUTERS:
             what, samples = f"{name}, {kind}", medians("router", f"{name}, {kind}")
             made.append(Row(what, unit, samples, ratios=to(samples, others["fq_codel"]),
                             of="fq_codel", most=1 if name in OURS else None,
-                            to_pfifo=to(samples, others["pfifo"])))  # fmt: skip
+                            to_pfifo=to(samples, others["pfifo"]),
+                            noise=noise(samples, others["fq_codel"])))  # fmt: skip
             if name in OURS:
-                made.append(Row(what, "of cake's", to(samples, others["cake"]), bound=OF_CAKE))
+                made.append(Row(what, "of cake's", to(samples, others["cake"]), bound=OF_CAKE,
+                                noise=noise(samples, others["cake"])))  # fmt: skip
     for path in HOST if unit == NS else ():
         for cc in SENT:
             rates = medians("transfer", path, cc)
@@ -594,8 +606,7 @@ def table(made: list[Row]) -> str:
         for cc, (_, of) in SENDERS.items():
             each = [found[f"{cc}, {ack}"] for ack in ACKS]
             cells = "".join(f"{f'{r.median:.1f} ({_range(r.ratios)})':>20}" for r in each)
-            missed = [r for r in each if r.met is False]
-            verdict = f"{of}: {'NOT MET' if missed else 'met'}" if of else "(cubic)"
+            verdict = f"{of}: {_together(each)}" if of else "(cubic)"
             held = f"{found[f'{cc}, memory'].median:8.1f}" if number >= MANY else ""
             lines.append(f"  {cc:<14}{cells}{held}  {verdict}")
         lines.append("")
@@ -614,9 +625,8 @@ def table(made: list[Row]) -> str:
         verdict = ""
         if of_cake:
             medians = [r.median for r in of_cake]
-            wanted = all(r.met for r in [*each, *of_cake])
             verdict = (f"{f'{min(medians):.2f}-{max(medians):.2f}':>18}"
-                       f"  {'met' if wanted else 'NOT MET'}")  # fmt: skip
+                       f"  {_together([*each, *of_cake])}")  # fmt: skip
         lines.append(f"  {name:<18}{cells}{verdict}")
     if any(r.least for r in made):
         lines += ["", *_throughput(made)]
@@ -634,8 +644,7 @@ def _throughput(made: list[Row]) -> list[str]:
         cells = "".join(f"{f'{rate:.1f} ({share.median:.2f})':>20}"
                         for rate, share in zip(rates, shares, strict=True))  # fmt: skip
         judged = [r for r in made if r.least and r.met is not None and r.what.startswith(f"{cc}, ")]
-        verdict = "met" if all(r.met for r in judged) else "NOT MET"
-        lines.append(f"  {cc:<14}{cells}  {verdict if judged else ''}".rstrip())
+        lines.append(f"  {cc:<14}{cells}  {_together(judged) if judged else ''}".rstrip())
     return lines
 
 
@@ -651,7 +660,14 @@ def _cell(row: Row, form: str) -> str:
 def _verdict(of: list[Row]) -> str:
     if of[0].bound is None:
         return ""
-    return f"{of[0].bound:>9g}  {'met' if all(r.met for r in of) else 'NOT MET'}"
+    return f"{of[0].bound:>9g}  {_together(of)}"
+
+
+def _together(judged: list[Row]) -> str:
+    """The verdict on several rows with bounds."""
+    if any(r.met is False for r in judged):
+        return "NOT MET"
+    return NOISE if any(r.noise for r in judged) else "met"
 
 
 def notes(made: list[Row], load: float) -> list[str]:
