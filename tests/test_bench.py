@@ -21,6 +21,9 @@ LOG = """\
 [    2.100000] cc_bench: nist_bic: open, 44 segments: 1000 sockets: 6120 ps per ACK
 [    2.110000] cc_bench: reno: recovery: 1 sockets: -20 ps per ACK
 [    2.120000] cc_bench: acp: 1000 sockets: 64 bytes per socket, 4096 left
+[    2.130000] cc_bench: acp, granted: limited: 1 sockets: 41000 ps per ACK
+[    2.140000] cc_bench: acp, granted: 1 sockets: 60 bytes per socket, 0 left
+[    2.150000] cc_bench: limited: 1 sockets had 800 to 1000 ACKs each
 [    2.390000] sch_bench: fq_codel, IPv6: 66000 ps per packet
 listening
 transfer: veth, fq: cubic: 1100000000 bytes/s
@@ -57,6 +60,9 @@ def test_parses_a_log():
         ("ack", "reno", "recovery", "1"): [-0.02],
         ("memory", "acp", "1000"): [64.0],
         ("left", "acp", "1000"): [4096.0],
+        ("ack", "acp, granted", "limited", "1"): [41.0],
+        ("memory", "acp, granted", "1"): [60.0],
+        ("left", "acp, granted", "1"): [0.0],
         ("router", "fq_codel, IPv6"): [66.0],
         ("transfer", "veth, fq", "cubic"): [1.1e9, 9e8],
         ("transfer", "veth, fq", "acp"): [1e9],
@@ -124,11 +130,17 @@ def test_noise_gets_no_verdict():
 
 
 def test_each_of_many_sockets_gets_acks(lab):
-    """At least one before the measurement, and one in it."""
-    script = "modprobe cc_bench sockets=3000 chunks=2 rounds=1 ccs=reno; dmesg"
-    log = lab("exec", "--", "sh", "-ec", script).stdout
-    found = re.findall(r"cc_bench: ([^:]+): 3000 sockets had (\d+) to (\d+) ACKs each", log)
-    assert {name: int(few) for name, few, _ in found} == {
+    """At least one before the measurement, and one in it.  The bench fails unless the senders follow
+    the words."""
+    senders = {cc: of for cc, (of, _) in bench.SENDERS.items() if cc.endswith(bench.GRANTED)}
+    ccs = ",".join(["reno", *(cc.replace(bench.GRANTED, "+") for cc in senders)])
+    modules = " ".join(senders.values())
+    script = f"modprobe -a {modules}; modprobe cc_bench sockets=3000 chunks=2"
+    log = lab("exec", "--", "sh", "-ec", f"{script} rounds=1 ccs={ccs}; dmesg").stdout
+    assert bench.parse(log).keys() >= {("ack", cc, ack, "3000")
+                                       for cc in ("reno", *senders) for ack in bench.ACKS}
+    found = re.findall(r"cc_bench: ([^:]+): 3000 sockets had (\d+) to \d+ ACKs each", log)
+    assert {name: int(few) for name, few in found} == {
         ack: 3 if "recovery" in ack else 2 for ack in bench.ACKS}  # fmt: skip
 
 

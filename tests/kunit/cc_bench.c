@@ -8,7 +8,11 @@
  * pkts_acked, in_ack_event, and cong_avoid or cong_control.  Without cong_control TCP sets the
  * pacing rate, and the window in recovery; a cong_control does both itself.  Therefore this work of
  * TCP is included in the time of a congestion control that has no cong_control.
- * The result is the difference to the same ACKs with a congestion control that does nothing.  All
+ * With a + after its name (ccs=acp+) an explicit sender gets a word of a router with each ACK, and
+ * so follows its law; without a word it is Reno.  The bench puts the echo into the entry that
+ * tcp_feedback has of the flow, and the sender takes it from there.  See bench_word().
+ * The result is the difference to the same ACKs with a congestion control that does nothing, with
+ * the same echoes.  So what tcp_feedback does to bring an echo is not included.  All
  * congestion controls take turns, many times.  The result is the median of the times for a chunk of
  * 200 ACKs, so that a timer, or other work on this processor, does not change it.
  *
@@ -29,21 +33,29 @@
 #include <linux/vmalloc.h>
 #include <net/tcp.h>
 
+#include "../../feedback/tcp_feedback.h"
 #include "bench_memory.h"
 #include "tcpcc_compat.h"
+#include "tcpcc_estcp.h"
+#include "tcpcc_feedback.h"
+#include "tcpcc_view.h"
 
 #define MSS		1448U
 #define RTT_US		40000U
-#define CWND		100U	/* segments */
-#define SEG_US		(RTT_US / CWND)
+#define ACKS		100U	/* in a round trip */
+#define GRO		44U	/* segments that one ACK acknowledges, as with GRO */
+#define MOST		(4 * GRO * ACKS)	/* the largest window, segments */
 #define CHUNK		200U	/* ACKs that are timed together, with softirqs off */
 #define STRIDE		7919U	/* from one socket to the next: a prime */
-#define CCS		32
+#define CCS		40
+#define BASES		2	/* of these, the first to which the others are compared */
+#define WARM		64	/* ACKs that a sender needs to believe a router */
+#define WORDS		16U	/* a power of two */
 #define TIMES		4096	/* the most chunks that are timed for one congestion control */
 
 static char *ccs = "reno,cubic,bbr";
 module_param(ccs, charp, 0);
-MODULE_PARM_DESC(ccs, "congestion controls, separated by commas");
+MODULE_PARM_DESC(ccs, "congestion controls, separated by commas; name+: with a word for each ACK");
 
 static unsigned int sockets = 1000;
 module_param(sockets, uint, 0);
@@ -62,35 +74,57 @@ MODULE_PARM_DESC(rounds, "number of rounds; in each, all congestion controls tak
  * struct bench_script - a kind of ACKs
  * @name: name in the log
  * @segs: segments that an ACK acknowledges
+ * @cwnd: window, about, segments
  * @state: state of the socket, TCP_CA_*
  * @limited: the application has too little to send
  */
 struct bench_script {
 	const char *name;
 	u32 segs;
+	u32 cwnd;
 	u8 state;
 	bool limited;
 };
 
+/*
+ * There are 100 ACKs in a round trip, so the work that a congestion control does once in a round
+ * trip counts as a hundredth.  With few ACKs there are 2.3.
+ */
 static const struct bench_script scripts[] = {
-	{ "open", 1, TCP_CA_Open },
-	{ "open, 44 segments", 44, TCP_CA_Open },
-	{ "recovery", 1, TCP_CA_Recovery },
-	{ "limited", 1, TCP_CA_Open, true },
+	{ "open", 1, ACKS, TCP_CA_Open },
+	{ "open, 44 segments", GRO, GRO * ACKS, TCP_CA_Open },
+	{ "open, few ACKs", GRO, ACKS, TCP_CA_Open },
+	{ "recovery", 1, ACKS, TCP_CA_Recovery },
+	{ "recovery, 44 segments", GRO, GRO * ACKS, TCP_CA_Recovery },
+	{ "limited", 1, ACKS, TCP_CA_Open, true },
+	{ "limited, 44 segments", GRO, GRO * ACKS, TCP_CA_Open, true },
+};
+
+/**
+ * struct bench_cc - a congestion control
+ * @name: its name
+ * @granted: each ACK brings a word of a router
+ */
+struct bench_cc {
+	const char *name;
+	bool granted;
 };
 
 /**
  * struct bench_flow - a socket that gets ACKs
  * @sock: the socket
+ * @fb: its entry in tcp_feedback, if it gets words
  * @acks: ACKs since it has its congestion control
  */
 struct bench_flow {
 	struct socket *sock;
+	struct tcpcc_feedback *fb;
 	u32 acks;
 };
 
 static struct bench_flow *flows;
 static u32 times[CCS][TIMES];	/* time of each chunk, ns */
+static u32 words[WORDS];	/* that routers send to the present congestion control */
 static u32 noise;
 static u32 next_flow;	/* index of the flow that gets the next ACK */
 
@@ -105,6 +139,35 @@ static struct tcp_congestion_ops nothing __read_mostly = {
 	.undo_cwnd	= tcp_reno_undo_cwnd,
 	.cong_avoid	= nothing_cong_avoid,
 };
+
+/* Does nothing either, but has an entry in tcp_feedback, as the first thing of its state */
+static void echoes_init(struct sock *sk)
+{
+	struct tcpcc_feedback **fb = inet_csk_ca(sk);
+
+	*fb = tcpcc_feedback_attach(sk, TCPCC_FB_ACP);
+}
+
+static void echoes_release(struct sock *sk)
+{
+	struct tcpcc_feedback **fb = inet_csk_ca(sk);
+
+	tcpcc_feedback_detach(sk, *fb);
+}
+
+static struct tcp_congestion_ops echoes __read_mostly = {
+	.name		= "bench_echoes",
+	.owner		= THIS_MODULE,
+	.init		= echoes_init,
+	.release	= echoes_release,
+	.ssthresh	= tcp_reno_ssthresh,
+	.undo_cwnd	= tcp_reno_undo_cwnd,
+	.cong_avoid	= nothing_cong_avoid,
+};
+
+/* The results are the differences to the first of these, or to the second if there are words. */
+static struct bench_cc list[CCS] = { { "bench_nothing" }, { "bench_echoes", true } };
+static u32 listed = BASES;
 
 /* Since 6.10 the callback also has the ACK and its flags as arguments. */
 static void bench_cong_control(struct sock *sk, const struct rate_sample *rs)
@@ -155,18 +218,19 @@ static void bench_ack(struct sock *sk, const struct bench_script *script)
 {
 	const struct tcp_congestion_ops *ops = inet_csk(sk)->icsk_ca_ops;
 	struct tcp_sock *tp = tcp_sk(sk);
+	u32 ack_us = RTT_US * script->segs / script->cwnd;
 	u32 cwnd = tcp_snd_cwnd(tp);
 	struct ack_sample sample;
 	struct rate_sample rs;
 
-	/* keeps cwnd near CWND: neither above the room of the path nor at a low value for long */
-	if (unlikely(cwnd < CWND / 2 || cwnd > 2 * CWND)) {
-		cwnd = CWND;
+	/* keeps cwnd near its first value: not above the room of the path, nor low for long */
+	if (unlikely(cwnd < script->cwnd / 2 || cwnd > 2 * script->cwnd)) {
+		cwnd = script->cwnd;
 		tcp_snd_cwnd_set(tp, cwnd);
 	}
 	noise = noise * 1664525 + 1013904223;
-	tp->tcp_mstamp += SEG_US * script->segs;
-	tp->tcp_clock_cache += (u64)SEG_US * script->segs * NSEC_PER_USEC;
+	tp->tcp_mstamp += ack_us;
+	tp->tcp_clock_cache += (u64)ack_us * NSEC_PER_USEC;
 	tp->snd_una += script->segs * MSS;
 	tp->snd_nxt = tp->snd_una + cwnd * MSS;
 	tp->write_seq = tp->snd_nxt;
@@ -209,18 +273,57 @@ static void bench_ack(struct sock *sk, const struct bench_script *script)
 	}
 }
 
-/* Measures the time of @many chunks, and writes it to @ns */
-static void bench_round(const struct bench_script *script, u32 *ns, u32 many)
+/**
+ * bench_word() - one of the words that routers send in turn
+ * @protocol: enum tcpcc_fb_protocol
+ * @cwnd: window to grant, segments
+ * @i: 0 to WORDS - 1
+ *
+ * The words differ, as if routers computed anew for each ACK: rates by up to a sixteenth, a quarter
+ * of them with H_congestion; changes to both sides, which add up to none; and codepoints of one
+ * phase, three in eight of them marked.  A phase lasts for a second and more, so its end is not
+ * measured.
+ *
+ * Return: the word
+ */
+static u32 bench_word(u8 protocol, u32 cwnd, u32 i)
 {
-	u32 at = next_flow, i;
+	u64 rate = div_u64((u64)cwnd * MSS * USEC_PER_SEC, RTT_US);
+	s32 way = 2 * i + 1 - WORDS;
+
+	if (protocol == TCPCC_FB_ESTCP)
+		return tcpcc_fb_tally(0, i % 8 < 3 ? TCPCC_ESTCP_MARK : 0, 1);
+	if (protocol == TCPCC_FB_XCP)
+		return tcpcc_fb_change_word(way * (s32)(rate >> 12));
+	return tcpcc_fb_encode(rate + way * (s64)(rate >> 8), !(i % 4));
+}
+
+/* An ACK has brought the echo of a word. */
+static void bench_echo(struct bench_flow *flow)
+{
+	atomic64_set(&flow->fb->taken, 1ULL << 32 | words[noise / (U32_MAX / WORDS + 1)]);
+}
+
+static void bench_ack_of(struct bench_flow *flow, const struct bench_cc *cc,
+			 const struct bench_script *script)
+{
+	if (cc->granted)
+		bench_echo(flow);
+	bench_ack(flow->sock->sk, script);
+	flow->acks++;
+}
+
+/* Measures the time of @chunks chunks, and writes it to @ns */
+static void bench_round(const struct bench_cc *cc, const struct bench_script *script, u32 *ns)
+{
+	u32 at = next_flow, left, i;
 	u64 start;
 
-	while (many--) {
+	for (left = chunks; left; left--) {
 		local_bh_disable();
 		start = ktime_get_ns();
 		for (i = 0; i < CHUNK; i++) {
-			bench_ack(flows[at].sock->sk, script);
-			flows[at].acks++;
+			bench_ack_of(&flows[at], cc, script);
 			at = (at + STRIDE) % sockets;
 		}
 		*ns++ = ktime_get_ns() - start;
@@ -240,9 +343,10 @@ static void bench_state(struct sock *sk, u8 state)
 	icsk->icsk_ca_state = state;
 }
 
-static int bench_choose(const char *cc)
+static int bench_choose(const struct bench_cc *cc, const struct bench_script *script)
 {
-	u32 i;
+	sockptr_t name = KERNEL_SOCKPTR((void *)cc->name);
+	u32 i, j;
 	int err;
 
 	for (i = 0; i < sockets; i++) {
@@ -250,15 +354,62 @@ static int bench_choose(const char *cc)
 		struct tcp_sock *tp = tcp_sk(sk);
 
 		err = flows[i].sock->ops->setsockopt(flows[i].sock, SOL_TCP, TCP_CONGESTION,
-						     KERNEL_SOCKPTR((void *)cc), strlen(cc));
-		if (err)
+						     name, strlen(cc->name));
+		if (err) {
+			pr_err("cc_bench: no congestion control %s\n", cc->name);
 			return err;
+		}
 		flows[i].acks = 0;
-		tcp_snd_cwnd_set(tp, CWND);
-		tp->snd_ssthresh = CWND / 2;
+		flows[i].fb = cc->granted ? *(struct tcpcc_feedback **)inet_csk_ca(sk) : NULL;
+		if (cc->granted && !flows[i].fb)
+			return -ENOMEM;
+		tp->snd_cwnd_clamp = 4 * script->cwnd;
+		tcp_snd_cwnd_set(tp, script->cwnd);
+		tp->snd_ssthresh = script->cwnd / 2;
 		bench_state(sk, TCP_CA_Open);
 	}
+	for (j = 0; cc->granted && j < WORDS; j++)
+		words[j] = bench_word(flows[0].fb->protocol, script->cwnd, j);
 	return 0;
+}
+
+/* So many ACKs in a row for each socket that it follows the words */
+static void bench_warm(const struct bench_cc *cc, const struct bench_script *script)
+{
+	u32 i, j;
+
+	for (i = 0; i < sockets; i++) {
+		local_bh_disable();
+		for (j = 0; j < WARM; j++)
+			bench_ack_of(&flows[i], cc, script);
+		local_bh_enable();
+		if (!(i % CHUNK))
+			cond_resched();
+	}
+}
+
+/* Whether all senders follow the words, and have taken all of them */
+static bool bench_follow(void)
+{
+	u32 i;
+
+	for (i = 0; i < sockets; i++) {
+		struct sock *sk = flows[i].sock->sk;
+		const struct tcp_congestion_ops *ops = inet_csk(sk)->icsk_ca_ops;
+		struct tcpcc_view view = {};
+		int attr;
+
+		if (ops == &echoes)
+			continue;
+		ops->get_info(sk, TCPCC_VIEW, &attr, &view.form);
+		if (!view.mode || !strcmp(view.mode, "start") || !strcmp(view.mode, "fallback") ||
+		    atomic64_read(&flows[i].fb->taken)) {
+			pr_err("cc_bench: %s does not follow the words: %s\n", ops->name,
+			       view.mode ?: "no mode");
+			return false;
+		}
+	}
+	return true;
 }
 
 /* Each socket has lost a segment: tcp_enter_recovery() */
@@ -293,10 +444,9 @@ static int bench_open(u32 i)
 	tp->tcp_mstamp = div_u64(tp->tcp_clock_cache, NSEC_PER_USEC);
 	tp->mss_cache = MSS;
 	tp->snd_wnd = U32_MAX / 2;
-	tp->snd_cwnd_clamp = 4 * CWND;
 	tp->rx_opt.sack_ok = TCP_SACK_SEEN;
-	tp->delivered = 2 * CWND;
-	tp->data_segs_out = 2 * CWND;
+	tp->delivered = MOST;
+	tp->data_segs_out = MOST;
 	tp->srtt_us = RTT_US << 3;
 	tp->lsndtime = tcp_jiffies32;
 	minmax_reset(&tp->rtt_min, tcp_jiffies32, RTT_US);
@@ -316,7 +466,6 @@ static void bench_close(void)
 		if (!(i % CHUNK))
 			cond_resched();
 	}
-	vfree(flows);
 }
 
 static int bench_order(const void *a, const void *b)
@@ -343,28 +492,46 @@ static void bench_acks(u32 *few, u32 *most)
 	}
 }
 
-static int bench_script(char **names, u32 many, const struct bench_script *script)
+/* Measures congestion control @i once */
+static int bench_turn(u32 i, const struct bench_script *script, u32 *ns)
 {
-	u32 few = U32_MAX, most = 0, least, i, r;
+	const struct bench_cc *cc = &list[i];
+	struct bench_script open = *script;
+	int err = bench_choose(cc, script);
+
+	if (err)
+		return err;
+	open.state = TCP_CA_Open;
+	if (cc->granted)
+		bench_warm(cc, &open);
+	/* a loss comes after the start */
+	if (script->state == TCP_CA_Recovery) {
+		bench_round(cc, &open, ns);
+		bench_lose();
+	}
+	/* the first run only fills caches and estimators */
+	bench_round(cc, script, ns);
+	bench_round(cc, script, ns);
+	return cc->granted && !bench_follow() ? -EIO : 0;
+}
+
+static const char *bench_name(const struct bench_cc *cc, char *name, size_t size)
+{
+	snprintf(name, size, "%s%s", cc->name, cc->granted ? ", granted" : "");
+	return name;
+}
+
+static int bench_script(const struct bench_script *script)
+{
+	u32 few = U32_MAX, most = 0, least[BASES], i, r;
+	char name[64];
 	int err;
 
 	for (r = 0; r < rounds; r++) {
-		for (i = 0; i < many; i++) {
-			u32 *ns = &times[i][r * chunks];
-
-			err = bench_choose(names[i]);
-			if (err) {
-				pr_err("cc_bench: no congestion control %s\n", names[i]);
+		for (i = 0; i < listed; i++) {
+			err = bench_turn(i, script, &times[i][r * chunks]);
+			if (err)
 				return err;
-			}
-			/* a loss comes after the start */
-			if (script->state == TCP_CA_Recovery) {
-				bench_round(&scripts[0], ns, chunks);
-				bench_lose();
-			}
-			/* the first run only fills caches and estimators */
-			bench_round(script, ns, chunks);
-			bench_round(script, ns, chunks);
 			bench_acks(&few, &most);
 		}
 	}
@@ -372,25 +539,28 @@ static int bench_script(char **names, u32 many, const struct bench_script *scrip
 		most);
 	if (few < 2)
 		return -EIO;
-	least = bench_median(times[0]);
-	for (i = 1; i < many; i++) {
-		s32 more = bench_median(times[i]) - least;
+	for (i = 0; i < listed; i++) {
+		u32 each = bench_median(times[i]);
 
-		pr_warn("cc_bench: %s: %s: %u sockets: %d ps per ACK\n", names[i], script->name,
-			sockets, more * 1000 / (s32)CHUNK);
+		if (i < BASES)
+			least[i] = each;
+		else
+			pr_warn("cc_bench: %s: %s: %u sockets: %d ps per ACK\n",
+				bench_name(&list[i], name, sizeof(name)), script->name, sockets,
+				(s32)(each - least[list[i].granted]) * 1000 / (s32)CHUNK);
 	}
 	return 0;
 }
 
 /* Sets the congestion control of each socket, and processes one ACK on each */
-static int bench_hold(const char *cc)
+static int bench_hold(const struct bench_cc *cc)
 {
-	int err = bench_choose(cc);
+	int err = bench_choose(cc, scripts);
 	u32 at;
 
 	for (at = 0; at < sockets && !err; at++) {
 		local_bh_disable();
-		bench_ack(flows[at].sock->sk, scripts);
+		bench_ack_of(&flows[at], cc, scripts);
 		local_bh_enable();
 		if (!(at % CHUNK))
 			cond_resched();
@@ -402,35 +572,50 @@ static int bench_hold(const char *cc)
  * Logs the additional memory per socket of each congestion control, and how much memory is still
  * in use after the sockets have another one
  */
-static int bench_held(char **names, u32 many)
+static int bench_held(void)
 {
 	s64 least = bench_memory(), held;
+	char name[64];
 	u32 i, r;
 	int err;
 
-	for (i = 1; i < many; i++) {
+	for (i = BASES; i < listed; i++) {
 		for (r = 0; r < (chunks ? 1 : rounds); r++) {
 			s64 before = bench_memory();
 
-			err = bench_hold(names[i]);
+			err = bench_hold(&list[i]);
 			if (err)
 				return err;
 			held = bench_memory() - before;
-			err = bench_choose(nothing.name);
+			err = bench_choose(&list[0], scripts);
 			if (err)
 				return err;
 			pr_warn("cc_bench: %s: %u sockets: %lld bytes per socket, %lld left\n",
-				names[i], sockets, div_s64(held, sockets), bench_memory() - least);
+				bench_name(&list[i], name, sizeof(name)), sockets,
+				div_s64(held, sockets), bench_memory() - least);
 		}
 	}
 	return 0;
 }
 
+/* Adds the congestion controls of @names to the list; writes into @names */
+static void bench_list(char *names)
+{
+	while (names && listed < CCS) {
+		char *name = strsep(&names, ","), *end = name + strlen(name);
+
+		list[listed].granted = end > name && end[-1] == '+';
+		if (list[listed].granted)
+			end[-1] = 0;
+		list[listed++].name = name;
+	}
+}
+
 static int __init bench_init(void)
 {
-	char *names[CCS] = { nothing.name }, *list, *at;
+	char *names;
 	s64 before, held;
-	u32 many = 1, i;
+	u32 i;
 	int err;
 
 	if (chunks)
@@ -438,32 +623,34 @@ static int __init bench_init(void)
 	if (!sockets || !rounds || rounds > TIMES / max(chunks, 1U))
 		return -EINVAL;
 	/* a copy, because strsep() writes into it */
-	list = kstrdup(ccs, GFP_KERNEL);
+	names = kstrdup(ccs, GFP_KERNEL);
 	flows = vcalloc(sockets, sizeof(flows[0]));
-	err = list && flows ? tcp_register_congestion_control(&nothing) : -ENOMEM;
-	if (err) {
-		vfree(flows);
+	err = names && flows ? tcp_register_congestion_control(&nothing) : -ENOMEM;
+	if (err)
 		goto free;
-	}
-	at = list;
-	while (at && many < CCS)
-		names[many++] = strsep(&at, ",");
+	err = tcp_register_congestion_control(&echoes);
+	if (err)
+		goto unregister;
+	bench_list(names);
 	before = bench_memory();
 	for (i = 0; i < sockets && !err; i++)
 		err = bench_open(i);
 	held = bench_memory() - before;
 	if (!err)
-		err = bench_choose(nothing.name);
+		err = bench_choose(&list[0], scripts);
 	if (!err)
-		err = bench_held(names, many);
+		err = bench_held();
 	for (i = 0; chunks && i < ARRAY_SIZE(scripts) && !err; i++)
-		err = bench_script(names, many, &scripts[i]);
+		err = bench_script(&scripts[i]);
 	bench_close();
 	pr_warn("cc_bench: socket: %u sockets: %lld bytes per socket, %lld left\n", sockets,
 		div_s64(held, sockets), bench_memory() - before);
+	tcp_unregister_congestion_control(&echoes);
+unregister:
 	tcp_unregister_congestion_control(&nothing);
 free:
-	kfree(list);
+	vfree(flows);
+	kfree(names);
 	return err;
 }
 

@@ -71,8 +71,9 @@ THEIRS = {"reno", "cubic", "bbr", "vegas", "dctcp", "fq_codel", "pie", "cake", "
 OF_CAKE = 0.1
 TRAFFIC = {"50 flows": "", "1 flow": "flows=1", "10000 flows": "flows=10000", "IPv6": "v6=1"}
 
+GRANTED = ", granted"  # each ACK brings a router's word; without, explicit senders act as Reno
+
 # Congestion controls: the module, and the congestion control whose cost of an ACK is the bound.
-# acp, estcp, xcp and rcp run without a router, so they act as Reno.
 SENDERS = {
     "reno": ("", ""),
     "cubic": ("", ""),
@@ -92,11 +93,16 @@ SENDERS = {
     "nist_scalable": ("tcp_nist_scalable", "cubic"),
     "ccpd_path": ("tcp_ccpd_path", "bbr"),
     "acp": ("tcp_acp_host", "bbr"),
+    f"acp{GRANTED}": ("tcp_acp_host", "bbr"),
     "estcp": ("tcp_estcp", "bbr"),
+    f"estcp{GRANTED}": ("tcp_estcp", "bbr"),
     "jtcp": ("tcp_jtcp", ""),
     "newjersey": ("tcp_newjersey", ""),
 }
-ACKS = ("open", "open, 44 segments", "recovery", "limited")  # of cc_bench.c
+ACKS = (
+    "open", "open, 44 segments", "open, few ACKs", "recovery", "recovery, 44 segments", "limited",
+    "limited, 44 segments",
+)  # of cc_bench.c
 LEAST = 0.5  # ns or instructions: less is not measurable, so it is no divisor and gets no verdict
 FEW = 10  # instructions: ratios of smaller costs are not checked for regressions
 MANY = 100_000  # sockets: from this number on, the memory of each can be measured
@@ -111,11 +117,12 @@ HOST = {
     "veth, fq": ("192.0.2.2", 1, "fq"), "veth, 64 flows, fq": ("192.0.2.2", 64, "fq"),
     "loopback": ("127.0.0.1", 1, ""), "loopback, 64 flows": ("127.0.0.1", 64, ""),
 }  # fmt: skip
-SENT = [cc for cc, (module, of) in SENDERS.items() if of] + ["bbr", "cubic"]
+CLAIMED = [cc for cc, (_, of) in SENDERS.items() if of and not cc.endswith(GRANTED)]  # a cost
+SENT = [*CLAIMED, "bbr", "cubic"]
 SHARE = 0.9  # of CUBIC's throughput, at least
 BEYOND = {"ccpd_path": "bbr"}  # the throughput of the first must be above that of the second
 
-TIMEOUT_S = 300  # of a guest
+TIMEOUT_S = 600  # of a guest
 COUNT_TIMEOUT_S = 900  # of an emulated guest
 BUSY = 0.5  # processors: a higher load by other programs is mentioned in notes
 
@@ -130,8 +137,8 @@ class Effort:
     times: int = 4  # repetitions of so many packets
     ms: int = 250  # duration of a transfer
     sockets: tuple[int, ...] = (1, 1000, 100_000)  # numbers of sockets that get ACKs in turn
-    chunks: int = 100  # of 200 ACKs, in each round
-    rounds: int = 3
+    chunks: int = 100  # of 200 ACKs, in each round; as many as sockets need
+    rounds: int = 3  # for MANY sockets, which need many chunks, one
 
     @property
     def steps(self) -> int:
@@ -338,8 +345,9 @@ def _measures(effort: Effort) -> str:
         ) for name, (qdisc, sent) in ROUTERS.items()
     )  # fmt: skip
     modules = " ".join(dict.fromkeys(module for module, _ in SENDERS.values() if module))
+    ccs = ",".join(cc.replace(GRANTED, "+") for cc in SENDERS)
     acks = "\n".join(
-        f"acks {n} {effort.chunks} {effort.rounds} {','.join(SENDERS)}" for n in effort.sockets
+        f"acks {n} {effort.chunks} {effort.rounds if n < MANY else 1} {ccs}" for n in effort.sockets
     )
     return f"""
 modprobe -a {modules}
@@ -394,9 +402,9 @@ sends()
 
 _LINE = re.compile(
     r"(?:\[ *\d+\.\d+\] )?(?:"
-    r"cc_bench: (?P<sender>\w+): (?P<ack>[^:]+): (?P<sockets>\d+) sockets:"
+    r"cc_bench: (?P<sender>[^:]+): (?P<ack>[^:]+): (?P<sockets>\d+) sockets:"
     r" (?P<each>-?\d+) ps per ACK|"
-    r"cc_bench: (?P<holder>\w+): (?P<many>\d+) sockets: (?P<bytes>-?\d+) bytes per socket"
+    r"cc_bench: (?P<holder>[^:]+): (?P<many>\d+) sockets: (?P<bytes>-?\d+) bytes per socket"
     r", (?P<left>-?\d+) left|"
     r"feedback_bench: (?P<family>v[46]) (?P<host>[^:]+): (?P<segment>-?\d+) ps per segment|"
     r"sch_bench: (?P<router>[^:]+): (?P<packet>\d+) ps per packet|"
@@ -601,11 +609,11 @@ def table(made: list[Row]) -> str:
     for number in dict.fromkeys(r.sockets for r in made if r.sockets):
         found = {r.what: r for r in made if r.sockets == number}
         lines.append(f"an ACK, {unit} (as a multiple): {number} socket{'s' * (number > 1)}\n"
-                     f"  {'':<14}{''.join(f'{ack:>20}' for ack in ACKS)}"
+                     f"  {'':<14}{''.join(f'{ack:>23}' for ack in ACKS)}"
                      f"{'   bytes' * (number >= MANY)}  of")  # fmt: skip
         for cc, (_, of) in SENDERS.items():
             each = [found[f"{cc}, {ack}"] for ack in ACKS]
-            cells = "".join(f"{f'{r.median:.1f} ({_range(r.ratios)})':>20}" for r in each)
+            cells = "".join(f"{f'{r.median:.1f} ({_range(r.ratios)})':>23}" for r in each)
             verdict = f"{of}: {_together(each)}" if of else "(cubic)"
             held = f"{found[f'{cc}, memory'].median:8.1f}" if number >= MANY else ""
             lines.append(f"  {cc:<14}{cells}{held}  {verdict}")

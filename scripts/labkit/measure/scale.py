@@ -34,7 +34,7 @@ Json = dict[str, Any]
 
 MOST_CPUS = 16  # of an emulated machine
 QDISCS = {name: bench.ROUTERS[name] for name in ("pfifo", *bench.OURS, "fq_codel", "pie", "cake")}
-SENDERS = [cc for cc, (_, of) in bench.SENDERS.items() if of] + ["cubic", "bbr"]
+SENDERS = [*bench.CLAIMED, "cubic", "bbr"]
 DEVICES = 64  # with a qdisc, to measure the memory of each
 NOISE = 1 << 18  # bytes of variation in the total of the kernel's objects
 MEMORY = 8 << 30  # bytes of a guest with a million sockets
