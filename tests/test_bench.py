@@ -130,15 +130,15 @@ def test_noise_gets_no_verdict():
 
 
 def test_each_of_many_sockets_gets_acks(lab):
-    """At least one before the measurement, and one in it.  The bench fails unless the senders follow
+    """At least one before the measurement, and one in it.  The bench fails unless senders follow
     the words."""
     senders = {cc: of for cc, (of, _) in bench.SENDERS.items() if cc.endswith(bench.GRANTED)}
     ccs = ",".join(["reno", *(cc.replace(bench.GRANTED, "+") for cc in senders)])
     modules = " ".join(senders.values())
     script = f"modprobe -a {modules}; modprobe cc_bench sockets=3000 chunks=2"
     log = lab("exec", "--", "sh", "-ec", f"{script} rounds=1 ccs={ccs}; dmesg").stdout
-    assert bench.parse(log).keys() >= {("ack", cc, ack, "3000")
-                                       for cc in ("reno", *senders) for ack in bench.ACKS}
+    wanted = {("ack", cc, ack, "3000") for cc in ("reno", *senders) for ack in bench.ACKS}
+    assert bench.parse(log).keys() >= wanted
     found = re.findall(r"cc_bench: ([^:]+): 3000 sockets had (\d+) to \d+ ACKs each", log)
     assert {name: int(few) for name, few in found} == {
         ack: 3 if "recovery" in ack else 2 for ack in bench.ACKS}  # fmt: skip
@@ -301,6 +301,15 @@ def memory_log(left=(0, 4096), kb=100):
               *(f"qdisc {name} {kb} {kb + 64} {end}" for name in scale.QDISCS
                 for end in (kb, kb + 4))]  # fmt: skip
     return "\n".join(lines)
+
+
+def test_no_sender_is_left_out():
+    names = {path.stem for path in REPO.glob("**/tcp_*.c") if path.parent.name in
+             (REPO.name, "nist", "rivals")}  # fmt: skip
+    assert {module for module, _ in bench.SENDERS.values() if module.startswith("tcp_")} - {
+        "tcp_bbr", "tcp_vegas", "tcp_dctcp"} == names  # fmt: skip
+    measured = {module for cc, (module, _) in bench.SENDERS.items() if cc in scale.SENDERS}
+    assert names <= measured
 
 
 def test_memory_that_grows_is_told():

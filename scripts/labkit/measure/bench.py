@@ -96,6 +96,10 @@ SENDERS = {
     f"acp{GRANTED}": ("tcp_acp_host", "bbr"),
     "estcp": ("tcp_estcp", "bbr"),
     f"estcp{GRANTED}": ("tcp_estcp", "bbr"),
+    "xcp": ("tcp_xcp", ""),
+    f"xcp{GRANTED}": ("tcp_xcp", ""),
+    "rcp": ("tcp_rcp", ""),
+    f"rcp{GRANTED}": ("tcp_rcp", ""),
     "jtcp": ("tcp_jtcp", ""),
     "newjersey": ("tcp_newjersey", ""),
 }
@@ -117,8 +121,7 @@ HOST = {
     "veth, fq": ("192.0.2.2", 1, "fq"), "veth, 64 flows, fq": ("192.0.2.2", 64, "fq"),
     "loopback": ("127.0.0.1", 1, ""), "loopback, 64 flows": ("127.0.0.1", 64, ""),
 }  # fmt: skip
-CLAIMED = [cc for cc, (_, of) in SENDERS.items() if of and not cc.endswith(GRANTED)]  # a cost
-SENT = [*CLAIMED, "bbr", "cubic"]
+SENT = [cc for cc, (_, of) in SENDERS.items() if of and not cc.endswith(GRANTED)] + ["bbr", "cubic"]
 SHARE = 0.9  # of CUBIC's throughput, at least
 BEYOND = {"ccpd_path": "bbr"}  # the throughput of the first must be above that of the second
 

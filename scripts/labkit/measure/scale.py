@@ -34,7 +34,8 @@ Json = dict[str, Any]
 
 MOST_CPUS = 16  # of an emulated machine
 QDISCS = {name: bench.ROUTERS[name] for name in ("pfifo", *bench.OURS, "fq_codel", "pie", "cake")}
-SENDERS = [*bench.CLAIMED, "cubic", "bbr"]
+OURS = [cc for cc in bench.SENDERS if cc not in bench.THEIRS and not cc.endswith(bench.GRANTED)]
+SENDERS = [*OURS, "cubic", "bbr"]
 DEVICES = 64  # with a qdisc, to measure the memory of each
 NOISE = 1 << 18  # bytes of variation in the total of the kernel's objects
 MEMORY = 8 << 30  # bytes of a guest with a million sockets
