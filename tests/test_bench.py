@@ -11,7 +11,7 @@ from conftest import REPO, wanted_kernels
 from labkit.errors import LabError
 from labkit.measure import bench, scale
 from labkit.tell import summary
-from labkit.world import stock
+from labkit.world import machine, stock
 
 LOG = """\
 [    0.530000] tcp_feedback: loading out-of-tree module taints kernel.
@@ -281,6 +281,21 @@ def test_measures(lab):
     whole = next(row["median"] for row in rows if row["what"] == bench.WHOLE)
     assert whole > 100
     assert all(0 < row["ratio"] < 1 for row in rows if row["what"] in ("sender, out", "sender, in"))
+
+
+@pytest.mark.skipif(not wanted_kernels(), reason="boots a guest: make check-kernels runs it")
+def test_the_cost_of_cake_does_not_depend_on_what_came_before():
+    """If all flows had the same two addresses, the second measurement would take a third of the
+    first."""
+    kernel = stock.ensure("6.12")
+    made = stock.build(kernel, ("W=1", "TCPCC_BENCH=y"))
+    turn = "modprobe sch_bench dev=v0 packets=10000; modprobe -r sch_bench"
+    job = f"""ip link add v0 type dummy && ip link set v0 up
+tc qdisc replace dev v0 root cake bandwidth 1tbit
+{turn}; {turn}; dmesg"""
+    log = machine.boot(kernel, ["sh", "-ec", job], modules=made, emulate=True).stdout
+    first, second = bench.parse(log)["router", "cake"]
+    assert second == pytest.approx(first, rel=0.1)
 
 
 def test_speed_beside_ns3():

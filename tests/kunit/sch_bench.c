@@ -3,9 +3,11 @@
  * The time that a packet needs in a qdisc.  modprobe sch_bench dev=NAME enqueues packets in
  * the root qdisc of a device and dequeues them again, many times, and writes the time per packet
  * to the log.  The packets are TCP segments of 50 flows (flows=), over IPv4 (v6=1: IPv6).  Each
- * has a congestion header that asks for no limit, so that an acp router must change each packet.
- * With protocol=2 it is a header of xcp, with protocol=3 one of rcp.  With dsfield=12 the packets
- * are in ESTCP's class.  They come in batches of 64, as from a busy device.
+ * flow has two addresses of its own.  If all flows share their addresses, cake, which is fair to
+ * hosts too, takes several times as long, and differs from run to run.  Each packet has a
+ * congestion header that asks for no limit, so that an acp router must change each packet.  With
+ * protocol=2 it is a header of xcp, with protocol=3 one of rcp.  With dsfield=12 the packets are in
+ * ESTCP's class.  They come in batches of 64, as from a busy device.
  *
  * With threads=N, N processors, each with its own thread, send packets by dev_queue_xmit() for half
  * a second.  As in a router they compete for the lock of the root qdisc.  A thread has 64 packets,
@@ -93,6 +95,18 @@ struct bench_sender {
 	unsigned long lost;
 } ____cacheline_aligned_in_smp;
 
+/* Sets both addresses of a flow, in 10.0.0.0/8 or fc00::/7 */
+static void bench_address(struct sk_buff *skb, unsigned int flow)
+{
+	if (v6) {
+		ipv6_hdr(skb)->saddr.s6_addr32[3] = htonl(flow);
+		ipv6_hdr(skb)->daddr.s6_addr32[3] = htonl(flow);
+	} else {
+		ip_hdr(skb)->saddr = htonl(0x0a000000 + flow);
+		ip_hdr(skb)->daddr = htonl(0x0a800000 + flow);
+	}
+}
+
 /* Makes the packet one of the next flow, in the state in which it would arrive. */
 static void bench_renew(struct sk_buff *skb, unsigned int *flow)
 {
@@ -100,6 +114,7 @@ static void bench_renew(struct sk_buff *skb, unsigned int *flow)
 
 	*flow = (*flow + 1) % flows;
 	th->source = htons(1000 + *flow);
+	bench_address(skb, *flow);
 	put_unaligned_be32(word, (u8 *)(th + 1) + TCPCC_FB_WORD);
 	if (v6)
 		ipv6_change_dsfield(ipv6_hdr(skb), 0, dsfield);
@@ -139,8 +154,8 @@ static struct sk_buff *bench_skb(struct net_device *to)
 		ip6h->version = 6;
 		ip6h->nexthdr = IPPROTO_TCP;
 		ip6h->payload_len = htons(FRAME - ETH - ip);
-		ip6h->saddr.s6_addr[15] = 1;
-		ip6h->daddr.s6_addr[15] = 2;
+		ip6h->saddr.s6_addr32[0] = htonl(0xfc000001);
+		ip6h->daddr.s6_addr32[0] = htonl(0xfc000002);
 	} else {
 		struct iphdr *iph = ip_hdr(skb);
 
@@ -148,8 +163,6 @@ static struct sk_buff *bench_skb(struct net_device *to)
 		iph->ihl = 5;
 		iph->protocol = IPPROTO_TCP;
 		iph->tot_len = htons(FRAME - ETH);
-		iph->saddr = htonl(0xc0000201);
-		iph->daddr = htonl(0xc0000202);
 	}
 	th = tcp_hdr(skb);
 	th->doff = (sizeof(*th) + OPTION) / 4;

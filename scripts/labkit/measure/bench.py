@@ -63,11 +63,13 @@ ROUTERS = {
     "fq_codel": ("fq_codel", ""),
     "pie": ("pie", ""),
     "cake": ("cake bandwidth 1tbit", ""),
+    "cake(flows)": ("cake bandwidth 1tbit flows", ""),
     "pfifo": ("pfifo", ""),
 }
 OURS = ("acp", "estcp", "xcp", "rcp")  # bounds: the cost of fq_codel, and a tenth of that of cake
 # Not this project's code
-THEIRS = {"reno", "cubic", "bbr", "vegas", "dctcp", "fq_codel", "pie", "cake", "pfifo", WHOLE}
+THEIRS = {"reno", "cubic", "bbr", "vegas", "dctcp", "fq_codel", "pie", "cake", "cake(flows)",
+          "pfifo", WHOLE}  # fmt: skip
 OF_CAKE = 0.1
 TRAFFIC = {"50 flows": "", "1 flow": "flows=1", "10000 flows": "flows=10000", "IPv6": "v6=1"}
 
