@@ -9,6 +9,9 @@
  * protocol=2 it is a header of xcp, with protocol=3 one of rcp.  With dsfield=12 the packets are in
  * ESTCP's class.  They come in batches of 64, as from a busy device.
  *
+ * With gso=N each packet is a GSO packet of N segments of 1400 bytes, as a router gets from GRO.
+ * Some qdiscs cut it into segments.  The time of a packet is then that of all its segments.
+ *
  * With threads=N, N processors, each with its own thread, send packets by dev_queue_xmit() for half
  * a second.  As in a router they compete for the lock of the root qdisc.  A thread has 64 packets,
  * and sends a packet again when its last user after the qdisc has released it.  TCQ_F_CAN_BYPASS is
@@ -36,6 +39,10 @@
 #define FRAME	1014
 #define ETH	14
 #define OPTION	12
+#define SEGMENT	1400	/* bytes of data of a segment of a GSO packet */
+#define MOST	44	/* segments of a GSO packet */
+#define LARGE	8	/* GSO packets in a batch */
+#define ORDER	4	/* of the pages that hold their data */
 #define MS	500	/* time for which packets of threads are counted */
 #define WARM_MS	50	/* time before that, in which packets are not counted */
 
@@ -74,6 +81,10 @@ MODULE_PARM_DESC(flows, "number of flows, at most 50000; packets belong to them 
 static bool v6;
 module_param(v6, bool, 0);
 MODULE_PARM_DESC(v6, "IPv6 instead of IPv4");
+
+static unsigned int gso = 1;
+module_param(gso, uint, 0);
+MODULE_PARM_DESC(gso, "segments of each packet, 1 to 44");
 
 static unsigned int threads;
 module_param(threads, uint, 0);
@@ -125,6 +136,9 @@ static void bench_renew(struct sk_buff *skb, unsigned int *flow)
 	else
 		skb_clear_hash(skb);
 	qdisc_skb_cb(skb)->pkt_len = skb->len;
+	/* as qdisc_pkt_len_init(): with the headers of each segment */
+	if (gso > 1)
+		qdisc_skb_cb(skb)->pkt_len += (gso - 1) * skb_headlen(skb);
 }
 
 static struct sk_buff *bench_skb(struct net_device *to)
@@ -169,6 +183,96 @@ static struct sk_buff *bench_skb(struct net_device *to)
 	tcpcc_fb_build(option, &h);
 	memcpy(th + 1, option, OPTION);
 	return skb;
+}
+
+/* Makes a packet one of @gso segments, whose data is in @page */
+static void bench_enlarge(struct sk_buff *skb, struct page *page)
+{
+	unsigned int header = skb_transport_offset(skb) + sizeof(struct tcphdr) + OPTION;
+	unsigned int size = gso * SEGMENT;
+
+	__skb_trim(skb, header);
+	get_page(page);
+	skb_fill_page_desc(skb, 0, page, 0, size);
+	skb->len += size;
+	skb->data_len = size;
+	skb->truesize += size;
+	if (v6)
+		ipv6_hdr(skb)->payload_len = htons(skb->len - ETH - sizeof(struct ipv6hdr));
+	else
+		ip_hdr(skb)->tot_len = htons(skb->len - ETH);
+	skb_shinfo(skb)->gso_size = SEGMENT;
+	skb_shinfo(skb)->gso_segs = gso;
+	skb_shinfo(skb)->gso_type = v6 ? SKB_GSO_TCPV6 : SKB_GSO_TCPV4;
+	skb->ip_summed = CHECKSUM_PARTIAL;
+	skb->csum_start = skb_transport_header(skb) - skb->head;
+	skb->csum_offset = offsetof(struct tcphdr, check);
+}
+
+/* Passes @skbs through the qdisc until it is empty.  Return: ns; 0: it drops, or time is 0 */
+static u64 bench_pass(struct Qdisc *q, struct sk_buff **skbs, unsigned int *flow)
+{
+	struct sk_buff *to_free = NULL, *done = NULL, *skb;
+	unsigned int i, spins = 0;
+	u64 ns;
+
+	local_bh_disable();
+	spin_lock(qdisc_lock(q));
+	ns = ktime_get_ns();
+	for (i = 0; i < LARGE; i++) {
+		bench_renew(skbs[i], flow);
+		q->ops->enqueue(skbs[i], q, &to_free);
+	}
+	while (q->q.qlen && !to_free && ++spins < SPINS) {
+		skb = q->ops->dequeue(q);
+		if (!skb)
+			continue;
+		skb->next = done;
+		done = skb;
+		spins = 0;
+	}
+	ns = ktime_get_ns() - ns;
+	spin_unlock(qdisc_lock(q));
+	local_bh_enable();
+	if (to_free || q->q.qlen) {
+		pr_err("sch_bench: the qdisc drops, or time stands still\n");
+		ns = 0;
+	}
+	kfree_skb_list(done);
+	kfree_skb_list(to_free);
+	return ns;
+}
+
+/* As bench_run(), for GSO packets: the qdisc may cut them, so each batch has new ones. */
+static u64 bench_run_large(struct Qdisc *q, struct net_device *to)
+{
+	struct page *page = alloc_pages(GFP_KERNEL | __GFP_COMP, ORDER);
+	unsigned int round, i, flow = 0;
+	u64 ns = 0, one = page ? 1 : 0;
+
+	for (round = 0; one && round <= packets / LARGE; round++) {
+		struct sk_buff *skbs[LARGE];
+
+		for (i = 0; i < LARGE; i++) {
+			skbs[i] = bench_skb(to);
+			if (!skbs[i])
+				break;
+			bench_enlarge(skbs[i], page);
+		}
+		if (i < LARGE) {
+			while (i--)
+				kfree_skb(skbs[i]);
+			one = 0;
+			break;
+		}
+		one = bench_pass(q, skbs, &flow);
+		/* the first round warms up the caches */
+		ns += round ? one : 0;
+		cond_resched();
+	}
+	if (page)
+		put_page(page);
+	return one ? ns : 0;
 }
 
 static u64 bench_run(struct Qdisc *q, struct sk_buff **skbs)
@@ -245,9 +349,9 @@ static int bench_alone(struct net_device *to)
 	q = rtnl_dereference(to->qdisc);
 	err = -EOPNOTSUPP;
 	if (q->enqueue) {
-		ns = bench_run(q, skbs);
+		ns = gso > 1 ? bench_run_large(q, to) : bench_run(q, skbs);
 		pr_warn("sch_bench: %s: %llu ps per packet\n", name ?: q->ops->id,
-			div_u64(ns * 1000, max(packets, 1U)));
+			div_u64(ns * 1000, packets));
 		err = ns ? 0 : -ENOBUFS;
 	}
 	rtnl_unlock();
@@ -332,11 +436,14 @@ static int bench_together(struct net_device *to)
 
 static int __init bench_init(void)
 {
+	unsigned int batch = gso > 1 ? LARGE : BATCH;
 	struct net_device *to;
 	int err;
 
-	if (!flows || flows > 50000 || threads > num_online_cpus())
+	if (!flows || flows > 50000 || threads > num_online_cpus() || !gso || gso > MOST ||
+	    (gso > 1 && threads))
 		return -EINVAL;
+	packets = max(packets / batch, 1U) * batch;
 	to = dev_get_by_name(&init_net, dev);
 	if (!to)
 		return -ENODEV;

@@ -71,7 +71,9 @@ OURS = ("acp", "estcp", "xcp", "rcp")  # bounds: the cost of fq_codel, and a ten
 THEIRS = {"reno", "cubic", "bbr", "vegas", "dctcp", "fq_codel", "pie", "cake", "cake(flows)",
           "pfifo", WHOLE}  # fmt: skip
 OF_CAKE = 0.1
-TRAFFIC = {"50 flows": "", "1 flow": "flows=1", "10000 flows": "flows=10000", "IPv6": "v6=1"}
+GSO = 44  # segments of a packet
+TRAFFIC = {"50 flows": "", "1 flow": "flows=1", "10000 flows": "flows=10000", "IPv6": "v6=1",
+           "GSO": f"gso={GSO}", "GSO, IPv6": f"gso={GSO} v6=1"}  # fmt: skip
 
 GRANTED = ", granted"  # each ACK brings a router's word; without, explicit senders act as Reno
 
@@ -345,7 +347,8 @@ def _measures(effort: Effort) -> str:
     hosts = "\n".join(f"host {int(family == 'v6')} {effort.batches}" for family in FAMILIES)
     routers = "\n".join(
         f"router {shlex.quote(name)} {qdisc}\n" + "\n".join(
-            f"packets {shlex.quote(f'{name}, {kind}')} {effort.times} packets={effort.packets}"
+            f"packets {shlex.quote(f'{name}, {kind}')} {effort.times}"
+            f" packets={effort.packets // (GSO if 'gso' in more else 1)}"
             f" {sent} {more}" for kind, more in TRAFFIC.items()
         ) for name, (qdisc, sent) in ROUTERS.items()
     )  # fmt: skip
@@ -627,13 +630,13 @@ def table(made: list[Row]) -> str:
     for what, of in hosts.items():
         cells = "".join(f"{_cell(r, '.0f' if what == WHOLE else '.1f'):>23}" for r in of)
         lines.append(f"  {what:<24}{cells}{_verdict(of)}")
-    heads = "".join(f"{kind:>20}" for kind in TRAFFIC)
+    heads = "".join(f"{kind:>22}" for kind in TRAFFIC)
     lines.append(f"\na packet at a router, {unit} (as a multiple of fq_codel's)\n  {'':<18}{heads}"
                  f"{'of cake':>18}")  # fmt: skip
     packets = {(r.what, r.unit): r for r in made if not r.family and not r.sockets}
     for name in ROUTERS:
         each = [packets[f"{name}, {kind}", unit] for kind in TRAFFIC]
-        cells = "".join(f"{f'{r.median:.1f} ({_range(r.ratios)})':>20}" for r in each)
+        cells = "".join(f"{f'{r.median:.1f} ({_range(r.ratios)})':>22}" for r in each)
         of_cake = [r for kind in TRAFFIC if (r := packets.get((f"{name}, {kind}", "of cake's")))]
         verdict = ""
         if of_cake:
