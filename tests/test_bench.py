@@ -29,6 +29,7 @@ listening
 transfer: veth, fq: cubic: 1100000000 bytes/s
 transfer: veth, fq: acp: 1000000000 bytes/s
 transfer: veth, fq: cubic: 900000000 bytes/s
+transfer: veth, fq: cubic: 910000 us busy per GB
 transfer: veth, fq: cubic: 9
 """
 
@@ -42,6 +43,7 @@ def whole_run(ns=1.0, acp=1e9, cubic=1e9):
     found |= {("router", what): [ns] for what in PACKETS}
     found |= {("ack", cc, ack, "1"): [ns] for cc in bench.SENDERS for ack in bench.ACKS}
     found |= {("transfer", path, cc): [cubic] for path in bench.HOST for cc in bench.SENT}
+    found |= {("busy", path, cc): [0.5] for path in bench.HOST for cc in bench.SENT}
     return found | {("transfer", path, "acp"): [acp] for path in bench.HOST}
 
 
@@ -66,6 +68,7 @@ def test_parses_a_log():
         ("router", "fq_codel, IPv6"): [66.0],
         ("transfer", "veth, fq", "cubic"): [1.1e9, 9e8],
         ("transfer", "veth, fq", "acp"): [1e9],
+        ("busy", "veth, fq", "cubic"): [0.91],
     }
 
 
@@ -90,8 +93,21 @@ def test_takes_medians_and_judges():
                       ("ccpd_path, veth, fq", "of bbr's"),
                       *((f"acp, {path}", "of cubic's") for path in bench.HOST)}  # fmt: skip
     assert "NOT MET" in bench.table(made) and "not met" in bench.notes(made, 0)[0]
+    lines = {line.rpartition("  ")[0][:20].strip(): line for line in bench.table(made).splitlines()}
+    assert lines["ccpd_path of bbr's"].endswith("NOT MET")
     cheap = {("router", what): [0.1] for what in PACKETS if what.startswith(bench.OURS)}
     assert not bench.notes(bench.rows([whole_run() | cheap], (1,)), 0)
+
+
+def test_the_table_of_throughput_has_ranges_and_the_load_is_told(tmp_path, monkeypatch):
+    made = bench.rows([whole_run(acp=8e8), whole_run(acp=9e8)], (1,))
+    monkeypatch.setattr(summary.records, "RESULTS", tmp_path)
+    summary.write_cost(bench.table(made), 2, 3.25)
+    page = (tmp_path / "cost.md").read_text()
+    assert "6.8 (0.80-0.90)" in page and "0.500 (0.500-0.500)" in page
+    assert "its load was 3.2 on" in page
+    summary.write_cost(bench.table(made), 2, 0.1)
+    assert "its load was" not in (tmp_path / "cost.md").read_text()
 
 
 def test_an_ack_is_judged_by_a_ratio_in_each_guest():
@@ -277,6 +293,9 @@ def test_measures(lab):
         if "bound" in row:
             assert row["met"] is (None if row.get("noise") else row["met"] is True)
     assert call.status == any(row.get("met") is False for row in rows)
+    busy = [row["median"] for row in rows if row["unit"] == bench.BUSY_UNIT]
+    assert len(busy) == len(bench.SENT) * len(bench.HOST)
+    assert 0 < sorted(busy)[len(busy) // 2] < 20  # on a busy machine some have no time to send
     # The clock is real: a segment takes time from socket to socket, and a hook takes a part of it.
     whole = next(row["median"] for row in rows if row["what"] == bench.WHOLE)
     assert whole > 100

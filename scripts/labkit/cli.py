@@ -566,7 +566,7 @@ def _bench(args: argparse.Namespace) -> int:
     if args.docs and args.instructions:
         summary.write_counted(made, kernel.package, guests)
     elif args.docs:
-        summary.write_cost(bench.table(made), effort.runs)
+        summary.write_cost(bench.table(made), effort.runs, load)
     for note in bench.notes(made, load):
         print(f"lab: {note}", file=sys.stderr)
     return int(any(row.met is False for row in made))

@@ -117,7 +117,7 @@ MANY = 100_000  # sockets: from this number on, the memory of each can be measur
 BYTES = "bytes"
 NS, INSTRUCTIONS = "ns", "instructions"  # the units of cost
 NOISE = "noise"  # instead of a verdict
-RATE = "Gb/s"
+RATE, BUSY_UNIT = "Gb/s", "s/GB"
 
 # Transfers of a host: the destination, the number of flows, and the qdisc
 HOST = {
@@ -150,7 +150,7 @@ class Effort:
     @property
     def steps(self) -> int:
         """The number of lines that a guest prints while it measures, for progress."""
-        return len(self.sockets) + len(FAMILIES) + len(ROUTERS) + len(HOST) * (len(SENT) + 1)
+        return len(self.sockets) + len(FAMILIES) + len(ROUTERS) + len(HOST) * 2 * (len(SENT) + 1)
 
 
 QUICK = Effort(1, 20, 10_000, 1, 10, (1,), 20, 1)
@@ -416,13 +416,14 @@ _LINE = re.compile(
     r", (?P<left>-?\d+) left|"
     r"feedback_bench: (?P<family>v[46]) (?P<host>[^:]+): (?P<segment>-?\d+) ps per segment|"
     r"sch_bench: (?P<router>[^:]+): (?P<packet>\d+) ps per packet|"
-    r"transfer: (?P<path>[^:]+): (?P<cc>\w+): (?P<rate>\d+) bytes/s)"
+    r"transfer: (?P<path>[^:]+): (?P<cc>\w+):"
+    r" (?:(?P<rate>\d+) bytes/s|(?P<busy>-?\d+) us busy per GB))"
 )
 
 
 def parse(log: str) -> dict[tuple[str, ...], list[float]]:
     """The numbers in the log of one run, by their names: times in ns, memory in bytes, transfers in
-    bytes/s."""
+    bytes/s, and in seconds of a processor per GB."""
     found: dict[tuple[str, ...], list[float]] = {}
     for line in log.splitlines():
         if not (m := _LINE.fullmatch(line)):
@@ -436,6 +437,8 @@ def parse(log: str) -> dict[tuple[str, ...], list[float]]:
             key, ns = ("host", m["host"], m["family"]), int(m["segment"]) / 1000
         elif m["router"]:
             key, ns = ("router", m["router"]), int(m["packet"]) / 1000
+        elif m["busy"]:
+            key, ns = ("busy", m["path"], m["cc"]), int(m["busy"]) / 1e6
         else:
             key, ns = ("transfer", m["path"], m["cc"]), float(m["rate"])
         found.setdefault(key, []).append(ns)
@@ -497,6 +500,7 @@ def rows(
                 bound = None if cc in ("bbr", "cubic") else SHARE if of == "cubic" else 1
                 made.append(Row(f"{cc}, {path}", f"of {of}'s", shares, bound=bound, least=True))
             made.append(Row(f"{cc}, {path}", RATE, tuple(rate * 8 / 1e9 for rate in rates)))
+            made.append(Row(f"{cc}, {path}", BUSY_UNIT, medians("busy", path, cc)))
     return made
 
 
@@ -650,17 +654,27 @@ def table(made: list[Row]) -> str:
 
 
 def _throughput(made: list[Row]) -> list[str]:
-    """Lines with a core's throughput for each congestion control, also as a share of CUBIC's."""
+    """Lines with a core's throughput and its busy time for each congestion control."""
     found = {(r.what, r.unit): r for r in made}
-    lines = ["a core's throughput, Gb/s (of CUBIC's)",
-             f"  {'':<14}{''.join(f'{path:>20}' for path in HOST)}"]  # fmt: skip
-    for cc in SENT:
+    heads = "".join(f"{path:>24}" for path in HOST)
+
+    def line(cc: str, of: str) -> str:
+        each = [found[f"{cc}, {path}", f"of {of}'s"] for path in HOST]
         rates = [found[f"{cc}, {path}", RATE].median for path in HOST]
-        shares = [found[f"{cc}, {path}", "of cubic's"] for path in HOST]
-        cells = "".join(f"{f'{rate:.1f} ({share.median:.2f})':>20}"
-                        for rate, share in zip(rates, shares, strict=True))  # fmt: skip
-        judged = [r for r in made if r.least and r.met is not None and r.what.startswith(f"{cc}, ")]
-        lines.append(f"  {cc:<14}{cells}  {_together(judged) if judged else ''}".rstrip())
+        cells = "".join(f"{f'{rate:.1f} ({_range(row.samples)})':>24}"
+                        for rate, row in zip(rates, each, strict=True))  # fmt: skip
+        judged = [row for row in each if row.met is not None]
+        name = cc if of == "cubic" else f"{cc} of {of}'s"
+        return f"  {name:<18}{cells}  {_together(judged) if judged else ''}".rstrip()
+
+    lines = [f"a core's throughput, Gb/s (of CUBIC's)\n  {'':<18}{heads}"]
+    for cc in SENT:
+        lines += [line(cc, of) for of in dict.fromkeys(("cubic", BEYOND.get(cc, "cubic")))]
+    lines.append(f"\na gigabyte, s of the core at both ends\n  {'':<18}{heads}")
+    for cc in SENT:
+        each = (_cell(found[f"{cc}, {path}", BUSY_UNIT], ".3f") for path in HOST)
+        cells = "".join(f"{cell:>24}" for cell in each)
+        lines.append(f"  {cc:<18}{cells}")
     return lines
 
 

@@ -8,6 +8,7 @@ scenarios whose runs are in the report.
 """
 
 import json
+import os
 import platform
 import re
 import shutil
@@ -109,12 +110,12 @@ def require_committed() -> None:
         raise LabError("numbers in documents must be from a commit: commit, and measure again")
 
 
-def write_cost(table: str, guests: int) -> None:
-    """Writes cost.md: the tables of lab bench, and the machine."""
+def write_cost(table: str, guests: int, load: float) -> None:
+    """Writes cost.md: the tables of lab bench, the machine, and its load before the measurement."""
     records.RESULTS.mkdir(exist_ok=True)
     (records.RESULTS / "cost.md").write_text(render(
         "cost.md", table=table, guests=guests, commit=provenance.source()[:12],
-        processor=_processor(),
+        processor=_processor(), load=load, cpus=os.cpu_count(),
     ))  # fmt: skip
 
 

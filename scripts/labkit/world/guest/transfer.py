@@ -4,11 +4,12 @@
 
 transfer.py serve ADDRESS FLOWS COUNT
 transfer.py send ADDRESS FLOWS MS NAME CC...: sends for MS milliseconds with each CC, and prints how
-    many bytes per second were acknowledged
+    many bytes per second were acknowledged, and how long the processors were busy for a gigabyte
 """
 
 import contextlib
 import os
+import re
 import resource
 import select
 import selectors
@@ -16,6 +17,7 @@ import socket
 import struct
 import sys
 import time
+from pathlib import Path
 
 PORT = 5001
 CHUNK = 1 << 20
@@ -40,8 +42,15 @@ def serve(address: str, flows: int, count: int) -> None:
                         key.fileobj.close()
 
 
-def transfer(address: str, flows: int, ms: int, cc: str, data: int) -> float:
-    """The rate, bytes per second."""
+def idle_s() -> float:
+    """How long the processors have been idle.  /proc/stat has this in hundredths of a second only."""
+    timers = Path("/proc/timer_list").read_text()
+    found = re.findall(r"\.(?:idle|iowait)_sleeptime *: (\d+)", timers)
+    return sum(map(int, found)) / 1e9
+
+
+def transfer(address: str, flows: int, ms: int, cc: str, data: int) -> tuple[float, float]:
+    """The rate, bytes per second, and the processor time of all programs, seconds per byte."""
     sockets = [socket.socket() for _ in range(flows)]
     for one in sockets:
         one.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, cc.encode())
@@ -51,7 +60,7 @@ def transfer(address: str, flows: int, ms: int, cc: str, data: int) -> float:
         connected = select.poll()
         connected.register(one, select.POLLOUT)
         connected.poll()
-    start = time.monotonic()
+    idle, start = idle_s(), time.monotonic()
     with selectors.DefaultSelector() as ready:
         for one in sockets:
             ready.register(one, selectors.EVENT_WRITE)
@@ -61,18 +70,21 @@ def transfer(address: str, flows: int, ms: int, cc: str, data: int) -> float:
     infos = [one.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, BYTES_ACKED + 8)
              for one in sockets]  # fmt: skip
     took = time.monotonic() - start
+    busy = took * (os.cpu_count() or 1) - (idle_s() - idle)
     for one in sockets:
         one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
         one.close()
-    return sum(int.from_bytes(info[BYTES_ACKED:], sys.byteorder) for info in infos) / took
+    acked = sum(int.from_bytes(info[BYTES_ACKED:], sys.byteorder) for info in infos)
+    return acked / took, busy / max(acked, 1)
 
 
 def send(address: str, flows: int, ms: int, name: str, ccs: list[str]) -> None:
     data = os.memfd_create("data")
     os.truncate(data, CHUNK)
     for cc in ccs:
-        rate = transfer(address, flows, ms, cc, data)
+        rate, busy = transfer(address, flows, ms, cc, data)
         print(f"transfer: {name}: {cc}: {rate:.0f} bytes/s", flush=True)
+        print(f"transfer: {name}: {cc}: {busy * 1e15:.0f} us busy per GB", flush=True)
 
 
 most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
