@@ -358,6 +358,30 @@ def test_memory_that_grows_is_told():
             scale.parse_memory(log, 1000)
 
 
+def test_a_leak_of_one_small_qdisc_is_more_than_noise():
+    """Each qdisc that is made leaves the smallest one behind, of 192 bytes."""
+    assert 192 * scale.DEVICES * (scale.TIMES - 1) > 2 * scale.NOISE
+    log = memory_log()
+    assert not scale.grown(scale.parse_memory(log, 1000))
+    leak = 100 + 192 * scale.DEVICES * scale.TIMES // 1024
+    log = log.replace("qdisc pie 100 164 104", f"qdisc pie 100 164 {leak}")
+    assert scale.grown(scale.parse_memory(log, 1000)) == ["pie"]
+
+
+def test_the_first_run_and_the_boots_of_a_report_are_told():
+    speed = (REPO / "tests/speed/speed.py").read_text()
+    assert f"\nNS3_MOST = {scale.NS3_MOST} " in speed
+    made = json.loads(summary.SCALE.read_text())
+    made["start"] |= {"kernel": 119, "fetch": 40, "demo": 181}
+    told = scale.tables(made)
+    assert "119 s to fetch and build the kernel and run it once (40 s of it to fetch" in told["lab"]
+    assert "kernel in 2:00 wanted: met; demo in 3:00 wanted: NOT MET" in told["lab"]
+    of = {"runs": 10, "packets": 1_002_000_000, "longest": 200_200_000, "packets_per_s": 1,
+          "hours": {"1": 2}}  # fmt: skip
+    told = scale.tables(made | {"report": of})["report"]
+    assert "10 runs of 1.00 billion packets (the longest has 200.0 million)" in told
+
+
 def test_processors_and_mininet_lack_nothing_silently():
     log = "\n".join(
         f"[ 1.0] sch_bench: {name}: {n} processors: {1000 * n} packets per second, 2 lost"

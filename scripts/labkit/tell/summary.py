@@ -138,7 +138,9 @@ def write_scale(made: scale.Json) -> None:
     plot.growth(made["growth"], SCALE.with_suffix(".png"))
     SCALE.with_suffix(".md").write_text(render(
         "scale.md", made=made, tables=scale.tables(made), netem=scale.HOST_NETEM,
-        noise=scale.NOISE, spared=scale.spared(made["processors"]),
+        noise=scale.NOISE, devices=scale.DEVICES, ns3_most=scale.NS3_MOST,
+        turns=max((len(row["lab"]) for row in made["lab"]["rows"]), default=1),
+        spared=scale.spared(made["processors"]),
         most=max(made["growth"]["flows"], key=lambda row: row["flows"]),
     ))  # fmt: skip
 

@@ -43,7 +43,7 @@ def serve(address: str, flows: int, count: int) -> None:
 
 
 def idle_s() -> float:
-    """How long the processors have been idle.  /proc/stat has this in hundredths of a second only."""
+    """How long the processors have been idle.  /proc/stat has it only in hundredths of a second."""
     timers = Path("/proc/timer_list").read_text()
     found = re.findall(r"\.(?:idle|iowait)_sleeptime *: (\d+)", timers)
     return sum(map(int, found)) / 1e9
