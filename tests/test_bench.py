@@ -34,7 +34,7 @@ transfer: veth, fq: cubic: 9
 """
 
 
-PACKETS = {f"{name}, {kind}" for name in bench.ROUTERS for kind in bench.TRAFFIC}
+PACKETS = {f"{name}, {kind}" for name in bench.ROUTERS for kind in bench.kinds(name)}
 
 
 def whole_run(ns=1.0, acp=1e9, cubic=1e9):

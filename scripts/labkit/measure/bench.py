@@ -73,7 +73,8 @@ THEIRS = {"reno", "cubic", "bbr", "vegas", "dctcp", "fq_codel", "pie", "cake", "
 OF_CAKE = 0.1
 GSO = 44  # segments of a packet
 TRAFFIC = {"50 flows": "", "1 flow": "flows=1", "10000 flows": "flows=10000", "IPv6": "v6=1",
-           "GSO": f"gso={GSO}", "GSO, IPv6": f"gso={GSO} v6=1"}  # fmt: skip
+           "GSO": f"gso={GSO}"}  # fmt: skip
+WITH_GSO = ("acp", "estcp", "fq_codel", "cake", "pfifo")  # of ROUTERS
 
 GRANTED = ", granted"  # each ACK brings a router's word; without, explicit senders act as Reno
 
@@ -155,7 +156,7 @@ class Effort:
 
 QUICK = Effort(1, 20, 10_000, 1, 10, (1,), 20, 1)
 COUNT_GUESTS = 3  # with different random numbers
-COUNTED = Effort(3, 20, 10_000, 1, 0, (1,), 10, 1)
+COUNTED = Effort(3, 20, 10_000, 1, 0, (1,), 5, 1)
 
 
 @dataclass(frozen=True)
@@ -304,6 +305,11 @@ def undisturbed(runs: list[dict[tuple[str, ...], list[float]]]
     return [{name: least[name][which] for name in names} for which in (0, 1)]
 
 
+def kinds(router: str) -> list[str]:
+    """The traffic with which a router is measured, of TRAFFIC."""
+    return [kind for kind in TRAFFIC if kind != "GSO" or router in WITH_GSO]
+
+
 _AGAIN = "bench: again"
 
 # Shell functions; values of Effort are their arguments
@@ -348,8 +354,8 @@ def _measures(effort: Effort) -> str:
     routers = "\n".join(
         f"router {shlex.quote(name)} {qdisc}\n" + "\n".join(
             f"packets {shlex.quote(f'{name}, {kind}')} {effort.times}"
-            f" packets={effort.packets // (GSO if 'gso' in more else 1)}"
-            f" {sent} {more}" for kind, more in TRAFFIC.items()
+            f" packets={effort.packets // (GSO if kind == 'GSO' else 1)}"
+            f" {sent} {TRAFFIC[kind]}" for kind in kinds(name)
         ) for name, (qdisc, sent) in ROUTERS.items()
     )  # fmt: skip
     modules = " ".join(dict.fromkeys(module for module, _ in SENDERS.values() if module))
@@ -482,7 +488,7 @@ def rows(
                             ratios=ratios, of=WHOLE, noise=noise(samples)))  # fmt: skip
     for kind in TRAFFIC:
         others = {of: medians("router", f"{of}, {kind}") for of in ("fq_codel", "cake", "pfifo")}
-        for name in ROUTERS:
+        for name in (name for name in ROUTERS if kind in kinds(name)):
             what, samples = f"{name}, {kind}", medians("router", f"{name}, {kind}")
             made.append(Row(what, unit, samples, ratios=to(samples, others["fq_codel"]),
                             of="fq_codel", most=1 if name in OURS else None,
@@ -639,15 +645,16 @@ def table(made: list[Row]) -> str:
                  f"{'of cake':>18}")  # fmt: skip
     packets = {(r.what, r.unit): r for r in made if not r.family and not r.sockets}
     for name in ROUTERS:
-        each = [packets[f"{name}, {kind}", unit] for kind in TRAFFIC]
+        each = [packets[f"{name}, {kind}", unit] for kind in kinds(name)]
         cells = "".join(f"{f'{r.median:.1f} ({_range(r.ratios)})':>22}" for r in each)
+        cells = f"{cells:<{22 * len(TRAFFIC)}}"
         of_cake = [r for kind in TRAFFIC if (r := packets.get((f"{name}, {kind}", "of cake's")))]
         verdict = ""
         if of_cake:
             medians = [r.median for r in of_cake]
             verdict = (f"{f'{min(medians):.2f}-{max(medians):.2f}':>18}"
                        f"  {_together([*each, *of_cake])}")  # fmt: skip
-        lines.append(f"  {name:<18}{cells}{verdict}")
+        lines.append(f"  {name:<18}{cells}{verdict}".rstrip())
     if any(r.least for r in made):
         lines += ["", *_throughput(made)]
     return "\n".join(lines)
