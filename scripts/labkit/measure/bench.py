@@ -640,14 +640,14 @@ def table(made: list[Row]) -> str:
     for what, of in hosts.items():
         cells = "".join(f"{_cell(r, '.0f' if what == WHOLE else '.1f'):>23}" for r in of)
         lines.append(f"  {what:<24}{cells}{_verdict(of)}")
-    heads = "".join(f"{kind:>22}" for kind in TRAFFIC)
+    heads = "".join(f"{kind:>24}" for kind in TRAFFIC)
     lines.append(f"\na packet at a router, {unit} (as a multiple of fq_codel's)\n  {'':<18}{heads}"
                  f"{'of cake':>18}")  # fmt: skip
     packets = {(r.what, r.unit): r for r in made if not r.family and not r.sockets}
     for name in ROUTERS:
         each = [packets[f"{name}, {kind}", unit] for kind in kinds(name)]
-        cells = "".join(f"{f'{r.median:.1f} ({_range(r.ratios)})':>22}" for r in each)
-        cells = f"{cells:<{22 * len(TRAFFIC)}}"
+        cells = "".join(f"{f'{r.median:.1f} ({_range(r.ratios)})':>24}" for r in each)
+        cells = f"{cells:<{24 * len(TRAFFIC)}}"
         of_cake = [r for kind in TRAFFIC if (r := packets.get((f"{name}, {kind}", "of cake's")))]
         verdict = ""
         if of_cake:
