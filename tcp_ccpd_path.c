@@ -35,13 +35,13 @@
  * the capacity of the whole link.  So there plain slow start follows a late train, which takes
  * little time, and two losses in a train end the start.
  *
- * Losses.  Many losses beside a queue are an overflow: the claim falls, by at most a half.
- * Losses without a queue are noise and are ignored, up to an eighth of a round trip.  If more are
- * lost in two round trips, something drops all packets above a certain rate (a policer).  That rate
- * then caps C until a queue is seen.  After fifteen round trips the cap rises by 1/64 in each round trip without such
- * losses, so that a wrong cap ends.  A buffer of a few segments cannot lose many: there two losses,
- * if they are more than an eighth, are an overflow.  Losses found by a timeout are an outage, and
- * do not count.
+ * Losses.  Many losses beside a queue are an overflow: the claim falls, by at most a half. Losses
+ * without a queue are noise and are ignored, up to an eighth of a round trip.  If more are lost in
+ * two round trips, something drops all packets above a certain rate (a policer).  That rate then
+ * caps C until a queue is seen.  After fifteen round trips the cap rises by 1/64 in each round trip
+ * without such losses, so that a wrong cap ends.  A buffer of a few segments cannot lose many:
+ * there two losses, if they are more than an eighth, are an overflow.  Losses found by a timeout
+ * are an outage, and do not count.
  *
  * Drains.  If rtt_min was not met and the queue did not run empty for 10 s, the window is halved
  * for two round trips, to measure rtt_min again.  An idle time has the same effect and restarts
