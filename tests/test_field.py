@@ -157,6 +157,12 @@ def test_a_picture_of_many_bars_has_no_seeds(paths, monkeypatch) -> None:
     assert height(narrow) == pytest.approx(height(tall) - 9 * 0.18 * 72)
 
 
+def test_a_picture_of_infinite_values_is_made(paths) -> None:
+    of = scenario.load("paths")
+    made = _report(of, {"ccpd_path": (math.inf, 4), "cubic": (math.inf, 8), "bbr": (math.inf, 2)})
+    assert "<svg" in plot.svg("times:goodput_bps", made.of(of), "x")[0]
+
+
 def test_the_picture_of_claims(paths, monkeypatch) -> None:
     """A claim of 14.48 Mb/s over 100 ms is 125 segments.  What is before the last stage is left
     out, and a sender without a claim has none."""

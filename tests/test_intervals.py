@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Intervals over seeds: of means, of differences of pairs, of findings, and of cells."""
 
+import math
 import re
 
 import numpy as np
@@ -135,6 +136,10 @@ def test_a_group_is_all_its_columns() -> None:
 
 
 # Cells ------------------------------------------------------------------------------------------
+
+
+def test_infinite_values_do_not_differ() -> None:
+    assert intervals.difference([math.inf, 1], [math.inf, 3]).value == 1
 
 
 def test_cells_and_their_differences() -> None:

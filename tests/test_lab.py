@@ -81,6 +81,7 @@ def test_help_is_shown(verb):
         (["run", "dumbbell", "--csv", "/nonesuch/x.csv"], "cannot write /nonesuch/x.csv: No such"),
         (["run", "dumbbell", "--parquet", "/proc/x"], "cannot write /proc/x: "),
         (["run", "dumbbell", "--cc", ""], "--cc is empty: name a congestion control"),
+        (["run", "field-loss", "--sender", ""], "--sender is empty: name a congestion control"),
         (["report", "dumbbell", "--cc", ""], "--cc is empty: name a congestion control"),
         (["run", "dumbbell", "--set", "colour=red"], "rate, rtt, buffer"),
         (["run", "dumbbell", "--set", "rate"], "KEY=VALUE"),

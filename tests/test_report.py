@@ -603,6 +603,8 @@ def test_what_is_not_built_is_left_out_and_named(laboratory, capsys) -> None:
         ("most('twice')", "mean('jain') + None", "None is not a number"),
         ("most('twice')", "mean('jain') @ 2", "may have only arithmetic, not MatMult"),
         ("most('twice')", "mean('twice') ** 5000", "an exponent is a number from -16 to 16"),
+        ("most('twice')", "2 ** 'x'", "an exponent is a number from -16 to 16"),
+        ("most('twice')", "2 ** None", "an exponent is a number from -16 to 16"),
         ("most('twice')", "2 ** mean('twice')", "an exponent is a number from -16 to 16"),
         ("most('twice')", "mean('twice') + 1e999", "a number is too large"),
         ('twice = "2', 'twice = "abs(1, 2) * 2', "abs() takes 1 number, not 2"),

@@ -342,6 +342,8 @@ def _schema(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
+    if "" in args.sender:
+        raise LabError("--sender is empty: name a congestion control", status=2)
     wanted = scenario.load(args.scenario, tuple(dict.fromkeys(args.sender)), args.draw)
     if args.sender and not wanted.judged:
         raise LabError(f"{wanted.name} has no {{sender}}: drop --sender", status=2)

@@ -100,4 +100,5 @@ def difference(a: Sequence[float], b: Sequence[float]) -> Interval:
 
     ValueError if the lengths differ or are 0.
     """
-    return mean([to - of for of, to in zip(a, b, strict=True)])
+    # two infinite values, as of a flow that got nothing, do not differ
+    return mean([to - of if to != of else 0.0 for of, to in zip(a, b, strict=True)])

@@ -128,7 +128,9 @@ def _check_types(tree: ast.Expression, where: str) -> None:
                 raise LabError(f"{where}: a number is too large")
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
             power = getattr(node.right, "operand", node.right)
-            if not isinstance(power, ast.Constant) or not abs(power.value) <= MOST_POWER:
+            if type(value := getattr(power, "value", None)) not in (int, float) or not (
+                abs(value) <= MOST_POWER
+            ):
                 raise LabError(f"{where}: an exponent is a number from -{MOST_POWER} to"
                                f" {MOST_POWER}")  # fmt: skip
         if isinstance(node, ast.Call) and node.func.id in _ARGUMENTS:

@@ -162,7 +162,7 @@ def _times(cells: list[Cell], metric: str) -> Any:
             if len(set(values)) > 1 and not many:
                 each = ", ".join(f"{v:.4g}" for v in values)
                 axis.plot(values, [place] * len(values), gid=f"{TOLD}seeds: {each}", **SEEDS)
-            highest = max(highest, *filter(math.isfinite, values))
+            highest = max([highest, *filter(math.isfinite, values)])
         for number in expected(cell, metric):
             trials = number.trials
             axis.plot([min(trials), max(trials)], [place + 0.42] * 2, color="black", linewidth=0.8)
