@@ -15,7 +15,7 @@
  * queue is 2 * q0, and a small flow's share is larger in proportion to its rate.  Flows therefore
  * converge to equal rates, with a queue between q0 and 2 * q0 (plus what Kp makes each window
  * overshoot), for any number of flows.  If there is almost no queue, a flow claims a quarter more
- * than was delivered (up to twice, path_step()), even if that is more than the known C.
+ * than was delivered, even if that is more than the known C; and up to C as much as twice.
  *
  *      a train is late, losses,                  no rtt_min for 10 s, or a queue
  *      or a queue                                that others keep up
@@ -35,7 +35,7 @@
  * the capacity of the whole link.  So there plain slow start follows a late train, which takes
  * little time, and two losses in a train end the start.
  *
- * Losses.  Many losses beside a queue are an overflow: the claim falls, by at most a half. Losses
+ * Losses.  Many losses beside a queue are an overflow: the claim falls, by at most a half.  Losses
  * without a queue are noise and are ignored, up to an eighth of a round trip.  If more are lost in
  * two round trips, something drops all packets above a certain rate (a policer).  That rate then
  * caps C until a queue is seen.  After fifteen round trips the cap rises by 1/64 in each round trip
@@ -290,8 +290,8 @@
 #define PATH_REGAIN	2U
 
 /*
- * A value of @empty: in the last round trip so many segments were lost, without a queue, that a
- * policer may have dropped them; field-loss (bursts of 20)
+ * A value of @empty: in the round trip before, of those in which losses count, so many segments
+ * were lost without a queue that a policer may have dropped them; field-loss (bursts of 20)
  */
 #define PATH_SUSPECT	7U
 
@@ -736,6 +736,15 @@ static bool path_had_most(const struct cpath *ca)
 static u32 path_more_rounds(const struct cpath *ca)
 {
 	return ca->probe.rtt_s >> (PATH_LONG_ROUND + 3);
+}
+
+/* The round trip before had many losses without a queue; this is asked once. */
+static bool path_suspected(struct cpath *ca)
+{
+	if (ca->empty != PATH_SUSPECT)
+		return false;
+	ca->empty = 0;
+	return true;
 }
 
 /* ACKs come in bunches. */
@@ -1472,8 +1481,9 @@ static void path_train_undo(struct sock *sk)
 	struct cpath *ca = inet_csk_ca(sk);
 	u32 end = path_through(tp) + tcp_packets_in_flight(tp);
 
+	/* negative: less than the planned train was sent, and its first segment is what it was */
 	if (ca->train == TRAIN_SENT)
-		ca->t.begin += end - ca->train_end;
+		ca->t.begin += max((s32)(end - ca->train_end), 0);
 	ca->train_end = end;
 }
 
@@ -1834,8 +1844,10 @@ static void path_slow_start(struct sock *sk, u32 acked, u32 rtt_us)
 		/*
 		 * After a timeout: the claim is that from before it.  After a change of the
 		 * congestion control there is none, and the window stays until it is measured.
+		 * Without an rtt nothing is: the rate of a segment whose ACK was delayed tells no
+		 * window.
 		 */
-		ca->claim = ca->claim ?: path_capacity(ca);
+		ca->claim = ca->probe.rtt_s ? ca->claim ?: path_capacity(ca) : 0;
 		path_enter(ca, PATH_AVOIDANCE);
 	} else if (bw && ca->probe.rtt_s) {
 		/* the window that the law would set for a flow alone on the path */
@@ -1880,6 +1892,8 @@ static void path_drain(struct sock *sk)
 	struct cpath *ca = inet_csk_ca(sk);
 
 	path_enter(ca, PATH_DRAIN);
+	/* the next losses that count are not those of the next round trip */
+	path_suspected(ca);
 	ca->before_us = ca->probe.rtt_s >> 3;
 	if (ca->rival == PATH_FOREIGN) {
 		less = min_t(u64, in_flight, div_u64((u64)in_flight * path_round_queue_us(ca),
@@ -2132,10 +2146,8 @@ static u32 path_next_claim(struct cpath *ca, u32 rate, u32 delivered, u32 lost, 
 	bool empty = path_queue_us(ca) < 2 * q0;
 	/* a burst may overflow a buffer within a round trip: only the mean delay shows that */
 	bool policed = empty && mean_us < q0 && !path_bunched(ca);
-	bool again = ca->empty == PATH_SUSPECT;
+	bool again = path_suspected(ca);
 
-	if (again)
-		ca->empty = 0;
 	/* the end of a bunch may overflow a buffer: that loses few segments */
 	if (lost >= PATH_FEW_LOSSES && lost > delivered / PATH_OVERFLOW && path_bunched(ca) &&
 	    mean_us >= q0) {
@@ -2357,7 +2369,7 @@ static noinline void path_round(struct sock *sk, u32 rate)
 		path_watch(sk, rate, mean_us < q0 / 2);
 	claim = path_next_claim(ca, rate, delivered, lost, bw, q0, mean_us);
 	/* nothing is added until the reduction after a CE mark takes effect */
-	if (inet_csk(sk)->icsk_ca_state == TCP_CA_CWR)
+	if (ca->claim && inet_csk(sk)->icsk_ca_state == TCP_CA_CWR)
 		claim = min(claim, ca->claim);
 	ca->claim = max(claim, path_least_claim(ca));
 
@@ -2744,6 +2756,8 @@ static u32 path_undo_cwnd(struct sock *sk)
 	u32 claim;
 
 	ca->capped = 0;
+	if (ca->mode != PATH_SLOW_START)
+		path_suspected(ca);
 	if (ca->before_loss == PATH_SLOW_START) {
 		/*
 		 * The loss has ended the start, or a timeout the train, which does not come back.
@@ -2766,7 +2780,9 @@ static u32 path_undo_cwnd(struct sock *sk)
 	} else if (ca->before_loss != PATH_NOT_OURS) {
 		claim = ccpd_bw(min_t(u32, tp->snd_ssthresh, BIT(30) - 1), 1,
 				(u64)(ca->probe.rtt_s >> 3) * NSEC_PER_USEC);
-		ca->claim = max(ca->claim, claim);
+		/* a claim that was not known is not known now */
+		if (ca->claim)
+			ca->claim = max(ca->claim, claim);
 		if (ca->mode == PATH_SLOW_START)
 			path_enter(ca, PATH_AVOIDANCE);
 	}
@@ -2810,6 +2826,7 @@ static void path_tx_start(struct sock *sk)
 			path_restart(sk);
 	} else {
 		path_enter(ca, PATH_AVOIDANCE);
+		path_suspected(ca);
 	}
 	ca->rtt_min_stamp = path_now(sk);
 	path_round_begin(sk);

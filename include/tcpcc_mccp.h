@@ -491,7 +491,7 @@ static inline void mccp_begin(struct sock *sk, u32 ssthresh)
 		return;
 	ca->restart = true;
 	if (ssthresh && tp->snd_ssthresh >= TCP_INFINITE_SSTHRESH &&
-	    tcp_min_rtt(tp) >= MCCP_NEAR_US)
+	    (!tp->srtt_us || tp->srtt_us >> 3 >= MCCP_NEAR_US))
 		WRITE_ONCE(tp->snd_ssthresh, max(ssthresh, tcp_snd_cwnd(tp)));
 }
 

@@ -325,6 +325,31 @@ static void burst_of_losses_is_no_policer(struct kunit *test)
 	ca->round_lost = 101;
 	path_round(sk, claim / 2);
 	KUNIT_EXPECT_TRUE(test, ca->capped);
+	ca->capped = 0;
+
+	/* a look, an idle time or an undo is between two bursts */
+	ca->before_loss = PATH_AVOIDANCE;
+	tcp_sk(sk)->app_limited = 1;
+	tcp_sk(sk)->tcp_mstamp = tcp_sk(sk)->delivered_mstamp + USEC_PER_SEC;
+	for (i = 0; i < 3; i++) {
+		ca->mode = PATH_AVOIDANCE;
+		ca->rounds = 5;
+		ca->round_lost = 60;
+		path_round(sk, claim / 2);
+		if (i == 0)
+			path_drain(sk);
+		else if (i == 1)
+			path_tx_start(sk);
+		else
+			path_undo_cwnd(sk);
+		tcp_sk(sk)->delivered = ca->probe.round_delivered + 100;
+		ca->mode = PATH_AVOIDANCE;
+		ca->rounds = 5;
+		ca->round_lost = 60;
+		path_round(sk, claim / 2);
+		KUNIT_EXPECT_FALSE(test, ca->capped);
+		ca->empty = 0;
+	}
 }
 
 /* Neither a few losses nor many losses found by a timeout cause a cap. */
@@ -3198,6 +3223,22 @@ static void undone_timeout_ends_no_train(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, ca->train == TRAIN_SENT);
 	train_ack(sk, 100, 1, 250000);
 	KUNIT_EXPECT_TRUE(test, ca->train == TRAIN_FIRST);
+
+	/* the application had 3 segments for a train of 40: it is no longer than that */
+	sk = train(test, 40, 1600);
+	tp = tcp_sk(sk);
+	ca = inet_csk_ca(sk);
+	ca->train_zero = 1;
+	tp->packets_out = 3;
+	path_ssthresh(sk);
+	tp->lost += 3;
+	inet_csk(sk)->icsk_ca_state = TCP_CA_Loss;
+	tp->delivered++;
+	tp->packets_out--;
+	path_undo_cwnd(sk);
+	path_train(sk, 250000);
+	KUNIT_EXPECT_TRUE(test, ca->train == TRAIN_FIRST);
+	KUNIT_EXPECT_EQ(test, path_train_segs(ca), 6);
 }
 
 /* With the least window in flight a look withdraws nothing, so it tells of no longer path. */
@@ -3391,6 +3432,43 @@ static void mark_before_any_rtt(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tcp_snd_cwnd(tp), 10);
 }
 
+/*
+ * After a change to ccpd_path the ACK of one segment has waited for the receiver's timer, so there
+ * is no rtt: the window stays, and nothing is claimed.
+ */
+static void rate_without_an_rtt(struct kunit *test)
+{
+	struct sock *sk = fresh(test, 20, 10, 1);
+	struct cpath *ca = inet_csk_ca(sk);
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	ca->probe.rate[0] = link_bw(10);
+	ca->probe.rtt_s = 0;
+	ca->probe.rtt_min_us = U32_MAX;
+	path_start(sk, 1, 0);
+	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_AVOIDANCE);
+	KUNIT_EXPECT_EQ(test, ca->claim, 0);
+	KUNIT_EXPECT_EQ(test, tcp_snd_cwnd(tp), 20);
+}
+
+/* A claim that is not known limits nothing after a mark, and an undo does not set it. */
+static void unknown_claim_and_a_mark(struct kunit *test)
+{
+	struct sock *sk = flow(test);
+	struct cpath *ca = inet_csk_ca(sk);
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	ca->claim = 0;
+	tp->snd_ssthresh = path_ssthresh(sk);
+	path_undo_cwnd(sk);
+	KUNIT_EXPECT_EQ(test, ca->claim, 0);
+	inet_csk(sk)->icsk_ca_state = TCP_CA_CWR;
+	ca->rounds = 5;
+	tp->delivered = 300;
+	path_round(sk, link_bw(50));
+	KUNIT_EXPECT_GE(test, ca->claim, link_bw(49));
+}
+
 /* A timeout, and slow start after it, keep the floor beside a rival: it is rescaled there, too. */
 static void floor_changes_in_slow_start(struct kunit *test)
 {
@@ -3542,6 +3620,8 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(undone_timeout_ends_no_train),
 	KUNIT_CASE(first_ack_may_have_a_mark),
 	KUNIT_CASE(mark_before_any_rtt),
+	KUNIT_CASE(rate_without_an_rtt),
+	KUNIT_CASE(unknown_claim_and_a_mark),
 	KUNIT_CASE(mark_raises_no_claim),
 	KUNIT_CASE(mark_ends_the_start),
 	KUNIT_CASE(short_train_has_uneven_gaps),

@@ -256,7 +256,7 @@ static void initial_ssthresh(struct kunit *test)
 		struct sock *sk = (struct sock *)tp;
 
 		mccp_release(sk);
-		minmax_reset(&tp->rtt_min, 0, rtts_us[i]);
+		tp->srtt_us = rtts_us[i] << 3;
 		tp->snd_ssthresh = TCP_INFINITE_SSTHRESH;
 		mccp_path_start(sk);
 		KUNIT_EXPECT_EQ(test, tp->snd_ssthresh, i ? 24 : TCP_INFINITE_SSTHRESH);

@@ -745,7 +745,7 @@ static void initial_ssthresh(struct kunit *test)
 		{ 999, 10, TCP_INFINITE_SSTHRESH, TCP_INFINITE_SSTHRESH },
 		{ 20, 10, TCP_INFINITE_SSTHRESH, TCP_INFINITE_SSTHRESH },
 		/* the handshake has not shown one */
-		{ ~0U, 10, TCP_INFINITE_SSTHRESH, 24 },
+		{ 0, 10, TCP_INFINITE_SSTHRESH, 24 },
 		{ 100000, 40, TCP_INFINITE_SSTHRESH, 40 },
 		/* tcp_metrics knows one */
 		{ 100000, 10, 50, 50 },
@@ -756,7 +756,9 @@ static void initial_ssthresh(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
 		struct tcp_sock *tp = fresh(test);
 
-		minmax_reset(&tp->rtt_min, 0, kinds[i].rtt_us);
+		/* that of a connection before on the same socket is not used */
+		minmax_reset(&tp->rtt_min, 0, 20);
+		tp->srtt_us = kinds[i].rtt_us << 3;
 		tp->snd_ssthresh = kinds[i].was;
 		tcp_snd_cwnd_set(tp, kinds[i].cwnd);
 		send(tp, 1);
