@@ -54,6 +54,7 @@ def test_a_value_that_is_missing_everywhere_is_no_agreement(
     kept = agreement.MEASURES[4]
     rows = [agreement.Row("acp", kept, here and 0.7, {"there": here}) for here in values]
     monkeypatch.setattr(agreement, "measure", lambda: rows)
+    monkeypatch.setattr(cli.guests, "end_all", lambda: None)  # after it no guest can boot here
     assert cli.main(["agree"]) == status
     assert says in capsys.readouterr().err
 
