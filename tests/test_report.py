@@ -682,7 +682,8 @@ def test_legend_explains_what_there_is_to_see(monkeypatch) -> None:
     def legend(values: list[float], numbers: list[SimpleNamespace]) -> list[str]:
         monkeypatch.setattr(plot, "expected", lambda *_: numbers)
         monkeypatch.setattr(plot, "_colour", lambda _: "black")
-        cell = SimpleNamespace(name="reno", values=lambda _: values)
+        column = SimpleNamespace(name="reno")
+        cell = SimpleNamespace(name="reno", column=column, case=None, values=lambda _: values)
         (axis,) = plot._times([cell], "").axes
         return [text.get_text() for text in axis.get_legend().texts] if axis.get_legend() else []
 
