@@ -268,7 +268,7 @@ static noinline void ccpd_round(struct sock *sk, bool limited)
 	if (ca->ecn_cwnd)
 		ca->ecn_cwnd++;
 	if (!limited)
-		ccpd_age(&ca->probe);
+		ccpd_age(&ca->probe, 1);
 	ca->bw = ccpd_capacity(&ca->probe);
 	ccpd_round_begin(sk, &ca->probe);
 }

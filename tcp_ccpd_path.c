@@ -37,11 +37,11 @@
  *
  * Losses.  Many losses beside a queue are an overflow: the claim falls, by at most a half.  Losses
  * without a queue are noise and are ignored, up to an eighth of a round trip.  If more are lost in
- * two round trips, something drops all packets above a certain rate (a policer).  That rate then
- * caps C until a queue is seen.  After fifteen round trips the cap rises by 1/64 in each round trip
- * without such losses, so that a wrong cap ends.  A buffer of a few segments cannot lose many:
- * there two losses, if they are more than an eighth, are an overflow.  Losses found by a timeout
- * are an outage, and do not count.
+ * two successive round trips, or more than half in one, something drops all packets above a certain
+ * rate (a policer).  That rate then caps C until a queue is seen.  After fifteen round trips the
+ * cap rises by 1/64 in each round trip without such losses, so that a wrong cap ends.  A buffer of
+ * a few segments cannot lose many: there two losses, if they are more than an eighth, are an
+ * overflow.  Losses found by a timeout are an outage, and do not count.
  *
  * Drains.  If rtt_min was not met and the queue did not run empty for 10 s, the window is halved
  * for two round trips, to measure rtt_min again.  An idle time has the same effect and restarts
@@ -638,9 +638,11 @@ static u32 path_long(u32 rtt_us)
  *
  * rate * (1 + (1 - 2 * queue / q0) * n / 4).  If there is no queue, the capacity is more than what
  * is known of it, or another flow has left.  In equilibrium there is a queue of q0, and the result
- * is the rate.  Steps with n > 1 end at the capacity that is known, and beyond it n is 1: what is
- * claimed beyond it is a queue a round trip later, and on a long path that queue is long.  Beside
- * it losses, which are noise there, would count as an overflow; field-loss (5 %, 300 ms)
+ * is the rate.
+ *
+ * Steps with n > 1 end at @bw; above it n is 1.  A claim above the capacity fills a queue one round
+ * trip later, and on a long path that queue is long.  While it stands, random losses count as an
+ * overflow; field-loss (5 %, 300 ms).
  *
  * Return: rate, BW_SCALE
  */
@@ -706,9 +708,9 @@ static u32 path_ticks(u32 seconds)
 
 /*
  * Counts @moves down and ages the delivery rates, by the PATH_TICKs of a round trip.  So the rates
- * of the last 4 to 8 s are remembered.  The round trip took at least the time since @begin, the
- * latest ACK before its last segment left.  The segment may have left after a further tick: @tick
- * tells.
+ * of the last 4 to 8 s are remembered.  @begin is the time of the last ACK before the segment was
+ * sent whose ACK ends the round trip.  One more tick may have passed since the last count: @tick
+ * has whether that tick was odd.
  */
 static void path_age(struct sock *sk, u64 begin)
 {
@@ -721,7 +723,7 @@ static void path_age(struct sock *sk, u64 begin)
 	ca->tick = now & 1;
 	ca->moves -= min_t(u16, ca->moves, ticks);
 	ca->fell &= !!ca->moves;
-	ccpd_age_by(&ca->probe, ticks);
+	ccpd_age(&ca->probe, ticks);
 }
 
 /* Lately this flow had more than half of the capacity that pairs show. */
@@ -738,7 +740,7 @@ static u32 path_more_rounds(const struct cpath *ca)
 	return ca->probe.rtt_s >> (PATH_LONG_ROUND + 3);
 }
 
-/* The round trip before had many losses without a queue; this is asked once. */
+/* Forgets PATH_SUSPECT, and returns whether it was there. */
 static bool path_suspected(struct cpath *ca)
 {
 	if (ca->empty != PATH_SUSPECT)
@@ -1481,7 +1483,7 @@ static void path_train_undo(struct sock *sk)
 	struct cpath *ca = inet_csk_ca(sk);
 	u32 end = path_through(tp) + tcp_packets_in_flight(tp);
 
-	/* negative: less than the planned train was sent, and its first segment is what it was */
+	/* if it is negative, only a part of the train was sent, and the part begins where it did */
 	if (ca->train == TRAIN_SENT)
 		ca->t.begin += max((s32)(end - ca->train_end), 0);
 	ca->train_end = end;
@@ -2249,8 +2251,9 @@ static void path_watch(struct sock *sk, u32 rate, bool empty)
 	struct cpath *ca = inet_csk_ca(sk);
 	bool follows = path_has_window(ca);
 
-	ca->empty = empty ? min(ca->empty % PATH_SUSPECT + 1 + path_more_rounds(ca),
-				PATH_EMPTY_ROUNDS) : 0;
+	/* a round trip without a loss */
+	path_suspected(ca);
+	ca->empty = empty ? min(ca->empty + 1 + path_more_rounds(ca), PATH_EMPTY_ROUNDS) : 0;
 	if (ca->rounds < PATH_REPAIRS || ca->capped || !path_had_most(ca))
 		return;
 	if (rate < (ca->claim >> 3) * PATH_FALL)

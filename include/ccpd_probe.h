@@ -414,7 +414,7 @@ static inline void ccpd_doubt(struct ccpd_probe *p)
  * If an epoch had no pair, the pair of the epoch before is kept, because among many flows no pair
  * passes without delay (path-flows).
  */
-static inline void ccpd_age_by(struct ccpd_probe *p, u32 rounds)
+static inline void ccpd_age(struct ccpd_probe *p, u32 rounds)
 {
 	p->epoch += rounds;
 	if (p->epoch < CCPD_EPOCH)
@@ -427,11 +427,6 @@ static inline void ccpd_age_by(struct ccpd_probe *p, u32 rounds)
 		p->best[1] = p->best[0];
 		p->best[0].bw = 0;
 	}
-}
-
-static inline void ccpd_age(struct ccpd_probe *p)
-{
-	ccpd_age_by(p, 1);
 }
 
 /* Gives up timing among the segments in flight.  The next burst may start behind them. */

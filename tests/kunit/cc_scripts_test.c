@@ -79,7 +79,6 @@ struct cc_known {
 static const struct cc_known known[] = {
 	{ "ccpd", "timeout", NO_BUFFER },
 	{ "ccp", "timeout", NO_BUFFER },
-	{ "ccpd_path", "switches", "paces a window left by others at 0.99 of half its rate" },
 	{ "nist_fast", "bunches", "wants 200 packets in a queue of 138, as the study has it" },
 	{}
 };

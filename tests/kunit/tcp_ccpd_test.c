@@ -154,15 +154,15 @@ static void pair_filter(struct kunit *test)
 	ccpd_pair_add(&p, 600, 1000);
 	KUNIT_EXPECT_EQ(test, ccpd_capacity(&p), 600);
 	for (i = 0; i < CCPD_EPOCH; i++)
-		ccpd_age(&p);
+		ccpd_age(&p, 1);
 	ccpd_pair_add(&p, 300, 2000);
 	KUNIT_EXPECT_EQ(test, ccpd_capacity(&p), 600);
 	for (i = 0; i < CCPD_EPOCH; i++)
-		ccpd_age(&p);
+		ccpd_age(&p, 1);
 	KUNIT_EXPECT_EQ(test, ccpd_capacity(&p), 300);
 	/* without other pairs it is not forgotten */
 	for (i = 0; i < 10 * CCPD_EPOCH; i++)
-		ccpd_age(&p);
+		ccpd_age(&p, 1);
 	KUNIT_EXPECT_EQ(test, ccpd_capacity(&p), 300);
 }
 
@@ -185,12 +185,12 @@ static void capacity_is_what_was_delivered(struct kunit *test)
 	rs.delivered = 10;
 	for (i = 0; i < CCPD_EPOCH; i++) {
 		ccpd_round_rate(&p, &rs);
-		ccpd_age(&p);
+		ccpd_age(&p, 1);
 	}
 	KUNIT_EXPECT_EQ(test, ccpd_delivery_rate(&p), full);
 	for (i = 0; i < CCPD_EPOCH; i++) {
 		ccpd_round_rate(&p, &rs);
-		ccpd_age(&p);
+		ccpd_age(&p, 1);
 	}
 	EXPECT_NEAR(test, ccpd_delivery_rate(&p), full / 10, 10);
 	/* no sample, or a sample of an earlier round trip */
@@ -526,12 +526,12 @@ static void acks_of_a_batch_are_no_pair(struct kunit *test)
 
 	/* for 16 to 32 round trips */
 	for (i = 0; i < CCPD_EPOCH; i++)
-		ccpd_age(&p);
+		ccpd_age(&p, 1);
 	p.rate[0] = link_bw(20);
 	four_in_a_batch(sk, &p, 600000);
 	KUNIT_EXPECT_EQ(test, ccpd_capacity(&p), link_bw(20));
 	for (i = 0; i < CCPD_EPOCH; i++)
-		ccpd_age(&p);
+		ccpd_age(&p, 1);
 	four_in_a_batch(sk, &p, 600000);
 	EXPECT_NEAR(test, ccpd_capacity(&p), ccpd_bw(2, 1, 4304), 2000);
 

@@ -243,8 +243,9 @@ def _read_alike(
     if apart and len(found) == len(shared):
         notes.append(f"{apart} runs were computed from their samples by other code in A than in B")
     elif apart:
-        notes.append(f"{apart} runs are left out: other code computed them from their samples in A"
-                     " than in B, and their scenario has changed since")  # fmt: skip
+        notes.append(f"{len(shared) - len(found)} runs are left out: other code computed them from"
+                     " their samples in A than in B, and they cannot be read again, for example"
+                     " because their scenario has changed since")  # fmt: skip
     if not found:
         _refuse("all runs in common were computed from their samples by other code in A than in B,"
                 " and cannot be read again")

@@ -286,7 +286,8 @@ def _claims(cells: list[Cell], _: str) -> Any:
                 axis.plot(rows[:, 0], rows[:, 4] * rows[:, 3] / segment, ":", color="black",
                           linewidth=1, label="claim")  # fmt: skip
         axis.set_title(cell.case.name if cell.case else cell.name, fontsize="small")
-        axis.set_xlim(since, queue[-1, 0])
+        if len(queue):
+            axis.set_xlim(since, queue[-1, 0])
         axis.set_ylim(bottom=0)
         axis.grid(alpha=0.3)
         if axis is axes[0] or len({of_flow["cc"] for of_flow in run["flows"]}) > 1:
