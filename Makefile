@@ -191,7 +191,7 @@ report:
 
 bench:
 	@scripts/setup demo
-	@scripts/lab bench
+	@scripts/lab bench --output report/bench.json
 
 docs:
 	@scripts/setup demo
@@ -228,8 +228,8 @@ help:
 	@echo "make fuzz            what reads packets and messages, with any bytes, under ASan and UBSan;"
 	@echo "                     FUZZ_SECONDS=20 each, or FUZZ_RUNS=1000000"
 	@echo "make report          the papers' tables and figures beside ours: report/index.html"
-	@echo "make bench           what an ACK, a segment and a packet cost, beside what is wanted;"
-	@echo "                     wants a machine with nothing else to do"
+	@echo "make bench           what an ACK, a segment and a packet cost, beside what is wanted, and"
+	@echo "                     report/bench.json; wants a machine with nothing else to do"
 	@echo "make docs            the documents as pages: report/docs/index.html"
 	@echo "make lint            checkpatch, sparse, shellcheck, ruff, codespell"
 	@echo "make clean           removes what builds leave in this tree (the cache stays)"

@@ -2,12 +2,14 @@
 """make bench measures everything and judges it correctly.  The costs themselves are not tested."""
 
 import json
+import random
 import re
 import subprocess
 
 import pytest
 
 from conftest import REPO, wanted_kernels
+from labkit import cli
 from labkit.errors import LabError
 from labkit.measure import bench, scale
 from labkit.tell import summary
@@ -45,6 +47,61 @@ def whole_run(ns=1.0, acp=1e9, cubic=1e9):
     found |= {("transfer", path, cc): [cubic] for path in bench.HOST for cc in bench.SENT}
     found |= {("busy", path, cc): [0.5] for path in bench.HOST for cc in bench.SENT}
     return found | {("transfer", path, "acp"): [acp] for path in bench.HOST}
+
+
+def full_run(seed):
+    """The result of parse() for a guest of the full measurement, with a number for each name."""
+    pick = random.Random(seed)
+    found = whole_run()
+    for cc in bench.SENDERS:
+        for number in bench.Effort().sockets:
+            found |= {("ack", cc, ack, str(number)): [1.0] for ack in bench.ACKS}
+        found["memory", cc, str(bench.MANY)] = [1.0]
+    found = {key: [round(pick.uniform(20, 60), 3)] for key in found}
+    return found | {key: [float(pick.randrange(10**9))] for key in found if key[0] == "transfer"}
+
+
+def log_of(found):
+    """The log of a guest, of which parse() makes found."""
+    form = {
+        "ack": "cc_bench: {0}: {1}: {2} sockets: {ps} ps per ACK",
+        "memory": "cc_bench: {0}: {1} sockets: {number:.0f} bytes per socket, 0 left",
+        "host": "feedback_bench: {1} {0}: {ps} ps per segment",
+        "router": "sch_bench: {0}: {ps} ps per packet",
+        "transfer": "transfer: {0}: {1}: {number:.0f} bytes/s",
+        "busy": "transfer: {0}: {1}: {us} us busy per GB",
+    }
+    return "\n".join(
+        form[of].format(*key, number=one, ps=round(one * 1000), us=round(one * 1e6))
+        for (of, *key), numbers in found.items() for one in numbers
+    )
+
+
+@pytest.fixture
+def results(tmp_path, monkeypatch):
+    """An empty directory in place of docs/results."""
+    folder = tmp_path / "results"
+    monkeypatch.setattr(summary.records, "RESULTS", folder)
+    monkeypatch.setattr(summary, "COST", folder / "cost.json")
+    monkeypatch.setattr(summary, "require_committed", lambda: None)
+    return folder
+
+
+@pytest.fixture
+def command(monkeypatch):
+    """command("--docs"): the exit status of lab bench; its guests have the logs of full_run()."""
+    runs = {}
+
+    def measure(laboratory, effort, number, progress):
+        return log_of(runs.setdefault(number, full_run(number)))
+
+    def call(*arguments):
+        args = cli._parser().parse_args(["bench", *map(str, arguments)])
+        return args.does(args)
+
+    monkeypatch.setattr(bench, "_measure", measure)
+    call.runs = runs
+    return call
 
 
 def row_of(made, what, family="", unit=""):
@@ -99,15 +156,81 @@ def test_takes_medians_and_judges():
     assert not bench.notes(bench.rows([whole_run() | cheap], (1,)), 0)
 
 
-def test_the_table_of_throughput_has_ranges_and_the_load_is_told(tmp_path, monkeypatch):
+def test_the_table_of_throughput_has_ranges_and_the_load_is_told(results):
     made = bench.rows([whole_run(acp=8e8), whole_run(acp=9e8)], (1,))
-    monkeypatch.setattr(summary.records, "RESULTS", tmp_path)
-    summary.write_cost(bench.table(made), 2, 3.25)
-    page = (tmp_path / "cost.md").read_text()
+    summary.write_cost(summary.cost(made, 2, 3.25))
+    page = (results / "cost.md").read_text()
     assert "6.8 (0.80-0.90)" in page and "0.500 (0.500-0.500)" in page
     assert "its load was 3.2 on" in page
-    summary.write_cost(bench.table(made), 2, 0.1)
-    assert "its load was" not in (tmp_path / "cost.md").read_text()
+    summary.write_cost(summary.cost(made, 2, 0.1))
+    assert "its load was" not in (results / "cost.md").read_text()
+
+
+def test_the_numbers_are_beside_the_page(results, command, tmp_path):
+    """All of the six guests of make bench, and the same in the file for lab compare."""
+    status = command("--docs", "--output", tmp_path / "report/bench.json")
+    runs = [bench.parse(log_of(run)) for run in command.runs.values()]
+    made = bench.rows(runs, bench.Effort().sockets)
+    assert len(runs) == 6 and status == any(row.met is False for row in made)
+    text = (results / "cost.json").read_text()
+    assert (tmp_path / "report/bench.json").read_text() == text
+    assert len(text) < 50_000  # docs/results has a limit
+    of = json.loads(text)
+    assert of["guests"] == 6 and of["processor"] and of["cpus"] and "load" in of
+    read = {(row.what, row.family, row.sockets, row.unit): row.json()
+            for row in bench.rows_in(of["tables"])}  # fmt: skip
+    assert len(read) == len(made)
+    for row in made:
+        again, was = read[row.what, row.family, row.sockets, row.unit], row.json()
+        del again["samples"], was["samples"]
+        if row.ratios and not row.family:  # the table has the range of the ratio
+            del again["low"], again["high"], was["low"], was["high"]
+        numbers = {key for key, value in was.items() if isinstance(value, float)}
+        assert {key: again.pop(key) for key in numbers} == pytest.approx(
+            {key: was.pop(key) for key in numbers}, rel=6e-4)  # fmt: skip
+        assert again == was
+    page = (results / "cost.md").read_text()
+    assert bench.table(bench.rows_in(of["tables"])) in page and "](cost.json)" in page
+    assert "in the range of 6 of them with a probability of 96.9 %" in " ".join(page.split())
+
+
+def test_a_number_that_a_guest_lacks_is_told_before_the_next_guest(command):
+    run = full_run(0)
+    del run["busy", "loopback, 64 flows", "cubic"]
+    command.runs[0] = run
+    with pytest.raises(LabError, match="no value for busy loopback, 64 flows cubic"):
+        command()
+    assert len(command.runs) == 1
+
+
+def test_a_transfer_without_a_byte_gets_no_verdict(command, tmp_path):
+    """A busy machine may give a sender no time."""
+    command.runs[2] = full_run(2)
+    command.runs[2]["transfer", "veth", "cubic"] = [0.0]
+    command("--output", tmp_path / "a.json")
+    made = bench.rows_in(json.loads((tmp_path / "a.json").read_text())["tables"])
+    noise = {(row.what, row.unit) for row in made if row.noise}
+    assert noise == {(f"{cc}, veth", "of cubic's") for cc in bench.SENT}
+    assert row_of(made, "acp, veth", unit="of cubic's").met is None
+    (line,) = (text for text in bench.table(made).splitlines()
+               if text.startswith("  ccpd_path of bbr's"))  # fmt: skip
+    assert not line.endswith("noise")
+
+
+def test_no_measurement_begins_if_its_file_cannot_be_written(lab, tmp_path):
+    (tmp_path / "file").touch()
+    for path in (tmp_path / "file/bench.json", tmp_path):
+        said = lab("bench", "--output", path, status=2, timeout=20).stderr
+        assert said.startswith(f"lab: cannot write {path}: ") and said.count("\n") == 1
+    said = lab("bench", "--scale", "--output", tmp_path / "a.json", status=2, timeout=20).stderr
+    assert said.startswith("lab: --output is not for --scale") and said.count("\n") == 1
+
+
+def test_make_bench_writes_the_file_that_its_help_names():
+    told = subprocess.run(["make", "-n", "bench"], cwd=REPO, capture_output=True, text=True)
+    assert "scripts/lab bench --output report/bench.json\n" in told.stdout
+    said = subprocess.run(["make", "-s", "help"], cwd=REPO, capture_output=True, text=True)
+    assert "report/bench.json" in said.stdout
 
 
 def test_an_ack_is_judged_by_a_ratio_in_each_guest():
@@ -242,19 +365,27 @@ def test_memory_of_a_socket_is_told_where_there_are_many():
 @pytest.mark.parametrize(
     "row",
     [{"what": "x", "ratio": 1}, {"what": 5, "unit": "ns", "least": True, "low": 1, "high": 2},
-     {"what": "x", "unit": "ns", "least": True, "low": "a", "high": 2}, "what"],
+     {"what": "x", "unit": "ns", "least": True, "low": "a", "high": 2}, "what",
+     {"fields": ["median"], "unit": "ns", "kinds": ["a"], "rows": {"x": []}},
+     {"fields": ["median"], "unit": "ns", "kinds": ["a"], "rows": {"x": [[]]}},
+     {"fields": ["median"], "unit": "ns", "kinds": ["a"], "rows": {"x": [["b"]]}},
+     {"fields": ["median"], "kinds": ["a"], "rows": {"x": [[1]]}}],
 )  # fmt: skip
 def test_what_is_no_bench_is_told(lab, tmp_path, row):
     path = tmp_path / "a.json"
-    path.write_text(json.dumps([row]))
+    path.write_text(json.dumps({"tables": [row]} if "fields" in row else [row]))
     said = lab("compare", path, path, status=2).stderr
     assert said.startswith(f"lab: {path}") and said.count("\n") == 1
 
 
-def test_two_benches_are_compared_by_their_ratios(lab, tmp_path):
+@pytest.mark.parametrize("short", [True, False])
+def test_two_benches_are_compared_by_their_ratios(lab, tmp_path, short):
     def bench_file(name, *runs):
         made = bench.rows(list(runs), (1,))
-        (tmp_path / name).write_text(json.dumps([row.json() for row in made]))
+        if short:  # as --output writes it
+            summary.write_numbers(summary.cost(made, len(runs), 0), tmp_path / name)
+        else:
+            (tmp_path / name).write_text(json.dumps([row.json() for row in made]))
         return tmp_path / name
 
     slow = [whole_run(40), whole_run(40)]  # another machine
@@ -274,14 +405,16 @@ def test_two_benches_are_compared_by_their_ratios(lab, tmp_path):
     assert "acp, loopback" in told and "of cubic's" in told
     (tmp_path / "d.json").write_text("[]")
     for other in ("d.json", "none.json"):
-        assert "not a file of lab bench --json" in lab("compare", a, tmp_path / other,
-                                                            status=2).stderr  # fmt: skip
+        assert "not a file of lab bench" in lab("compare", a, tmp_path / other, status=2).stderr
 
 
-def test_measures(lab):
-    call = lab("bench", "--quick", "--json", status=None, timeout=120)
+def test_measures(lab, tmp_path):
+    call = lab("bench", "--quick", "--json", "--output", tmp_path / "new/bench.json", status=None,
+               timeout=120)  # fmt: skip
     assert call.status in (0, 1), call.stderr  # 1: a bound is not met, as on a busy machine
     rows = call.json
+    numbers = json.loads((tmp_path / "new/bench.json").read_text())
+    assert len(bench.rows_in(numbers["tables"])) == len(rows) and numbers["guests"] == 1
     hosts = {(row["what"], row["family"]) for row in rows if "family" in row}
     assert hosts == {(what, family) for what in bench.HOSTS for family in bench.FAMILIES}
     acks = {row["what"] for row in rows if row.get("sockets") == 1}

@@ -149,8 +149,8 @@ def _parser() -> Parser:
         comparing.add_argument(name.lower(), metavar=name,
                                help="a file that 'lab run --json' wrote, a directory of such files,"
                                " or a commit for which 'lab report' has kept runs; or two files"
-                               " that 'lab bench --json' wrote: they differ if the values of their"
-                               " guests do not overlap")  # fmt: skip
+                               " that 'lab bench' wrote: they differ if the values of their guests"
+                               " do not overlap")  # fmt: skip
     comparing.add_argument("--json", action="store_true", help="print only a JSON array")
 
     reporting = verb("report", _report, "Runs every scenario, or those that are named; writes"
@@ -247,6 +247,8 @@ def _parser() -> Parser:
                           " cache: ten minutes more")  # fmt: skip
     benching.add_argument("--json", action="store_true",
                           help="print only a JSON array, or with --scale an object")  # fmt: skip
+    benching.add_argument("--output", metavar="FILE", type=Path,
+                          help="also write the numbers as JSON, for lab compare; not with --scale")
     benching.add_argument("--docs", action="store_true", help="also write docs/results/cost.md,"
                           " counted.md or scale.md")  # fmt: skip
 
@@ -552,23 +554,29 @@ def _bench(args: argparse.Namespace) -> int:
 
     if args.docs:
         summary.require_committed()
+    if args.scale and args.output:
+        raise LabError("--output is not for --scale, which writes its numbers with --docs or"
+                       " --json", status=2)  # fmt: skip
     if args.scale:
         return _scale(args)
+    if args.output:
+        summary.make_writable(args.output)
     load = os.getloadavg()[0]
     effort = bench.QUICK if args.quick else bench.Effort()
-    if args.runs:
-        effort = replace(effort, runs=args.runs)
+    guests = args.runs or (bench.COUNT_GUESTS if args.instructions else effort.runs)
     if args.instructions:
         kernel = stock.ensure("6.12")
-        guests = args.runs or bench.COUNT_GUESTS
         made, load = bench.count(kernel, guests), 0.0
     else:
-        made = bench.run(_laboratory(args), effort)
+        made = bench.run(_laboratory(args), replace(effort, runs=guests))
+    numbers = summary.cost(made, guests, load)
+    if args.output:
+        summary.write_numbers(numbers, args.output)
     print(json.dumps([row.json() for row in made], indent=1) if args.json else bench.table(made))
     if args.docs and args.instructions:
         summary.write_counted(made, kernel.package, guests)
     elif args.docs:
-        summary.write_cost(bench.table(made), effort.runs, load)
+        summary.write_cost(numbers)
     for note in bench.notes(made, load):
         print(f"lab: {note}", file=sys.stderr)
     return int(any(row.met is False for row in made))

@@ -163,9 +163,10 @@ COUNTED = Effort(3, 20, 10_000, 1, 0, (1,), 5, 1)
 class Row:
     """A result."""
 
-    what: str
+    name: str  # of a congestion control, a measurement at a host, or a router
     unit: str
     samples: tuple[float, ...]
+    kind: str = ""  # of ACKs or packets, or the path of a transfer
     family: str = ""
     sockets: int = 0  # for ACKs: number of sockets that get ACKs in turn
     bound: float | None = None
@@ -177,6 +178,10 @@ class Row:
     # Of a router: the ratios to pfifo, because fq_codel varies: with 10 000 flows it takes 439
     # instructions in some runs, and 502 in others.
     to_pfifo: tuple[float, ...] = ()
+
+    @property
+    def what(self) -> str:
+        return f"{self.name}, {self.kind}" if self.kind else self.name
 
     @property
     def steady(self) -> tuple[float, ...]:
@@ -233,9 +238,78 @@ class Row:
         return shown
 
 
+# What all rows of a table in a file have in common; see tables()
+_SHARED = ("unit", "sockets", "family", "of", "most", "bound", "least")
+
+
+def _fields(row: Row) -> dict[str, float]:
+    """The numbers of a row in a file: those that table() shows, and the median of a ratio.
+
+    A cost has no range where table() shows the range of its ratio.
+    """
+    found = {"median": row.median}
+    if row.family or not row.ratios:
+        found |= {"low": min(row.samples), "high": max(row.samples)}
+    if row.ratios:
+        found |= {"ratio": row.ratio, "ratio_low": min(row.ratios), "ratio_high": max(row.ratios)}
+    return found
+
+
+def tables(made: list[Row]) -> Any:
+    """Rows as short JSON, from which rows_in() makes them again.
+
+    Rows that have everything but their names and numbers in common are in one table.  It has the
+    names of the numbers (fields), the kinds of the columns (kinds), and for each name (rows) a list
+    of numbers, or null, for each kind.  A list of a row with noise has one more element, true.
+    Numbers have four digits.
+    """
+    found: dict[str, tuple[Any, list[Row]]] = {}
+    for row in made:
+        shared = {key: value for key in _SHARED if (value := getattr(row, key))}
+        found.setdefault(json.dumps(shared), (shared, []))[1].append(row)
+    told = []
+    for shared, of in found.values():
+        kinds = list(dict.fromkeys(row.kind for row in of))
+        cells: dict[str, list[Any]] = {}
+        for row in of:
+            numbers = [_short(number) for number in _fields(row).values()] + [True] * row.noise
+            cells.setdefault(row.name, [None] * len(kinds))[kinds.index(row.kind)] = numbers
+        told.append(shared | {"fields": list(_fields(of[0])), "kinds": kinds, "rows": cells})
+    return told
+
+
+def rows_in(told: Any) -> list[Row]:
+    """The rows of tables().  Their samples and ratios are the least, the median and the largest.
+
+    KeyError, TypeError, ValueError or AttributeError if it is not from tables().
+    """
+    made = []
+    for table in told:
+        shared = {key: table[key] for key in _SHARED if key in table}
+        fields = [*table["fields"], "noise"]
+        for name, cells in table["rows"].items():
+            for kind, numbers in zip(table["kinds"], cells, strict=True):
+                if numbers is None:
+                    continue
+                of = dict(zip(fields, numbers, strict=False))
+                median = float(of["median"])
+                ends = (of["low"], median, of["high"]) if "low" in of else (median,)
+                ratios = [of[key] for key in ("ratio_low", "ratio", "ratio_high") if key in of]
+                made.append(Row(name, samples=tuple(map(float, ends)), kind=kind,
+                                ratios=tuple(map(float, ratios)), noise="noise" in of,
+                                **shared))  # fmt: skip
+    return made
+
+
+def _short(number: float) -> float:
+    """The number with four digits; as an integer if it is one, which is shorter in JSON."""
+    found = float(f"{number:.4g}")
+    return int(found) if found.is_integer() else found
+
+
 def run(laboratory: Laboratory, effort: Effort) -> list[Row]:
     """Makes all measurements in guests of the lab; shows the progress on standard error."""
-    logs = []
+    found = []
     with Progress("bench", True) as shown:
         for number in range(effort.runs):
 
@@ -243,8 +317,9 @@ def run(laboratory: Laboratory, effort: Effort) -> list[Row]:
                 shown.show("measuring", (number + part) / effort.runs)
 
             tell(0)
-            logs.append(_measure(laboratory, effort, number, tell))
-    return rows([parse(log) for log in logs], effort.sockets)
+            found.append(parse(_measure(laboratory, effort, number, tell)))
+            rows(found[-1:], effort.sockets)  # what lacks is told now, not after the last guest
+    return rows(found, effort.sockets)
 
 
 def _measure(
@@ -474,39 +549,42 @@ def rows(
             for ack in ACKS:
                 samples = medians("ack", cc, ack, str(number))
                 other = medians("ack", of or "cubic", ack, str(number))
-                made.append(Row(f"{cc}, {ack}", unit, samples, sockets=number,
+                made.append(Row(cc, unit, samples, ack, sockets=number,
                                 ratios=to(samples, other), of=of or "cubic",
                                 most=1 if of else None, noise=noise(samples, other)))  # fmt: skip
             if number >= MANY:
-                made.append(Row(f"{cc}, memory", BYTES, medians("memory", cc, str(number)),
+                made.append(Row(cc, BYTES, medians("memory", cc, str(number)), "memory",
                                 sockets=number))  # fmt: skip
     for what, bound in HOSTS.items():
         for family in FAMILIES:
             samples = medians("host", what, family)
             ratios = to(samples, medians("host", WHOLE, family))
-            made.append(Row(what, unit, samples, family, bound=bound if unit == NS else None,
+            made.append(Row(what, unit, samples, family=family,
+                            bound=bound if unit == NS else None,
                             ratios=ratios, of=WHOLE, noise=noise(samples)))  # fmt: skip
     for kind in TRAFFIC:
         others = {of: medians("router", f"{of}, {kind}") for of in ("fq_codel", "cake", "pfifo")}
         for name in (name for name in ROUTERS if kind in kinds(name)):
-            what, samples = f"{name}, {kind}", medians("router", f"{name}, {kind}")
-            made.append(Row(what, unit, samples, ratios=to(samples, others["fq_codel"]),
+            samples = medians("router", f"{name}, {kind}")
+            made.append(Row(name, unit, samples, kind, ratios=to(samples, others["fq_codel"]),
                             of="fq_codel", most=1 if name in OURS else None,
                             to_pfifo=to(samples, others["pfifo"]),
                             noise=noise(samples, others["fq_codel"])))  # fmt: skip
             if name in OURS:
-                made.append(Row(what, "of cake's", to(samples, others["cake"]), bound=OF_CAKE,
+                made.append(Row(name, "of cake's", to(samples, others["cake"]), kind, bound=OF_CAKE,
                                 noise=noise(samples, others["cake"])))  # fmt: skip
     for path in HOST if unit == NS else ():
         for cc in SENT:
             rates = medians("transfer", path, cc)
             for of in dict.fromkeys(("cubic", BEYOND.get(cc, "cubic"))):
-                shares = tuple(a / b for a, b in zip(rates, medians("transfer", path, of),
-                                                     strict=True))  # fmt: skip
+                others = medians("transfer", path, of)
+                # on a busy machine a sender may have no time to send, or its divisor has none
+                shares = tuple(a / max(b, 1) for a, b in zip(rates, others, strict=True))
                 bound = None if cc in ("bbr", "cubic") else SHARE if of == "cubic" else 1
-                made.append(Row(f"{cc}, {path}", f"of {of}'s", shares, bound=bound, least=True))
-            made.append(Row(f"{cc}, {path}", RATE, tuple(rate * 8 / 1e9 for rate in rates)))
-            made.append(Row(f"{cc}, {path}", BUSY_UNIT, medians("busy", path, cc)))
+                made.append(Row(cc, f"of {of}'s", shares, path, bound=bound, least=True,
+                                noise=min(others) < 1))  # fmt: skip
+            made.append(Row(cc, RATE, tuple(rate * 8 / 1e9 for rate in rates), path))
+            made.append(Row(cc, BUSY_UNIT, medians("busy", path, cc), path))
     return made
 
 
@@ -540,10 +618,12 @@ class Change:
 
 
 def is_bench(path: Path) -> bool:
-    """Whether path is a file that lab bench --json wrote."""
+    """Whether path is a file that lab bench wrote: that of --output, or what --json prints."""
     try:
-        rows = json.loads(path.read_text())
-        return isinstance(rows, list) and bool(rows) and all(row["what"] for row in rows)
+        of = json.loads(path.read_text())
+        if isinstance(of, dict):
+            return bool(of["tables"]) and all(table["fields"] for table in of["tables"])
+        return isinstance(of, list) and bool(of) and all(row["what"] for row in of)
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return False
 
@@ -562,12 +642,15 @@ def changes(before: Path, after: Path) -> list[Change]:
 
 
 def _ratios(path: Path) -> dict[tuple[str, str], tuple[float, float]]:
-    """The minimum and maximum of each ratio in a file that lab bench --json wrote."""
+    """The minimum and maximum of each ratio in a file that lab bench wrote."""
     if not is_bench(path):
-        raise LabError(f"{path} is not a file of lab bench --json, but the other is", status=2)
+        raise LabError(f"{path} is not a file of lab bench, but the other is", status=2)
     found: dict[tuple[str, str], tuple[float, float]] = {}
     try:
-        for row in json.loads(path.read_text()):
+        of_file = json.loads(path.read_text())
+        if isinstance(of_file, dict):
+            of_file = [row.json() for row in rows_in(of_file["tables"])]
+        for row in of_file:
             sockets = f"{row['sockets']} sockets" if "sockets" in row else ""
             what = ", ".join(filter(None, (row["what"], row.get("family"), sockets)))
             if "ratio" in row:
@@ -578,8 +661,8 @@ def _ratios(path: Path) -> dict[tuple[str, str], tuple[float, float]]:
                 continue
             found[what, of] = float(low), float(high)
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise LabError(f"{path} is not a whole file of lab bench --json: a row lacks a name or a"
-                       " number", status=2) from None  # fmt: skip
+        raise LabError(f"{path} is not a whole file of lab bench: a row lacks a name or a number",
+                       status=2) from None  # fmt: skip
     return found
 
 
@@ -616,7 +699,7 @@ def regressions(made: list[Row], known: dict[str, float], noise_before: float) -
 
 def _told(row: Row) -> bool:
     """Whether the row has a ratio of this project's code, and its cost is above FEW."""
-    return bool(row.ratios) and min(row.samples) > FEW and row.what.split(",")[0] not in THEIRS
+    return bool(row.ratios) and min(row.samples) > FEW and row.name not in THEIRS
 
 
 def table(made: list[Row]) -> str:
@@ -670,7 +753,7 @@ def _throughput(made: list[Row]) -> list[str]:
         rates = [found[f"{cc}, {path}", RATE].median for path in HOST]
         cells = "".join(f"{f'{rate:.1f} ({_range(row.samples)})':>24}"
                         for rate, row in zip(rates, each, strict=True))  # fmt: skip
-        judged = [row for row in each if row.met is not None]
+        judged = [row for row in each if row.bound is not None]
         name = cc if of == "cubic" else f"{cc} of {of}'s"
         return f"  {name:<18}{cells}  {_together(judged) if judged else ''}".rstrip()
 

@@ -26,6 +26,7 @@ from .outcome import Report
 from .records import Record
 
 LIMIT = 3 << 20  # bytes of docs/results
+COST = records.RESULTS / "cost.json"
 COUNTED = records.RESULTS / "counted.json"
 SCALE = records.RESULTS / "scale.json"
 # Pages that other commands write into the same folder, with other files of the same stem
@@ -110,13 +111,40 @@ def require_committed() -> None:
         raise LabError("numbers in documents must be from a commit: commit, and measure again")
 
 
-def write_cost(table: str, guests: int, load: float) -> None:
-    """Writes cost.md: the tables of lab bench, the machine, and its load before the measurement."""
+def cost(made: list[bench.Row], guests: int, load: float) -> Any:
+    """The numbers of lab bench as JSON, with the machine and its load before the measurement."""
+    return {"made_of": provenance.source()[:12], "processor": _processor(),
+            "cpus": os.cpu_count(), "load": round(load, 2), "guests": guests,
+            "tables": bench.tables(made)}  # fmt: skip
+
+
+def make_writable(path: Path) -> None:
+    """Makes the folder of a file.  LabError if the file cannot be written: better before a
+    measurement of minutes than after it."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.open("a").close()
+    except OSError as error:
+        raise LabError(f"cannot write {path}: {error.strerror}", status=2) from None
+
+
+def write_numbers(of: Any, path: Path) -> None:
+    """Writes what cost() returned: a line for each table, so that differences can be read."""
+    short = {"separators": (",", ":")}
+    head = json.dumps({key: value for key, value in of.items() if key != "tables"}, **short)
+    lines = ",\n".join(json.dumps(table, **short) for table in of["tables"])
+    path.write_text(f'{head[:-1]},"tables":[\n{lines}\n]}}\n')
+
+
+def write_cost(of: Any) -> None:
+    """Writes what cost() returned into docs/results: the numbers, and the page.
+
+    The page has the rounded numbers, so it can be made from the file again.
+    """
     records.RESULTS.mkdir(exist_ok=True)
-    (records.RESULTS / "cost.md").write_text(render(
-        "cost.md", table=table, guests=guests, commit=provenance.source()[:12],
-        processor=_processor(), load=load, cpus=os.cpu_count(),
-    ))  # fmt: skip
+    write_numbers(of, COST)
+    made = bench.rows_in(of["tables"])
+    COST.with_suffix(".md").write_text(render("cost.md", of=of, table=bench.table(made)))
 
 
 def _processor() -> str:
