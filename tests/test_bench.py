@@ -6,13 +6,14 @@ import random
 import re
 import subprocess
 
+import matplotlib.pyplot as plt
 import pytest
 
 from conftest import REPO, wanted_kernels
 from labkit import cli
 from labkit.errors import LabError
 from labkit.measure import bench, scale
-from labkit.tell import summary
+from labkit.tell import plot, summary
 from labkit.world import machine, stock
 
 LOG = """\
@@ -192,6 +193,72 @@ def test_the_numbers_are_beside_the_page(results, command, tmp_path):
     page = (results / "cost.md").read_text()
     assert bench.table(bench.rows_in(of["tables"])) in page and "](cost.json)" in page
     assert "in the range of 6 of them with a probability of 96.9 %" in " ".join(page.split())
+
+
+def drawn(axis, names):
+    """The points of an axis: name, colour, and the least, the median and the largest value."""
+    for line, _, (bars,) in axis.containers:
+        ends = [bar[:, 0] for bar in bars.get_segments()]
+        for x, y, (low, high) in zip(*line.get_data(), ends, strict=True):
+            yield names[round(y)], line.get_color(), (low, x, high)
+
+
+def test_the_pictures_have_the_numbers_of_the_page(results, command):
+    command("--docs")
+    page = (results / "cost.md").read_text()
+    made = bench.rows_in(json.loads((results / "cost.json").read_text())["tables"])
+    acks, routers = plot.ack_costs(made), plot.router_costs(made)
+    for part, figure in (("acks", acks), ("routers", routers)):
+        picture = results / f"cost-{part}.png"
+        assert f"](cost-{part}.png)" in page and 5000 < picture.stat().st_size < 60_000
+        plot._save(figure, results / "again.png")
+        assert picture.read_bytes() == (results / "again.png").read_bytes()
+
+    sockets = {colour: number for number, colour in plot.SOCKETS.items()}
+    shown = {
+        (name.split(" / ")[0], name.split(" / ")[1], axis.get_title(), sockets[colour]): points
+        for axis in acks.axes for name, colour, points in drawn(
+            axis, [label.get_text() for label in acks.axes[0].get_yticklabels()])
+    }  # fmt: skip
+    wanted = {
+        (row.name, row.of, row.kind, row.sockets): (min(row.ratios), row.ratio, max(row.ratios))
+        for row in made if row.kind in bench.ACKS and row.name != "cubic"
+    }
+    assert shown == {key: pytest.approx(ratios) for key, ratios in wanted.items()}
+    assert len(shown) == (len(bench.SENDERS) - 1) * len(bench.ACKS) * 3
+
+    shown, kinds = {}, list(bench.TRAFFIC)
+    for place, axis in enumerate(routers.axes):
+        of = ["fq_codel", "cake"][place // len(kinds)]
+        first = routers.axes[place - place % len(kinds)]
+        names = [label.get_text() for label in first.get_yticklabels()]
+        shown |= {(name, of, kinds[place % len(kinds)]): points
+                  for name, _, points in drawn(axis, names)}  # fmt: skip
+    wanted = {
+        (name, of, kind): (min(row.ratios or row.samples), row.ratio if row.ratios else row.median,
+                           max(row.ratios or row.samples))
+        for of, unit in (("fq_codel", "ns"), ("cake", "of cake's")) for kind in kinds
+        for name in bench.ROUTERS if kind in bench.kinds(name) and name != "fq_codel"
+        if of == "fq_codel" or name in bench.OURS
+        for row in [row_of(made, f"{name}, {kind}", unit=unit)]
+    }
+    assert shown == {key: pytest.approx(ratios) for key, ratios in wanted.items()}
+
+
+def test_what_no_picture_can_show_is_at_its_edge():
+    """And noise is hollow."""
+    run = whole_run(4)
+    run["ack", "ccpd", "open", "1"] = [-2.0]  # noise
+    run["ack", "ccp", "open", "1"] = [4000.0]
+    figure = plot.ack_costs(bench.rows([run], (1,)))
+    names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    points = {name: ratios for name, _, ratios in drawn(figure.axes[0], names)}
+    low, high = plot.ACK_RATIOS
+    assert points["ccpd / cubic"] == (low,) * 3 and points["ccp / cubic"] == (high,) * 3
+    hollow = {names[round(y)] for line, _, _ in figure.axes[0].containers
+              if line.get_markerfacecolor() == "white" for y in line.get_ydata()}  # fmt: skip
+    assert hollow == {"ccpd / cubic"}
+    plt.close(figure)
 
 
 def test_a_number_that_a_guest_lacks_is_told_before_the_next_guest(command):

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, median
 from typing import Any
 
 import matplotlib
@@ -21,7 +21,7 @@ import numpy as np
 from matplotlib.colors import to_rgb
 
 from ..errors import LabError
-from ..measure import intervals
+from ..measure import bench, intervals
 from ..measure.intervals import Interval
 from ..measure.metrics import payload_bps, split
 from ..measure.series import LINK_COLUMNS, series
@@ -722,6 +722,110 @@ def growth(of: Any, target: Path) -> None:
         axis.set_xlabel(what)
     axes[0].legend(fontsize="small")
     _save(figure, target)
+
+
+# The ranges of ratios that the pictures of the bench show; what is beyond is drawn at the edge.
+ACK_RATIOS = (0.05, 20.0)
+ROUTER_RATIOS = (0.01, 50.0)
+SOCKETS = {1: "#000000", 1000: "#1f77b4", 100_000: "#c81e1e"}  # colours
+
+
+def costs(made: list[bench.Row], target: Path) -> None:
+    """Writes two pictures of the rows of lab bench; their names are target's stem with -acks and
+    -routers, and .png."""
+    for part, figure in (("acks", ack_costs(made)), ("routers", router_costs(made))):
+        _save(figure, target.with_name(f"{target.stem}-{part}.png"))
+
+
+def ack_costs(made: list[bench.Row]) -> Any:
+    """A figure with the cost of an ACK as a multiple of CUBIC's or BBR's: a panel for each kind of
+    ACKs, a line for each congestion control, and a colour for each number of sockets."""
+    rows = [row for row in made if row.kind in bench.ACKS and row.name != row.of]
+    # those with a bound first
+    names = sorted(dict.fromkeys((row.most is None, row.of, row.name) for row in rows),
+                   key=lambda of: (of[0], of[1] != "cubic"))  # fmt: skip
+    places = {name: place for place, (_, _, name) in enumerate(names)}
+    numbers = sorted({row.sockets for row in rows})
+    figure, axes = plt.subplots(2, 4, figsize=(9, 0.31 * len(names) + 1.2), layout="constrained",
+                                sharex=True, sharey=True)  # fmt: skip
+    *axes, last = axes.flat
+    for axis, kind in zip(axes, bench.ACKS, strict=True):
+        for of, number in enumerate(numbers):
+            shift = 0.5 * (of / max(1, len(numbers) - 1) - 0.5) if len(numbers) > 1 else 0
+            found = [row for row in rows if (row.kind, row.sockets) == (kind, number)]
+            _ratio_points(axis, found, [places[row.name] + shift for row in found], ACK_RATIOS,
+                          SOCKETS.get(number, "#000000"))  # fmt: skip
+        _ratio_axis(axis, kind, ACK_RATIOS, 1)
+        for before, place in zip(names, range(1, len(names)), strict=False):
+            if before[:2] != names[place][:2]:
+                axis.axhline(place - 0.5, color="#999999", linewidth=0.8)
+    axes[0].set_ylim(len(names) - 0.5, -0.5)
+    axes[0].set_yticks(range(len(names)), [f"{name} / {of}" for _, of, name in names],
+                       fontsize="x-small")  # fmt: skip
+    axes[4].tick_params(axis="y", labelsize="x-small")
+    axes[3].tick_params(axis="x", labelbottom=True)  # no panel is below it
+    last.set_axis_off()
+    for number in numbers:
+        last.plot([], [], ".", color=SOCKETS.get(number, "#000000"),
+                  label=f"{number} socket{'s' * (number > 1)}")  # fmt: skip
+    last.plot([], [], ".", color="black", markerfacecolor="white", label="noise")
+    last.legend(loc="center", fontsize="small", frameon=False)
+    figure.supxlabel("time of an ACK / time of the same with the second name", fontsize="small")
+    return figure
+
+
+def router_costs(made: list[bench.Row]) -> Any:
+    """A figure with the cost of a packet in each qdisc as a multiple of fq_codel's, and below of
+    cake's: a panel for each kind of traffic, with a dashed line at what is wanted."""
+    first = [row for row in made if row.of == "fq_codel" and row.name != "fq_codel"]
+    below = [row for row in made if row.unit == "of cake's"]
+    counts = [len(dict.fromkeys(row.name for row in rows)) for rows in (first, below)]
+    figure, axes = plt.subplots(
+        2, len(bench.TRAFFIC), figsize=(9, 0.2 * sum(counts) + 1.6), layout="constrained",
+        sharex=True, sharey="row", gridspec_kw={"height_ratios": counts},
+    )  # fmt: skip
+    for of_row, rows, bound, of in ((axes[0], first, 1, "fq_codel"),
+                                    (axes[1], below, bench.OF_CAKE, "cake")):  # fmt: skip
+        names = list(dict.fromkeys(row.name for row in rows))
+        for axis, kind in zip(of_row, bench.TRAFFIC, strict=True):
+            for ours, colour in ((True, "#000000"), (False, "#999999")):
+                found = [row for row in rows
+                         if row.kind == kind and (row.name.split("(")[0] in bench.OURS) == ours]
+                _ratio_points(axis, found, [names.index(row.name) for row in found],
+                              ROUTER_RATIOS, colour)  # fmt: skip
+            _ratio_axis(axis, kind if rows is first else "", ROUTER_RATIOS, bound)
+        of_row[0].set_ylim(len(names) - 0.5, -0.5)
+        of_row[0].set_yticks(range(len(names)), names, fontsize="small")
+        of_row[0].set_ylabel(f"/ {of}", fontsize="small")
+    figure.supxlabel("time of a packet / time of the same with fq_codel, cake", fontsize="small")
+    return figure
+
+
+def _ratio_points(axis: Any, rows: list[bench.Row], places: list[float],
+                  ends: tuple[float, float], colour: str) -> None:  # fmt: skip
+    """Draws the median and the range over the guests of each row's ratio, or of its samples if
+    these are ratios; hollow if the row is noise."""
+    for noise in (False, True):
+        found = [(row.ratios or row.samples, place) for row, place in zip(rows, places, strict=True)
+                 if row.noise == noise]  # fmt: skip
+        low, middle, high = (
+            np.clip([of(ratios) for ratios, _ in found], *ends) for of in (min, median, max)
+        )
+        axis.errorbar(middle, [place for _, place in found], xerr=[middle - low, high - middle],
+                      fmt=".", color=colour, markersize=4, elinewidth=1, markeredgewidth=0.7,
+                      antialiased=False,  # a smaller file
+                      markerfacecolor="white" if noise else colour)  # fmt: skip
+
+
+def _ratio_axis(axis: Any, title: str, ends: tuple[float, float], bound: float) -> None:
+    axis.axvline(bound, color="black", linestyle="--", linewidth=0.8)
+    axis.set_xscale("log")
+    axis.set_xlim(ends[0] / 1.15, ends[1] * 1.15)
+    ticks = [tick for tick in (0.01, 0.1, 1, 10) if ends[0] <= tick <= ends[1]]
+    axis.set_xticks(ticks, [f"{tick:g}" for tick in ticks], fontsize="small")
+    axis.minorticks_off()
+    axis.grid(axis="x", alpha=0.3)
+    axis.set_title(title, fontsize="small")
 
 
 def svg(asked: str, cells: list[Cell], name: str) -> tuple[str, str]:

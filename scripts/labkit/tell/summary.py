@@ -137,13 +137,14 @@ def write_numbers(of: Any, path: Path) -> None:
 
 
 def write_cost(of: Any) -> None:
-    """Writes what cost() returned into docs/results: the numbers, and the page.
+    """Writes what cost() returned into docs/results: the numbers, two pictures, and the page.
 
-    The page has the rounded numbers, so it can be made from the file again.
+    The page and the pictures have the rounded numbers, so they can be made from the file again.
     """
     records.RESULTS.mkdir(exist_ok=True)
     write_numbers(of, COST)
     made = bench.rows_in(of["tables"])
+    plot.costs(made, COST)
     COST.with_suffix(".md").write_text(render("cost.md", of=of, table=bench.table(made)))
 
 
