@@ -213,3 +213,46 @@ def test_the_terminal(lab) -> None:
         *_, total = numbers = [int(n) for n in re.sub(r"^.*\)", "", line).split()]
         assert line.split(")")[0].strip() + ")" == paper.name
         assert sum(numbers[:-1]) == total == len(paper.claims)
+
+
+# For each free setting that numbers of a paper have chosen: the findings with these numbers, and a
+# finding of the paper that depends on the setting, but did not choose it.
+HELD_OUT = {
+    "buffer at 40 ms": (["ccpd-table1: Table I, s"], "ccpd-table1: Table I with Kd of 1000"),
+    "rate and buffer at 20 ms": (
+        ["ccpd-table2: Table II, s", "ccpd-table4: Table IV of CCPD"], "ccpd-table4: Table IV, s"),
+    "buffer at 190 ms": (
+        ["ccpd-table3: Table III, s: ccpd", "ccpd-table5: Table V of CCPD",
+         "ccpd-table5: CCPD(2,100) needs", "ccpd-table5: CCPD(4,100) needs"],
+        "ccpd-table5: Table V, s: ccp(4)"),
+    "ends of slow start": (
+        ["ccpd-table3: Table III, s: reno", "ccpd-table3: Table III, s: cubic",
+         "ccpd-table3: CUBIC, CCP(4) and"], "ccpd-table5: Table V, s: reno (200)"),
+    "ssthresh of 24": (
+        ["mccp-table1: Table 1", "mccp-table2: Table 2, NewReno's utilization, as in Table 1",
+         "mccp-fig1: Fig. 1"], "mccp-table2: Table 2, NewReno's utilization: reno, 80 Mb/s"),
+    "the packet that is lost": (
+        ["mccp-fig3: Fig. 3, b/s without", "mccp-fig3: Fig. 3, b/s of NewReno"],
+        "mccp-fig3: Fig. 3, b/s with the mechanisms: mccp, at 20 Mb/s"),
+    "rate of UDP": (["mccp-window: Without the mechanisms the window reaches"],
+                    "mccp-fig4: mccp uses 95 %"),
+    "buffer of RCP": (["acp-fig16: RCP of 2005 loses nothing"], "acp-fig16: RCP of 2005 needs"),
+    "one host": (["nist: Behind one host's"], "nist: Scalable stays unfair at every round trip"),
+    "the kernel's search": (["nist: BIC with the kernel's search fills"],
+                            "nist: BIC with the kernel's search converges"),
+}  # fmt: skip
+
+
+def test_what_a_number_has_chosen_is_tested_by_another() -> None:
+    """All calibrated findings of the papers' scenarios are in HELD_OUT, with one that is not."""
+    kinds = {f"{of.name}: {finding.claim}": finding.kind
+             for of in map(scenario.load, scenario.names()) if of.paper
+             for finding in of.finding}  # fmt: skip
+    calibrated = {claim for claim, kind in kinds.items() if kind == "calibrated"}
+    chosen = [start for starts, _ in HELD_OUT.values() for start in starts]
+    for start in chosen:
+        assert {kinds[claim] for claim in kinds if claim.startswith(start)} == {"calibrated"}, start
+    assert {claim for claim in calibrated if not claim.startswith(tuple(chosen))} == set()
+    for setting, (_, other) in HELD_OUT.items():
+        found = {kinds[claim] for claim in kinds if claim.startswith(other)}
+        assert found == {"paper"}, (setting, other)
