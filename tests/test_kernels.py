@@ -48,6 +48,14 @@ def altered(lab_kernel: kernel.LabKernel, home: Path, edits: dict[str, Edit]) ->
     return build
 
 
+@pytest.mark.parametrize(
+    ("version", "later"), [("6.9", False), ("6.12", False), ("6.17", True), ("7.2", True)]
+)
+def test_a_kernel_has_the_options_of_its_version(version: str, later: bool) -> None:
+    """Not those of a later one, which its Kconfig refuses; and 6.9 is before 6.17."""
+    assert kernel.is_since(version, "6.17") == later
+
+
 def tso_segs(text: str) -> str:
     """BBRv3's branch has a hook for the number of TSO segments, not for their minimum."""
     return text.replace(

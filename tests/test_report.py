@@ -843,7 +843,7 @@ def test_runs_are_made_again_for_another_tool(monkeypatch):
     before = identity(own, job)
     programs = own.programs()
     assert {"agent", "init", "norandom.so", "ip", "tc"} <= set(programs)
-    monkeypatch.setattr(own, "programs", lambda: programs | {"tc": "another"})
+    monkeypatch.setattr(own, "programs", lambda newer_tc: programs | {"tc": "another"})
     assert identity(own, job) != before
 
 

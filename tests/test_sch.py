@@ -92,7 +92,7 @@ def test_tc_exports_what_the_plugin_needs(which, request):
     if which == "host":
         tc = shutil.which("tc", path="/usr/sbin:/sbin:/usr/bin:/bin")
     else:
-        tc = request.getfixturevalue("current_tc").with_name("tc.elf")
+        tc = iproute.program(request.getfixturevalue("current_tc"))
     declared = set(re.findall(r"(\w+)\(", (REPO / "tc/iproute2.h").read_text()))
     exported, _ = symbols_of(tc)
     for plugin in plugins:

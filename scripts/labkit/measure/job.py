@@ -52,7 +52,7 @@ def identity(laboratory: Laboratory, job: Job) -> str:
     plan = compile_plan(job.settings, job.cc, job.seed, laboratory.others)
     modules = (laboratory.digest(name) for name in plan.modules)
     wanted = (repr(job.settings), repr(job.settings.net))
-    programs = json.dumps(laboratory.programs(), sort_keys=True)
+    programs = json.dumps(laboratory.programs(plan.newer_tc), sort_keys=True)
     files = (f"{name} {sha256(plan.files[name]).hexdigest()}" for name in sorted(plan.files))
     parts = (laboratory.kernel.key, *modules, programs, plan.setup, plan.traffic, *wanted, *files)
     return digest_of(*parts)

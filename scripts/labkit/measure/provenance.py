@@ -30,7 +30,7 @@ def of(laboratory: Laboratory, plan: Plan) -> dict[str, Any]:
         **_commit(),
         "kernel": laboratory.kernel.key,
         "modules": {name: laboratory.digest(name) for name in plan.modules},
-        "programs": laboratory.programs(),
+        "programs": laboratory.programs(plan.newer_tc),
     }
 
 

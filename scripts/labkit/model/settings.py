@@ -127,8 +127,8 @@ KEYS: dict[str, Key] = {
                  " are tc's defaults. red: max is a quarter of the buffer, min a third of max;"
                  " warn: red that marks every packet while the queue is longer than a third of the"
                  " buffer, and drops none before the buffer is full; cake: without its shaper, with"
-                 " the buffer as its memory limit for full packets; dualpi2: needs Linux and"
-                 " iproute2 6.17 or newer"),
+                 " the buffer as its memory limit for full packets; dualpi2: needs Linux 6.17"
+                 " or newer, such as --kernel 7.2, and the lab then takes tc from Debian sid"),
     "router": Key(parse.router, None, "more options of the qdisc, in tc's syntax: target 5ms"),
     "flows": Key(units.count(0, 5000), "1", "number of flows; 0 is for runs in which only video,"
                  " program, voice or ask send"),
@@ -220,7 +220,7 @@ KEYS: dict[str, Key] = {
                 " acknowledgments wait for 1 to 20 ms. slow: acknowledgments processed 4 us apart."
                 " Several: nic,fq"),
     "ecn": Key(units.on_off, "off", "explicit congestion notification, on hosts and in a qdisc that"
-               " can mark (fq_codel, codel, pie, fq_pie, red, warn, cake): on or off"),
+               " can mark (fq_codel, codel, pie, fq_pie, red, warn, cake, dualpi2): on or off"),
     "sample": Key(units.time(0, 10), None, "interval between samples of the time series; 0: no"
                   " samples (default 5ms; after 1000 samples, up to a quarter of the shortest rtt);"
                   " after 5000 samples it doubles"),

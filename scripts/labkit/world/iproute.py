@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The newest iproute2 of Debian, in addition to the host's: our plug-ins must work with both."""
+"""The newest iproute2 of Debian, in addition to the host's.
+
+Our plug-ins must work with both.  Runs with a qdisc that is newer than the host's tc use this one.
+"""
 
 import re
 import shutil
@@ -32,3 +35,8 @@ def current_tc(progress: bool = True) -> Path:
             shutil.rmtree(packages)
             write_marker(done, "")
     return next(root.glob("usr/*bin/tc"))
+
+
+def program(tc: Path) -> Path:
+    """The ELF file of the tc of current_tc(), which itself is a script."""
+    return tc.with_name(f"{tc.name}.elf")

@@ -48,6 +48,10 @@ TOOLS = {
     "depmod": "kmod",
 }
 
+# Versions with options that older kernels do not have.  A kernel of such a version or a later one
+# adds lab-since-VERSION.config to lab.config.
+SINCE = ("6.17",)
+
 # Source that user-mode Linux never compiles: three quarters of the tree and of the unpacking
 # time.  Kconfig files and makefiles stay, because the configuration and the build read all of them.
 _DRIVERS = """accel acpi ata atm bluetooth bus clk clocksource comedi cpufreq crypto cxl dma edac
@@ -201,7 +205,8 @@ def ensure(
     how = VARIANTS[variant]
     _require_tools(dict(how.tools))
     machine = how.arch != "um"
-    names = ["", version, *(["machine"] if machine else []), *([variant] if variant else [])]
+    newer = [f"since-{since}" for since in SINCE if is_since(version, since)]
+    names = ["", *newer, version, *(["machine"] if machine else []), *filter(None, [variant])]
     config = "".join(path.read_text() for path in map(_fragment, names) if path.exists())
     what = f"{tree.name} ({version})" if tree else version
     with Progress(f"lab kernel {what}{variant and ' ' + variant}", progress) as shown:
@@ -222,6 +227,11 @@ def ensure(
                 write_marker(done, json.dumps({"release": release}))
         release = json.loads(done.read_text())["release"]
     return LabKernel(version, variant, release, build / how.image, build, source)
+
+
+def is_since(version: str, since: str) -> bool:
+    """Whether a version of the form 6.12 is since or later."""
+    return [*map(int, version.split("."))] >= [*map(int, since.split("."))]
 
 
 def available(version: str) -> bool:

@@ -18,10 +18,13 @@ from typing import BinaryIO
 from ..errors import LabError
 from ..host import digest_of, file_digest, output_of
 from ..model.settings import SHAPING, Settings
+from . import iproute
 from . import kernel as kernels
 from .guests import Guest, sweep
 from .others import Others, with_modules
 from .plan import Plan
+from .queues import NEWER
+from .script import NEWER_TC
 
 STALL_S = 120  # wall seconds without progress in virtual time after which a run counts as hung
 
@@ -86,6 +89,11 @@ def _programs() -> dict[str, str]:
     return {name: digest_of(file_digest(p)) for name, p in sorted(files.items())}
 
 
+@functools.cache
+def _newer_tc() -> dict[str, str]:
+    return {"tc": file_digest(iproute.program(iproute.current_tc()))}
+
+
 class Laboratory:
     """A lab kernel with this project's modules and those of the user."""
 
@@ -122,9 +130,12 @@ class Laboratory:
         """The digest of a module and of the modules that it needs, without built-in ones."""
         return _digest(self.modules, self.kernel.release, module)
 
-    def programs(self) -> dict[str, str]:
-        """The digest of each program that a guest runs: those of this project and of the host."""
-        return _programs()
+    def programs(self, newer_tc: bool = False) -> dict[str, str]:
+        """The digest of each program that a guest runs: those of this project and of the host.
+
+        newer_tc: tc is Debian's newest, in place of the host's.
+        """
+        return _programs() | (_newer_tc() if newer_tc else {})
 
     def ccs(self) -> list[str]:
         """The congestion controls that a flow can use here."""
@@ -148,6 +159,8 @@ class Laboratory:
                 raise LabError(f"{module} has no parameter {name!r}; it has: {there}", status=2)
         if missing := self.missing_qdisc(settings):
             raise LabError(missing, status=2)
+        if settings.qdisc in NEWER:
+            iproute.current_tc()  # LabError if it cannot be downloaded
 
     def missing_qdisc(self, settings: Settings) -> str:
         """The error message if the qdisc is not available; else empty."""
@@ -156,6 +169,11 @@ class Laboratory:
             return ""
         if settings.qdisc in SHAPING:
             return f"qdisc={settings.qdisc} needs {name}, which is not built"
+        if since := NEWER.get(settings.qdisc):
+            return (
+                f"{settings.qdisc} needs Linux {since} or later; the lab kernel is"
+                f" {self.kernel.release}: use --kernel 7.2, or another qdisc"
+            )
         return (
             f"qdisc={settings.qdisc} needs {name}, which the lab kernel {self.kernel.release} does"
             " not have: use another qdisc, or a kernel (--kernel) that has it, with"
@@ -185,6 +203,9 @@ def traffic(
     with Guest(kernel, seed, plan.memory) as guest:
         guest.put("setup.sh", plan.setup)
         guest.put("plan", plan.traffic)
+        if plan.newer_tc:
+            (guest.dir / NEWER_TC).mkdir()
+            (guest.dir / NEWER_TC / "tc").symlink_to(iproute.current_tc())
         for name, content in plan.files.items():
             guest.put(name, content)
         guest.boot(_TRAFFIC_JOB.format(around=plan.around), modules)

@@ -10,7 +10,7 @@ from ..errors import LabError
 from ..model.settings import Settings
 from . import kernel
 from .others import Others
-from .queues import ASLEEP_S
+from .queues import ASLEEP_S, NEWER
 from .script import PROGRAM, SCHEDULE, TALK, VIDEO, schedules, setup
 from .topology import Row
 from .traffic import START_NS, talk, traffic, video
@@ -25,6 +25,7 @@ class Plan:
     memory: int  # bytes the guest needs
     files: dict[str, bytes] = field(default_factory=dict)  # files of the setup script, by name
     around: str = ""  # a command line before that of the agent; does not change the results
+    newer_tc: bool = False  # whether the setup needs a newer tc than the host's
 
     @property
     def modules(self) -> list[str]:
@@ -47,6 +48,7 @@ def compile_plan(settings: Settings, cc: str, seed: int, others: Others | None =
         traffic(settings, row, cc, seed),
         memory=max(4 << 30, ceil(16 * window) * (2 if settings.reverse else 1)),
         files=_files(settings, row, cc, seed),
+        newer_tc=settings.qdisc in NEWER,
     )
 
 

@@ -10,6 +10,9 @@ from .traffic import FIRST_PORT
 
 NO_LIMIT = "limit 100000000"
 
+# Qdiscs that the tc of Debian 12 and 13 does not know, and the first kernel that has them.
+NEWER = {"dualpi2": "6.17"}
+
 ECHO = 0xFD08AC50  # the first bytes of an ACP echo; see tcpcc_feedback.h
 
 # host=nic: the time from the first packet to the interrupt, similar to the default of drivers of
@@ -237,7 +240,10 @@ def _shaper(verb: str, s: Settings, rate: int, limit: int, device: str) -> list[
 
 
 def _queue(s: Settings, rate: int, limit: int) -> str:
-    """The queue below the link, for up to limit packets.  cake marks if hosts use ECN."""
+    """The queue below the link, for up to limit packets.
+
+    cake and dualpi2 mark if hosts use ECN.
+    """
     if s.qdisc in SHAPING:
         return f"{s.qdisc} bandwidth {rate}bit limit {limit}"
     if s.qdisc == "cake":
@@ -250,8 +256,9 @@ def _queue(s: Settings, rate: int, limit: int) -> str:
         return f"red {_warn(s.frame, rate, limit)} ecn nodrop"
     # Set the other limits, of a flow and of bytes, so that limit is reached first.
     of_flow = {"fq": f" flow_limit {limit}", "sfq": f" depth {min(limit, SFQ_DEPTH)}"}
-    of_memory = f" memory_limit {max(32 << 20, limit * _memory_of(s.frame))}"
-    more = of_memory if s.qdisc in ("fq_codel", "fq_pie") else of_flow.get(s.qdisc, "")
+    memory = max(32 << 20, limit * _memory_of(s.frame))
+    of_memory = {"fq_codel": "memory_limit", "fq_pie": "memory_limit", "dualpi2": "memlimit"}
+    more = f" {name} {memory}" if (name := of_memory.get(s.qdisc)) else of_flow.get(s.qdisc, "")
     return f"{'pfifo' if s.qdisc == 'fifo' else s.qdisc} limit {limit}{more}{ecn}"
 
 

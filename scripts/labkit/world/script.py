@@ -16,12 +16,13 @@ from ..model.parse import REORDER_TABLE
 from ..model.settings import SHAPING, Settings
 from ..paths import REPO
 from .others import Others
-from .queues import NETEM_TABLE_ONE, bottleneck, delays, queues
+from .queues import NETEM_TABLE_ONE, NEWER, bottleneck, delays, queues
 from .topology import Hop, Row, has_a
 from .traffic import START_NS
 
 TALK, VIDEO = "talk.plan", "video.plan"  # file names
 SCHEDULE = "schedule"  # prefix of the file SCHEDULE.NAMESPACE: the changes in that namespace
+NEWER_TC = "newer"  # directory with a newer tc, for the qdiscs of NEWER
 PROGRAM = "user"  # prefix of the file PROGRAMn: the user's program number n
 
 # host=default: the values of Debian on a machine with 4 GB or more.
@@ -46,6 +47,7 @@ def setup(s: Settings, row: Row, ccs: list[str], window: float, others: Others) 
         "#!/bin/sh",
         "# Made by scripts/lab: a bottleneck between senders and a receiver.",
         "set -e",
+        *_newer_tc(s),
         "",
         "# Modules and their parameters.",
         *_modules(s, ccs, others),
@@ -126,6 +128,14 @@ def setup(s: Settings, row: Row, ccs: list[str], window: float, others: Others) 
         lines += ["", "# Viewers of a video.",
                   f"./video {START_NS} {VIDEO} || echo 'the video failed' >failed &"]  # fmt: skip
     return "\n".join(lines + _programs(s, row, ccs[0])) + "\n"
+
+
+def _newer_tc(s: Settings) -> list[str]:
+    """Where the directory does not exist, the distribution's tc is used."""
+    if s.qdisc not in NEWER:
+        return []
+    return ["", f"# {s.qdisc} is newer than the tc of most distributions.",
+            f'PATH="$PWD/{NEWER_TC}:$PATH"']  # fmt: skip
 
 
 def _programs(s: Settings, row: Row, cc: str) -> list[str]:
