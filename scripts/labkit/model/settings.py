@@ -224,6 +224,11 @@ KEYS: dict[str, Key] = {
     "sample": Key(units.time(0, 10), None, "interval between samples of the time series; 0: no"
                   " samples (default 5ms; after 1000 samples, up to a quarter of the shortest rtt);"
                   " after 5000 samples it doubles"),
+    "sample_fixed": Key(units.time(1e-6, 10), None, "in place of sample: an interval that does not"
+                        " double before 200000 samples"),
+    "sample_links": Key(units.time(1e-6, 10), None, "in place of sample: such an interval for the"
+                        " samples of the links alone; that of the flows is the default, rounded up"
+                        " to a multiple of this"),
     "timeout": Key(units.time(0.1, 1e6), None, "virtual seconds until all bytes must have arrived"
                    " (default 300)"),
 }
@@ -290,6 +295,8 @@ class Settings:
     back: Back | None = field(default=None, repr=False)
     jitter_back: tuple[JitterBack, ...] = field(default=(), repr=False)
     stop: tuple[Stop, ...] = field(default=(), repr=False)
+    sample_fixed: float | None = field(default=None, repr=False)
+    sample_links: float | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         """The text of the settings in a run's key: omits fields with repr=False that are unset."""
@@ -485,6 +492,8 @@ def compile_settings(texts: dict[str, str]) -> Settings:
             values[name] = key.parse(text.strip())
         except ValueError as error:
             raise usage(f"{name}={text}: {name} takes {error}") from None
+    if len(given := [name for name in values if name.startswith("sample")]) > 1:
+        raise usage(f"{' and '.join(given)} exclude each other: set one of them")
     if "bytes" in values and "duration" in values:
         raise usage("bytes and duration exclude each other: set one of them")
     if "bytes" in values:

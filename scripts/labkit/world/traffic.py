@@ -12,6 +12,7 @@ from .topology import BLACKOUT, LAST_HOP, POLICER, Row, ways_back
 START_NS = 5_000_000_000  # start of traffic on CLOCK_MONOTONIC: fixed, and after the setup
 SAMPLE_S = 0.005
 ROWS = 5_000  # of a series, more than a plot can show; after them the interval doubles
+FIXED_ROWS = 200_000  # the same for sample_fixed and sample_links
 FEW = 1_000  # after so many the interval doubles if it is then <= a quarter of a round trip
 FLOW_ROWS = 40_000  # of all flows together, because each row costs time
 
@@ -23,7 +24,7 @@ def traffic(s: Settings, row: Row, cc: str, seed: int) -> str:
     receivers = list(row.receivers.values())
     lines = [
         f"run start={START_NS} end={_ns(s.end)} sample={_ns(sample)}"
-        f" link_sample={_ns(link_sample)} rows={ROWS} few={FEW} wide={_ns(_wide(s))}"
+        f" link_sample={_ns(link_sample)} rows={_rows(s)} few={FEW} wide={_ns(_wide(s))}"
         f"{' eager=1' if 'default' in s.host else ''}",
         *(f"link name={name} ns={b} dev={device} sampled=1{' law=1' * (s.qdisc in SHAPING)}"
           for name, b, device in zip(row.link_names(), row.b, row.exits, strict=True)),
@@ -145,14 +146,24 @@ def _arrivals(s: Settings, seed: int) -> list[tuple[float, int]]:
 
 
 def intervals(s: Settings) -> tuple[float, float]:
-    """The intervals between samples of flows and of links, s; limits the cost of sampling."""
-    if s.sample is not None:
-        return s.sample, s.sample
+    """The intervals between samples of flows and of links, s; limits the cost of sampling.
+
+    That of flows is a multiple of that of links.
+    """
+    if (both := s.sample_fixed or s.sample) is not None:
+        return both, both
     if s.bytes is not None or s.flows == 1:
         share = s.flows / 4
     else:
         share = max(s.flows / 4, s.flows * s.duration / FLOW_ROWS / SAMPLE_S)
-    return SAMPLE_S * max(1, ceil(share)), SAMPLE_S
+    flow, link = SAMPLE_S * max(1, ceil(share)), s.sample_links or SAMPLE_S
+    return link * ceil(round(flow / link, 6)), link
+
+
+def _rows(s: Settings) -> int:
+    """The number of rows of a series after which the interval doubles."""
+    fixed = s.sample_fixed or s.sample_links
+    return max(ROWS, min(FIXED_ROWS, ceil(s.end / fixed))) if fixed else ROWS
 
 
 def _wide(s: Settings) -> float:
@@ -161,7 +172,8 @@ def _wide(s: Settings) -> float:
     0 if the settings have a sampling interval; also for SHAPING qdiscs, because only the samples
     show the law of the queue; and for networks.
     """
-    if s.sample is not None or s.qdisc in SHAPING or s.network:
+    asked = s.sample is not None or s.sample_fixed or s.sample_links
+    if asked or s.qdisc in SHAPING or s.network:
         return 0
     later = [change.rtt for change in s.change if change.rtt]
     return min((*s.rtt, *later, *(rtt for _, rtt, _ in s.steps))) / 4
