@@ -298,6 +298,12 @@
 /* Round trips with a queue above 2 * q0, before the flow looks at the path; path-flows */
 #define PATH_DOUBT	2
 
+/*
+ * Eighths of the floor.  A flow that gives way to a queue looks a second time when its window
+ * becomes less; field-moving (low orbit), field-crowd (20 and 80 ms)
+ */
+#define PATH_LESS	3
+
 /* A look told nothing.  If the queue stays for PATH_ROUNDS more, it is a rival's. */
 #define PATH_UNSURE	3
 
@@ -1876,11 +1882,17 @@ static noinline void path_start(struct sock *sk, u32 acked, u32 rtt_us)
 		path_avoid(sk, acked, path_capacity(ca));
 }
 
+/* The window of the claim without a queue, segments */
+static u32 path_claim_segs(const struct cpath *ca)
+{
+	return ccpd_segs(ca->claim, ca->probe.rtt_min_us) >> SEG_SCALE;
+}
+
 /* The floor, in case there is a rival: the window from before this flow gave way */
 static void path_set_floor(struct cpath *ca)
 {
 	ca->capped = 0;
-	ca->floor = ccpd_segs(ca->claim, ca->probe.rtt_min_us) >> SEG_SCALE;
+	ca->floor = path_claim_segs(ca);
 }
 
 /*
@@ -2015,27 +2027,48 @@ static void path_drained(struct sock *sk, u32 bw, bool crowded)
 }
 
 /*
+ * Has the flow given way in vain?  Its window has just become less than PATH_LESS eighths of the
+ * floor, from @was, and the delay is below 3/4 of the largest one.  Then the path may be longer,
+ * and the first look did not show it: the queue of an earlier rate was leaving at that time, as when
+ * a path becomes slower and longer at once; field-moving (low orbit).  A later look withdraws too
+ * little.  PATH_LESS is less than a half, since two flows of our kind have a half each; a rival's
+ * queue would be near the largest one, and another look would only delay the answer to it.
+ */
+static bool path_gives_way_in_vain(const struct cpath *ca, u32 was, u32 queue_us)
+{
+	u32 least = (ca->floor >> 3) * PATH_LESS, room_us = path_room_us(ca);
+
+	return was >= least && path_claim_segs(ca) < least && queue_us < room_us - room_us / 4 &&
+	       path_has_given_way(ca);
+}
+
+/*
  * A queue above 2 * q0.  For two round trips the law gives way, as it does in all flows of our
  * kind. Then the window is halved, in case the path has become longer.  If it has not, the law
  * gives way further.  A queue of flows of our kind becomes shorter by rtt/16 from one round trip to
  * another now and then.  A queue that does not do so for PATH_ROUNDS (long ones count as several)
- * is kept up by a rival.
+ * is kept up by a rival.  @was: the window of the claim in the round trip before, segments
  */
-static void path_crowded(struct sock *sk, u32 queue_us)
+static void path_crowded(struct sock *sk, u32 queue_us, u32 was)
 {
 	struct cpath *ca = inet_csk_ca(sk);
 	u32 before_us = path_queue_before_us(ca), part_us = ca->probe.rtt_s >> 7;
 
 	if (!ca->doubt)
 		path_set_floor(ca);
-	if (ca->doubt == PATH_UNSURE) {
+	if (ca->doubt != PATH_UNSURE) {
+		if (++ca->doubt == PATH_DOUBT)
+			path_drain(sk);
+	} else if (path_gives_way_in_vain(ca, was, queue_us)) {
+		/* this look, like the first, does not tell whether there is a rival */
+		ca->doubt = PATH_DOUBT;
+		path_drain(sk);
+	} else {
 		ca->rounds = min(ca->rounds + path_more_rounds(ca), PATH_ROUNDS);
 		if (queue_us + part_us < before_us)
 			ca->rounds = PATH_DOUBT;
 		else if (ca->rounds == PATH_ROUNDS)
 			path_drain(sk);
-	} else if (++ca->doubt == PATH_DOUBT) {
-		path_drain(sk);
 	}
 }
 
@@ -2335,7 +2368,7 @@ static noinline void path_round(struct sock *sk, u32 rate)
 	u32 queue_us = path_round_queue_us(ca);
 	bool crowded = queue_us > 2 * q0;
 	u32 base_us = path_base_us(ca), mean_us = path_learn_base(ca, delivered, q0);
-	u32 bw, claim;
+	u32 bw, claim, was;
 
 	/* an earlier ACK showed the claim, which the ACK that ends the round trip does not */
 	if (ca->met) {
@@ -2374,6 +2407,7 @@ static noinline void path_round(struct sock *sk, u32 rate)
 	/* nothing is added until the reduction after a CE mark takes effect */
 	if (ca->claim && inet_csk(sk)->icsk_ca_state == TCP_CA_CWR)
 		claim = min(claim, ca->claim);
+	was = path_claim_segs(ca);
 	ca->claim = max(claim, path_least_claim(ca));
 
 	if (path_wants_look(sk, base_us, known, q0)) {
@@ -2383,7 +2417,7 @@ static noinline void path_round(struct sock *sk, u32 rate)
 		path_compete(sk, rate, bw, queue_us, q0,
 			     lost && (crowded || lost > delivered / PATH_POLICER));
 	} else if (!path_moves(ca) && (crowded || ca->rival == PATH_EMPTY)) {
-		path_crowded(sk, queue_us);
+		path_crowded(sk, queue_us, was);
 	} else {
 		ca->doubt = 0;
 		if (!ca->limited)

@@ -2507,11 +2507,11 @@ static void queue_that_stays_is_a_rivals(struct kunit *test)
 	ca->probe.round_rtt_us = 80000;
 	ca->round_queue = 30000 / PATH_QUEUE;
 	tcp_sk(sk)->packets_out = 8;
-	path_crowded(sk, 30000);
+	path_crowded(sk, 30000, 0);
 	floor = ca->floor;
 	KUNIT_EXPECT_EQ(test, floor, 41);		/* 10 Mb/s * 50 ms / 1514 bytes */
 	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_AVOIDANCE);
-	path_crowded(sk, 30000);
+	path_crowded(sk, 30000, 0);
 	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_DRAIN);
 	path_drained(sk, bw, true);
 	KUNIT_EXPECT_TRUE(test, ca->rival == PATH_FRIENDLY);
@@ -2520,7 +2520,7 @@ static void queue_that_stays_is_a_rivals(struct kunit *test)
 	for (i = 0; i <= PATH_ROUNDS; i++) {
 		KUNIT_EXPECT_TRUE(test, ca->mode == PATH_AVOIDANCE);
 		ca->rounds = i;
-		path_crowded(sk, 30000);
+		path_crowded(sk, 30000, 0);
 	}
 	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_DRAIN);
 	path_drained(sk, bw, true);
@@ -2534,10 +2534,10 @@ static void queue_that_stays_is_a_rivals(struct kunit *test)
 	ca->doubt = PATH_UNSURE;
 	ca->probe.rtt_s = 530000 << 3;
 	ca->rounds = PATH_ROUNDS - 5;
-	path_crowded(sk, 30000);
+	path_crowded(sk, 30000, 0);
 	KUNIT_EXPECT_TRUE(test, ca->rounds == PATH_ROUNDS - 1 && ca->mode == PATH_AVOIDANCE);
 	ca->rounds++;
-	path_crowded(sk, 30000);
+	path_crowded(sk, 30000, 0);
 	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_DRAIN);
 	ca->probe.rtt_s = 80000 << 3;
 	path_enter(ca, PATH_AVOIDANCE);
@@ -2546,12 +2546,60 @@ static void queue_that_stays_is_a_rivals(struct kunit *test)
 	ca->rival = PATH_FRIENDLY;
 	ca->doubt = PATH_UNSURE;
 	ca->rounds = PATH_ROUNDS;
-	path_crowded(sk, 24000);
+	path_crowded(sk, 24000, 0);
 	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_AVOIDANCE);
 	KUNIT_EXPECT_TRUE(test, ca->rounds == PATH_DOUBT);
 	/* or it is gone at the end of the look */
 	path_drained(sk, bw, false);
 	KUNIT_EXPECT_TRUE(test, ca->rival == PATH_FRIENDLY && !ca->doubt);
+}
+
+/*
+ * A flow that gives way looks a second time when its window becomes less than three eighths of what
+ * it had.  That look finds the longer path, or tells as little as the first.  It is not made beside
+ * a long queue, nor by a flow that never had most of the path.
+ */
+static void who_gives_way_in_vain_looks_again(struct kunit *test)
+{
+	struct sock *sk = flow(test);
+	struct cpath *ca = inet_csk_ca(sk);
+
+	ca->noise = 0;
+	ca->floor = 400;
+	ca->probe.rate[0] = link_bw(100);
+	ca->probe.rtt_s = 75000 << 3;
+	ca->probe.round_rtt_us = 75000;
+	ca->round_queue = 25000 / PATH_QUEUE;
+	tcp_sk(sk)->packets_out = 200;
+	ca->doubt = PATH_UNSURE;
+	ca->claim = link_bw(37);		/* 37 Mb/s * 50 ms / 1514 bytes: 152 segments */
+	path_crowded(sk, 25000, 160);
+	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_AVOIDANCE);
+	ca->claim = link_bw(36);		/* 148 */
+	path_crowded(sk, 25000, 148);
+	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_AVOIDANCE);
+	path_crowded(sk, 37500, 152);
+	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_AVOIDANCE);
+	ca->probe.rate[0] = link_bw(70);
+	path_crowded(sk, 25000, 152);
+	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_AVOIDANCE);
+	ca->probe.rate[0] = link_bw(100);
+	path_crowded(sk, 25000, 152);
+	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_DRAIN);
+	/* the delay went with what was withdrawn: this is not a longer path, and perhaps no rival */
+	ca->probe.rtt_s = 65000 << 3;
+	ca->probe.round_rtt_us = 65000;
+	path_drained(sk, link_bw(100), true);
+	KUNIT_EXPECT_TRUE(test, ca->rival == PATH_FRIENDLY && ca->doubt == PATH_UNSURE);
+	KUNIT_EXPECT_EQ(test, ca->floor, 400);
+	/* the delay stays in two looks: it is */
+	ca->probe.rtt_s = 75000 << 3;
+	ca->probe.round_rtt_us = 75000;
+	path_crowded(sk, 25000, 152);
+	path_drained(sk, link_bw(100), true);
+	KUNIT_EXPECT_TRUE(test, ca->rival == PATH_EMPTY && ca->mode == PATH_DRAIN);
+	path_drained(sk, link_bw(100), true);
+	KUNIT_EXPECT_EQ(test, ca->probe.rtt_min_us, 75000);
 }
 
 /* The noise of an empty path is not taken for a fall of the queue, if the queue is constant. */
@@ -2573,7 +2621,7 @@ static void noise_hides_no_rival(struct kunit *test)
 	for (i = 0; i <= PATH_ROUNDS; i++) {
 		KUNIT_EXPECT_TRUE(test, ca->mode == PATH_AVOIDANCE);
 		ca->rounds = i;
-		path_crowded(sk, path_round_queue_us(ca));
+		path_crowded(sk, path_round_queue_us(ca), 0);
 	}
 	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_DRAIN);
 
@@ -3295,7 +3343,7 @@ static void first_look_sets_the_floor(struct kunit *test)
 	/* the rival's queue: our part of it is gone with a look, the rest stays */
 	ca->probe.rtt_s = 90000 << 3;
 	ca->probe.round_rtt_us = 88000;
-	path_crowded(sk, 38000);
+	path_crowded(sk, 38000, 0);
 	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_DRAIN);
 	ca->probe.rtt_s = 76000 << 3;
 	ca->probe.round_rtt_us = 75000;
@@ -3305,7 +3353,7 @@ static void first_look_sets_the_floor(struct kunit *test)
 	ca->round_queue = 40000 / PATH_QUEUE;
 	for (i = 0; i <= PATH_ROUNDS && ca->mode == PATH_AVOIDANCE; i++) {
 		ca->rounds = i;
-		path_crowded(sk, 40000);
+		path_crowded(sk, 40000, 0);
 	}
 	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_DRAIN);
 	ca->probe.rtt_s = 76000 << 3;
@@ -3674,6 +3722,7 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(rival_is_matched),
 	KUNIT_CASE(rival_is_caught_up_with),
 	KUNIT_CASE(queue_that_stays_is_a_rivals),
+	KUNIT_CASE(who_gives_way_in_vain_looks_again),
 	KUNIT_CASE(noise_hides_no_rival),
 	KUNIT_CASE(longer_path_is_found),
 	KUNIT_CASE(longer_path_has_its_way_back),
