@@ -2029,8 +2029,8 @@ static void path_drained(struct sock *sk, u32 bw, bool crowded)
 /*
  * Has the flow given way in vain?  Its window has just become less than PATH_LESS eighths of the
  * floor, from @was, and the delay is below 3/4 of the largest one.  Then the path may be longer,
- * and the first look did not show it: the queue of an earlier rate was leaving at that time, as when
- * a path becomes slower and longer at once; field-moving (low orbit).  A later look withdraws too
+ * and the first look did not show it, because the queue of an earlier rate was leaving, as when a
+ * path becomes slower and longer at once; field-moving (low orbit).  A later look withdraws too
  * little.  PATH_LESS is less than a half, since two flows of our kind have a half each; a rival's
  * queue would be near the largest one, and another look would only delay the answer to it.
  */

@@ -2586,7 +2586,7 @@ static void who_gives_way_in_vain_looks_again(struct kunit *test)
 	ca->probe.rate[0] = link_bw(100);
 	path_crowded(sk, 25000, 152);
 	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_DRAIN);
-	/* the delay went with what was withdrawn: this is not a longer path, and perhaps no rival */
+	/* the delay went with what was withdrawn: it is not a longer path, and perhaps no rival */
 	ca->probe.rtt_s = 65000 << 3;
 	ca->probe.round_rtt_us = 65000;
 	path_drained(sk, link_bw(100), true);
