@@ -10,7 +10,7 @@ import pytest
 from conftest import a_run
 from labkit.measure import cells, intervals, metrics
 from labkit.model import scenario
-from labkit.model.scenario import Column, Finding, Scenario
+from labkit.model.scenario import Case, Column, Finding, Scenario
 from labkit.tell import findings, page, plot, terminal
 from labkit.tell.outcome import Cell, Report
 
@@ -177,6 +177,19 @@ def test_tables_count_what_did_not_end_as_findings_do() -> None:
     heads, (row,) = page.short_table(Report("6.12"), of, [cell])
     assert heads[1] == "time, s" and row[1].startswith("90.00 (15.00 to ")
     assert row[1].endswith("; 1 of 4 not done)")
+
+
+def test_a_table_names_each_case_once() -> None:
+    """A name of a drawn path has a hundred characters: six of them in three rows hide the rest."""
+    of = Scenario("x", "X", column=(Column("reno", "reno"), Column("cubic", "cubic")), seeds=1,
+                  case=(Case("near", {}), Case("far", {})))  # fmt: skip
+    cells = [Cell(of, column, case, [a_run(1)]) for case in of.case for column in of.column]
+    cells[3].runs = []
+    heads, rows = page.short_table(Report("6.12"), of, cells)
+    assert heads[:2] == ["", ""] and {len(row) for row in rows} == {len(heads)}
+    assert [row[:2] for row in rows] == [["near", "reno"], ["", "cubic"], ["far", "reno"],
+                                         ["", "cubic"]]  # fmt: skip
+    assert rows[3][2:] == ["failed", *[""] * (len(heads) - 3)]
 
 
 def test_a_flow_that_starts_late_has_less_time_until_the_timeout() -> None:

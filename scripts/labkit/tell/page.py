@@ -318,11 +318,20 @@ def short_table(
 ) -> tuple[list[str], list[list[str]]]:
     """The heads and rows of a short table as text.
 
-    For metrics with a paper's numbers a row has the number, the mean, its interval, and how many
-    runs did not finish; for the standard metrics it has the mean.
+    A row begins with the column's name.  If the scenario has cases, the case's name precedes it, in
+    the first row of those of the case.  For metrics with a paper's numbers a row has the number,
+    the mean, its interval, and how many runs did not finish; for the standard metrics it has the
+    mean.
     """
     main, others = _main_metrics(of), _other_metrics(of, cells)
-    heads, rows = [""], [[cell.name] for cell in cells]
+    if of.case:
+        cases = [cell.case.name if cell.case else "" for cell in cells]
+        heads = ["", ""]
+        rows = [["" if case == before else case, cell.column.name]
+                for cell, case, before in zip(cells, cases, [None, *cases], strict=False)]
+    else:
+        heads, rows = [""], [[cell.name] for cell in cells]
+    named = len(heads)
     for metric in main:
         paper = {cell.key: next(iter(plot.expected(cell, metric)), None) for cell in cells}
         means = {cell.key: _mean(metric, cell.values(metric)) for cell in cells}
@@ -344,7 +353,8 @@ def short_table(
             row.append(_mean(metric, cell.values(metric)).text)
     for cell, row in zip(cells, rows, strict=True):
         if not cell.runs:
-            row[1:] = [report.skipped.get(cell.key, "failed"), *[""] * (len(heads) - 2)]
+            reason = report.skipped.get(cell.key, "failed")
+            row[named:] = [reason, *[""] * (len(heads) - named - 1)]
     return heads, rows
 
 
