@@ -168,3 +168,12 @@ def test_intervals_that_are_set_stay(laboratory, sets, flows, links) -> None:
 def test_two_intervals_are_refused() -> None:
     with pytest.raises(LabError, match="sample and sample_links exclude each other"):
         scenario.override(scenario.load("dumbbell"), ["sample=1ms", "sample_links=1ms"])
+
+
+@pytest.mark.parametrize("given", ["sample", "sample_fixed", "sample_links"])
+@pytest.mark.parametrize("name", ["mccp-window", "mccp-share", "estcp-gain"])
+def test_an_interval_replaces_that_of_the_scenario(name, given) -> None:
+    """Whichever of the three keys the scenario has."""
+    s = scenario.override(scenario.load(name), [f"{given}=3ms"])
+    said = {key: getattr(s, key) for key in ("sample", "sample_fixed", "sample_links")}
+    assert said == dict.fromkeys(said) | {given: 0.003}

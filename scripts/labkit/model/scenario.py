@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from functools import partial
-from itertools import product
+from itertools import permutations, product
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -532,6 +532,7 @@ def _check(scenario: Scenario) -> None:
 # Pairs (A, B) of settings that exclude each other: if a layer sets A and not B, it removes B.
 _REPLACES = (("bytes", "duration"), ("duration", "bytes"), ("duration", "timeout"),
              ("mix", "flows"), ("flows", "mix"),
+             *permutations(("sample", "sample_fixed", "sample_links"), 2),
              *(pair for name, other in (("trace", "rate"), ("rtt_trace", "rtt"),
                                         ("loss_trace", "loss"))
                for pair in ((name, other), (other, name), ("network", name))),
