@@ -261,6 +261,13 @@ def test_what_no_picture_can_show_is_at_its_edge():
     plt.close(figure)
 
 
+@pytest.mark.parametrize("changed", [True, False])
+def test_the_numbers_tell_whether_they_are_of_a_commit(monkeypatch, changed):
+    """make bench also measures a source with uncommitted changes."""
+    monkeypatch.setattr(summary.provenance, "changed", lambda: changed)
+    assert summary.cost(bench.rows([whole_run()], (1,)), 1, 0)["clean"] is not changed
+
+
 def test_a_number_that_a_guest_lacks_is_told_before_the_next_guest(command):
     run = full_run(0)
     del run["busy", "loopback, 64 flows", "cubic"]

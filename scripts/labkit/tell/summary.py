@@ -112,10 +112,13 @@ def require_committed() -> None:
 
 
 def cost(made: list[bench.Row], guests: int, load: float) -> Any:
-    """The numbers of lab bench as JSON, with the machine and its load before the measurement."""
-    return {"made_of": provenance.source()[:12], "processor": _processor(),
-            "cpus": os.cpu_count(), "load": round(load, 2), "guests": guests,
-            "tables": bench.tables(made)}  # fmt: skip
+    """The numbers of lab bench as JSON, with the machine and its load before the measurement.
+
+    clean: whether they are of the commit made_of as it is, without uncommitted changes.
+    """
+    return {"made_of": provenance.source()[:12], "clean": not provenance.changed(),
+            "processor": _processor(), "cpus": os.cpu_count(), "load": round(load, 2),
+            "guests": guests, "tables": bench.tables(made)}  # fmt: skip
 
 
 def make_writable(path: Path) -> None:
