@@ -443,6 +443,8 @@ def test_memory_of_a_socket_is_told_where_there_are_many():
      {"fields": ["median"], "unit": "ns", "kinds": ["a"], "rows": {"x": []}},
      {"fields": ["median"], "unit": "ns", "kinds": ["a"], "rows": {"x": [[]]}},
      {"fields": ["median"], "unit": "ns", "kinds": ["a"], "rows": {"x": [["b"]]}},
+     {"fields": ["median"], "unit": "ns", "kinds": ["a"], "rows": {"x": [[10**400]]}},
+     {"what": "x", "unit": "ns", "least": True, "low": 1, "high": 10**400},
      {"fields": ["median"], "kinds": ["a"], "rows": {"x": [[1]]}}],
 )  # fmt: skip
 def test_what_is_no_bench_is_told(lab, tmp_path, row):

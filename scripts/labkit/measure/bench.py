@@ -281,7 +281,7 @@ def tables(made: list[Row]) -> Any:
 def rows_in(told: Any) -> list[Row]:
     """The rows of tables().  Their samples and ratios are the least, the median and the largest.
 
-    KeyError, TypeError, ValueError or AttributeError if it is not from tables().
+    KeyError, TypeError, ValueError, AttributeError or OverflowError if it is not from tables().
     """
     made = []
     for table in told:
@@ -660,7 +660,7 @@ def _ratios(path: Path) -> dict[tuple[str, str], tuple[float, float]]:
             else:
                 continue
             found[what, of] = float(low), float(high)
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
         raise LabError(f"{path} is not a whole file of lab bench: a row lacks a name or a number",
                        status=2) from None  # fmt: skip
     return found
