@@ -109,7 +109,6 @@ POINTERS = {
 }
 
 
-
 _DIVISION = re.compile(r"i?div[bwlq]? ")
 _LOCKED = re.compile(r"lock |xchg[bwlq]? .*\(")  # xchg with memory is locked without a prefix
 _POINTER = "a pointer"

@@ -318,7 +318,7 @@ def run(laboratory: Laboratory, effort: Effort) -> list[Row]:
 
             tell(0)
             found.append(parse(_measure(laboratory, effort, number, tell)))
-            rows(found[-1:], effort.sockets)  # what lacks is told now, not after the last guest
+            rows(found[-1:], effort.sockets)  # what is missing is told now, not at the end
     return rows(found, effort.sockets)
 
 
@@ -578,7 +578,7 @@ def rows(
             rates = medians("transfer", path, cc)
             for of in dict.fromkeys(("cubic", BEYOND.get(cc, "cubic"))):
                 others = medians("transfer", path, of)
-                # on a busy machine a sender may have no time to send, or its divisor has none
+                # on a busy machine a sender, or the one it is compared with, may not get to send
                 shares = tuple(a / max(b, 1) for a, b in zip(rates, others, strict=True))
                 bound = None if cc in ("bbr", "cubic") else SHARE if of == "cubic" else 1
                 made.append(Row(cc, f"of {of}'s", shares, path, bound=bound, least=True,
