@@ -2557,7 +2557,7 @@ static void queue_that_stays_is_a_rivals(struct kunit *test)
 /*
  * A flow that gives way looks a second time when its window becomes less than three eighths of what
  * it had.  That look finds the longer path, or tells as little as the first.  It is not made beside
- * a long queue, nor by a flow that never had most of the path.
+ * a long queue, nor by a flow that did not have most of the path lately.
  */
 static void who_gives_way_in_vain_looks_again(struct kunit *test)
 {
@@ -2600,6 +2600,21 @@ static void who_gives_way_in_vain_looks_again(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, ca->rival == PATH_EMPTY && ca->mode == PATH_DRAIN);
 	path_drained(sk, link_bw(100), true);
 	KUNIT_EXPECT_EQ(test, ca->probe.rtt_min_us, 75000);
+
+	/* within a round trip: from 37 Mb/s, 152 segments, to less than 150 */
+	ca->probe.rtt_min_us = 50000;
+	ca->room = 50000 / PATH_QUEUE;
+	ca->round_queue = 25000 / PATH_QUEUE;
+	ca->rival = PATH_FRIENDLY;
+	ca->noise = 0;
+	ca->rounds = 5;
+	ca->doubt = PATH_UNSURE;
+	ca->claim = link_bw(37);
+	tcp_sk(sk)->delivered = 120;
+	ca->delay_sum = 120 * 25000 / PATH_NOISE;
+	path_round(sk, link_bw(30));
+	KUNIT_EXPECT_LT(test, path_claim_segs(ca), 150);
+	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_DRAIN);
 }
 
 /* The noise of an empty path is not taken for a fall of the queue, if the queue is constant. */
