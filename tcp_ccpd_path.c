@@ -2031,15 +2031,16 @@ static void path_drained(struct sock *sk, u32 bw, bool crowded)
  * floor, from @was, and the delay is below 3/4 of the largest one.  Then the path may be longer,
  * and the first look did not show it, because the queue of an earlier rate was leaving, as when a
  * path becomes slower and longer at once; field-moving (low orbit).  A later look withdraws too
- * little.  PATH_LESS is less than a half, since two flows of our kind have a half each; a rival's
- * queue would be near the largest one, and another look would only delay the answer to it.
+ * little.  PATH_LESS is less than a half, since two flows of our kind have a half each.  A rival's
+ * queue is near the largest one, or longer than the path if the buffer is deep, and another look
+ * would only delay the answer to it; field-beside (100 ms in 4 BDP).
  */
 static bool path_gives_way_in_vain(const struct cpath *ca, u32 was, u32 queue_us)
 {
 	u32 least = (ca->floor >> 3) * PATH_LESS, room_us = path_room_us(ca);
 
 	return was >= least && path_claim_segs(ca) < least && queue_us < room_us - room_us / 4 &&
-	       path_has_given_way(ca);
+	       queue_us < ca->probe.rtt_min_us && path_has_given_way(ca);
 }
 
 /*

@@ -2580,6 +2580,10 @@ static void who_gives_way_in_vain_looks_again(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_AVOIDANCE);
 	path_crowded(sk, 37500, 152);
 	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_AVOIDANCE);
+	ca->room = 100000 / PATH_QUEUE;
+	path_crowded(sk, 50000, 152);
+	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_AVOIDANCE);
+	ca->room = 50000 / PATH_QUEUE;
 	ca->probe.rate[0] = link_bw(70);
 	path_crowded(sk, 25000, 152);
 	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_AVOIDANCE);
