@@ -2054,23 +2054,24 @@ static void path_crowded(struct sock *sk, u32 queue_us, u32 was)
 {
 	struct cpath *ca = inet_csk_ca(sk);
 	u32 before_us = path_queue_before_us(ca), part_us = ca->probe.rtt_s >> 7;
+	bool look;
 
 	if (!ca->doubt)
 		path_set_floor(ca);
 	if (ca->doubt != PATH_UNSURE) {
-		if (++ca->doubt == PATH_DOUBT)
-			path_drain(sk);
+		look = ++ca->doubt == PATH_DOUBT;
 	} else if (path_gives_way_in_vain(ca, was, queue_us)) {
 		/* this look, like the first, does not tell whether there is a rival */
 		ca->doubt = PATH_DOUBT;
-		path_drain(sk);
+		look = true;
 	} else {
 		ca->rounds = min(ca->rounds + path_more_rounds(ca), PATH_ROUNDS);
 		if (queue_us + part_us < before_us)
 			ca->rounds = PATH_DOUBT;
-		else if (ca->rounds == PATH_ROUNDS)
-			path_drain(sk);
+		look = ca->rounds == PATH_ROUNDS;
 	}
+	if (look)
+		path_drain(sk);
 }
 
 /* The integer cube root */
