@@ -299,7 +299,7 @@
 #define PATH_DOUBT	2
 
 /*
- * Eighths of the floor.  A flow that gives way to a queue looks a second time when its window
+ * Eighths of the floor.  A flow that gives way to a queue looks again each time that its window
  * becomes less; field-moving (low orbit), field-crowd (20 and 80 ms)
  */
 #define PATH_LESS	3
@@ -2045,10 +2045,11 @@ static bool path_gives_way_in_vain(const struct cpath *ca, u32 was, u32 queue_us
 
 /*
  * A queue above 2 * q0.  For two round trips the law gives way, as it does in all flows of our
- * kind. Then the window is halved, in case the path has become longer.  If it has not, the law
- * gives way further.  A queue of flows of our kind becomes shorter by rtt/16 from one round trip to
- * another now and then.  A queue that does not do so for PATH_ROUNDS (long ones count as several)
- * is kept up by a rival.  @was: the window of the claim in the round trip before, segments
+ * kind.  Then the window is halved, in case the path has become longer.  If it has not, the law
+ * gives way further, and looks again if that was in vain.  A queue of flows of our kind becomes
+ * shorter by rtt/16 from one round trip to another now and then.  A queue that does not do so for
+ * PATH_ROUNDS (long ones count as several) is kept up by a rival.  @was: the window of the claim in
+ * the round trip before, segments
  */
 static void path_crowded(struct sock *sk, u32 queue_us, u32 was)
 {
@@ -2409,8 +2410,10 @@ static noinline void path_round(struct sock *sk, u32 rate)
 	/* nothing is added until the reduction after a CE mark takes effect */
 	if (ca->claim && inet_csk(sk)->icsk_ca_state == TCP_CA_CWR)
 		claim = min(claim, ca->claim);
+	claim = max(claim, path_least_claim(ca));
+	/* here and not sooner: else the verifier of BPF has twice the work */
 	was = path_claim_segs(ca);
-	ca->claim = max(claim, path_least_claim(ca));
+	ca->claim = claim;
 
 	if (path_wants_look(sk, base_us, known, q0)) {
 		path_drain(sk);
