@@ -176,7 +176,8 @@ def _parser() -> Parser:
                            help="runs at the same time (default: one per core)")  # fmt: skip
     reporting.add_argument("--docs", action="store_true",
                            help="also write the numbers in the documents that come from these"
-                           " scenarios, and docs/results from all kept runs")  # fmt: skip
+                           " scenarios (of demo: README's table, too), and docs/results from all"
+                           " kept runs")  # fmt: skip
 
     searching = verb("search", _search, "Searches for the path on which a congestion control is"
                      " worst compared with others, and writes it as a scenario for 'lab run"

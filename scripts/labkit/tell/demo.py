@@ -25,10 +25,35 @@ LIMIT = ("loss=0", "buffer=6bdp", "qdisc=fifo")
 def main(with_docs: bool = False) -> int:
     """with_docs: also write the table into README."""
     if with_docs:
-        from . import docs, summary  # they load matplotlib
+        from . import summary  # loads matplotlib
 
         summary.require_committed()
-    laboratory = Laboratory()
+    text, runs = _measured(Laboratory())
+    if with_docs:
+        write(text)
+    print("\nNext:")
+    print(f"  cwnd and queue over time  {_picture(runs)}")
+    print("  one run, other settings   scripts/lab run dumbbell --cc ccpd_path --set rtt=80ms")
+    print("  a shell in that kernel    scripts/lab shell")
+    print("  on this machine           make && sudo make install, then")
+    print("                            sysctl net.ipv4.tcp_congestion_control=ccpd_path")
+    return 0
+
+
+def to_readme(laboratory: Laboratory) -> None:
+    """Makes the runs of the demo, and writes their table into README."""
+    write(_measured(laboratory)[0])
+
+
+def write(text: str) -> None:
+    """text: the table of the demo, with its first lines."""
+    from . import docs  # loads matplotlib
+
+    print(f"\n{docs.README}: {'changed' if docs.write_demo(text) else 'as before'}")
+
+
+def _measured(laboratory: Laboratory) -> tuple[str, dict[str, list[Any]]]:
+    """Makes the runs, and prints the table: the text that it printed, and each sender's results."""
     wanted = scenario.load("demo")
     settings = scenario.override(wanted, [])
     known = laboratory.ccs()
@@ -50,16 +75,7 @@ def main(with_docs: bool = False) -> int:
     runs = {cc: [r for r in results if r["cc"] == cc] for cc in ccs}
     table = _table(best, runs, settings)
     print(table)
-    if with_docs:
-        changed = docs.write_demo(f"{head}\n{table}")
-        print(f"\n{docs.README}: {'changed' if changed else 'as before'}")
-    print("\nNext:")
-    print(f"  cwnd and queue over time  {_picture(runs)}")
-    print("  one run, other settings   scripts/lab run dumbbell --cc ccpd_path --set rtt=80ms")
-    print("  a shell in that kernel    scripts/lab shell")
-    print("  on this machine           make && sudo make install, then")
-    print("                            sysctl net.ipv4.tcp_congestion_control=ccpd_path")
-    return 0
+    return f"{head}\n{table}", runs
 
 
 def acp() -> int:

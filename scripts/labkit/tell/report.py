@@ -24,7 +24,7 @@ from ..model import scenario
 from ..model.scenario import Column, Quality, Scenario
 from ..model.settings import Settings
 from ..world.laboratory import Laboratory
-from . import claims, docs, findings, page, plot, records, summary
+from . import claims, demo, docs, findings, page, plot, records, summary
 from .outcome import Cell, Key, Report, every_key, keys_of
 
 LOG_S = 180  # between progress lines, if they go to a file
@@ -71,6 +71,8 @@ def main(
         print("documents: {} numbers written, {} of them changed".format(*docs.write(report)))
         print(f"docs/results: {summary.write(kept(), of_papers()) >> 10} KiB")
         docs.count()
+        if any(of.name == "demo" for of in wanted):
+            demo.to_readme(laboratory or Laboratory())
     for reason, columns in report.left_out().items():
         print(f"lab: skipped {', '.join(columns)}: {reason}", file=sys.stderr)
     for what, why in report.failed:
