@@ -28,6 +28,7 @@ from labkit.paths import REPO
 from labkit.tell import claims, demo, docs, findings, plot, records, report, summary
 from labkit.tell.outcome import Report
 from labkit.world.laboratory import Laboratory
+from labkit.world.plan import compile_plan
 
 CHEAP = """
 title = "A cheap one"
@@ -844,6 +845,15 @@ def test_runs_are_made_again_for_another_tool(monkeypatch):
     programs = own.programs()
     assert {"agent", "init", "norandom.so", "ip", "tc"} <= set(programs)
     monkeypatch.setattr(own, "programs", lambda newer_tc: programs | {"tc": "another"})
+    assert identity(own, job) != before
+
+
+def test_runs_are_made_again_with_another_memory(monkeypatch):
+    own, dumbbell = Laboratory(), scenario.load("dumbbell")
+    job = Job(dumbbell, scenario.override(dumbbell, []), "cubic", 1)
+    before = identity(own, job)
+    monkeypatch.setattr("labkit.measure.job.compile_plan",
+                        lambda *of: replace(compile_plan(*of), memory=5 << 30))  # fmt: skip
     assert identity(own, job) != before
 
 

@@ -46,13 +46,16 @@ class Job:
 def identity(laboratory: Laboratory, job: Job) -> str:
     """The digest of everything except the seed that determines a run's result.
 
-    It covers the kernel, the modules, the programs, the plan, and the settings.  Some settings,
-    such as stages, change only how the result is computed.
+    It covers the kernel, the modules, the programs, the plan, the guest's memory, and the settings.
+    Some settings, such as stages, change only how the result is computed.
     """
     plan = compile_plan(job.settings, job.cc, job.seed, laboratory.others)
     modules = (laboratory.digest(name) for name in plan.modules)
     wanted = (repr(job.settings), repr(job.settings.net))
     programs = json.dumps(laboratory.programs(plan.newer_tc), sort_keys=True)
     files = (f"{name} {sha256(plan.files[name]).hexdigest()}" for name in sorted(plan.files))
-    parts = (laboratory.kernel.key, *modules, programs, plan.setup, plan.traffic, *wanted, *files)
+    # The kernel computes limits from the memory.  Most kept runs have 4 GiB, which is not named.
+    memory = [f"memory {plan.memory}"] if plan.memory != 4 << 30 else []
+    parts = (laboratory.kernel.key, *modules, programs, plan.setup, plan.traffic, *wanted, *files,
+             *memory)  # fmt: skip
     return digest_of(*parts)
