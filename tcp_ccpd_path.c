@@ -354,6 +354,13 @@
 #define PATH_SHORT_US	(4U << PATH_TSO_RTT)
 
 /*
+ * A shorter path is inside a host, as over loopback or veth.  Segments wait for a processor there,
+ * and not for a link: q0 is 2^PATH_HOST_Q0 us larger, and nothing is paced; lab bench
+ */
+#define PATH_HOST_US	32U
+#define PATH_HOST_Q0	10
+
+/*
  * An ACK for more than so many segments would itself release a burst: a delayed ACK is for two, and
  * one more segment is sent.  Each ACK releases at least PATH_CLOCKED_SEGS; field-random
  */
@@ -538,7 +545,7 @@ struct cpath {
  * PATH_LEAST_QUEUE segments, since windows are whole segments.  In a buffer with no room for twice
  * that it is half of the buffer, down to half as many segments: 2 * q0 would overflow the buffer in
  * each round trip.  On a short path q0 is at least the time of a TSO burst, up to rtt_min/4,
- * because a burst queues behind itself.
+ * because a burst queues behind itself.  Inside a host a delay shows no queue, and q0 is larger.
  *
  * Return: us, at least 1
  *
@@ -553,8 +560,11 @@ static __always_inline u32 path_q0_us(u32 bw, u32 rtt_min_us, u32 room_us, u32 v
 		q0 = min(q0, max(rtt_min_us >> 4, min(varies_us, rtt_min_us >> 1)));
 	q0 = max(q0, (rtt_min_us >> 6) + 1);
 
-	if (rtt_min_us < PATH_SHORT_US)
+	if (rtt_min_us < PATH_SHORT_US) {
 		segs = PATH_TSO_SEGS >> (rtt_min_us >> PATH_TSO_RTT);
+		/* without a branch, which would double the work of the verifier of BPF */
+		q0 += (rtt_min_us - PATH_HOST_US) >> 31 << PATH_HOST_Q0;
+	}
 	/* q0 already holds that many: no division is needed */
 	if (!bw || (u64)bw * q0 > segs << BW_SCALE)
 		return q0;
@@ -1601,6 +1611,12 @@ static void path_train_done(struct sock *sk)
 
 	ca->fell = 0;
 	path_learn_base(ca, segs, path_q0(sk, path_capacity(ca)));
+	/* inside a host nothing limits a train: plain slow start */
+	if (rtt_us < PATH_HOST_US) {
+		path_train_stop(sk, TRAIN_NONE);
+		path_set_cwnd(sk, tcp_packets_in_flight(tcp_sk(sk)) + segs);
+		return;
+	}
 	/* half of what the path held came in time: the capacity is what it was */
 	if (revisit && !ca->train_zero && !best && path_train_sure(ca)) {
 		ccpd_pair_add(&ca->probe, ca->claim, 2 * rtt_us);
@@ -2647,7 +2663,8 @@ tcpcc_cong_control(path_cong_control)
 			if (unlikely(state == TCP_CA_Recovery))
 				path_repair(sk, rs->acked_sacked, bw);
 			if (p->rtt_min_us < PATH_SHORT_US)
-				burst = path_clock(sk, rs->acked_sacked, bw);
+				burst = p->rtt_min_us < PATH_HOST_US ||
+					path_clock(sk, rs->acked_sacked, bw);
 		}
 		cwnd += 2;
 	}

@@ -61,10 +61,14 @@ static void path_queue_target(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 20000, 60000, 19000), 10000);
 	/* but not more than a quarter of the buffer */
 	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 20000, 8000, 3000), 2000);
+	/* inside a host */
+	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 31, 500, 0), 1025);
+	KUNIT_EXPECT_EQ(test, path_q0_us(link_bw(50000), 1, 0, 0), 1025);
+	KUNIT_EXPECT_EQ(test, path_q0_us(link_bw(50000), 32, 500, 0), 8);
 	/* no capacity is known; as a constant, sparse would report a division by it */
 	bw = 0;
-	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 1, 0, 0), 1);
-	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 10, CCPD_RTT_CAP - 10, 0), 1);
+	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 32, 0, 0), 1);
+	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 40, CCPD_RTT_CAP - 40, 0), 2);
 }
 
 static void path_claim_shares(struct kunit *test)
@@ -1111,6 +1115,24 @@ static void train_in_time_grows(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, path_train_segs(ca), 101);
 }
 
+/* Inside a host nothing limits a train, so plain slow start follows; on a path of 32 us a train. */
+static void no_train_inside_a_host(struct kunit *test)
+{
+	u32 rtt_us, i;
+
+	for (rtt_us = 31; rtt_us <= 32; rtt_us++) {
+		struct sock *sk = train(test, 50, 60);
+		struct cpath *ca = inet_csk_ca(sk);
+
+		ca->probe.rtt_min_us = rtt_us;
+		for (i = 0; i < 47; i++)
+			train_ack(sk, 1, 1, 40);
+		KUNIT_EXPECT_EQ(test, ca->train == TRAIN_NONE, rtt_us == 31);
+		KUNIT_EXPECT_TRUE(test, ca->mode == PATH_SLOW_START);
+		KUNIT_EXPECT_GE(test, tcp_snd_cwnd(tcp_sk(sk)), 50);
+	}
+}
+
 /* A single gap between batches is not enough: the next train takes four times as long as it. */
 static void batch_makes_the_train_longer(struct kunit *test)
 {
@@ -1529,6 +1551,36 @@ static void acks_clock_a_short_path(struct kunit *test)
 	ack(sk, &rs);
 	KUNIT_EXPECT_EQ(test, tcp_snd_cwnd(tp), 8);
 	KUNIT_EXPECT_EQ(test, sk->sk_pacing_rate, ~0UL);
+}
+
+/*
+ * Loopback: segments wait 0.4 ms for a processor, which is no queue, and they are not paced.  On a
+ * path of 32 us that is a queue, and the window becomes smaller.
+ */
+static void nothing_waits_inside_a_host(struct kunit *test)
+{
+	struct rate_sample rs = { .acked_sacked = 2, .rtt_us = 400 };
+	struct sock *sk = flow(test);
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct cpath *ca = inet_csk_ca(sk);
+
+	ca->claim = link_bw(20000);
+	memset(ca->probe.best, 0, sizeof(ca->probe.best));
+	ccpd_pair_add(&ca->probe, link_bw(20000), 100000);
+	ca->room = 400 / PATH_QUEUE;
+	ca->probe.rtt_min_us = 31;
+	ca->probe.round_rtt_us = 400;
+	ca->probe.rtt_s = 400 << 3;
+	tp->packets_out = 700;
+	tp->tcp_clock_cache = NSEC_PER_SEC;
+	tcp_snd_cwnd_set(tp, 710);
+	ack(sk, &rs);
+	KUNIT_EXPECT_EQ(test, sk->sk_pacing_rate, ~0UL);
+	KUNIT_EXPECT_GE(test, tcp_snd_cwnd(tp), 710);
+	ca->probe.rtt_min_us = 32;
+	ack(sk, &rs);
+	KUNIT_EXPECT_LT(test, sk->sk_pacing_rate, ~0UL);
+	KUNIT_EXPECT_LT(test, tcp_snd_cwnd(tp), 710);
 }
 
 /*
@@ -3696,6 +3748,7 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(untimed_train_tells_of_no_queue),
 	KUNIT_CASE(acks_come_closer_than_the_train),
 	KUNIT_CASE(train_in_time_grows),
+	KUNIT_CASE(no_train_inside_a_host),
 	KUNIT_CASE(batch_makes_the_train_longer),
 	KUNIT_CASE(longest_train_is_the_last),
 	KUNIT_CASE(policer_in_the_start),
@@ -3711,6 +3764,7 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(small_buffer_takes_small_packets),
 	KUNIT_CASE(packets_are_no_larger_than_allowed),
 	KUNIT_CASE(acks_clock_a_short_path),
+	KUNIT_CASE(nothing_waits_inside_a_host),
 	KUNIT_CASE(no_more_than_the_path_holds),
 	KUNIT_CASE(timed_burst_is_part_of_the_buffer),
 	KUNIT_CASE(rival_meets_no_burst),
