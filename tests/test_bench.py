@@ -168,11 +168,11 @@ def test_the_table_of_throughput_has_ranges_and_the_load_is_told(results):
 
 
 def test_the_numbers_are_beside_the_page(results, command, tmp_path):
-    """All of the six guests of make bench, and the same in the file for lab compare."""
+    """All of the five guests of make bench, and the same in the file for lab compare."""
     status = command("--docs", "--output", tmp_path / "report/bench.json")
     runs = [bench.parse(log_of(run)) for run in command.runs.values()]
     made = bench.rows(runs, bench.Effort().sockets)
-    assert len(runs) == 6 and status == any(row.met is False for row in made)
+    assert len(runs) == 5 and status == any(row.met is False for row in made)
     text = (results / "cost.json").read_text()
     assert (tmp_path / "report/bench.json").read_text() == text
     assert len(text) < 50_000  # docs/results has a limit

@@ -139,7 +139,7 @@ BUSY = 0.5  # processors: a higher load by other programs is mentioned in notes
 class Effort:
     """The extent of the measurements."""
 
-    runs: int = 6
+    runs: int = 5
     batches: int = 4000
     packets: int = 100_000
     times: int = 4  # repetitions of so many packets
