@@ -124,6 +124,7 @@ RATE, BUSY_UNIT = "Gb/s", "s/GB"
 HOST = {
     "veth": ("192.0.2.2", 1, ""), "veth, 64 flows": ("192.0.2.2", 64, ""),
     "veth, fq": ("192.0.2.2", 1, "fq"), "veth, 64 flows, fq": ("192.0.2.2", 64, "fq"),
+    "veth, 0.2 ms": ("192.0.2.2", 1, "netem delay 200us limit 1000000"),
     "loopback": ("127.0.0.1", 1, ""), "loopback, 64 flows": ("127.0.0.1", 64, ""),
 }  # fmt: skip
 SENT = [cc for cc, (_, of) in SENDERS.items() if of and not cc.endswith(GRANTED)] + ["bbr", "cubic"]
@@ -143,7 +144,7 @@ class Effort:
     batches: int = 4000
     packets: int = 100_000
     times: int = 4  # repetitions of so many packets
-    ms: int = 250  # duration of a transfer
+    ms: int = 200  # duration of a transfer
     sockets: tuple[int, ...] = (1, 1000, 100_000)  # numbers of sockets that get ACKs in turn
     chunks: int = 100  # of 200 ACKs, in each round; as many as sockets need
     rounds: int = 3  # for MANY sockets, which need many chunks, one
@@ -474,14 +475,15 @@ mkfifo /run/ready
 
 sends()
 {{
-	local where="ip netns exec other"
+	local name=$1 to=$2 flows=$3 where="ip netns exec other"
 
-	test "$2" != 127.0.0.1 || where=
-	tc qdisc replace dev v0 root "$4"
-	$where /run/lab/transfer.py serve "$2" "$3" {len(ccs) + 1} >/run/ready &
+	shift 3
+	test "$to" != 127.0.0.1 || where=
+	tc qdisc replace dev v0 root "$@"
+	$where /run/lab/transfer.py serve "$to" "$flows" {len(ccs) + 1} >/run/ready &
 	read -r _ </run/ready
-	/run/lab/transfer.py send "$2" "$3" {effort.ms} warm {ccs[0]}
-	/run/lab/transfer.py send "$2" "$3" {effort.ms} "$1" {" ".join(ccs)}
+	/run/lab/transfer.py send "$to" "$flows" {effort.ms} warm {ccs[0]}
+	/run/lab/transfer.py send "$to" "$flows" {effort.ms} "$name" {" ".join(ccs)}
 	wait
 }}
 
