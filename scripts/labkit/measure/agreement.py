@@ -14,7 +14,7 @@ import gzip
 import json
 import tempfile
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -39,8 +39,6 @@ PATH = ("rate=40mbit", "rtt=40ms", "buffer=1bdp", "duration=12", "sample=20ms")
 BUFFER = 132  # packets, equal to 1bdp
 BESIDE = ("scatter=200ms",)  # additional settings of the runs with CUBIC
 SEEDS = 10  # of the runs with CUBIC
-LOSS = ("loss=1e-3",)  # an additional setting of one more run of senders that lose nothing alone
-LOSSLESS = ("ccpd_path", "acp")
 
 # Each sender, and the settings of its router
 SENDERS = {
@@ -67,40 +65,26 @@ BEFORE_NS = 10 * 10**9  # from the end of the setup to the start of traffic, on 
 
 
 @dataclass(frozen=True)
-class Runs:
-    """The results of a sender in one place: alone, alone with random losses (only for LOSSLESS),
-    and with CUBIC."""
-
-    alone: Json
-    lossy: Json | None = None
-    pairs: list[Json] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
 class Measure:
     """A number that is computed from a sender's runs.
 
-    slack: takes the value in the lab, and returns the largest allowed difference in another place.
-    scale: factor for display.
+    of: takes the run of the sender alone, and the runs with CUBIC.  slack: takes the value in the
+    lab, and returns the largest allowed difference in another place.  scale: factor for display.
     """
 
     name: str
     unit: str
-    of: Callable[[Runs], float | None]
+    of: Callable[[Json, list[Json]], float | None]
     slack: Callable[[float], float]
     scale: float = 1
 
 
-def _alone(name: str) -> Callable[[Runs], float | None]:
-    return lambda runs: runs.alone["flows"][0].get(name)
+def _alone(name: str) -> Callable[[Json, list[Json]], float | None]:
+    return lambda alone, pairs: alone["flows"][0].get(name)
 
 
-def _kept(runs: Runs) -> float | None:
-    return (runs.lossy or runs.alone)["flows"][0].get("cwnd_kept")
-
-
-def _share(runs: Runs) -> float | None:
-    rates = [[flow["goodput_bps"] for flow in pair["flows"]] for pair in runs.pairs]
+def _share(alone: Json, pairs: list[Json]) -> float | None:
+    rates = [[flow["goodput_bps"] for flow in pair["flows"]] for pair in pairs]
     return fmean(of[0] / sum(of) for of in rates) if rates else None
 
 
@@ -111,10 +95,10 @@ def _share(runs: Runs) -> float | None:
 MEASURES = (
     Measure("goodput", "Mb/s", _alone("goodput_bps"), lambda lab: 0.1 * lab, 1e-6),
     Measure("rtt", "ms", _alone("rtt_mean_s"), lambda lab: 0.1 * lab, 1e3),
-    Measure("queue", "packets", lambda runs: runs.alone["links"][0]["queue_equilibrium"],
+    Measure("queue", "packets", lambda alone, pairs: alone["links"][0]["queue_equilibrium"],
             lambda lab: 0.1 * BUFFER),
     Measure("retransmits", "", _alone("retransmits"), lambda lab: max(10, lab / 2)),
-    Measure("window after a loss", "of that before", _kept, lambda lab: 0.1),
+    Measure("window after a loss", "of that before", _alone("cwnd_kept"), lambda lab: 0.1),
     Measure("share beside CUBIC", "of both", _share, lambda lab: 0.1),
 )  # fmt: skip
 
@@ -149,23 +133,16 @@ class Row:
         }  # fmt: skip
 
 
-def jobs(cc: str, seeds: int, *more: str) -> list[Job]:
-    """The runs of a sender in the order of Runs; with CUBIC, one for each seed."""
-    dumbbell = scenario.load("dumbbell")
-    sets = [*PATH, *SENDERS[cc], *more]
-    mix = "mix=cubic:2" if cc == "cubic" else f"mix={cc}:1,cubic:1"
-    pair = scenario.override(dumbbell, [*sets, *BESIDE, mix])
-    return [
-        Job(dumbbell, scenario.override(dumbbell, sets), cc, 1),
-        *[Job(dumbbell, scenario.override(dumbbell, [*sets, *LOSS]), cc, 1)] * (cc in LOSSLESS),
-        *(Job(dumbbell, pair, "mix", seed) for seed in range(1, 1 + seeds)),
-    ]
-
-
-def _runs(cc: str, results: list[Json]) -> Runs:
-    """results: of jobs()."""
-    alone, *others = results
-    return Runs(alone, others.pop(0) if cc in LOSSLESS else None, others)
+def jobs(ccs: Iterable[str], seeds: int, *more: str) -> list[Job]:
+    """The runs of each sender: one alone, and one with CUBIC for each seed."""
+    dumbbell, made = scenario.load("dumbbell"), []
+    for cc in ccs:
+        sets = [*PATH, *SENDERS[cc], *more]
+        mix = "mix=cubic:2" if cc == "cubic" else f"mix={cc}:1,cubic:1"
+        pair = scenario.override(dumbbell, [*sets, *BESIDE, mix])
+        made.append(Job(dumbbell, scenario.override(dumbbell, sets), cc, 1))
+        made += [Job(dumbbell, pair, "mix", seed) for seed in range(1, 1 + seeds)]
+    return made
 
 
 def on_stock(wanted: list[Job], *, version: str = "6.12", timeout_s: float = 3600) -> list[Json]:
@@ -220,15 +197,12 @@ def measure(
     """Measures these senders in the lab and in these places."""
     ccs, places = list(ccs), list(places)
 
-    def of_all(*more: str) -> list[Job]:
-        return [job for cc in ccs for job in jobs(cc, seeds, *more)]
-
     def in_lab(variant: str = "", *more: str) -> list[Json]:
-        return run_all(Laboratory(variant=variant), of_all(*more))
+        return run_all(Laboratory(variant=variant), jobs(ccs, seeds, *more))
 
     ways: dict[str, Callable[[], list[Json]]] = {
         "lab": in_lab,
-        STOCK: lambda: on_stock(of_all()),
+        STOCK: lambda: on_stock(jobs(ccs, seeds)),
         "HZ 250": lambda: in_lab("hz250"), "HZ 1000": lambda: in_lab("hz1000"),
         "offload": lambda: in_lab("", "offload=on"),
     }  # fmt: skip
@@ -238,23 +212,23 @@ def measure(
             shown.show(f"in {place}", k / (1 + len(places)))
             found[place] = ways[place]()
     rows = []
-    for cc in ccs:
-        many = len(jobs(cc, seeds))
-        of = {place: _runs(cc, results[:many]) for place, results in found.items()}
-        for results in found.values():
-            del results[:many]
+    for k, cc in enumerate(ccs):
+        first = k * (1 + seeds)
         for one in MEASURES:
-            values = {place: one.of(runs) for place, runs in of.items()}
+            values = {
+                place: one.of(runs[first], runs[first + 1 : first + 1 + seeds])
+                for place, runs in found.items()
+            }
             rows.append(Row(cc, one, values.pop("lab"), values))
     return rows
 
 
-def _total(name: str) -> Callable[[Runs], float]:
-    return lambda runs: sum(flow[name] for flow in runs.alone["flows"])
+def _total(name: str) -> Callable[[Json, list[Json]], float]:
+    return lambda run, pairs: sum(flow[name] for flow in run["flows"])
 
 
-def _mean_rtt(runs: Runs) -> float:
-    return fmean(flow["rtt_mean_s"] for flow in runs.alone["flows"])
+def _mean_rtt(run: Json, pairs: list[Json]) -> float:
+    return fmean(flow["rtt_mean_s"] for flow in run["flows"])
 
 
 # The measures that iperf3 also reports, here over all flows of a run
@@ -311,8 +285,8 @@ def beside_testbed(
             for n, real in enumerate(there):
                 labs = here[n * seeds : (n + 1) * seeds]
                 rows += [
-                    Row(real["cc"], of, fmean(of.of(Runs(lab)) for lab in labs),
-                        {TESTBED: of.of(Runs(real))}, case)
+                    Row(real["cc"], of, fmean(of.of(lab, []) for lab in labs),
+                        {TESTBED: of.of(real, [])}, case)
                     for of in BY_IPERF3
                 ]  # fmt: skip
     return rows
