@@ -74,7 +74,8 @@
  *
  * Real hosts.
  *   o A flow that has too little to send cannot see how much it could have: its round trips do not
- *     lower the claim, and do not end the start.
+ *     lower the claim, and do not end the start.  If a host is too slow for several trains, plain
+ *     slow start follows.
  *   o After a timeout slow start ends at the claim from before the timeout, not at C.
  *   o If a loss was spurious it is undone: the claim from before it comes back, and the cap ends.
  *     ssthresh holds that claim, as a window.
@@ -249,6 +250,13 @@
 #define PATH_TRAIN_GROWTH	5
 #define PATH_TRAIN_TIME	5
 
+/*
+ * After so many trains for which the host had too little to send, plain slow start follows, which
+ * does not wait for the end of each train; lab bench.  (A train after an idle time of the
+ * application does not count: it is used as it is.)
+ */
+#define PATH_HELD	4
+
 /* A shorter train, segments, has no rate: one ACK may be for all of it (cc_scripts, limits) */
 #define PATH_LEAST_TRAIN	8U
 
@@ -349,7 +357,8 @@
 
 /*
  * On paths longer than this such a burst is at most PATH_LEAST_QUEUE.  On shorter ones many hosts
- * may answer at once; rfc9743-datacentre
+ * may answer at once, and hosts need up to 1/2^4 of this to take packets; rfc9743-datacentre, lab
+ * bench
  */
 #define PATH_SHORT_US	(4U << PATH_TSO_RTT)
 
@@ -452,7 +461,8 @@ struct cpath_train {
  * @mode: enum path_mode
  * @capped: there is a policer
  * @limited: the application had too little to send in this round trip
- * @rounds: round trips in this mode, up to PATH_ROUNDS; long ones may count as several
+ * @rounds: round trips in this mode, up to PATH_ROUNDS; long ones may count as several.  While
+ *   trains are sent: those for which the host had too little, up to PATH_HELD
  * @doubt: round trips with a queue above 2 * q0, up to PATH_UNSURE; beside a rival: looks that
  *	found no queue, or PATH_CATCH_UP
  * @rival: enum path_rival
@@ -539,13 +549,14 @@ struct cpath {
  * @room_us: the largest delay beyond that, us
  * @varies_us: by how much the delay varies, us; path_varies_us()
  *
- * q0 is rtt_min/16, or a quarter of the buffer if that is less, but at least rtt_min/64.  If the
- * delay varies by itself, as on Wi-Fi, q0 is as large as that variation, up to rtt_min/2: such a
- * path never shows less delay, and the law would always give way.  q0 is at least the time of
- * PATH_LEAST_QUEUE segments, since windows are whole segments.  In a buffer with no room for twice
- * that it is half of the buffer, down to half as many segments: 2 * q0 would overflow the buffer in
- * each round trip.  On a short path q0 is at least the time of a TSO burst, up to rtt_min/4,
- * because a burst queues behind itself.  Inside a host a delay shows no queue, and q0 is larger.
+ * q0 is rtt_min/16 (PATH_SHORT_US/16 on a short path: hosts need as long to take packets), or a
+ * quarter of the buffer if that is less, but at least rtt_min/64.  If the delay varies by itself,
+ * as on Wi-Fi, q0 is as large as that variation, up to rtt_min/2: such a path never shows less
+ * delay, and the law would always give way.  q0 is at least the time of PATH_LEAST_QUEUE segments,
+ * since windows are whole segments.  In a buffer with no room for twice that it is half of the
+ * buffer, down to half as many segments: 2 * q0 would overflow the buffer in each round trip.  On a
+ * short path q0 is at least the time of a TSO burst, up to rtt_min/4, because a burst queues behind
+ * itself.  Inside a host a delay shows no queue, and q0 is larger.
  *
  * Return: us, at least 1
  *
@@ -554,10 +565,11 @@ struct cpath {
  */
 static __always_inline u32 path_q0_us(u32 bw, u32 rtt_min_us, u32 room_us, u32 varies_us)
 {
-	u32 segs = PATH_LEAST_QUEUE, q0 = room_us >> 2, us;
+	u32 most = max(rtt_min_us, PATH_SHORT_US) >> 4, q0 = room_us >> 2;
+	u32 segs = PATH_LEAST_QUEUE, us;
 
-	if (q0 > rtt_min_us >> 4)
-		q0 = min(q0, max(rtt_min_us >> 4, min(varies_us, rtt_min_us >> 1)));
+	if (q0 > most)
+		q0 = min(q0, max(most, min(varies_us, rtt_min_us >> 1)));
 	q0 = max(q0, (rtt_min_us >> 6) + 1);
 
 	if (rtt_min_us < PATH_SHORT_US) {
@@ -1397,6 +1409,19 @@ static noinline void path_repair(struct sock *sk, u32 acked, u32 bw)
 }
 
 /*
+ * Bursts are not paced inside a host.  Nor on a path shorter than 2^PATH_TSO_RTT us, until a
+ * segment is lost or marked: a timer for each burst costs the host more there than the bursts cost
+ * the path.
+ */
+static bool path_is_free(const struct sock *sk, u32 rtt_min_us)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+
+	return rtt_min_us < PATH_HOST_US ||
+	       (!(rtt_min_us >> PATH_TSO_RTT) && !(tp->total_retrans | tp->delivered_ce));
+}
+
+/*
  * Pacing joins the segments that several ACKs release to one burst, which overflows a small buffer
  * of a short path.  If segments do not leave one by one there, each ACK releases what it
  * acknowledges plus one segment, at once; but not if it acknowledges many.
@@ -1520,6 +1545,13 @@ static void path_train_stop(struct sock *sk, enum path_train train)
 	ca->train = train;
 }
 
+/* Plain slow start follows the last train, which had @segs segments. */
+static void path_train_end(struct sock *sk, u32 segs)
+{
+	path_train_stop(sk, TRAIN_NONE);
+	path_set_cwnd(sk, tcp_packets_in_flight(tcp_sk(sk)) + segs);
+}
+
 static void path_train_leave(struct sock *sk, u32 claim)
 {
 	struct cpath *ca = inet_csk_ca(sk);
@@ -1611,12 +1643,6 @@ static void path_train_done(struct sock *sk)
 
 	ca->fell = 0;
 	path_learn_base(ca, segs, path_q0(sk, path_capacity(ca)));
-	/* inside a host nothing limits a train: plain slow start */
-	if (rtt_us < PATH_HOST_US) {
-		path_train_stop(sk, TRAIN_NONE);
-		path_set_cwnd(sk, tcp_packets_in_flight(tcp_sk(sk)) + segs);
-		return;
-	}
 	/* half of what the path held came in time: the capacity is what it was */
 	if (revisit && !ca->train_zero && !best && path_train_sure(ca)) {
 		ccpd_pair_add(&ca->probe, ca->claim, 2 * rtt_us);
@@ -1626,7 +1652,10 @@ static void path_train_done(struct sock *sk)
 	/* not sent as one train, or limited before it began: the same train again */
 	if (segs < PATH_LEAST_TRAIN || (ca->train_limited && !ca->train_zero)) {
 		segs = max(segs, TCP_INIT_CWND);
-		path_train_send(sk, segs, max(time_us, (rtt_us >> PATH_TRAIN_TIME) + 1));
+		if (++ca->rounds < PATH_HELD)
+			path_train_send(sk, segs, max(time_us, (rtt_us >> PATH_TRAIN_TIME) + 1));
+		else
+			path_train_end(sk, segs);
 		return;
 	}
 	if (revisit && ca->round_lost >= PATH_LOSSES && ca->round_lost > segs / PATH_OVERFLOW &&
@@ -1654,8 +1683,7 @@ static void path_train_done(struct sock *sk)
 	/* others have a queue; U32_MAX: no ACK of the train had an rtt, so this is not known */
 	if (ca->train_rtt_us != U32_MAX &&
 	    ca->train_rtt_us > rtt_us + 2 * q0 + PATH_HOST_DELAY_US + t->gap_us) {
-		path_train_stop(sk, TRAIN_NONE);
-		path_set_cwnd(sk, tcp_packets_in_flight(tcp_sk(sk)) + segs);
+		path_train_end(sk, segs);
 		return;
 	}
 	/* too fast, without a rate: what arrived follows within a round trip, or is the rate */
@@ -1675,9 +1703,8 @@ static void path_train_done(struct sock *sk)
 		ccpd_pair_add(&ca->probe, best, 2 * rtt_us);
 		/* perhaps many hosts answer at once: slow start up to the window for that rate */
 		if (path_is_short(sk)) {
-			path_train_stop(sk, TRAIN_NONE);
+			path_train_end(sk, segs);
 			ca->claim = best;
-			path_set_cwnd(sk, tcp_packets_in_flight(tcp_sk(sk)) + segs);
 			return;
 		}
 		path_train_leave(sk, best);
@@ -1875,8 +1902,13 @@ static void path_slow_start(struct sock *sk, u32 acked, u32 rtt_us)
 		path_enter(ca, PATH_AVOIDANCE);
 	} else if (bw && ca->probe.rtt_s) {
 		/* the window that the law would set for a flow alone on the path */
-		s64 target = ccpd_segs(bw, ca->probe.rtt_min_us +
-					    path_q0(sk, path_capacity(ca)));
+		u32 rtt_us = ca->probe.rtt_min_us, q0 = path_q0(sk, path_capacity(ca));
+		s64 target;
+
+		/* on a short path many hosts may answer at once: as if there was no buffer */
+		if (rtt_us < PATH_SHORT_US)
+			q0 = path_q0_us(path_capacity(ca), rtt_us, 0, 0);
+		target = ccpd_segs(bw, rtt_us + q0);
 
 		if ((s64)tcp_snd_cwnd(tp) << SEG_SCALE >= target) {
 			ca->claim = min(bw, path_capacity(ca));
@@ -1894,8 +1926,13 @@ static noinline void path_start(struct sock *sk, u32 acked, u32 rtt_us)
 	struct cpath *ca = inet_csk_ca(sk);
 
 	path_slow_start(sk, acked, rtt_us);
-	if (ca->mode == PATH_AVOIDANCE)
+	if (ca->mode == PATH_AVOIDANCE) {
 		path_avoid(sk, acked, path_capacity(ca));
+		/* on a short path at least the first retransmission leaves */
+		if (inet_csk(sk)->icsk_ca_state == TCP_CA_Recovery &&
+		    ca->probe.rtt_min_us < PATH_SHORT_US)
+			path_repair(sk, acked + 1, path_capacity(ca));
+	}
 }
 
 /* The window of the claim without a queue, segments */
@@ -2663,7 +2700,7 @@ tcpcc_cong_control(path_cong_control)
 			if (unlikely(state == TCP_CA_Recovery))
 				path_repair(sk, rs->acked_sacked, bw);
 			if (p->rtt_min_us < PATH_SHORT_US)
-				burst = p->rtt_min_us < PATH_HOST_US ||
+				burst = path_is_free(sk, p->rtt_min_us) ||
 					path_clock(sk, rs->acked_sacked, bw);
 		}
 		cwnd += 2;

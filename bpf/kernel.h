@@ -328,6 +328,7 @@ struct tcp_sock {
 	u32	app_limited;
 	u32	lsndtime;
 	u32	data_segs_out;
+	u32	total_retrans;
 	struct tcp_options_received rx_opt;
 	u8	is_cwnd_limited:1;
 	bool	is_mptcp;

@@ -48,8 +48,11 @@ static void path_queue_target(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 1600, 0, 0), 61);
 	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 400, 0, 0), 100);
 	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 5000, 0, 0), 79);
-	/* four segments (48.4 us), because a sixteenth of the path is less */
-	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 100, 900, 0), 49);
+	/* what hosts need, if the buffer has room for it */
+	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 100, 900, 0), 128);
+	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 100, 360, 0), 90);
+	/* four segments (161 us), because that is less */
+	KUNIT_EXPECT_EQ(test, path_q0_us(link_bw(300), 100, 900, 0), 162);
 	EXPECT_NEAR(test, path_q0_us(link_bw(1), 40000, 360000, 0), 48448,
 		    1000);
 	/* half of a buffer of five segments; with a smaller buffer two segments */
@@ -62,13 +65,13 @@ static void path_queue_target(struct kunit *test)
 	/* but not more than a quarter of the buffer */
 	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 20000, 8000, 3000), 2000);
 	/* inside a host */
-	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 31, 500, 0), 1025);
+	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 31, 500, 0), 1149);
 	KUNIT_EXPECT_EQ(test, path_q0_us(link_bw(50000), 1, 0, 0), 1025);
-	KUNIT_EXPECT_EQ(test, path_q0_us(link_bw(50000), 32, 500, 0), 8);
+	KUNIT_EXPECT_EQ(test, path_q0_us(link_bw(50000), 32, 500, 0), 125);
 	/* no capacity is known; as a constant, sparse would report a division by it */
 	bw = 0;
 	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 32, 0, 0), 1);
-	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 40, CCPD_RTT_CAP - 40, 0), 2);
+	KUNIT_EXPECT_EQ(test, path_q0_us(bw, 40, CCPD_RTT_CAP - 40, 0), 128);
 }
 
 static void path_claim_shares(struct kunit *test)
@@ -801,6 +804,17 @@ static void short_path_has_one_train(struct kunit *test)
 	path_slow_start(sk, 1, 200);
 	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_AVOIDANCE);
 	EXPECT_NEAR(test, ca->claim, link_bw(100), 20000);
+	/* at 1 Gb/s: 20.6 segments, also if there was a delay of 4 ms */
+	ca->probe.best[0].bw = link_bw(1000);
+	ca->claim = link_bw(1000);
+	ca->room = 4000 / PATH_QUEUE;
+	path_enter(ca, PATH_SLOW_START);
+	tcp_snd_cwnd_set(tp, 20);
+	path_slow_start(sk, 0, 200);
+	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_SLOW_START);
+	tcp_snd_cwnd_set(tp, 21);
+	path_slow_start(sk, 0, 200);
+	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_AVOIDANCE);
 }
 
 /*
@@ -865,6 +879,8 @@ static void lost_train_leaves_a_claim(struct kunit *test)
 	tp->lost_out = 2;
 	ack(sk, &rs);
 	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_AVOIDANCE);
+	/* the rest may be lost, too: this ACK releases the first retransmission */
+	KUNIT_EXPECT_GT(test, tcp_snd_cwnd(tp), tcp_packets_in_flight(tp));
 	EXPECT_NEAR(test, ca->claim, BIT(BW_SCALE) / 200, 1000);
 	KUNIT_EXPECT_GT(test, sk->sk_pacing_rate, 0UL);
 	KUNIT_EXPECT_FALSE(test, ca->fell);
@@ -1093,7 +1109,7 @@ static void untimed_train_tells_of_no_queue(struct kunit *test)
 /* If a train arrives at the rate at which it was sent, the next train is faster and longer. */
 static void train_in_time_grows(struct kunit *test)
 {
-	u32 time_us = 50 * 1514 * 8 / 50, i;
+	u32 time_us = 50 * 1514 * 8 / 50, i, tries;
 	struct sock *sk = train(test, 50, time_us);
 	struct cpath *ca = inet_csk_ca(sk);
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -1106,31 +1122,21 @@ static void train_in_time_grows(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, ca->train == TRAIN_SENT);
 	KUNIT_EXPECT_EQ(test, path_train_segs(ca), 101);
 	KUNIT_EXPECT_EQ(test, tcp_snd_cwnd(tp), 3 + 101);
-	/* if the application had too little to send, the same train is sent again */
-	tp->packets_out = 104;
-	ca->train_limited = 1;
-	for (i = 0; i < 98; i++)
-		train_ack(sk, 121, 1, 50000);
-	KUNIT_EXPECT_TRUE(test, ca->train == TRAIN_SENT);
-	KUNIT_EXPECT_EQ(test, path_train_segs(ca), 101);
-}
-
-/* Inside a host nothing limits a train, so plain slow start follows; on a path of 32 us a train. */
-static void no_train_inside_a_host(struct kunit *test)
-{
-	u32 rtt_us, i;
-
-	for (rtt_us = 31; rtt_us <= 32; rtt_us++) {
-		struct sock *sk = train(test, 50, 60);
-		struct cpath *ca = inet_csk_ca(sk);
-
-		ca->probe.rtt_min_us = rtt_us;
-		for (i = 0; i < 47; i++)
-			train_ack(sk, 1, 1, 40);
-		KUNIT_EXPECT_EQ(test, ca->train == TRAIN_NONE, rtt_us == 31);
-		KUNIT_EXPECT_TRUE(test, ca->mode == PATH_SLOW_START);
-		KUNIT_EXPECT_GE(test, tcp_snd_cwnd(tcp_sk(sk)), 50);
+	/*
+	 * if the host had too little to send, the same train is sent again, but not for ever: a
+	 * host that cannot send as fast as a train would then wait in each round trip
+	 */
+	for (tries = 1; tries <= PATH_HELD; tries++) {
+		KUNIT_EXPECT_TRUE(test, ca->train == TRAIN_SENT);
+		KUNIT_EXPECT_EQ(test, path_train_segs(ca), 101);
+		tp->packets_out = 104;
+		ca->train_limited = 1;
+		for (i = 0; i < 10 || (i < 120 && ca->train > TRAIN_SENT); i++)
+			train_ack(sk, 121, 1, 50000);
 	}
+	KUNIT_EXPECT_TRUE(test, ca->train == TRAIN_NONE);
+	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_SLOW_START);
+	KUNIT_EXPECT_EQ(test, tcp_snd_cwnd(tp), tcp_packets_in_flight(tp) + 101);
 }
 
 /* A single gap between batches is not enough: the next train takes four times as long as it. */
@@ -1555,7 +1561,8 @@ static void acks_clock_a_short_path(struct kunit *test)
 
 /*
  * Loopback: segments wait 0.4 ms for a processor, which is no queue, and they are not paced.  On a
- * path of 32 us that is a queue, and the window becomes smaller.
+ * path of 32 us that is a queue, and the window becomes smaller.  There, and up to 512 us, they are
+ * paced after the first loss or mark.
  */
 static void nothing_waits_inside_a_host(struct kunit *test)
 {
@@ -1579,8 +1586,17 @@ static void nothing_waits_inside_a_host(struct kunit *test)
 	KUNIT_EXPECT_GE(test, tcp_snd_cwnd(tp), 710);
 	ca->probe.rtt_min_us = 32;
 	ack(sk, &rs);
-	KUNIT_EXPECT_LT(test, sk->sk_pacing_rate, ~0UL);
+	KUNIT_EXPECT_EQ(test, sk->sk_pacing_rate, ~0UL);
 	KUNIT_EXPECT_LT(test, tcp_snd_cwnd(tp), 710);
+	tp->total_retrans = 1;
+	ack(sk, &rs);
+	KUNIT_EXPECT_LT(test, sk->sk_pacing_rate, ~0UL);
+	tp->total_retrans = 0;
+	tp->delivered_ce = 1;
+	KUNIT_EXPECT_FALSE(test, path_is_free(sk, 511));
+	tp->delivered_ce = 0;
+	KUNIT_EXPECT_TRUE(test, path_is_free(sk, 511));
+	KUNIT_EXPECT_FALSE(test, path_is_free(sk, 512));
 }
 
 /*
@@ -3748,7 +3764,6 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(untimed_train_tells_of_no_queue),
 	KUNIT_CASE(acks_come_closer_than_the_train),
 	KUNIT_CASE(train_in_time_grows),
-	KUNIT_CASE(no_train_inside_a_host),
 	KUNIT_CASE(batch_makes_the_train_longer),
 	KUNIT_CASE(longest_train_is_the_last),
 	KUNIT_CASE(policer_in_the_start),
