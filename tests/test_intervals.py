@@ -192,6 +192,20 @@ def test_a_table_names_each_case_once() -> None:
     assert rows[3][2:] == ["failed", *[""] * (len(heads) - 3)]
 
 
+def test_a_long_table_has_a_row_for_each_case() -> None:
+    """Seven senders in 108 cases would be 756 rows, and nobody could compare the senders."""
+    of = Scenario("x", "X", column=(Column("reno", "reno"), Column("cubic", "cubic")), seeds=1,
+                  case=tuple(Case(str(n), {}) for n in range(page.LONG // 2 + 1)))  # fmt: skip
+    cells = [Cell(of, column, case, [a_run(1)]) for case in of.case for column in of.column]
+    cells[3].runs = []
+    heads, rows = page.short_table(Report("6.12"), of, cells[:-1])
+    assert heads == ["", *(f"{what}: {cc}" for what in ("goodput", "drops")
+                           for cc in ("reno", "cubic"))]  # fmt: skip
+    assert [row[0] for row in rows] == [case.name for case in of.case]
+    assert {len(row) for row in rows} == {len(heads)}
+    assert rows[0][1] == rows[0][2] and rows[1][2::2] == ["failed", ""] and rows[-1][2] == ""
+
+
 def test_a_flow_that_starts_late_has_less_time_until_the_timeout() -> None:
     """One flow took 10 s, one did not end in the last 100 s of 300: each counts with its own."""
     run = a_run(1, settings={"bytes": 1, "timeout": 300.0})

@@ -28,6 +28,7 @@ from .claims import Judge, Paper
 from .outcome import Cell, Key, Measured, Report
 
 MANY = 40  # findings of a scenario, or rows of its table: more than so many are folded
+LONG = 150  # rows of a short table: more would hide what they compare
 FEW_CELLS = 4  # a finding with more cells shows the command for the whole scenario
 
 
@@ -321,7 +322,7 @@ def short_table(
     A row begins with the column's name.  If the scenario has cases, the case's name precedes it, in
     the first row of those of the case.  For metrics with a paper's numbers a row has the number,
     the mean, its interval, and how many runs did not finish; for the standard metrics it has the
-    mean.
+    mean.  A table with more than LONG rows has a row for each case, with fewer metrics.
     """
     main, others = _main_metrics(of), _other_metrics(of, cells)
     if of.case:
@@ -347,6 +348,7 @@ def short_table(
             more = [small] * (small not in ("", "one seed"))
             more += [f"{open_} of {len(cell.runs)} not done"] * bool(open_)
             row.append(f"{text} ({'; '.join(more)})" if more else text)
+    first = heads[named:]
     for metric in others:
         heads.append(_words(metric))
         for cell, row in zip(cells, rows, strict=True):
@@ -355,7 +357,23 @@ def short_table(
         if not cell.runs:
             reason = report.skipped.get(cell.key, "failed")
             row[named:] = [reason, *[""] * (len(heads) - named - 1)]
+    if of.case and len(rows) > LONG:
+        return _beside(heads, rows, cells, {*first, *map(_words, ("queue_mean", "drops"))})
     return heads, rows
+
+
+def _beside(
+    heads: list[str], rows: list[list[str]], cells: list[Cell], shown: set[str]
+) -> tuple[list[str], list[list[str]]]:
+    """A table with a row for each case: its columns are beside each other, with these heads."""
+    columns = dict.fromkeys(cell.column.name for cell in cells)
+    of_case: dict[str, dict[str, list[str]]] = {}
+    for cell, row in zip(cells, rows, strict=True):
+        of_case.setdefault(cell.case.name if cell.case else "", {})[cell.column.name] = row
+    which = [(n, column) for n, head in enumerate(heads) if head in shown for column in columns]
+    found = [[case, *(of[column][n] if column in of else "" for n, column in which)]
+             for case, of in of_case.items()]  # fmt: skip
+    return ["", *(f"{heads[n]}: {column}" for n, column in which)], found
 
 
 def _anchor(of: Scenario, n: int) -> str:
