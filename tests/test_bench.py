@@ -342,6 +342,17 @@ def test_noise_gets_no_verdict():
     assert ends["ccp"] == "cubic: met"
 
 
+def test_progress_counts_what_a_guest_will_print() -> None:
+    """100 000 sockets are one line and half of the time: counted as one, 423 min seemed left."""
+    effort = bench.Effort()
+    calls = [line.split() for line in bench._job(effort, 0).splitlines() if line]
+    lines = [f"{what} {of[0]}" for what, *of in calls if what in ("acks", "host", "router") and of]
+    transfers = sum(what == "sends" for what, *of in calls if of) * 2 * (len(bench.SENT) + 1)
+    spent = sum(map(bench._seconds, lines + ["transfer: veth: reno: 1 bytes/s"] * transfers))
+    assert spent == pytest.approx(effort.seconds)
+    assert bench._seconds("acks 100000") > 0.4 * effort.seconds
+
+
 def test_each_of_many_sockets_gets_acks(lab):
     """At least one before the measurement, and one in it.  The bench fails unless senders follow
     the words."""
