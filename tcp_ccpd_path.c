@@ -1384,7 +1384,8 @@ static bool path_is_short(const struct sock *sk)
  * as long as nothing is lost in this round trip.  What a recent round trip delivered may always be
  * in flight.  The queue is judged by TCP's srtt, because a retransmission has no rtt but that of
  * time stamps, in ms.  Without time stamps an old queue would seem to stand, so there is no limit.
- * Nor if the capacity moves: it has fallen, and may rise during the repair.
+ * Nor if the capacity moves: it has fallen, and may rise during the repair.  Nor in the first round
+ * trip after a late train: nothing else was in flight, so the queue is gone.
  * On a short path each two segments that arrive release one, even if the law asks for less.
  * Otherwise all that is in flight may be lost, and only a timeout of many round trips would tell.
  * (The handshake does not tell here: on a slow link a segment takes longer than the path.)
@@ -1401,6 +1402,7 @@ static noinline void path_repair(struct sock *sk, u32 acked, u32 bw)
 		path_set_cwnd(sk, max(tcp_snd_cwnd(tp), window));
 	}
 	if (tp->lost_out <= in_flight / PATH_REPAIR || !tp->rx_opt.rcv_tsecr || path_moves(ca) ||
+	    (ca->late && !ca->rounds) ||
 	    tp->srtt_us >> 3 < base_us + 2 * path_q0(sk, bw) + BIT(PATH_MS))
 		return;
 	window = max_t(u32, in_flight + acked + !ca->round_lost,

@@ -1731,6 +1731,15 @@ static void repair_is_no_flood(struct kunit *test)
 	ack(sk, &rs);
 	KUNIT_EXPECT_GE(test, tcp_snd_cwnd(tp), 412 * 3 / 4);
 	ca->moves = 0;
+	/* the queue was that of a train, and is gone */
+	ca->late = 1;
+	ca->rounds = 0;
+	ack(sk, &rs);
+	KUNIT_EXPECT_GE(test, tcp_snd_cwnd(tp), 412 * 3 / 4);
+	ca->rounds = 1;
+	ack(sk, &rs);
+	KUNIT_EXPECT_EQ(test, tcp_snd_cwnd(tp), 100 + 2);
+	ca->late = 0;
 	tp->lost_out = 20;
 	ack(sk, &rs);
 	KUNIT_EXPECT_GE(test, tcp_snd_cwnd(tp), 412 * 3 / 4);
