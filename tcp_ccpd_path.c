@@ -252,8 +252,8 @@
 
 /*
  * After so many trains for which the host had too little to send, plain slow start follows, which
- * does not wait for the end of each train; lab bench.  (A train after an idle time of the
- * application does not count: it is used as it is.)
+ * does not wait for the end of each train; lab bench.  An idle time of the application restarts the
+ * count: then the application limits the flow, and not the host.
  */
 #define PATH_HELD	4
 
@@ -1413,7 +1413,7 @@ static noinline void path_repair(struct sock *sk, u32 acked, u32 bw)
 /*
  * Bursts are not paced inside a host.  Nor on a path shorter than 2^PATH_TSO_RTT us, until a
  * segment is lost or marked: a timer for each burst costs the host more there than the bursts cost
- * the path.
+ * the path; lab bench
  */
 static bool path_is_free(const struct sock *sk, u32 rtt_min_us)
 {
@@ -1904,13 +1904,15 @@ static void path_slow_start(struct sock *sk, u32 acked, u32 rtt_us)
 		path_enter(ca, PATH_AVOIDANCE);
 	} else if (bw && ca->probe.rtt_s) {
 		/* the window that the law would set for a flow alone on the path */
-		u32 rtt_us = ca->probe.rtt_min_us, q0 = path_q0(sk, path_capacity(ca));
+		u32 rtt_min_us = ca->probe.rtt_min_us, q0;
 		s64 target;
 
 		/* on a short path many hosts may answer at once: as if there was no buffer */
-		if (rtt_us < PATH_SHORT_US)
-			q0 = path_q0_us(path_capacity(ca), rtt_us, 0, 0);
-		target = ccpd_segs(bw, rtt_us + q0);
+		if (rtt_min_us < PATH_SHORT_US)
+			q0 = path_q0_us(path_capacity(ca), rtt_min_us, 0, 0);
+		else
+			q0 = path_q0(sk, path_capacity(ca));
+		target = ccpd_segs(bw, rtt_min_us + q0);
 
 		if ((s64)tcp_snd_cwnd(tp) << SEG_SCALE >= target) {
 			ca->claim = min(bw, path_capacity(ca));
@@ -2919,6 +2921,7 @@ static void path_tx_start(struct sock *sk)
 		if (path_in_train(ca) && ca->train_us) {
 			path_train_send(sk, path_train_segs(ca), ca->train_us);
 			ca->train_zero = 1;
+			ca->rounds = 0;
 		}
 		if (!ca->claim)
 			path_restart(sk);

@@ -1137,6 +1137,15 @@ static void train_in_time_grows(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, ca->train == TRAIN_NONE);
 	KUNIT_EXPECT_TRUE(test, ca->mode == PATH_SLOW_START);
 	KUNIT_EXPECT_EQ(test, tcp_snd_cwnd(tp), tcp_packets_in_flight(tp) + 101);
+
+	/* an idle time restarts the count */
+	path_train_send(sk, 101, time_us);
+	KUNIT_EXPECT_TRUE(test, ca->rounds == PATH_HELD);
+	tp->app_limited = 1;
+	tp->delivered_mstamp = tp->tcp_mstamp - USEC_PER_SEC;
+	path_tx_start(sk);
+	KUNIT_EXPECT_TRUE(test, ca->rounds == 0);
+	KUNIT_EXPECT_TRUE(test, path_in_train(ca));
 }
 
 /* A single gap between batches is not enough: the next train takes four times as long as it. */
