@@ -36,8 +36,9 @@
  *
  * A module includes this file, defines nist_law, and ends with NIST_MODULE().  If its law has
  * periodic rules, it defines NIST_PERIODIC before the include; the other laws have no work in each
- * ACK.  If its increase needs no stack frame, it defines NIST_AVOID as __always_inline.  Otherwise
- * the increase is a function of its own, so that an ACK that does not reach it needs no frame.
+ * ACK.  An ACK that does not reach the increase should save no registers.  So the increase is a
+ * function of its own.  A module for which the compiler needs no such help defines NIST_AVOID as
+ * __always_inline, which saves the call.
  */
 #ifndef _NIST_H
 #define _NIST_H
@@ -167,11 +168,12 @@ static __always_inline u32 nist_inverse(struct nist *nist)
 	return nist->inverse;
 }
 
-/* Each of @acked segments adds @step, but at most 1, up to a window of @most.  All NIST_SCALE */
+/*
+ * Each of @acked segments adds @step, but at most 1, up to a window of @most.  All NIST_SCALE.
+ * The sum does not overflow: less than 2^31 bytes, so fewer segments, may be in flight.
+ */
 static __always_inline void nist_add(struct nist *nist, u64 step, u32 acked, u64 most)
 {
-	if (unlikely(acked > NIST_CWND_MAX))
-		acked = NIST_CWND_MAX;
 	nist->cwnd = min(nist->cwnd + min(step, NIST_ONE) * acked, most);
 }
 

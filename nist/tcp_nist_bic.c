@@ -53,6 +53,7 @@
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#define NIST_AVOID	__always_inline
 #include "nist.h"
 
 TCPCC_PARAM(beta, 800, 1, 999, "beta_B, part of the window that is left after a loss, thousandths");
@@ -95,7 +96,7 @@ struct bic {
  *
  * Return: increase, NIST_SCALE
  */
-static u64 bic_f(u64 cwnd, u64 target)
+static __always_inline u64 bic_f(u64 cwnd, u64 target)
 {
 	u32 share = READ_ONCE(b);
 	u64 most = nist_segs(READ_ONCE(s_max));
@@ -114,21 +115,26 @@ static u64 bic_f(u64 cwnd, u64 target)
 }
 
 /* The sum does not overflow: MAX is at most twice the largest window, 2^63 */
-static void bic_search(struct bic *bic)
+static void bic_aim(struct bic *bic)
 {
-	bic->beyond = false;
 	bic->target = (bic->max + bic->nist.cwnd) / 2;
 }
 
+static void bic_search(struct bic *bic)
+{
+	bic->beyond = false;
+	bic_aim(bic);
+}
+
 /* Eq. 9 after the increase: the next target, or the next step beyond */
-static void bic_next(struct bic *bic)
+static __always_inline void bic_next(struct bic *bic)
 {
 	u64 cwnd = bic->nist.cwnd;
 	u32 share = READ_ONCE(b);
 
 	if (!bic->beyond) {
 		if (cwnd < bic->max) {
-			bic_search(bic);
+			bic_aim(bic);
 			return;
 		}
 		bic->beyond = true;
