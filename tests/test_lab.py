@@ -365,6 +365,11 @@ def test_exec_passes_output_and_status(lab) -> None:
     lab("exec", "nonesuch", status=127)
 
 
+def test_each_congestion_control_that_is_named_can_be_used(lab) -> None:
+    use = "for cc; do sysctl -q net.ipv4.tcp_congestion_control=$cc || echo $cc; done"
+    assert lab("exec", "--", "sh", "-c", use, "sh", *Laboratory().ccs()).stdout == ""
+
+
 def test_exec_knows_our_modules_and_leaves_the_host_alone(lab, tmp_path) -> None:
     script = "modprobe tcp_ccpd && lsmod; touch /etc/tcpcc-test; touch here; sleep 1000"
     done = subprocess.run([LAB, "exec", "--", "sh", "-ec", script], cwd=tmp_path, check=True,

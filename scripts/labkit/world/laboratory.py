@@ -68,8 +68,10 @@ def _parameters(tree: Path) -> dict[str, set[str]]:
 
 @functools.cache
 def _congestion_controls(tree: Path) -> frozenset[str]:
-    diagnosis = {"tcp_diag"}
-    return frozenset(m[4:] for m in _names(tree) - diagnosis if m.startswith("tcp_"))
+    """By the names with which the kernel asks for their modules, tcp_ and that of the sender."""
+    others = {"tcp_diag", "tcp_feedback", "tcp_acp_host"}  # acp is an alias of the last one
+    return frozenset(m[4:] for m in _names(tree) - others
+                     if m.startswith("tcp_") and not m.endswith("_test"))  # fmt: skip
 
 
 @functools.cache
