@@ -1954,6 +1954,8 @@ static void path_set_floor(struct cpath *ca)
 
 /*
  * A look at the path: half of what is in flight is withdrawn, to measure the delay without it.
+ * A long path is unused for long then.  So a flow that has most of it withdraws a quarter there, if
+ * the queue is no longer than the law makes it, which is an eighth of rtt_min; field-rates.
  * Beside a rival it is our part of the queue.  If all flows have this law, that empties the queue,
  * since all do the same; if one is a rival, it does not.
  */
@@ -1961,6 +1963,7 @@ static void path_drain(struct sock *sk)
 {
 	u32 in_flight = tcp_packets_in_flight(tcp_sk(sk)), less = in_flight / 2;
 	struct cpath *ca = inet_csk_ca(sk);
+	u32 known = path_capacity(ca);
 
 	path_enter(ca, PATH_DRAIN);
 	/* the next losses that count are not those of the next round trip */
@@ -1971,6 +1974,9 @@ static void path_drain(struct sock *sk)
 						     max(ca->before_us, 1U)));
 		/* perhaps the queue falls after a rival's loss: what it fell so far is not ours */
 		ca->before_us = ca->probe.round_rtt_us;
+	} else if (ca->probe.rtt_min_us >> PATH_LONG_ROUND && ca->claim > known - (known >> 2) &&
+		   path_round_queue_us(ca) <= ca->probe.rtt_min_us >> 3) {
+		less /= 2;
 	}
 	path_set_cwnd(sk, in_flight - less);
 	/* none, if the least window was in flight */

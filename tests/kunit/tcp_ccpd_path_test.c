@@ -3394,6 +3394,37 @@ static void undone_timeout_ends_no_train(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, path_train_segs(ca), 6);
 }
 
+/* On a path of 131 ms and more a flow that has most of it withdraws a quarter. */
+static void look_is_short_on_a_long_path(struct kunit *test)
+{
+	struct sock *sk = flow(test);
+	struct cpath *ca = inet_csk_ca(sk);
+	u32 bw = ccpd_pair_bw(&ca->probe);
+
+	ca->noise = 0;
+	tcp_sk(sk)->packets_out = 400;
+	ca->claim = bw;
+	ca->probe.rtt_min_us = 140000;
+	ca->probe.round_rtt_us = 140000 + 140000 / 8;
+	path_drain(sk);
+	KUNIT_EXPECT_EQ(test, tcp_snd_cwnd(tcp_sk(sk)), 300);
+	/* the queue is longer than the law makes it */
+	ca->probe.round_rtt_us++;
+	path_drain(sk);
+	KUNIT_EXPECT_EQ(test, tcp_snd_cwnd(tcp_sk(sk)), 200);
+	/* the flow has given way, perhaps to others */
+	ca->probe.round_rtt_us = 140000;
+	ca->claim = bw - (bw >> 2);
+	path_drain(sk);
+	KUNIT_EXPECT_EQ(test, tcp_snd_cwnd(tcp_sk(sk)), 200);
+	/* a shorter path */
+	ca->claim = bw;
+	ca->probe.rtt_min_us = 130000;
+	ca->probe.round_rtt_us = 130000;
+	path_drain(sk);
+	KUNIT_EXPECT_EQ(test, tcp_snd_cwnd(tcp_sk(sk)), 200);
+}
+
 /* With the least window in flight a look withdraws nothing, so it tells of no longer path. */
 static void look_withdraws_something(struct kunit *test)
 {
@@ -3836,6 +3867,7 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(met_path_is_no_longer),
 	KUNIT_CASE(look_withdraws_something),
 	KUNIT_CASE(look_is_shallow_beside_a_rival),
+	KUNIT_CASE(look_is_short_on_a_long_path),
 	KUNIT_CASE(first_look_sets_the_floor),
 	KUNIT_CASE(segments_change_their_size),
 	KUNIT_CASE(floor_changes_in_slow_start),
