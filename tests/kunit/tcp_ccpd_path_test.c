@@ -3755,6 +3755,41 @@ static void memory_is_of_seconds(struct kunit *test)
 	}
 }
 
+/* A pair among the packets of others: the known rate halves, unless this flow has what it shows. */
+static void pair_among_others_is_doubted(struct kunit *test)
+{
+	struct sock *sk = flow(test);
+	struct cpath *ca = inet_csk_ca(sk);
+	struct ccpd_probe *p = &ca->probe;
+	u32 bw = link_bw(10);
+
+	p->best[0] = (struct ccpd_pair) { .bw = bw, .delay_us = 120000 };
+	p->best[1] = (struct ccpd_pair) { .bw = link_bw(100), .delay_us = 110000 };
+	p->rate[0] = bw / 2;
+	p->rate[1] = 0;
+	p->epoch = CCPD_EPOCH - 2;
+	tcp_sk(sk)->tcp_mstamp += PATH_TICK;
+	path_age(sk, tcp_sk(sk)->tcp_mstamp - PATH_TICK);
+	KUNIT_EXPECT_EQ(test, p->best[0].bw, bw);
+	/* the epoch ends */
+	tcp_sk(sk)->tcp_mstamp += 2 * PATH_TICK;
+	path_age(sk, tcp_sk(sk)->tcp_mstamp - 2 * PATH_TICK);
+	KUNIT_EXPECT_EQ(test, ccpd_pair_bw(p), link_bw(100) / 2);
+
+	/* half of the rate before is possible */
+	p->best[0] = (struct ccpd_pair) { .bw = link_bw(100) / 4, .delay_us = 120000 };
+	path_doubt_pair(p);
+	ccpd_age(p, CCPD_EPOCH);
+	KUNIT_EXPECT_EQ(test, ccpd_pair_bw(p), link_bw(100) / 4);
+
+	/* so is a rate that this flow has */
+	p->best[0] = (struct ccpd_pair) { .bw = bw, .delay_us = 120000 };
+	p->rate[0] = bw - bw / 4;
+	path_doubt_pair(p);
+	ccpd_age(p, CCPD_EPOCH);
+	KUNIT_EXPECT_EQ(test, ccpd_pair_bw(p), bw);
+}
+
 static struct kunit_case path_cases[] = {
 	KUNIT_CASE(path_fills_the_pipe),
 	KUNIT_CASE(path_queue_target),
@@ -3872,6 +3907,7 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(segments_change_their_size),
 	KUNIT_CASE(floor_changes_in_slow_start),
 	KUNIT_CASE(segments_change_in_a_train),
+	KUNIT_CASE(pair_among_others_is_doubted),
 	{}
 };
 
