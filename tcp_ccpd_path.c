@@ -735,10 +735,10 @@ static u32 path_ticks(u32 seconds)
 }
 
 /*
- * Before an epoch ends: its best pair shows less than half of the former rate, and this flow did
- * not get 3/4 of that.  Then packets of other flows may have come between those of the pair, so the
- * known rate only halves.  A flow that believes such a pair takes itself for most of the path, and
- * in 30 s it took 40 of 50 Mb/s from 15 others; field-crowd (16 flows, 200 ms).
+ * Before an epoch ends.  Its best pair may show less than half of the rate known before, although
+ * this flow got less than 3/4 of what that pair shows.  Then packets of other flows may have come
+ * between those of the pair, so the known rate only halves.  Reason: a flow that believes such a
+ * pair takes itself for most of the path; one of 16 flows took 40 of 50 Mb/s; field-crowd (200 ms).
  */
 static void path_doubt_pair(struct ccpd_probe *p)
 {
@@ -1973,8 +1973,8 @@ static void path_set_floor(struct cpath *ca)
 /*
  * A look at the path: half of what is in flight is withdrawn, to measure the delay without it.
  * A long path is unused for long then.  So a flow that has most of it withdraws a quarter there, if
- * the queue is no longer than the law makes it, which is an eighth of rtt_min; field-rates.
- * Beside a rival it is our part of the queue.  If all flows have this law, that empties the queue,
+ * the queue is at most an eighth of rtt_min, which is the most that the law makes without jitter;
+ * field-rates.  Beside a rival it is our part of the queue.  If all flows have this law, that empties the queue,
  * since all do the same; if one is a rival, it does not.
  */
 static void path_drain(struct sock *sk)

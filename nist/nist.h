@@ -170,7 +170,7 @@ static __always_inline u32 nist_inverse(struct nist *nist)
 
 /*
  * Each of @acked segments adds @step, but at most 1, up to a window of @most.  All NIST_SCALE.
- * The sum does not overflow: less than 2^31 bytes, so fewer segments, may be in flight.
+ * The sum does not overflow: fewer than 2^31 bytes are in flight, so @acked is less than 2^31.
  */
 static __always_inline void nist_add(struct nist *nist, u64 step, u32 acked, u64 most)
 {

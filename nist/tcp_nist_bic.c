@@ -127,7 +127,7 @@ static void bic_search(struct bic *bic)
 }
 
 /* Eq. 9 after the increase: the next target, or the next step beyond */
-static __always_inline void bic_next(struct bic *bic)
+static void bic_next(struct bic *bic)
 {
 	u64 cwnd = bic->nist.cwnd;
 	u32 share = READ_ONCE(b);

@@ -226,7 +226,7 @@ static inline void survives(struct kunit *test, struct nist *nist)
 			most = nist->cwnd + nist_segs(j + 1);
 			nist_law.increase(nist, j + 1);
 			KUNIT_EXPECT_LE(test, nist->cwnd, most);
-			/* more segments than can be in flight */
+			/* no more bytes, so no more segments, can be in flight */
 			nist_law.increase(nist, S32_MAX);
 			KUNIT_EXPECT_LE(test, nist->cwnd, nist_segs(NIST_CWND_MAX));
 			nist->cwnd = nist_segs(windows[i]);
