@@ -1974,7 +1974,8 @@ static void path_set_floor(struct cpath *ca)
  * A look at the path: half of what is in flight is withdrawn, to measure the delay without it.
  * A long path is unused for long then.  So a flow that has most of it withdraws a quarter there, if
  * the queue is at most an eighth of rtt_min, which is the most that the law makes without jitter;
- * field-rates.  Beside a rival it is our part of the queue.  If all flows have this law, that empties the queue,
+ * field-rates.
+ * Beside a rival it is our part of the queue.  If all flows have this law, that empties the queue,
  * since all do the same; if one is a rival, it does not.
  */
 static void path_drain(struct sock *sk)
