@@ -177,8 +177,9 @@
 
 /*
  * The capacity moves if fewer than PATH_FALL eighths of the claim were delivered in a round trip,
- * and the queue was then empty for PATH_EMPTY_ROUNDS.  This state lasts for PATH_MOVES ticks;
- * field-moving, path-flows
+ * and the queue was then empty for PATH_EMPTY_ROUNDS, or one less if they are long.  With only two
+ * long ones, looks of several flows look the same; field-crowd (4 flows, 200 ms).  This state lasts
+ * for PATH_MOVES ticks; field-moving, path-flows
  */
 #define PATH_FALL	5
 #define PATH_EMPTY_ROUNDS 4
@@ -411,7 +412,7 @@ enum path_rival {
 	PATH_FRIENDLY,		/* all flows that share the queue give way to it */
 	PATH_EMPTY,		/* one look found no queue: perhaps the path is longer */
 	PATH_FOREIGN,		/* a rival keeps the queue up */
-	PATH_UNASKED,		/* no drain yet */
+	PATH_UNASKED,		/* no look yet, or none since the path became longer */
 };
 
 /**
@@ -1059,6 +1060,9 @@ static void path_learn_average(struct cpath *ca, u32 mean_us, u32 q0)
  * the base, no queue stands, and the base follows the mean.  Exception: if the largest delay ever
  * seen is below rtt_min/16, packets take less than the base even beside a queue of ours.
  *
+ * A look withdraws the queue.  So its mean counts even if few segments arrived: otherwise a flow
+ * with a small window would keep a base that includes the queue of its own first train.
+ *
  * Packets that keep their order wait for the slowest one before them.  If jitter exceeds rtt_min/4,
  * all packets of a large round trip take longer than the few from which the base was learned, even
  * without a queue.  There it is enough if a packet took less than base + q0/2; field-random.
@@ -1071,7 +1075,8 @@ static u32 path_learn_base(struct cpath *ca, u32 delivered, u32 q0)
 	if (ca->probe.round_rtt_us == U32_MAX || delivered < PATH_LEAST_WINDOW)
 		return path_queue_us(ca);
 	mean_us = div_u64((u64)ca->delay_sum * PATH_NOISE, delivered);
-	if ((path_bunched(ca) || delivered < PATH_BATCH) && ca->noise != PATH_NO_NOISE) {
+	if ((path_bunched(ca) || (delivered < PATH_BATCH && ca->mode != PATH_DRAIN)) &&
+	    ca->noise != PATH_NO_NOISE) {
 		path_learn_average(ca, mean_us, q0);
 		return mean_us - min(mean_us, known_us);
 	}
@@ -2023,13 +2028,16 @@ static bool path_has_given_way(const struct cpath *ca)
 	return ca->claim < most && ccpd_delivery_rate(&ca->probe) > most;
 }
 
-/* The path is longer: a delay that stays with half of the window is not a queue. */
+/*
+ * The path is longer: a delay that stays with half of the window is not a queue.  Or a flow that
+ * starts has used what both looks left.  A look soon shows that: path_base_in_doubt()
+ */
 static void path_has_grown(struct cpath *ca)
 {
 	struct ccpd_probe *p = &ca->probe;
 	u32 mean_us = p->rtt_s >> 3;
 
-	ca->rival = PATH_FRIENDLY;
+	ca->rival = PATH_UNASKED;
 	ca->doubt = 0;
 	ca->room -= min(ca->room, (p->round_rtt_us - p->rtt_min_us) / PATH_QUEUE);
 	p->rtt_min_us = p->round_rtt_us;
@@ -2371,7 +2379,11 @@ static void path_watch(struct sock *sk, u32 rate, bool empty)
 
 	/* a round trip without a loss */
 	path_suspected(ca);
-	ca->empty = empty ? min(ca->empty + 1 + path_more_rounds(ca), PATH_EMPTY_ROUNDS) : 0;
+	if (!empty)
+		ca->empty = 0;
+	else
+		ca->empty = min(ca->empty + 1 + (ca->empty && path_more_rounds(ca)),
+				PATH_EMPTY_ROUNDS);
 	if (ca->rounds < PATH_REPAIRS || ca->capped || !path_had_most(ca))
 		return;
 	if (rate < (ca->claim >> 3) * PATH_FALL)
@@ -2420,17 +2432,35 @@ static bool path_has_met(const struct cpath *ca, const struct rate_sample *rs)
 }
 
 /*
+ * Does the base include a queue, of the first trains or of others?  Perhaps it does if it is more
+ * than rtt_min/16 beyond rtt_min, and no packet takes less than half of that: then the delay does
+ * not vary.  A flow with such a base keeps its share of a queue to which other flows give way, and
+ * they take it for a rival; field-crowd (2 flows, 10 Mb/s).  Jitter looks the same where many
+ * packets wait for the slowest one before them.  But it takes longer than TCP_INIT_CWND segments,
+ * the mean queue of the first trains of two flows; field-random
+ */
+static bool path_base_in_doubt(const struct cpath *ca)
+{
+	u32 noise_us = path_noise_us(ca), rtt_min_us = ca->probe.rtt_min_us;
+
+	return noise_us > rtt_min_us >> 4 && !path_bunched(ca) &&
+	       ca->probe.round_rtt_us - rtt_min_us > noise_us / 2 &&
+	       ccpd_segs(path_capacity(ca), noise_us) <= TCP_INIT_CWND << SEG_SCALE;
+}
+
+/*
  * Is it time for a look at the path?  Yes, if the base is now less than @base_us, its former value,
- * by more than @q0: the path is shorter, and our queue hides by how much.  Yes, if rtt_min was not
- * met for long, or sooner if this flow gave way to a queue.  And yes, if a queue has stood for
- * PATH_ROUNDS and the claim is less than @known, the measured capacity.
+ * by more than @q0: the path is shorter, and our queue hides by how much.  Yes, if the base may be
+ * wrong.  Yes, if it was not met for long, or sooner if this flow gave way to a queue.  And yes, if
+ * a queue has stood for PATH_ROUNDS and the claim is less than @known, the measured capacity.
  */
 static bool path_wants_look(const struct sock *sk, u32 base_us, u32 known, u32 q0)
 {
 	const struct cpath *ca = inet_csk_ca(sk);
 	u32 since = path_since(sk, ca->rtt_min_stamp), most = path_ticks(READ_ONCE(drain));
 
-	if (path_base_us(ca) + q0 < base_us || since > most)
+	if (path_base_us(ca) + q0 < base_us || since > most ||
+	    (ca->rival == PATH_UNASKED && ca->rounds == PATH_ROUNDS && path_base_in_doubt(ca)))
 		return true;
 	if (ca->rival == PATH_FOREIGN)
 		return false;

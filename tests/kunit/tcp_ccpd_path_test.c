@@ -2364,12 +2364,13 @@ static void capacity_that_moves(struct kunit *test)
 		path_watch(sk, ca->claim, true);
 	KUNIT_EXPECT_FALSE(test, path_moves(ca));
 
-	/* two round trips of 300 ms count for three each */
-	ca->probe.rtt_s = 300000 << 3;
+	/* three round trips are enough if they are long */
+	ca->probe.rtt_s = 200000 << 3;
 	path_watch(sk, ca->claim / 2, false);
-	path_watch(sk, ca->claim, true);
-	KUNIT_EXPECT_FALSE(test, path_moves(ca));
-	path_watch(sk, ca->claim, true);
+	for (i = 0; i < 3; i++) {
+		KUNIT_EXPECT_FALSE(test, path_moves(ca));
+		path_watch(sk, ca->claim, true);
+	}
 	KUNIT_EXPECT_TRUE(test, path_moves(ca));
 	ca->moves = 0;
 
@@ -2759,7 +2760,7 @@ static void longer_path_is_found(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, ca->probe.rtt_min_us, 74000);
 	EXPECT_NEAR(test, path_base_us(ca), 75000, 2000);
-	KUNIT_EXPECT_TRUE(test, ca->rival == PATH_FRIENDLY);
+	KUNIT_EXPECT_TRUE(test, ca->rival == PATH_UNASKED);
 
 	memset(ca->probe.best, 0, sizeof(ca->probe.best));
 	ca->probe.rtt_s = 100000 << 3;
@@ -3191,6 +3192,13 @@ static void noise_is_no_queue(struct kunit *test)
 	/* a few segments move the base by an eighth of the difference */
 	path_learn_base(&ca, 8, 2500);
 	EXPECT_NEAR(test, path_base_us(&ca), 45008 + 7 * (9984 + 5 * PATH_NOISE) / 8, 2000);
+	/* but in a look the mean of a few counts as it is */
+	ca.mode = PATH_DRAIN;
+	ca.delay_sum = 8 * 3200 / PATH_NOISE;
+	path_learn_base(&ca, 8, 2500);
+	KUNIT_EXPECT_EQ(test, path_base_us(&ca), 45008 + 3200);
+	ca.mode = PATH_AVOIDANCE;
+	ca.delay_sum = 0;
 	/* with 16 segments a shorter path is found at once */
 	path_learn_base(&ca, 16, 2500);
 	KUNIT_EXPECT_EQ(test, path_base_us(&ca), 45008);
@@ -3423,6 +3431,45 @@ static void look_is_short_on_a_long_path(struct kunit *test)
 	ca->probe.round_rtt_us = 130000;
 	path_drain(sk);
 	KUNIT_EXPECT_EQ(test, tcp_snd_cwnd(tcp_sk(sk)), 200);
+}
+
+/*
+ * A base that no packet meets includes a queue, so the flow looks after fifteen round trips.  It
+ * does not if some packets take less than half of what the base has beyond rtt_min, since then the
+ * delay varies; nor if that is more than ten segments.  This is asked until the first look.
+ */
+static void base_with_a_queue_is_looked_at(struct kunit *test)
+{
+	struct sock *sk = flow(test);
+	struct cpath *ca = inet_csk_ca(sk);
+	u32 bw = link_bw(18);
+
+	memset(ca->probe.best, 0, sizeof(ca->probe.best));
+	ccpd_pair_add(&ca->probe, bw, 100000);
+	path_set_noise(ca, 6400);
+	ca->rtt_min_stamp = path_now(sk);
+	ca->rounds = PATH_ROUNDS;
+	ca->probe.round_rtt_us = 53201;
+	KUNIT_EXPECT_TRUE(test, path_wants_look(sk, path_base_us(ca), bw, 6000));
+	ca->probe.round_rtt_us = 53200;
+	KUNIT_EXPECT_FALSE(test, path_wants_look(sk, path_base_us(ca), bw, 6000));
+	ca->probe.round_rtt_us = 56000;
+	ca->rounds--;
+	KUNIT_EXPECT_FALSE(test, path_wants_look(sk, path_base_us(ca), bw, 6000));
+	ca->rounds = PATH_ROUNDS;
+	ca->bunches = PATH_BUNCHES_MOST;
+	KUNIT_EXPECT_FALSE(test, path_wants_look(sk, path_base_us(ca), bw, 6000));
+	ca->bunches = 0;
+	ca->rival = PATH_FRIENDLY;
+	KUNIT_EXPECT_FALSE(test, path_wants_look(sk, path_base_us(ca), bw, 6000));
+	ca->rival = PATH_UNASKED;
+	/* at most rtt_min/16 */
+	path_set_noise(ca, 3125);
+	KUNIT_EXPECT_FALSE(test, path_wants_look(sk, path_base_us(ca), bw, 6000));
+	/* more than ten segments in 6.4 ms */
+	path_set_noise(ca, 6400);
+	ccpd_pair_add(&ca->probe, link_bw(20), 90000);
+	KUNIT_EXPECT_FALSE(test, path_wants_look(sk, path_base_us(ca), bw, 6000));
 }
 
 /* With the least window in flight a look withdraws nothing, so it tells of no longer path. */
@@ -3900,6 +3947,7 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(longer_path_has_its_way_back),
 	KUNIT_CASE(who_gave_way_looks_sooner),
 	KUNIT_CASE(met_path_is_no_longer),
+	KUNIT_CASE(base_with_a_queue_is_looked_at),
 	KUNIT_CASE(look_withdraws_something),
 	KUNIT_CASE(look_is_shallow_beside_a_rival),
 	KUNIT_CASE(look_is_short_on_a_long_path),
