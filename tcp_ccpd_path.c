@@ -2379,6 +2379,7 @@ static void path_watch(struct sock *sk, u32 rate, bool empty)
 
 	/* a round trip without a loss */
 	path_suspected(ca);
+	/* long round trips count twice after the first, so that three are enough */
 	if (!empty)
 		ca->empty = 0;
 	else
